@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.testing;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.StatefulRedisConnection;
+import java.io.File;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.slf4j.LoggerFactory;
+import org.testcontainers.DockerClientFactory;
+import org.testcontainers.containers.GenericContainer;
+import org.testcontainers.containers.wait.strategy.Wait;
+import org.testcontainers.utility.DockerImageName;
+
+/**
+ * The Redis that tests share: one for each JVM, started when first asked for, gone when the JVM
+ * ends. So that the tests run on any machine, it is the first of these that can be had:
+ *
+ * <ol>
+ *   <li>the server that the environment variable {@code LIMITER_TEST_REDIS_URI} names;
+ *   <li>a container, where a Docker engine answers; its image is {@code redis:7.0} unless {@code
+ *       LIMITER_TEST_REDIS_IMAGE} (or the system property {@code limiter.test.redis.image}) names
+ *       another;
+ *   <li>the redis-server that embedded-redis carries.
+ * </ol>
+ *
+ * One line on stdout tells which. Tests must not flush the server, which may be somebody else's:
+ * each uses keys of its own.
+ */
+public final class RedisFixture {
+
+  static final String URI_VARIABLE = "LIMITER_TEST_REDIS_URI";
+  static final String IMAGE_VARIABLE = "LIMITER_TEST_REDIS_IMAGE";
+  static final String IMAGE_PROPERTY = "limiter.test.redis.image";
+  static final String DEFAULT_IMAGE = "redis:7.0";
+
+  private static final int REDIS_PORT = 6379;
+  private static final String[] COMMAND = {
+    "redis-server", "--save", "", "--appendonly", "no", "--protected-mode", "no"
+  };
+
+  /** An engine without a way to its registry would try for seven minutes. */
+  private static final Duration CONTAINER_START = Duration.ofMinutes(2);
+
+  private static final Pattern VERSION = Pattern.compile("redis_version:(\\S+)");
+
+  private static Supplier<String> outcome;
+
+  private RedisFixture() {}
+
+  /**
+   * @return where the shared server listens, {@code redis://127.0.0.1:40123} for example
+   * @throws IllegalStateException if none can be had, telling what was tried and why it failed
+   */
+  public static synchronized String uri() {
+    if (outcome == null) {
+      outcome = find();
+    }
+    return outcome.get();
+  }
+
+  /** A failure is remembered too: five hundred tests should not try in vain one by one. */
+  private static Supplier<String> find() {
+    List<String> refusals = new ArrayList<>();
+    try {
+      String given = System.getenv(URI_VARIABLE);
+      if (given != null && !given.isBlank()) {
+        return found("redis-server " + version(given) + " given by " + URI_VARIABLE, given);
+      }
+      if (!mayHaveDocker()) {
+        refusals.add("Docker: no engine's socket here and no DOCKER_HOST");
+        return embedded("");
+      }
+      return container(refusals).orElseGet(() -> embedded(" (" + refusals.get(0) + ")"));
+    } catch (RuntimeException e) {
+      refusals.add(e.getMessage());
+      String message = "No Redis for tests. Tried: " + String.join("; ", refusals);
+      return () -> {
+        throw new IllegalStateException(message, e);
+      };
+    }
+  }
+
+  private static Supplier<String> found(String what, String uri) {
+    System.out.println("Redis for tests: " + what + " at " + RedisURI.create(uri));
+    return () -> uri;
+  }
+
+  private static Supplier<String> embedded(String why) {
+    try {
+      RedisProcess server =
+          new RedisProcess(RedisBinary.embedded(), RedisProcess.freePort()).start();
+      return found("embedded redis-server " + server.version() + why, server.uri());
+    } catch (IllegalStateException e) {
+      throw new IllegalStateException(
+          "embedded redis-server: "
+              + e.getMessage()
+              + " (on Linux it needs libssl.so.3, Debian's package libssl3; or set "
+              + URI_VARIABLE
+              + ")",
+          e);
+    }
+  }
+
+  private static Optional<Supplier<String>> container(List<String> refusals) {
+    List<Logger> loggers =
+        Stream.of("org.testcontainers", "com.github.dockerjava", "tc")
+            .map(name -> (Logger) LoggerFactory.getLogger(name))
+            .toList();
+    loggers.forEach(logger -> logger.setLevel(Level.OFF));
+    String image = image();
+    CompletableFuture<String> started = CompletableFuture.supplyAsync(() -> start(image));
+    try {
+      String uri = started.get(CONTAINER_START.toSeconds(), TimeUnit.SECONDS);
+      return Optional.of(found("container " + image + ", redis-server " + version(uri), uri));
+    } catch (TimeoutException e) {
+      refusals.add("Docker: no container of " + image + " within " + CONTAINER_START);
+    } catch (ExecutionException e) {
+      refusals.add("Docker: " + e.getCause().getMessage());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      refusals.add("Docker: interrupted");
+    } finally {
+      // An attempt given up goes on until it fails, and would fill the console with its retries.
+      if (started.isDone()) {
+        loggers.forEach(logger -> logger.setLevel(null));
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** Command and port are named because an imported image may have lost its own. */
+  @SuppressWarnings("resource") // Testcontainers removes it when the JVM ends
+  private static String start(String image) {
+    if (!DockerClientFactory.instance().isDockerAvailable()) {
+      throw new IllegalStateException("no engine answers");
+    }
+    GenericContainer<?> container =
+        new GenericContainer<>(DockerImageName.parse(image))
+            .withCommand(COMMAND)
+            .withExposedPorts(REDIS_PORT)
+            .waitingFor(Wait.forLogMessage(".*Ready to accept connections.*\\n", 1));
+    container.start();
+    return "redis://" + container.getHost() + ":" + container.getMappedPort(REDIS_PORT);
+  }
+
+  private static String image() {
+    return Optional.ofNullable(System.getProperty(IMAGE_PROPERTY))
+        .or(() -> Optional.ofNullable(System.getenv(IMAGE_VARIABLE)))
+        .filter(name -> !name.isBlank())
+        .orElse(DEFAULT_IMAGE);
+  }
+
+  /** Testcontainers spends seconds to learn that there is no engine; a look at the disk is free. */
+  private static boolean mayHaveDocker() {
+    if (System.getenv("DOCKER_HOST") != null || File.separatorChar == '\\') {
+      return true;
+    }
+    String home = System.getProperty("user.home");
+    String runtime = Optional.ofNullable(System.getenv("XDG_RUNTIME_DIR")).orElse("/run");
+    return Stream.of(
+            Path.of("/var/run/docker.sock"),
+            Path.of(runtime, "docker.sock"),
+            Path.of(home, ".docker", "run", "docker.sock"),
+            Path.of(home, ".docker", "desktop", "docker.sock"),
+            Path.of(home, ".testcontainers.properties"))
+        .anyMatch(Files::exists);
+  }
+
+  private static String version(String uri) {
+    RedisURI target = RedisURI.create(uri);
+    target.setTimeout(Duration.ofSeconds(10));
+    RedisClient client = RedisClient.create(target);
+    try (StatefulRedisConnection<String, String> connection = client.connect()) {
+      Matcher matcher = VERSION.matcher(connection.sync().info("server"));
+      return matcher.find() ? matcher.group(1) : "of unknown version";
+    } catch (RuntimeException e) {
+      throw new IllegalStateException(
+          RedisURI.create(uri) + " does not answer: " + e.getMessage(), e);
+    } finally {
+      client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
+    }
+  }
+}
