@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Base64;
+
+/**
+ * Names the state of one subject under one limit. Injective (each part goes into a hash with its
+ * length), of fixed length whatever the parts hold, and without any of their text.
+ *
+ * @param tag hash of limit and subject, 22 characters of base64url; all keys of one subject under
+ *     one limit share it, so that they live in one slot of a Redis Cluster
+ * @param name tells the keys of one tag apart; written by this library only
+ */
+public record Key(String tag, String name) {
+
+  private static final ThreadLocal<MessageDigest> SHA_256 = ThreadLocal.withInitial(Key::sha256);
+
+  /** The key under which the rules of a limit count a subject. */
+  public static Key of(String limit, Subject subject) {
+    return new Key(hash(limit, subject.kind(), subject.value()), "r");
+  }
+
+  /**
+   * The key of the duplicate guard for the same limit and subject: one submission, whatever it
+   * holds.
+   */
+  public Key duplicates() {
+    return new Key(tag, "d");
+  }
+
+  /**
+   * The key of the duplicate guard for one submission.
+   *
+   * @param submission what makes a submission the same, of any length
+   */
+  public Key duplicates(String submission) {
+    return new Key(tag, "d." + hash(submission));
+  }
+
+  /** 128 bits of SHA-256 over the parts, each preceded by its length. */
+  private static String hash(String... parts) {
+    MessageDigest digest = SHA_256.get();
+    for (String part : parts) {
+      byte[] bytes = part.getBytes(StandardCharsets.UTF_8);
+      int length = bytes.length;
+      digest.update((byte) (length >>> 24));
+      digest.update((byte) (length >>> 16));
+      digest.update((byte) (length >>> 8));
+      digest.update((byte) length);
+      digest.update(bytes);
+    }
+    byte[] full = digest.digest();
+    byte[] half = java.util.Arrays.copyOf(full, 16);
+    return Base64.getUrlEncoder().withoutPadding().encodeToString(half);
+  }
+
+  private static MessageDigest sha256() {
+    try {
+      return MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException impossible) {
+      throw new IllegalStateException("Every Java platform has SHA-256", impossible);
+    }
+  }
+}

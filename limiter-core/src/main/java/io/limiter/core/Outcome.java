@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+/** What became of a call. */
+public enum Outcome {
+  /** Every rule admits it. */
+  ALLOWED,
+  /** At least one rule refuses it, whether or not the duplicate guard does. */
+  LIMITED,
+  /** The rules admit it, but the same submission was accepted before. */
+  DUPLICATE
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A named stack of rules over one limited thing, with or without a duplicate guard.
+ *
+ * <pre>{@code
+ * Policy sms = Policy.of("sms", SlidingWindowLog.of(1, ofMinutes(1)), SlidingWindowLog.of(10, ofHours(1)));
+ * }</pre>
+ *
+ * @param name names this policy in messages, metrics and configuration
+ * @param limit names what is limited: policies with the same limit count the same calls
+ * @param rules the rules; none only if there is a duplicate guard
+ * @param duplicates the rule of the duplicate guard: how many equal submissions are accepted within
+ *     its window
+ */
+public record Policy(
+    String name, String limit, Optional<RuleStack> rules, Optional<RuleStack> duplicates) {
+
+  public Policy {
+    if (name.isBlank() || limit.isBlank()) {
+      throw new IllegalArgumentException(
+          "A policy needs a name and a limit, but they are '%s' and '%s'".formatted(name, limit));
+    }
+    if (rules.isEmpty() && duplicates.isEmpty()) {
+      throw new IllegalArgumentException(
+          "The policy '%s' has neither rules nor a duplicate guard: give it one of them"
+              .formatted(name));
+    }
+    if (duplicates.isPresent() && duplicates.get().rules().size() != 1) {
+      throw new IllegalArgumentException(
+          "The duplicate guard of the policy '%s' has %d rules: give it one"
+              .formatted(name, duplicates.get().rules().size()));
+    }
+  }
+
+  /** A policy that limits the thing it is named after. */
+  public static Policy of(String name, Rule... rules) {
+    return new Policy(name, name, Optional.of(RuleStack.of(List.of(rules))), Optional.empty());
+  }
+
+  /** The same policy with a duplicate guard. */
+  public Policy withDuplicates(Rule rule) {
+    return new Policy(name, limit, rules, Optional.of(RuleStack.of(List.of(rule))));
+  }
+}

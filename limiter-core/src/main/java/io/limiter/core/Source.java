@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+/** Who decided. */
+public enum Source {
+  /** The store that the limiter was given. */
+  STORE,
+  /**
+   * Another store, because that one did not answer; the verdict gives the {@link FailureReason}.
+   */
+  FALLBACK
+}

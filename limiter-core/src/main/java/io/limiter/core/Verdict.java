@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * The answer to one call.
+ *
+ * @param policy the policy that was applied
+ * @param outcome what became of the call
+ * @param rules what each rule says, in the order of the policy; all of them, also those that admit
+ *     a refused call
+ * @param duplicate what the duplicate guard says
+ * @param source who decided
+ * @param reason why the fallback decided; empty if the store did
+ * @param receipt the way to give back what was taken
+ */
+public record Verdict(
+    Policy policy,
+    Outcome outcome,
+    List<RuleVerdict> rules,
+    Optional<RuleVerdict> duplicate,
+    Source source,
+    Optional<FailureReason> reason,
+    Receipt receipt) {
+
+  /** Whether the call may go on. */
+  public boolean allowed() {
+    return outcome == Outcome.ALLOWED;
+  }
+
+  /** The rules that refuse the call, in the order of the policy. */
+  public List<RuleVerdict> violated() {
+    return rules.stream().filter(RuleVerdict::violated).toList();
+  }
+
+  /**
+   * The time after which the same call would pass every rule and the duplicate guard, if nobody
+   * calls in between: the longest of all that refuse. Empty if it is allowed, and if no wait would
+   * help.
+   */
+  public Optional<Duration> retryAfter() {
+    List<RuleVerdict> refusing =
+        Stream.concat(rules.stream(), duplicate.stream()).filter(RuleVerdict::violated).toList();
+    if (refusing.stream().anyMatch(rule -> rule.retryAfter().isEmpty())) {
+      return Optional.empty();
+    }
+    return refusing.stream()
+        .flatMap(rule -> rule.retryAfter().stream())
+        .max(Comparator.naturalOrder());
+  }
+
+  /** The same verdict, given by the fallback for this reason. */
+  public Verdict fromFallback(FailureReason why) {
+    return new Verdict(
+        policy, outcome, rules, duplicate, Source.FALLBACK, Optional.of(why), receipt);
+  }
+}

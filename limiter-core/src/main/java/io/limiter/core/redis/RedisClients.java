@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.ClientOptions.DisconnectedBehavior;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.SocketOptions;
+import io.lettuce.core.TimeoutOptions;
+import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.Delay;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Makes Lettuce clients that never count a call twice. Lettuce's defaults replay unanswered
+ * commands after a reconnect, queue without bound while there is no connection, and wait up to 30 s
+ * between attempts to connect.
+ */
+public final class RedisClients {
+
+  /** Commands that may wait for an answer on one connection; more are refused at once. */
+  static final int MAX_QUEUED = 4_096;
+
+  private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(1);
+  private static final Duration MIN_RECONNECT_DELAY = Duration.ofMillis(10);
+  private static final Duration MAX_RECONNECT_DELAY = Duration.ofSeconds(1);
+
+  private RedisClients() {}
+
+  /** A client with resources of its own, which {@link #shutdown} frees. */
+  public static RedisClient create() {
+    ClientResources resources =
+        ClientResources.builder()
+            .reconnectDelay(
+                () ->
+                    Delay.fullJitter(
+                        MIN_RECONNECT_DELAY, MAX_RECONNECT_DELAY, 1, TimeUnit.MILLISECONDS))
+            .build();
+    RedisClient client = RedisClient.create(resources);
+    client.setOptions(options());
+    return client;
+  }
+
+  /**
+   * Options under which no command is replayed, queued without bound, or kept alive by Lettuce
+   * beyond its deadline.
+   */
+  static ClientOptions options() {
+    return ClientOptions.builder()
+        .autoReconnect(true)
+        // From Lettuce 6.7.0 on this also ends what was sent and not answered when the connection
+        // broke.
+        .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
+        .requestQueueSize(MAX_QUEUED)
+        .socketOptions(
+            SocketOptions.builder()
+                .connectTimeout(CONNECT_TIMEOUT)
+                .tcpNoDelay(true)
+                .keepAlive(true)
+                .build())
+        // The store ends its own commands; a second clock would only make two of them.
+        .timeoutOptions(TimeoutOptions.builder().timeoutCommands(false).build())
+        .build();
+  }
+
+  /** Closes the client's connections and threads without waiting. */
+  public static void shutdown(RedisClient client) {
+    var unused =
+        client
+            .shutdownAsync(0, 0, TimeUnit.MILLISECONDS)
+            .whenComplete(
+                (done, failure) -> {
+                  var ignored = client.getResources().shutdown(0, 0, TimeUnit.MILLISECONDS);
+                });
+  }
+}

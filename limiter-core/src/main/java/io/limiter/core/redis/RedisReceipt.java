@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import io.limiter.core.Charge;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Receipt;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * What one decision took, known by the stamps of its units: no other decision's units of that key
+ * bear them while it lives.
+ */
+final class RedisReceipt implements Receipt {
+
+  private final RedisStore store;
+  private final LimitRequest request;
+  private final DecideReply reply;
+  private final AtomicBoolean chargesReturned = new AtomicBoolean();
+  private final AtomicBoolean duplicateReturned = new AtomicBoolean();
+
+  RedisReceipt(RedisStore store, LimitRequest request, DecideReply reply) {
+    this.store = store;
+    this.request = request;
+    this.reply = reply;
+  }
+
+  /** Some units of one key: those that a decision put there. */
+  static final class Units {
+    final Charge charge;
+    final byte[] stamp;
+
+    Units(Charge charge, byte[] stamp) {
+      this.charge = charge;
+      this.stamp = stamp;
+    }
+  }
+
+  @Override
+  public CompletionStage<Long> refund() {
+    List<Units> units = new ArrayList<>();
+    if (chargesReturned.compareAndSet(false, true)) {
+      for (int i = 0; i < request.charges().size(); i++) {
+        units.add(new Units(request.charges().get(i), reply.stamp(i)));
+      }
+    }
+    addDuplicate(units);
+    return give(units);
+  }
+
+  @Override
+  public CompletionStage<Long> release() {
+    List<Units> units = new ArrayList<>(1);
+    addDuplicate(units);
+    return give(units);
+  }
+
+  private void addDuplicate(List<Units> units) {
+    if (request.duplicate().isPresent() && duplicateReturned.compareAndSet(false, true)) {
+      units.add(new Units(request.duplicate().get(), reply.stamp(request.charges().size())));
+    }
+  }
+
+  private CompletionStage<Long> give(List<Units> units) {
+    return units.isEmpty() ? CompletableFuture.completedFuture(0L) : store.refund(units);
+  }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import io.lettuce.core.RedisFuture;
+import io.lettuce.core.RedisNoScriptException;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.limiter.core.FailureReason;
+import io.limiter.core.StoreException;
+import io.netty.util.Timeout;
+import io.netty.util.Timer;
+import io.netty.util.TimerTask;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One run of a script within a deadline. It is sent again only if Redis did not know the script,
+ * which proves that nothing ran. When the deadline passes, the command itself is ended: a future
+ * derived from it would leave it alive, to be executed whenever the connection comes back.
+ */
+final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements TimerTask {
+
+  private final RedisClusterAsyncCommands<byte[], byte[]> commands;
+  private final RedisScript script;
+  private final ScriptOutputType output;
+  private final byte[][] keys;
+  private final byte[][] arguments;
+  private final Duration deadline;
+  private volatile @Nullable RedisFuture<T> command;
+  private volatile @Nullable Timeout timeout;
+  private boolean sentWhole;
+
+  ScriptCall(
+      RedisClusterAsyncCommands<byte[], byte[]> commands,
+      RedisScript script,
+      ScriptOutputType output,
+      byte[][] keys,
+      byte[][] arguments,
+      Duration deadline) {
+    this.commands = commands;
+    this.script = script;
+    this.output = output;
+    this.keys = keys;
+    this.arguments = arguments;
+    this.deadline = deadline;
+  }
+
+  ScriptCall<T> start(Timer timer) {
+    try {
+      timeout = timer.newTimeout(this, deadline.toNanos(), TimeUnit.NANOSECONDS);
+      follow(commands.evalsha(script.sha(), output, keys, arguments));
+    } catch (RuntimeException refused) {
+      fail(refused);
+    }
+    return this;
+  }
+
+  private void follow(RedisFuture<T> sent) {
+    command = sent;
+    sent.whenComplete(this::answered);
+    if (isDone()) { // the deadline passed before the command was known here
+      endCommand();
+    }
+  }
+
+  private void answered(@Nullable T reply, @Nullable Throwable failure) {
+    if (failure == null) {
+      stopTimer();
+      complete(reply);
+    } else if (failure instanceof RedisNoScriptException && !sentWhole && !isDone()) {
+      sentWhole = true;
+      try {
+        follow(commands.eval(script.text(), output, keys, arguments));
+      } catch (RuntimeException refused) {
+        fail(refused);
+      }
+    } else {
+      fail(failure);
+    }
+  }
+
+  private void fail(Throwable failure) {
+    stopTimer();
+    Throwable cause =
+        failure instanceof CompletionException && failure.getCause() != null
+            ? failure.getCause()
+            : failure;
+    completeExceptionally(RedisFailures.translate(cause));
+  }
+
+  @Override
+  public void run(Timeout expired) {
+    completeExceptionally(
+        new StoreException(
+            FailureReason.TIMEOUT,
+            "Redis did not answer within " + deadline.toMillis() + " ms",
+            null));
+    endCommand();
+  }
+
+  private void endCommand() {
+    RedisFuture<T> sent = command;
+    if (sent != null) {
+      sent.cancel(false);
+    }
+  }
+
+  private void stopTimer() {
+    Timeout pending = timeout;
+    if (pending != null) {
+      pending.cancel();
+    }
+  }
+}

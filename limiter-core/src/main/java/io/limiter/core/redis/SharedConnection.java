@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.limiter.core.FailureReason;
+import io.limiter.core.StoreException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One connection for all threads, opened without blocking and tried again, with jitter, until it
+ * stands; from then on Lettuce keeps it up. It is handed out only once it is warm.
+ */
+public final class SharedConnection implements ConnectionSource {
+
+  private static final Logger LOG = LoggerFactory.getLogger(SharedConnection.class);
+  private static final int MAX_RETRY_MILLIS = 1_000;
+
+  private final RedisClient client;
+  private final RedisURI uri;
+  private final WarmUp warmUp;
+  private final CompletableFuture<Boolean> firstAttempt = new CompletableFuture<>();
+  private volatile @Nullable StatefulRedisConnection<byte[], byte[]> connection;
+  private volatile boolean closed;
+
+  private SharedConnection(RedisClient client, RedisURI uri, WarmUp warmUp) {
+    this.client = client;
+    this.uri = uri;
+    this.warmUp = warmUp;
+  }
+
+  /**
+   * Begins to connect.
+   *
+   * @param client made by {@link RedisClients#create}; closed with the connection
+   */
+  public static SharedConnection open(RedisClient client, RedisURI uri, RedisSettings settings) {
+    SharedConnection shared =
+        new SharedConnection(client, uri, new WarmUp(settings, RedisScripts.load()));
+    shared.connect();
+    return shared;
+  }
+
+  /**
+   * Completes when the first attempt has ended: with true if the connection is warm, else with
+   * false. Never fails.
+   */
+  public CompletionStage<Boolean> firstAttempt() {
+    return firstAttempt.copy();
+  }
+
+  private void connect() {
+    if (closed) {
+      return;
+    }
+    var unused =
+        client
+            .connectAsync(ByteArrayCodec.INSTANCE, uri)
+            .thenCompose(
+                opened ->
+                    warmUp.run(opened.async()).handle((warm, failure) -> warmed(opened, failure)))
+            .whenComplete((warm, failure) -> attempted(failure));
+  }
+
+  private void attempted(@Nullable Throwable failure) {
+    if (failure != null) {
+      LOG.warn("No connection to Redis yet: {}", rootMessage(failure));
+      retry();
+    }
+    firstAttempt.complete(failure == null);
+  }
+
+  private StatefulRedisConnection<byte[], byte[]> warmed(
+      StatefulRedisConnection<byte[], byte[]> opened, @Nullable Throwable failure) {
+    if (failure != null) {
+      var unused = opened.closeAsync();
+      throw RedisFailures.translate(failure);
+    }
+    connection = opened;
+    return opened;
+  }
+
+  private void retry() {
+    int delay = ThreadLocalRandom.current().nextInt(MAX_RETRY_MILLIS / 10, MAX_RETRY_MILLIS);
+    if (!closed) {
+      client.getResources().timer().newTimeout(expired -> connect(), delay, TimeUnit.MILLISECONDS);
+    }
+  }
+
+  private static String rootMessage(Throwable failure) {
+    Throwable root = failure;
+    while (root.getCause() != null) {
+      root = root.getCause();
+    }
+    return String.valueOf(root.getMessage());
+  }
+
+  @Override
+  public RedisClusterAsyncCommands<byte[], byte[]> commands() {
+    StatefulRedisConnection<byte[], byte[]> open = connection;
+    if (open == null || !open.isOpen()) {
+      throw new StoreException(FailureReason.DISCONNECTED, "Redis is not connected", null);
+    }
+    return open.async();
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    RedisClients.shutdown(client);
+  }
+}

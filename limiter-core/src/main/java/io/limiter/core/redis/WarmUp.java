@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.limiter.core.Charge;
+import io.limiter.core.Key;
+import io.limiter.core.Mode;
+import io.limiter.core.RuleStack;
+import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.Subject;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * Makes a new connection fit for decisions: loads the scripts, so that they are never evicted as
+ * those sent by EVAL may be, and decides once, so that no request pays for what is done for the
+ * first time. It takes nothing.
+ */
+final class WarmUp {
+
+  private static final Charge PROBE =
+      new Charge(
+          Key.of("io.limiter.warm-up", Subject.global()),
+          RuleStack.of(List.of(SlidingWindowLog.of(1, Duration.ofSeconds(1)))),
+          1);
+
+  private final RedisSettings settings;
+  private final RedisScripts scripts;
+
+  WarmUp(RedisSettings settings, RedisScripts scripts) {
+    this.settings = settings;
+    this.scripts = scripts;
+  }
+
+  CompletionStage<Void> run(RedisClusterAsyncCommands<byte[], byte[]> commands) {
+    EncodedStack stack = new EncodedStack(PROBE.stack());
+    byte[] key =
+        (settings.prefix() + '{' + PROBE.key().tag() + "}:" + PROBE.key().name())
+            .getBytes(StandardCharsets.US_ASCII);
+    return commands
+        .scriptLoad(scripts.refund().text())
+        .thenCompose(loaded -> commands.scriptLoad(scripts.decide().text()))
+        .thenCompose(
+            loaded ->
+                commands.<byte[]>evalsha(
+                    scripts.decide().sha(),
+                    ScriptOutputType.VALUE,
+                    new byte[][] {key},
+                    stack.argument(Mode.PEEK, PROBE.cost()),
+                    stack.ttl()))
+        .thenAccept(reply -> new DecideReply(reply, new EncodedStack[] {stack}));
+  }
+}

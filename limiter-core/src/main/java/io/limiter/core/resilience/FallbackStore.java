@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.resilience;
+
+import io.limiter.core.Key;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
+import io.limiter.core.StoreException;
+import io.limiter.core.Verdict;
+import java.util.Collection;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Asks the fallback when the store fails. Its verdicts name the {@link
+ * io.limiter.core.Source#FALLBACK} and the reason. Nothing is copied between the two: while the
+ * store is away every process counts for itself, and when it is back its counts rule. A receipt
+ * goes back to the store that wrote it.
+ */
+public final class FallbackStore implements LimitStore {
+
+  private static final Logger LOG = LoggerFactory.getLogger(FallbackStore.class);
+
+  private final LimitStore store;
+  private final LimitStore fallback;
+  private final FailureLog failures = new FailureLog(LOG);
+
+  public FallbackStore(LimitStore store, LimitStore fallback) {
+    this.store = store;
+    this.fallback = fallback;
+  }
+
+  @Override
+  public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+    CompletableFuture<Verdict> decided = new CompletableFuture<>();
+    store
+        .decide(request, mode)
+        .whenComplete(
+            (verdict, failure) -> {
+              if (failure == null) {
+                decided.complete(verdict);
+              } else if (unwrap(failure) instanceof StoreException known) {
+                failures.report(known);
+                decideLocally(request, mode, known, decided);
+              } else {
+                decided.completeExceptionally(failure);
+              }
+            });
+    return decided;
+  }
+
+  private void decideLocally(
+      LimitRequest request, Mode mode, StoreException failure, CompletableFuture<Verdict> decided) {
+    fallback
+        .decide(request, mode)
+        .whenComplete(
+            (verdict, second) -> {
+              if (second == null) {
+                decided.complete(verdict.fromFallback(failure.reason()));
+              } else {
+                decided.completeExceptionally(second);
+              }
+            });
+  }
+
+  /** Resets both; fails if the store does. */
+  @Override
+  public CompletionStage<Void> reset(Collection<Key> keys) {
+    return fallback.reset(keys).thenCompose(done -> store.reset(keys));
+  }
+
+  private static Throwable unwrap(Throwable failure) {
+    return failure instanceof CompletionException && failure.getCause() != null
+        ? failure.getCause()
+        : failure;
+  }
+
+  @Override
+  public void close() {
+    try (fallback) {
+      store.close();
+    }
+  }
+}
