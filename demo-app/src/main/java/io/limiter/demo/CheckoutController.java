@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.demo;
+
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.micronaut.http.HttpResponse;
+import io.micronaut.http.annotation.Body;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Post;
+import java.util.Map;
+
+/** One checkout per caller in five seconds, unless it failed. */
+@Controller("/checkout")
+class CheckoutController {
+
+  @Post
+  @RateLimiter(preventDuplicate = true)
+  HttpResponse<Map<String, Object>> checkOut(@Body Map<String, Object> cart) {
+    if (Boolean.TRUE.equals(cart.get("fail"))) {
+      throw new IllegalStateException("The payment did not go through");
+    }
+    return HttpResponse.created(Map.of("paid", true));
+  }
+}

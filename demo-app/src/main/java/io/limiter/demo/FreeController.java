@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.demo;
+
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import java.util.Map;
+
+/** Nothing is limited here: what the others are compared with. */
+@Controller("/health-free")
+class FreeController {
+
+  @Get
+  Map<String, String> ok() {
+    return Map.of("status", "UP");
+  }
+}

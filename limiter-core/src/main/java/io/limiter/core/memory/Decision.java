@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.memory;
+
+import io.limiter.core.Charge;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Mode;
+import io.limiter.core.Readings;
+import io.limiter.core.Receipt;
+import io.limiter.core.Verdict;
+
+/** Decides one call: all rules of all its keys, all or nothing. Reads all, decides, then writes. */
+final class Decision implements Readings {
+
+  private final LimitRequest request;
+  private final Reading[] readings;
+  private final Stripes stripes;
+  private final long mask;
+
+  Decision(LimitRequest request, Stripes stripes) {
+    this.request = request;
+    this.stripes = stripes;
+    readings = new Reading[request.size()];
+    long locks = 0;
+    for (int c = 0; c < readings.length; c++) {
+      Charge charge = request.charge(c);
+      int stripe = stripes.indexOf(charge.key());
+      readings[c] = new Reading(charge, stripe, stripes.get(stripe).subjects);
+      locks |= 1L << stripe;
+    }
+    mask = locks;
+  }
+
+  Verdict decide(Mode mode) {
+    boolean admitted = true;
+    stripes.lock(mask);
+    try {
+      long clock = stripes.clock();
+      for (int c = 0; c < readings.length; c++) {
+        if (!readings[c].find(clock)) {
+          overflow(c, clock);
+        }
+        admitted &= readings[c].read(clock, mode);
+      }
+      if (mode != Mode.PEEK) {
+        for (Reading reading : readings) {
+          if (admitted) {
+            reading.take();
+          } else {
+            reading.repair();
+          }
+        }
+      }
+    } finally {
+      stripes.unlock(mask);
+    }
+    boolean taken = admitted && mode != Mode.PEEK;
+    return verdict(
+        request, mode, taken ? new MemoryReceipt(request, readings, stripes) : Receipt.NOTHING);
+  }
+
+  /**
+   * A subject without a log of its own shares one with other strangers. Not so a submission, which
+   * would be a duplicate of theirs: it is not remembered, and the rules alone decide.
+   */
+  private void overflow(int c, long clock) {
+    stripes.warnOfOverflow();
+    if (c == request.charges().size()) {
+      readings[c].forgo();
+    } else {
+      Stripe stripe = stripes.get(readings[c].stripe);
+      readings[c].share(
+          stripe.overflows, stripe.overflow(request.policy().limit(), c, clock), clock);
+    }
+  }
+
+  @Override
+  public long left(int charge, int rule) {
+    return readings[charge].left(rule);
+  }
+
+  @Override
+  public long waitFor(int charge, int rule) {
+    return readings[charge].waitFor(rule);
+  }
+
+  @Override
+  public long sinceNewest(int charge) {
+    return readings[charge].sinceNewest();
+  }
+}

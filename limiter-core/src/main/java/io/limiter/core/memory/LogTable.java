@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.memory;
+
+import io.limiter.core.Key;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The logs of one stripe, least recently asked for first. No call ever sweeps the table: each looks
+ * at {@value #LOOKS} of the eldest logs, removes the expired and puts the live ones behind all
+ * others, so that traffic gives back at least as many logs as it makes. Guarded by its stripe.
+ */
+final class LogTable {
+
+  private static final int LOOKS = 2;
+
+  private final LinkedHashMap<Key, UnitLog> logs = new LinkedHashMap<>(16, 0.75f, true);
+  private final int capacity;
+  private final long grace;
+
+  /**
+   * @param capacity logs at most; whoever adds one asks first whether the table is {@link #full}
+   * @param grace microseconds for which an expired log is kept
+   */
+  LogTable(int capacity, long grace) {
+    this.capacity = capacity;
+    this.grace = grace;
+  }
+
+  /** The log of a key; none if it has expired. */
+  @Nullable UnitLog find(Key key, long clock) {
+    UnitLog log = logs.get(key);
+    return log == null || log.expired(clock, grace) ? null : log;
+  }
+
+  boolean full() {
+    return logs.size() >= capacity;
+  }
+
+  int size() {
+    return logs.size();
+  }
+
+  void put(Key key, UnitLog log) {
+    logs.put(key, log);
+  }
+
+  void remove(Key key) {
+    logs.remove(key);
+  }
+
+  /** Gives back units of a key, as {@link UnitLog#giveBack}; a log without units goes. */
+  int giveBack(Key key, long stamp, int units) {
+    UnitLog log = logs.get(key);
+    if (log == null) {
+      return 0;
+    }
+    int given = log.giveBack(stamp, units);
+    if (log.size() == 0) {
+      logs.remove(key);
+    }
+    return given;
+  }
+
+  /** Looks at the eldest logs. */
+  void tidy(long clock) {
+    for (int look = 0; look < LOOKS && !logs.isEmpty(); look++) {
+      Map.Entry<Key, UnitLog> eldest = logs.entrySet().iterator().next();
+      if (eldest.getValue().expired(clock, grace)) {
+        logs.remove(eldest.getKey());
+      } else {
+        UnitLog unused = logs.get(eldest.getKey());
+      }
+    }
+  }
+
+  void clear() {
+    logs.clear();
+  }
+}

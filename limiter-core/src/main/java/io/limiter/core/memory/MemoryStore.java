@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.memory;
+
+import io.limiter.core.FailureReason;
+import io.limiter.core.Key;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
+import io.limiter.core.StoreException;
+import io.limiter.core.Verdict;
+import java.util.Collection;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.LongSupplier;
+
+/**
+ * Decides within this process, as the Redis store does over a network, decision by decision. Every
+ * stage it returns is complete. Calls wait for each other only while they touch keys of the same
+ * stripe, for less than a microsecond at usual counts.
+ *
+ * <p><b>Bounded.</b> It remembers at most about {@code maxSubjects} keys: one for each subject of a
+ * limit, and one for each submission within the time of a duplicate guard. A key costs some 250
+ * bytes and 8 to 16 for each unit within the longest window, never for more units than the largest
+ * count. Expired keys go as others are asked for. A live key is never evicted, since that would let
+ * a denied caller in who floods the store with invented subjects. While there is no room:
+ *
+ * <ul>
+ *   <li>subjects that are remembered are served as ever;
+ *   <li>subjects that are not share an overflow log for each limit and stripe: together they get
+ *       what the rules allow a single one, and {@link #reset} does not free them;
+ *   <li>a submission that is not remembered is no duplicate: the limits hold, the duplicate guard
+ *       does not.
+ * </ul>
+ */
+public final class MemoryStore implements LimitStore {
+
+  /** The keys it remembers unless told otherwise. */
+  public static final int DEFAULT_MAX_SUBJECTS = 100_000;
+
+  /** As in Redis, where a log's time to live is a second longer than its longest window. */
+  private static final long GRACE = 1_000_000;
+
+  private final Stripes stripes;
+  private volatile boolean closed;
+
+  /** A store for {@value #DEFAULT_MAX_SUBJECTS} keys. */
+  public MemoryStore() {
+    this(DEFAULT_MAX_SUBJECTS);
+  }
+
+  /** A store on the clock of {@link System#nanoTime}, which nobody can set. */
+  public MemoryStore(int maxSubjects) {
+    this(maxSubjects, sinceNow());
+  }
+
+  /**
+   * @param maxSubjects keys at most, 1 or more
+   * @param microseconds the clock; where it starts does not matter. If it is set back, no log is
+   *     denied for longer than its longest window
+   */
+  public MemoryStore(int maxSubjects, LongSupplier microseconds) {
+    this(maxSubjects, microseconds, GRACE);
+  }
+
+  MemoryStore(int maxSubjects, LongSupplier microseconds, long grace) {
+    if (maxSubjects < 1) {
+      throw new IllegalArgumentException(
+          "A memory store for %d subjects: give it room for 1 or more".formatted(maxSubjects));
+    }
+    stripes = new Stripes(maxSubjects, microseconds, grace);
+  }
+
+  @Override
+  public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+    if (closed) {
+      return failure();
+    }
+    return CompletableFuture.completedFuture(new Decision(request, stripes).decide(mode));
+  }
+
+  @Override
+  public CompletionStage<Void> reset(Collection<Key> keys) {
+    if (closed) {
+      return failure();
+    }
+    long mask = 0;
+    for (Key key : keys) {
+      mask |= 1L << stripes.indexOf(key);
+    }
+    stripes.lock(mask);
+    try {
+      for (Key key : keys) {
+        stripes.get(stripes.indexOf(key)).subjects.remove(key);
+      }
+    } finally {
+      stripes.unlock(mask);
+    }
+    return CompletableFuture.completedFuture(null);
+  }
+
+  /** How many keys are remembered, the expired that nobody has met yet among them. */
+  public int subjects() {
+    int sum = 0;
+    for (int i = 0; i < stripes.count(); i++) {
+      stripes.lock(1L << i);
+      try {
+        sum += stripes.get(i).subjects.size();
+      } finally {
+        stripes.unlock(1L << i);
+      }
+    }
+    return sum;
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    for (int i = 0; i < stripes.count(); i++) {
+      stripes.lock(1L << i);
+      try {
+        stripes.get(i).subjects.clear();
+        stripes.get(i).overflows.clear();
+      } finally {
+        stripes.unlock(1L << i);
+      }
+    }
+  }
+
+  private static <T> CompletionStage<T> failure() {
+    return CompletableFuture.failedFuture(
+        new StoreException(FailureReason.DISCONNECTED, "The memory store is closed", null));
+  }
+
+  private static LongSupplier sinceNow() {
+    long start = System.nanoTime();
+    return () -> (System.nanoTime() - start) / 1_000;
+  }
+}

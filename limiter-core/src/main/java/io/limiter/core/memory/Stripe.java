@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.memory;
+
+import io.limiter.core.Key;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * A share of all keys, with the lock that guards it.
+ *
+ * <p>Live logs are never evicted for new ones: whoever is denied could buy a fresh log with a flood
+ * of invented subjects. When a stripe is full of live logs, subjects that are new to it share the
+ * overflow, one log for each limit, until others expire: they are limited together.
+ */
+final class Stripe extends ReentrantLock {
+
+  private static final long serialVersionUID = 1L;
+
+  /** Limits in the overflow of one stripe; more share one log. */
+  private static final int MAX_OVERFLOWS = 64;
+
+  private static final Key REST = new Key("overflow", "rest");
+
+  final transient LogTable subjects;
+  final transient LogTable overflows;
+
+  Stripe(int capacity, long grace) {
+    subjects = new LogTable(capacity, grace);
+    overflows = new LogTable(MAX_OVERFLOWS, grace);
+  }
+
+  /** The key of the overflow for a charge that may not have a log of its own. */
+  Key overflow(String limit, int charge, long clock) {
+    Key key = new Key("overflow." + charge, limit);
+    overflows.tidy(clock);
+    return overflows.find(key, clock) != null || !overflows.full() ? key : REST;
+  }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.memory;
+
+import java.util.Arrays;
+
+/**
+ * The units that one key took, oldest first: a ring of stamps in microseconds. Stamps are compared
+ * by their difference, so that a clock may start anywhere and wrap around. Guarded by its stripe.
+ */
+final class UnitLog {
+
+  private static final int SMALLEST_RING = 4;
+
+  private long[] ring = new long[SMALLEST_RING];
+  private int head;
+  private int size;
+
+  /** Stamp = clock + shift; it grows when the clock is set back. */
+  private long shift;
+
+  /** The most units that any rule of this log may ask for. */
+  private long keep;
+
+  /** The longest window of any rule of this log; older units go. */
+  private long horizon;
+
+  int size() {
+    return size;
+  }
+
+  long shift() {
+    return shift;
+  }
+
+  /** The clock was set back: from now on it is read with this shift. */
+  void shiftTo(long microseconds) {
+    shift = microseconds;
+  }
+
+  /** The stamp of a unit, 0 being the oldest. */
+  long stamp(int index) {
+    return ring[(head + index) & (ring.length - 1)];
+  }
+
+  /** The stamp of the newest unit; there always is one. */
+  long newest() {
+    return stamp(size - 1);
+  }
+
+  /** The index of the first unit that is younger than this at a time; the size if none is. */
+  int firstYounger(long now, long age) {
+    int low = 0;
+    int high = size;
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      if (now - stamp(middle) >= age) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  /** Whether every unit is past the horizon, by more than the grace. */
+  boolean expired(long clock, long grace) {
+    return clock + shift - newest() - horizon >= grace;
+  }
+
+  /**
+   * Takes units for a stack whose largest count and longest window are given. Units past the
+   * horizon go, and the oldest that no rule may ask for.
+   */
+  void take(long now, int units, long count, long window) {
+    keep = Math.max(keep, count);
+    horizon = Math.max(horizon, window);
+    int taken = (int) Math.min(units, keep);
+    dropOldest(firstYounger(now, horizon));
+    dropOldest((int) Math.max(0, size + taken - keep));
+    fit(size + taken);
+    for (int i = 0; i < taken; i++) {
+      ring[(head + size + i) & (ring.length - 1)] = now;
+    }
+    size += taken;
+  }
+
+  /** Gives back up to so many of the units that have exactly this stamp. Returns how many. */
+  int giveBack(long stamp, int units) {
+    int low = 0;
+    int high = size;
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      if (stamp(middle) - stamp < 0) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    int after = low;
+    while (after < size && after - low < units && stamp(after) == stamp) {
+      after++;
+    }
+    int given = after - low;
+    for (int i = after; i < size; i++) {
+      ring[(head + i - given) & (ring.length - 1)] = stamp(i);
+    }
+    size -= given;
+    return given;
+  }
+
+  private void dropOldest(int units) {
+    head = (head + units) & (ring.length - 1);
+    size -= units;
+  }
+
+  /** Grows the ring, or gives memory back when little of it is used. */
+  private void fit(int units) {
+    if (units > ring.length || (units <= ring.length >> 3 && ring.length > SMALLEST_RING)) {
+      long[] fitting = new long[Math.max(SMALLEST_RING, Integer.highestOneBit(2 * units - 1))];
+      for (int i = 0; i < size; i++) {
+        fitting[i] = stamp(i);
+      }
+      ring = fitting;
+      head = 0;
+    }
+  }
+
+  /** Everything that a decision could see. */
+  @Override
+  public String toString() {
+    long[] stamps = new long[size];
+    Arrays.setAll(stamps, this::stamp);
+    return "UnitLog[stamps=%s, shift=%d, keep=%d, horizon=%d]"
+        .formatted(Arrays.toString(stamps), shift, keep, horizon);
+  }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.annotation;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Repeatable;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * One rule: at most {@link #count} calls in any interval of {@link #time}. By itself on a method it
+ * counts each client address; several of them stack, and a call passes only if all of them admit
+ * it. Inside {@link RateLimiter#rules} it counts whom that annotation names.
+ *
+ * <pre>{@code
+ * @Post("/sms")
+ * @RateRule(count = 1, time = 60)
+ * @RateRule(count = 10, time = 1, timeUnit = TimeUnit.HOURS)
+ * HttpResponse<?> sendCode(String phone) { ... }
+ * }</pre>
+ */
+@Limited
+@Documented
+@Retention(RetentionPolicy.RUNTIME)
+@Target(ElementType.METHOD)
+@Repeatable(RateRules.class)
+public @interface RateRule {
+
+  /**
+   * Calls in any interval of that time. 10 by default; 1 to 10,000, or as {@code limiter.max-count}
+   * says.
+   */
+  long count() default 10;
+
+  /** Length of the interval, in {@link #timeUnit}s. 60 by default; from 1 ms to 366 days. */
+  long time() default 60;
+
+  /** Unit of {@link #time}. Seconds by default. */
+  TimeUnit timeUnit() default TimeUnit.SECONDS;
+
+  /**
+   * Name of the rule in header fields and error bodies: printable ASCII without space, quote or
+   * backslash. By default it is made from the numbers, such as {@code 10-per-60s}.
+   */
+  String name() default "";
+}

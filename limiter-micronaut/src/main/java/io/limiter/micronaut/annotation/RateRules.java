@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.annotation;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/** Holds several {@link RateRule}s of one method; the compiler writes it. */
+@Documented
+@Retention(RetentionPolicy.RUNTIME)
+@Target(ElementType.METHOD)
+public @interface RateRules {
+
+  /** The rules. */
+  RateRule[] value();
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.config;
+
+import io.limiter.core.SlidingWindowLog;
+import io.micronaut.context.annotation.ConfigurationProperties;
+import io.micronaut.context.exceptions.ConfigurationException;
+
+/** Settings of the limiter as a whole. */
+@ConfigurationProperties(LimiterConfiguration.PREFIX)
+public final class LimiterConfiguration {
+
+  /** All settings stand under this. */
+  public static final String PREFIX = "limiter";
+
+  /** Default of {@code limiter.max-count}. */
+  public static final long DEFAULT_MAX_COUNT = 10_000;
+
+  private long maxCount = DEFAULT_MAX_COUNT;
+
+  /**
+   * The largest count a rule may have. An exact log takes about 8 bytes a unit, for each subject.
+   */
+  public long getMaxCount() {
+    return maxCount;
+  }
+
+  /** Default value 10,000; 1 to 1,000,000. */
+  public void setMaxCount(long maxCount) {
+    if (maxCount < 1 || maxCount > SlidingWindowLog.MAX_COUNT) {
+      throw new ConfigurationException(
+          "limiter.max-count = %d: give it 1 to %d"
+              .formatted(maxCount, SlidingWindowLog.MAX_COUNT));
+    }
+    this.maxCount = maxCount;
+  }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.config;
+
+import io.limiter.core.redis.RedisSettings;
+import io.micronaut.context.annotation.ConfigurationProperties;
+import io.micronaut.context.exceptions.ConfigurationException;
+import java.time.Duration;
+
+/** How the limiter uses the Redis that {@code redis.uri} names. */
+@ConfigurationProperties(RedisConfiguration.PREFIX)
+public final class RedisConfiguration {
+
+  /** All settings stand under this. */
+  public static final String PREFIX = LimiterConfiguration.PREFIX + ".redis";
+
+  /** Longest {@code warm-up}. */
+  public static final Duration MAX_WARM_UP = Duration.ofMinutes(1);
+
+  private Duration deadline = RedisSettings.DEFAULT_DEADLINE;
+  private String keyPrefix = RedisSettings.DEFAULT_PREFIX;
+  private Duration warmUp = Duration.ofSeconds(2);
+
+  /** Time after which a decision that Redis has not answered is taken in memory. */
+  public Duration getDeadline() {
+    return deadline;
+  }
+
+  /** Default value 100 ms; 1 ms to 10 s. */
+  public void setDeadline(Duration deadline) {
+    this.deadline = deadline;
+  }
+
+  /** What every key begins with. */
+  public String getKeyPrefix() {
+    return keyPrefix;
+  }
+
+  /**
+   * Default value {@code limiter:}; services that share a Redis, but no limits, need different
+   * ones.
+   */
+  public void setKeyPrefix(String keyPrefix) {
+    this.keyPrefix = keyPrefix;
+  }
+
+  /** The longest that the start waits for a warm connection. If Redis is down, it does not wait. */
+  public Duration getWarmUp() {
+    return warmUp;
+  }
+
+  /** Default value 2 s; 0 to 1 minute. */
+  public void setWarmUp(Duration warmUp) {
+    if (warmUp.isNegative() || warmUp.compareTo(MAX_WARM_UP) > 0) {
+      throw new ConfigurationException(
+          "limiter.redis.warm-up = %s: give it 0 to 1 minute".formatted(warmUp));
+    }
+    this.warmUp = warmUp;
+  }
+
+  /**
+   * These settings as the store wants them.
+   *
+   * @throws ConfigurationException naming the property, its value and the remedy
+   */
+  public RedisSettings settings() {
+    try {
+      return new RedisSettings(keyPrefix, deadline);
+    } catch (IllegalArgumentException e) {
+      throw new ConfigurationException(
+          "limiter.redis.key-prefix = %s, limiter.redis.deadline = %s: %s"
+              .formatted(keyPrefix, deadline, e.getMessage()),
+          e);
+    }
+  }
+}

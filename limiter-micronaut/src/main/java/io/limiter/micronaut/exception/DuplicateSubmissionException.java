@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.exception;
+
+import io.limiter.core.Verdict;
+import java.util.Optional;
+
+/** The same submission was accepted a moment ago. */
+public final class DuplicateSubmissionException extends LimitDeniedException {
+
+  private static final long serialVersionUID = 1L;
+
+  DuplicateSubmissionException(Verdict verdict, Optional<String> customMessage) {
+    super(
+        "The submission to '%s' was accepted before".formatted(verdict.policy().name()),
+        verdict,
+        customMessage);
+  }
+}

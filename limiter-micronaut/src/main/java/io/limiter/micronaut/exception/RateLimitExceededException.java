@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.exception;
+
+import io.limiter.core.Verdict;
+import java.util.Optional;
+
+/** A rule refused the call. */
+public final class RateLimitExceededException extends LimitDeniedException {
+
+  private static final long serialVersionUID = 1L;
+
+  RateLimitExceededException(Verdict verdict, Optional<String> customMessage) {
+    super(
+        "The limit of '%s' is exceeded: %s"
+            .formatted(
+                verdict.policy().name(),
+                verdict.violated().stream().map(rule -> rule.rule().name()).toList()),
+        verdict,
+        customMessage);
+  }
+}

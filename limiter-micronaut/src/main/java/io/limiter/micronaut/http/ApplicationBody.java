@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.http;
+
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.MutableHttpResponse;
+import io.micronaut.http.hateoas.JsonError;
+import io.micronaut.http.server.exceptions.response.ErrorContext;
+import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
+import jakarta.inject.Singleton;
+
+/**
+ * The application's own error format: whatever its ErrorResponseProcessor makes of an error, HTML
+ * for browsers included. In Micronaut's default format the code is the {@code logref}, which is
+ * there to name the error.
+ */
+@Singleton
+@Requires(missingBeans = DenialBody.class)
+@Requires(property = "limiter.denial.body", value = "application", defaultValue = "application")
+final class ApplicationBody implements DenialBody {
+
+  private final ErrorResponseProcessor<?> application;
+
+  ApplicationBody(ErrorResponseProcessor<?> application) {
+    this.application = application;
+  }
+
+  @Override
+  public MutableHttpResponse<?> write(Denial denial, MutableHttpResponse<?> response) {
+    ErrorContext error =
+        ErrorContext.builder(denial.request())
+            .cause(denial.cause())
+            .errorMessage(denial.message())
+            .build();
+    MutableHttpResponse<?> answer = application.processResponse(error, response);
+    if (answer.body() instanceof JsonError json && json.getLogref().isEmpty()) {
+      json.logref(denial.code());
+    }
+    return answer;
+  }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.http;
+
+import io.micronaut.http.MutableHttpResponse;
+
+/**
+ * Writes the body of a refusal. Status and header fields are set already. Declare a bean of this
+ * type to answer in a form of your own.
+ */
+@FunctionalInterface
+public interface DenialBody {
+
+  /** Gives the response a body and a content type. */
+  MutableHttpResponse<?> write(Denial denial, MutableHttpResponse<?> response);
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.http;
+
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
+import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.RoutePlans;
+import io.limiter.micronaut.plan.Ticket;
+import io.limiter.micronaut.subject.RequestSubjects;
+import io.limiter.micronaut.thread.CallerThreads;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.annotation.Order;
+import io.micronaut.core.util.StringUtils;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.annotation.RequestFilter;
+import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.http.filter.ConditionalFilter;
+import io.micronaut.http.filter.ServerFilterPhase;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * Decides requests whose plan needs nothing but the request: behind security, on the request's own
+ * event loop, without waiting, before arguments are bound or the body is read. An admitted request
+ * carries a ticket on which the guard enters the method.
+ */
+@ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
+@Requires(
+    property = "limiter.gate.enabled",
+    notEquals = StringUtils.FALSE,
+    defaultValue = StringUtils.TRUE)
+public final class LimitGate implements ConditionalFilter {
+
+  /** Behind {@link ServerFilterPhase#SECURITY}, which knows the user. */
+  public static final int ORDER = 39_250;
+
+  private final RoutePlans routes;
+  private final RequestSubjects subjects;
+  private final LimitStore store;
+  private final CallerThreads threads;
+
+  LimitGate(RoutePlans routes, RequestSubjects subjects, LimitStore store, CallerThreads threads) {
+    this.routes = routes;
+    this.subjects = subjects;
+    this.store = store;
+    this.threads = threads;
+  }
+
+  @Override
+  public boolean isEnabled(HttpRequest<?> request) {
+    return routes.of(request).filter(LimitPlan::decidedByRequest).isPresent();
+  }
+
+  @RequestFilter
+  @Order(ORDER)
+  CompletionStage<HttpRequest<?>> decide(HttpRequest<?> request) {
+    LimitPlan plan = routes.of(request).orElseThrow();
+    Subject caller = subjects.resolve(plan.subject(), request);
+    CompletionStage<Verdict> decision =
+        store.decide(plan.request(caller, Optional.empty()), Mode.ACQUIRE);
+    CompletableFuture<Verdict> back = threads.back(decision, Optional.of(request));
+    // The request itself, not a nullable response: a filter's stage that completes with null is
+    // lost.
+    return back.thenApply(verdict -> admit(request, plan, verdict));
+  }
+
+  private static HttpRequest<?> admit(HttpRequest<?> request, LimitPlan plan, Verdict verdict) {
+    if (!verdict.allowed()) {
+      throw LimitDeniedException.of(verdict, plan.message());
+    }
+    Ticket.issue(request, plan, verdict);
+    return request;
+  }
+}

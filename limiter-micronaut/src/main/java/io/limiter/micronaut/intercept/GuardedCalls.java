@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.intercept;
+
+import io.limiter.core.LimitStore;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.RoutePlans;
+import io.limiter.micronaut.thread.CallerThreads;
+import io.micronaut.aop.MethodInvocationContext;
+import io.micronaut.http.context.ServerRequestContext;
+import jakarta.inject.Singleton;
+
+/**
+ * Begins guarded calls.
+ *
+ * @param routes tells whether a method is the request's own route
+ */
+@Singleton
+record GuardedCalls(
+    LimitStore store, CallSubjects subjects, CallerThreads threads, RoutePlans routes) {
+
+  /** Begins a call on the thread that made it, which is where its request is known. */
+  GuardedCall begin(MethodInvocationContext<Object, Object> context, LimitPlan plan) {
+    return new GuardedCall(this, context, plan, ServerRequestContext.currentRequest());
+  }
+}

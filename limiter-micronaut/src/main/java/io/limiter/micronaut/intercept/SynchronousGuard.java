@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.intercept;
+
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** Guards a method that returns its result itself. */
+final class SynchronousGuard {
+
+  private SynchronousGuard() {}
+
+  static @Nullable Object enter(GuardedCall call, Supplier<@Nullable Object> method) {
+    Admission admission = call.awaitAdmission();
+    Object result;
+    try {
+      result = method.get();
+    } catch (Throwable failure) {
+      call.awaitRelease(admission);
+      throw failure;
+    }
+    admission.settled();
+    return result;
+  }
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The limiter for Micronaut: annotations, the guard around annotated methods, the gate before
+ * annotated routes. {@code limiter.enabled: false} switches all of it off; annotated methods are
+ * not limited then.
+ */
+@Configuration
+@Requires(
+    property = "limiter.enabled",
+    notEquals = StringUtils.FALSE,
+    defaultValue = StringUtils.TRUE)
+@NullMarked
+package io.limiter.micronaut;
+
+import io.micronaut.context.annotation.Configuration;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.util.StringUtils;
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Puts the store together: Redis where {@code redis.uri} is set, with memory to fall back on, else
+ * memory alone.
+ */
+@NullMarked
+package io.limiter.micronaut.redis;
+
+import org.jspecify.annotations.NullMarked;

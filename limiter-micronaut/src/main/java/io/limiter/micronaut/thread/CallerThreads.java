@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.thread;
+
+import io.micronaut.context.BeanProvider;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.scheduling.TaskExecutors;
+import jakarta.inject.Named;
+import jakarta.inject.Singleton;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+import reactor.core.scheduler.NonBlocking;
+
+/**
+ * Brings calls back from the store's threads. A call that was on its request's event loop goes on
+ * there; any other goes on in the executor for blocking tasks, which is where calls that are not on
+ * an event loop are at home.
+ */
+@Singleton
+public final class CallerThreads {
+
+  /**
+   * Above the longest deadline of any store, so that it ends a wait only where a store breaks its
+   * promise.
+   */
+  private static final long MAX_WAIT_SECONDS = 15;
+
+  private final List<CallerThread> servers;
+  private final BeanProvider<ExecutorService> blocking;
+
+  CallerThreads(
+      List<CallerThread> servers,
+      @Named(TaskExecutors.BLOCKING) BeanProvider<ExecutorService> blocking) {
+    this.servers = servers;
+    this.blocking = blocking;
+  }
+
+  /**
+   * The same result, with what follows it run on the caller's executor. At once, if the result is
+   * there already.
+   */
+  public <T> CompletableFuture<T> back(CompletionStage<T> stage, Optional<HttpRequest<?>> request) {
+    CompletableFuture<T> future = stage.toCompletableFuture();
+    if (future.isDone()) {
+      return future;
+    }
+    Executor home = request.flatMap(this::server).orElseGet(blocking::get);
+    return future.whenCompleteAsync((result, failure) -> {}, home);
+  }
+
+  private Optional<Executor> server(HttpRequest<?> request) {
+    for (CallerThread server : servers) {
+      Optional<Executor> executor = server.current(request);
+      if (executor.isPresent()) {
+        return executor;
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** Whether the current thread must never wait. */
+  public boolean mustNotBlock() {
+    return Thread.currentThread() instanceof NonBlocking;
+  }
+
+  /**
+   * Waits for a result on a thread that may.
+   *
+   * @param method who waits, for the message
+   * @throws IllegalStateException if the result is not there and this thread must not wait for it
+   */
+  public <T> @Nullable T await(CompletionStage<T> stage, String method) {
+    CompletableFuture<T> future = stage.toCompletableFuture();
+    if (!future.isDone() && mustNotBlock()) {
+      throw new IllegalStateException(
+          "%s is limited, returns its result itself, and was called on the event loop %s, which must not wait for a decision: call it from a thread that may block (@ExecuteOn(TaskExecutors.BLOCKING)), or let it return a CompletionStage or a Publisher"
+              .formatted(method, Thread.currentThread().getName()));
+    }
+    try {
+      return future.get(MAX_WAIT_SECONDS, TimeUnit.SECONDS);
+    } catch (ExecutionException e) {
+      throw e.getCause() instanceof RuntimeException cause
+          ? cause
+          : new IllegalStateException(e.getCause());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("Interrupted while waiting for the decision on " + method, e);
+    } catch (TimeoutException e) {
+      throw new IllegalStateException(
+          "No decision on " + method + " came in " + MAX_WAIT_SECONDS + " s", e);
+    }
+  }
+}

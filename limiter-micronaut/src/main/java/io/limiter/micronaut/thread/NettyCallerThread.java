@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.thread;
+
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.HttpRequestWrapper;
+import io.micronaut.http.server.netty.NettyHttpRequest;
+import io.netty.channel.EventLoop;
+import jakarta.inject.Singleton;
+import java.util.Optional;
+import java.util.concurrent.Executor;
+
+/** The event loop of the request's connection, if that is where the call is. */
+@Singleton
+@Requires(classes = NettyHttpRequest.class)
+final class NettyCallerThread implements CallerThread {
+
+  @Override
+  public Optional<Executor> current(HttpRequest<?> request) {
+    HttpRequest<?> innermost = request;
+    while (innermost instanceof HttpRequestWrapper<?> wrapper) {
+      innermost = wrapper.getDelegate();
+    }
+    if (innermost instanceof NettyHttpRequest<?> netty) {
+      EventLoop loop = netty.getChannelHandlerContext().channel().eventLoop();
+      return loop.inEventLoop() ? Optional.of(loop) : Optional.empty();
+    }
+    return Optional.empty();
+  }
+}
