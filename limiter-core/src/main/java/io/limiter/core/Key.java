@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
 import java.util.Base64;
 
 /**
@@ -44,8 +46,9 @@ public record Key(String tag, String name) {
   private static String hash(String... parts) {
     MessageDigest digest = SHA_256.get();
     for (String part : parts) {
-      byte[] bytes = part.getBytes(StandardCharsets.UTF_8);
-      int length = bytes.length;
+      boolean utf8 = !hasSurrogates(part);
+      byte[] bytes = utf8 ? part.getBytes(StandardCharsets.UTF_8) : utf16(part);
+      int length = utf8 ? bytes.length : ~bytes.length;
       digest.update((byte) (length >>> 24));
       digest.update((byte) (length >>> 16));
       digest.update((byte) (length >>> 8));
@@ -53,8 +56,24 @@ public record Key(String tag, String name) {
       digest.update(bytes);
     }
     byte[] full = digest.digest();
-    byte[] half = java.util.Arrays.copyOf(full, 16);
+    byte[] half = Arrays.copyOf(full, 16);
     return Base64.getUrlEncoder().withoutPadding().encodeToString(half);
+  }
+
+  private static boolean hasSurrogates(String part) {
+    for (int i = 0; i < part.length(); i++) {
+      if (Character.isSurrogate(part.charAt(i))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Half a surrogate pair, which JSON may bring, has no UTF-8: it would become a question mark. */
+  private static byte[] utf16(String part) {
+    ByteBuffer bytes = ByteBuffer.allocate(2 * part.length());
+    bytes.asCharBuffer().put(part);
+    return bytes.array();
   }
 
   private static MessageDigest sha256() {

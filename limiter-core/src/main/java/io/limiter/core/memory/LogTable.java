@@ -4,16 +4,15 @@ package io.limiter.core.memory;
 import io.limiter.core.Key;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The logs of one stripe, least recently asked for first. No call ever sweeps the table: each looks
- * at {@value #LOOKS} of the eldest logs, removes the expired and puts the live ones behind all
- * others, so that traffic gives back at least as many logs as it makes. Guarded by its stripe.
+ * The logs of one stripe, least recently asked for first. No call sweeps the table. Each looks at
+ * the eldest log, and at two if it may make a new one: an expired one goes, a live one moves behind
+ * all others. So traffic itself gives back what it made. Guarded by its stripe.
  */
 final class LogTable {
-
-  private static final int LOOKS = 2;
 
   private final LinkedHashMap<Key, UnitLog> logs = new LinkedHashMap<>(16, 0.75f, true);
   private final int capacity;
@@ -30,8 +29,18 @@ final class LogTable {
 
   /** The log of a key; none if it has expired. */
   @Nullable UnitLog find(Key key, long clock) {
+    tidy(clock);
     UnitLog log = logs.get(key);
-    return log == null || log.expired(clock, grace) ? null : log;
+    if (log != null && !log.expired(clock, grace)) {
+      return log;
+    }
+    tidy(clock);
+    return null;
+  }
+
+  /** The log of a key, expired or not. */
+  Optional<UnitLog> peek(Key key) {
+    return Optional.ofNullable(logs.get(key));
   }
 
   boolean full() {
@@ -63,9 +72,9 @@ final class LogTable {
     return given;
   }
 
-  /** Looks at the eldest logs. */
-  void tidy(long clock) {
-    for (int look = 0; look < LOOKS && !logs.isEmpty(); look++) {
+  /** Looks at the eldest log. */
+  private void tidy(long clock) {
+    if (!logs.isEmpty()) {
       Map.Entry<Key, UnitLog> eldest = logs.entrySet().iterator().next();
       if (eldest.getValue().expired(clock, grace)) {
         logs.remove(eldest.getKey());

@@ -9,6 +9,7 @@ import io.limiter.core.Mode;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import java.util.Collection;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.LongSupplier;
@@ -110,6 +111,17 @@ public final class MemoryStore implements LimitStore {
       }
     }
     return sum;
+  }
+
+  /** What is remembered of a key, for tests. */
+  Optional<String> dump(Key key) {
+    int index = stripes.indexOf(key);
+    stripes.lock(1L << index);
+    try {
+      return stripes.get(index).subjects.peek(key).map(UnitLog::toString);
+    } finally {
+      stripes.unlock(1L << index);
+    }
   }
 
   @Override

@@ -51,7 +51,6 @@ final class Reading {
 
   /** Finds the log. Returns whether it may have one: if not, the stripe is full. */
   boolean find(long clock) {
-    table.tidy(clock);
     log = table.find(key, clock);
     return log != null || !table.full();
   }

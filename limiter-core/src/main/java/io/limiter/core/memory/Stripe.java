@@ -31,7 +31,6 @@ final class Stripe extends ReentrantLock {
   /** The key of the overflow for a charge that may not have a log of its own. */
   Key overflow(String limit, int charge, long clock) {
     Key key = new Key("overflow." + charge, limit);
-    overflows.tidy(clock);
     return overflows.find(key, clock) != null || !overflows.full() ? key : REST;
   }
 }

@@ -14,6 +14,7 @@ final class UnitLog {
   private long[] ring = new long[SMALLEST_RING];
   private int head;
   private int size;
+  private long newest;
 
   /** Stamp = clock + shift; it grows when the clock is set back. */
   private long shift;
@@ -44,7 +45,7 @@ final class UnitLog {
 
   /** The stamp of the newest unit; there always is one. */
   long newest() {
-    return stamp(size - 1);
+    return newest;
   }
 
   /** The index of the first unit that is younger than this at a time; the size if none is. */
@@ -64,7 +65,7 @@ final class UnitLog {
 
   /** Whether every unit is past the horizon, by more than the grace. */
   boolean expired(long clock, long grace) {
-    return clock + shift - newest() - horizon >= grace;
+    return clock + shift - newest - horizon >= grace;
   }
 
   /**
@@ -82,6 +83,7 @@ final class UnitLog {
       ring[(head + size + i) & (ring.length - 1)] = now;
     }
     size += taken;
+    newest = now;
   }
 
   /** Gives back up to so many of the units that have exactly this stamp. Returns how many. */
@@ -105,6 +107,9 @@ final class UnitLog {
       ring[(head + i - given) & (ring.length - 1)] = stamp(i);
     }
     size -= given;
+    if (size > 0) {
+      newest = stamp(size - 1);
+    }
     return given;
   }
 

@@ -32,7 +32,7 @@ local KEYS, ARGV = KEYS, ARGV
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 local DENSE = 118 -- units at most in a dense log: with any header less than a page
-local allowed, reply, writes, lives, repairs = true, '', {}, nil, nil
+local allowed, reply, write, writes, patches, lives, repairs = true
 
 -- Two readers of a log, made only where a look at the first page does not do: stamp(k) of a unit, and advance(k, edge),
 -- the first unit from k on that is younger than the edge, n if none is. It gallops: cursors mostly move by little.
@@ -78,15 +78,17 @@ for i = 1, #KEYS do
       local others = unpack('>B', whole, 37) - 16
       local first = 37 + 4 * others
       if n == 0 then n = (#whole - first) / 8 end
-      if others < 1 or others > 8 or n < 1 or n % 1 > 0 or first + 8 * n > #whole then
+      local keep, longest = unpack('>I4d', fresh, 25)
+      local kept, outlived, _, low = unpack('>I4dBI4', whole, 25)
+      -- Units that this log has no more, though a roomy one still holds them.
+      local gone = math.max(stored ~= 0 and low or 0, n - kept)
+      if others < 1 or others > 8 or gone >= n or n % 1 > 0 or first + 8 * n > #whole then
         page, n, newest, shift = fresh, 0, 0, 0
       else
-        local keep, longest = unpack('>I4d', fresh, 25)
-        horizon = math.max(longest, unpack('>d', whole, 29))
-        page = pack('>I4I4ddI4d', horizon > longest and 0 or print, 0, 0, shift,
-          math.max(keep, unpack('>I4', whole, 25)), horizon)
-          .. string.sub(fresh, 37) .. string.sub(whole, first + 1, first + 8 * n)
-        newest, moved, lives = unpack('>d', page, #page - 7), {}, lives or {}
+        keep, horizon = math.max(keep, kept), math.max(longest, outlived)
+        page = pack('>I4I4ddI4d', horizon > longest and 0 or print, 0, 0, shift, keep, horizon)
+          .. string.sub(fresh, 37) .. string.sub(whole, first + 8 * gone + 1, first + 8 * n)
+        n, newest, moved, lives = n - gone, unpack('>d', page, #page - 7), {}, lives or {}
         lives[i] = string.format('%.0f', math.ceil(horizon / 1000) + 1000)
       end
     elseif n > 0 then
@@ -105,7 +107,8 @@ for i = 1, #KEYS do
     end
   end
 
-  reply = reply .. pack('>dd', now, newest)
+  local head = pack('>dd', now, newest)
+  reply = reply and reply .. head or head
   local at = 11
   for r = 1, rules do
     local count, window = unpack('>dd', plan, at)
@@ -143,12 +146,14 @@ for i = 1, #KEYS do
   end
 
   if mode > 0 and allowed then
-    local units, keep = pack('>d', now), unpack('>I4', page, 25)
-    local taken = math.min(cost, keep)
-    if taken > 1 then units = string.rep(units, taken) end
-    if not moved and not roomy and n + taken <= DENSE and n + taken <= keep then
-      writes[i] = page .. units
+    local units = pack('>d', now)
+    if cost > 1 then units = string.rep(units, cost) end
+    if not moved and not roomy and mode == 1 and n + cost <= DENSE then
+      write = page .. units -- as it was, with these units: they fit, or a rule would have refused them
     else
+      local keep = unpack('>I4', page, 25)
+      local taken = math.min(cost, keep)
+      units = string.sub(units, 1, 8 * taken)
       local low = moved and moved[1] or n > 0 and unpack('>I4', page, 38) or 0
       if horizon then
         if not stamp then stamp, advance = readers(key, page, header, n) end
@@ -164,26 +169,31 @@ for i = 1, #KEYS do
         head = head .. pack('>I4', math.max(0, k - first))
       end
       if inPlace then
-        writes[i] = { head, header + 8 * n, units }
+        write, patches = head, patches or {}
+        patches[i] = { header + 8 * n, units }
       else
         local from, to = header + 8 * first, header + 8 * n
         local kept = to <= #page and string.sub(page, from + 1, to)
           or from < to and call('GETRANGE', key, from, to - 1) or ''
-        writes[i] = head .. kept .. units .. (live > DENSE and string.rep('\0', 8 * math.floor(live / 8)) or '')
+        write = head .. kept .. units .. (live > DENSE and string.rep('\0', 8 * math.floor(live / 8)) or '')
       end
+    end
+    if #KEYS > 1 then
+      writes = writes or {}
+      writes[i] = write
     end
   end
 end
 
-if allowed then
+if allowed and write then
   for i = 1, #KEYS do
-    local write, ttl = writes[i], lives and lives[i] or ARGV[2 * i]
-    if type(write) == 'table' then
-      call('SETRANGE', KEYS[i], '0', write[1])
-      call('SETRANGE', KEYS[i], write[2], write[3])
+    local value, ttl = writes and writes[i] or write, lives and lives[i] or ARGV[2 * i]
+    if patches and patches[i] then
+      call('SETRANGE', KEYS[i], '0', value)
+      call('SETRANGE', KEYS[i], patches[i][1], patches[i][2])
       call('PEXPIRE', KEYS[i], ttl)
-    elseif write then
-      call('SET', KEYS[i], write, 'PX', ttl)
+    else
+      call('SET', KEYS[i], value, 'PX', ttl)
     end
   end
 elseif repairs then

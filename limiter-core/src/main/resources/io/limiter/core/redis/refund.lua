@@ -18,7 +18,9 @@ for i = 1, #KEYS do
   if rules >= 1 and rules <= 8 then
     local header, n = 37 + 4 * rules, unpack('>I4', log, 5)
     if n == 0 then n = math.floor((#log - header) / 8) end
-    local low, high = 0, n -- the first unit that is not older than the stamp
+    -- Units that the log has no more, though a roomy one still holds them.
+    local gone = math.max(unpack('>I4', log) ~= 0 and unpack('>I4', log, 38) or 0, n - unpack('>I4', log, 25))
+    local low, high = gone, n -- the first unit that is not older than the stamp
     while low < high do
       local middle = math.floor((low + high) / 2)
       if unpack('>d', log, header + 8 * middle + 1) < stamp then low = middle + 1 else high = middle end
@@ -28,18 +30,14 @@ for i = 1, #KEYS do
       after = after + 1
     end
     local taken = after - low
-    local left = n - taken
-    if left == 0 then
+    local left = n - gone - taken
+    if left <= 0 then
       call('DEL', KEYS[i])
     elseif taken > 0 then
       local newest = unpack('>d', log, header + 8 * (after == n and low or n) - 7)
       local head = sub(log, 1, 4) .. pack('>I4d', left > DENSE and left or 0, left > DENSE and newest or 0)
-        .. sub(log, 17, 37)
-      for r = 1, rules do
-        local k = unpack('>I4', log, 34 + 4 * r)
-        head = head .. pack('>I4', k > low and math.max(low, k - taken) or k)
-      end
-      call('SET', KEYS[i], head .. sub(log, header + 1, header + 8 * low)
+        .. sub(log, 17, 37) .. string.rep('\0', 4 * rules) -- the cursors: the log's time may have gone back
+      call('SET', KEYS[i], head .. sub(log, header + 8 * gone + 1, header + 8 * low)
         .. sub(log, header + 8 * after + 1, header + 8 * n), 'KEEPTTL')
     end
     found = found + taken

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import java.util.List;
+import java.util.Optional;
+
+/** What came of a {@link Step}, as far as stores must agree on it. */
+public sealed interface Answer {
+
+  Answer DONE = new Done();
+
+  record Decided(Outcome outcome, List<RuleVerdict> rules, Optional<RuleVerdict> duplicate)
+      implements Answer {
+
+    static Answer of(Verdict verdict) {
+      return new Decided(verdict.outcome(), verdict.rules(), verdict.duplicate());
+    }
+  }
+
+  record GivenBack(long units) implements Answer {}
+
+  record Done() implements Answer {}
+}

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+/** What every store promises (see {@link LimitStore}), as one suite that each of them runs. */
+public interface LimitStoreContract
+    extends SlidingWindowContract, ModesContract, ReceiptContract, SharedLimitContract {}

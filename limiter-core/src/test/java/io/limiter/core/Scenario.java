@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import java.util.function.LongConsumer;
+
+/**
+ * A timed sequence of calls, made from a seed.
+ *
+ * @param seed makes the same scenario again
+ */
+public record Scenario(long seed, List<Step> steps) {
+
+  /** All keys that the scenario touches. */
+  public static List<Key> keys(List<Step> steps) {
+    return steps.stream()
+        .filter(step -> step.action() instanceof Step.Decide)
+        .flatMap(step -> ((Step.Decide) step.action()).request().allCharges().stream())
+        .map(Charge::key)
+        .distinct()
+        .toList();
+  }
+
+  public static long decisions(List<Step> steps) {
+    return steps.stream().filter(step -> step.action() instanceof Step.Decide).count();
+  }
+
+  /**
+   * What a store answers. It is not waited for between steps, so that a remote store gets them in
+   * one stream; what is given back is awaited first, of course.
+   *
+   * @param clock sets the store's clock for the calls that follow
+   */
+  public static List<Answer> run(List<Step> steps, LimitStore store, LongConsumer clock) {
+    Map<Integer, CompletableFuture<Verdict>> verdicts = new HashMap<>();
+    List<CompletableFuture<? extends Answer>> answers = new ArrayList<>();
+    for (Step step : steps) {
+      CompletionStage<? extends Answer> answer;
+      if (step.action() instanceof Step.Decide decide) {
+        clock.accept(step.clock());
+        var verdict = store.decide(decide.request(), decide.mode()).toCompletableFuture();
+        verdicts.put(step.id(), verdict);
+        answer = verdict.thenApply(Answer.Decided::of);
+      } else if (step.action() instanceof Step.GiveBack back) {
+        Receipt receipt =
+            verdicts.containsKey(back.of())
+                ? verdicts.get(back.of()).join().receipt()
+                : Receipt.NOTHING;
+        answer =
+            (back.guardOnly() ? receipt.release() : receipt.refund())
+                .thenApply(Answer.GivenBack::new);
+      } else {
+        answer = store.reset(((Step.Reset) step.action()).keys()).thenApply(done -> Answer.DONE);
+      }
+      answers.add(answer.toCompletableFuture());
+    }
+    return answers.stream().<Answer>map(CompletableFuture::join).toList();
+  }
+
+  /**
+   * Fails if the store does not answer as the model does, with the shortest sequence that still
+   * differs.
+   *
+   * @param store runs the steps on a store that remembers nothing
+   */
+  public void check(Function<List<Step>, List<Answer>> store) {
+    String difference = difference(steps, store);
+    if (difference.isEmpty()) {
+      return;
+    }
+    List<Step> shrunk = shrink(store);
+    throw new AssertionError(
+        "The store and the model differ with -Dlimiter.seed=%d: %s%nShrunk to %d of %d steps:%n%s%n%s"
+            .formatted(
+                seed,
+                difference,
+                shrunk.size(),
+                steps.size(),
+                String.join("\n", shrunk.stream().map(Step::toString).toList()),
+                difference(shrunk, store)));
+  }
+
+  private static String difference(List<Step> steps, Function<List<Step>, List<Answer>> store) {
+    ReferenceModel model = new ReferenceModel();
+    List<Answer> answers = store.apply(steps);
+    for (int i = 0; i < steps.size(); i++) {
+      Object expected = model.apply(steps.get(i));
+      if (!expected.equals(answers.get(i))) {
+        return "at %s%n model: %s%n store: %s".formatted(steps.get(i), expected, answers.get(i));
+      }
+    }
+    return "";
+  }
+
+  /** Leaves out ever smaller parts, as long as what is left still differs. */
+  private List<Step> shrink(Function<List<Step>, List<Answer>> store) {
+    List<Step> left = steps;
+    for (int part = left.size() / 2; part > 0; part /= 2) {
+      for (int from = 0; from < left.size(); ) {
+        List<Step> fewer = new ArrayList<>(left.subList(0, from));
+        fewer.addAll(left.subList(Math.min(left.size(), from + part), left.size()));
+        if (difference(fewer, store).isEmpty()) {
+          from += part;
+        } else {
+          left = fewer;
+        }
+      }
+    }
+    return left;
+  }
+}

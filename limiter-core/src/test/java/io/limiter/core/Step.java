@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import java.util.List;
+
+/**
+ * One step of a {@link Scenario}.
+ *
+ * @param id by which later steps speak of it
+ * @param clock the store's clock, in microseconds
+ */
+public record Step(int id, long clock, Action action) {
+
+  public sealed interface Action {}
+
+  public record Decide(LimitRequest request, Mode mode) implements Action {}
+
+  /** Gives back what another step took, or the duplicate guard only. */
+  public record GiveBack(int of, boolean guardOnly) implements Action {}
+
+  public record Reset(List<Key> keys) implements Action {}
+
+  /** Short enough to be read in a failure, with all that is needed to write a test of it. */
+  @Override
+  public String toString() {
+    String what =
+        action instanceof Decide decide
+            ? "%s %s"
+                .formatted(
+                    decide.mode(),
+                    decide.request().allCharges().stream()
+                        .map(
+                            c ->
+                                c.key().tag().substring(0, 4)
+                                    + c.key().name()
+                                    + " "
+                                    + c.cost()
+                                    + " of "
+                                    + names(c))
+                        .toList())
+            : action.toString();
+    return "#%d at %d: %s".formatted(id, clock, what);
+  }
+
+  private static String names(Charge charge) {
+    return charge.stack().rules().stream().map(Rule::name).toList().toString();
+  }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/** A store under test and its clock, with words to speak of calls. Every test has a new store. */
+public interface StoreHarness {
+
+  Duration TICK = Duration.ofNanos(1_000);
+  Duration SECOND = Duration.ofSeconds(1);
+  Duration MINUTE = Duration.ofMinutes(1);
+  Duration HOUR = Duration.ofHours(1);
+
+  LimitStore store();
+
+  /** Moves the store's clock, backwards too. */
+  void advance(Duration duration);
+
+  /** All that the store holds under a key, without its time to live; empty if there is no key. */
+  Optional<String> stored(Key key);
+
+  default Verdict decide(LimitRequest request, Mode mode) {
+    return store().decide(request, mode).toCompletableFuture().join();
+  }
+
+  default Verdict acquire(LimitRequest request) {
+    return decide(request, Mode.ACQUIRE);
+  }
+
+  default Verdict peek(LimitRequest request) {
+    return decide(request, Mode.PEEK);
+  }
+
+  default Verdict record(LimitRequest request) {
+    return decide(request, Mode.RECORD);
+  }
+
+  default void acquire(int times, LimitRequest request) {
+    for (int i = 0; i < times; i++) {
+      assertThat(acquire(request).allowed()).as("call %d of %d", i + 1, times).isTrue();
+    }
+  }
+
+  default long refund(Verdict verdict) {
+    return verdict.receipt().refund().toCompletableFuture().join();
+  }
+
+  default long release(Verdict verdict) {
+    return verdict.receipt().release().toCompletableFuture().join();
+  }
+
+  default List<Optional<String>> stored(LimitRequest request) {
+    return request.allCharges().stream().map(charge -> stored(charge.key())).toList();
+  }
+
+  default void assertAllowed(LimitRequest request) {
+    assertThat(acquire(request).outcome()).isEqualTo(Outcome.ALLOWED);
+  }
+
+  default void assertLimited(LimitRequest request) {
+    assertThat(acquire(request).outcome()).isEqualTo(Outcome.LIMITED);
+  }
+
+  /** How many units of the only rule are left; by looking. */
+  default long remaining(LimitRequest request) {
+    return peek(request).rules().get(0).remaining();
+  }
+
+  static Rule rule(long count, Duration window) {
+    return SlidingWindowLog.of(count, window);
+  }
+
+  /** A call by somebody under a policy of these rules. */
+  static LimitRequest call(Rule... rules) {
+    return call("somebody", rules);
+  }
+
+  static LimitRequest call(String who, Rule... rules) {
+    return LimitRequest.of(Policy.of("policy", rules), new Subject("user", who));
+  }
+
+  /** A submission that may be made once in a minute, under a policy of these rules. */
+  static LimitRequest submit(String submission, Rule... rules) {
+    Policy policy = Policy.of("policy", rules).withDuplicates(rule(1, MINUTE));
+    return LimitRequest.of(policy, new Subject("user", "somebody"), Optional.of(submission));
+  }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.memory;
+
+import io.limiter.core.Answer;
+import io.limiter.core.Differential;
+import io.limiter.core.Scenario;
+import io.limiter.core.Step;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+class MemoryDifferentialTest {
+
+  private static final long NEVER_EXPIRE = Long.MAX_VALUE / 4;
+
+  @Test
+  void theMemoryStoreAnswersAsTheModelDoes() {
+    System.out.println("Memory store and model: " + Differential.run(400_000, this::run));
+  }
+
+  private List<Answer> run(List<Step> steps) {
+    AtomicLong clock = new AtomicLong();
+    try (MemoryStore store = new MemoryStore(10_000, clock::get, NEVER_EXPIRE)) {
+      return Scenario.run(steps, store, clock::set);
+    }
+  }
+}

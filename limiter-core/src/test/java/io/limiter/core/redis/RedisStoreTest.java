@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import static io.limiter.core.StoreHarness.call;
+import static io.limiter.core.StoreHarness.rule;
+import static io.limiter.core.StoreHarness.submit;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.Charge;
+import io.limiter.core.Key;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.LimitStoreContract;
+import io.limiter.core.Readings;
+import io.limiter.core.Rule;
+import io.limiter.core.Verdict;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class RedisStoreTest implements LimitStoreContract {
+
+  private static final long A_DAY_MILLIS = 86_400_000;
+
+  private static TestRedis redis;
+  private RedisStore store;
+  private long clock = 1_700_000_000_000_000L;
+
+  @BeforeAll
+  static void connect() {
+    redis = new TestRedis();
+  }
+
+  @AfterAll
+  static void disconnect() {
+    redis.close();
+  }
+
+  @BeforeEach
+  void open() {
+    store = redis.store();
+    redis.setClock(clock);
+  }
+
+  @AfterEach
+  void close() {
+    store.close();
+    redis.forgetAll();
+  }
+
+  @Override
+  public LimitStore store() {
+    return store;
+  }
+
+  @Override
+  public void advance(Duration duration) {
+    clock += Readings.micros(duration);
+    redis.setClock(clock);
+  }
+
+  @Override
+  public Optional<String> stored(Key key) {
+    return Optional.ofNullable(redis.commands().get(redis.name(key)))
+        .map(HexFormat.of()::formatHex);
+  }
+
+  private long millisToLive(Charge charge) {
+    return redis.commands().pttl(redis.name(charge.key()));
+  }
+
+  private void setMillisToLive(Charge charge, long millis) {
+    redis.commands().pexpire(redis.name(charge.key()), millis);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 150})
+  void everyKeyExpiresSoonAfterItsNewestUnitHasLeftTheLongestWindow(int units) {
+    LimitRequest call = submit("form", rule(200, SECOND), rule(1_000, HOUR)).withCost(units);
+    for (int i = 0; i < 2; i++) {
+      assertThat(record(call).allowed()).isTrue();
+      assertLives(call.charge(0), HOUR);
+      assertLives(call.charge(1), MINUTE);
+      setMillisToLive(call.charge(0), 5_000);
+      setMillisToLive(call.charge(1), 5_000);
+    }
+  }
+
+  private void assertLives(Charge charge, Duration window) {
+    assertThat(millisToLive(charge))
+        .isGreaterThan(window.toMillis())
+        .isLessThanOrEqualTo(window.toMillis() + 1_000);
+  }
+
+  @Test
+  void aShortRuleDoesNotShortenTheLifeOfASharedLimit() {
+    LimitRequest hourly = call(rule(5, HOUR));
+    LimitRequest brief = call(rule(5, SECOND));
+    assertAllowed(hourly);
+    assertAllowed(brief);
+    assertLives(brief.charge(0), HOUR);
+    advance(SECOND);
+    assertAllowed(brief);
+    assertLives(brief.charge(0), HOUR);
+  }
+
+  @Test
+  void neitherADenialNorALookProlongsAKey() {
+    LimitRequest call = submit("form", rule(1, MINUTE));
+    assertAllowed(call);
+    setMillisToLive(call.charge(0), 30_000);
+    setMillisToLive(call.charge(1), 30_000);
+    assertLimited(call);
+    peek(call);
+    assertThat(millisToLive(call.charge(0))).isBetween(1L, 30_000L);
+    assertThat(millisToLive(call.charge(1))).isBetween(1L, 30_000L);
+  }
+
+  @Test
+  void aRefundLeavesTheTimeToLive() {
+    LimitRequest call = call(rule(5, MINUTE));
+    assertAllowed(call);
+    advance(SECOND);
+    Verdict verdict = acquire(call);
+    setMillisToLive(call.charge(0), A_DAY_MILLIS);
+    assertThat(refund(verdict)).isEqualTo(1);
+    assertThat(millisToLive(call.charge(0))).isBetween(A_DAY_MILLIS - 60_000, A_DAY_MILLIS);
+  }
+
+  @Test
+  void aKeyWhoseClockWasSetBackStillExpires() {
+    LimitRequest call = call(rule(2, MINUTE));
+    acquire(2, call);
+    setMillisToLive(call.charge(0), A_DAY_MILLIS); // as an expiry that lies an hour ahead would be
+    advance(HOUR.negated());
+    assertLimited(call);
+    assertLives(call.charge(0), MINUTE);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 48, 49, 60, 1_000, 10_000})
+  void whatSomebodyElseWroteUnderAKeyIsNoPermanentDenial(int length) {
+    LimitRequest call = call(rule(2, MINUTE), rule(150, HOUR));
+    byte[] garbage = new byte[length];
+    Random random = new Random(length);
+    for (int i = 0; i < 20; i++) {
+      random.nextBytes(garbage);
+      redis.commands().set(redis.name(call.charge(0).key()), garbage);
+      assertAllowed(call);
+      assertAllowed(call);
+      assertLimited(call);
+    }
+  }
+
+  @Test
+  void aHundredUnitsTakeNoMoreThanTwelveBytesEach() {
+    Rule[] rules = {rule(1_000, MINUTE), rule(10_000, HOUR)};
+    LimitRequest call = call(rules);
+    for (int units = 1; units <= 1_000; units++) {
+      assertAllowed(call);
+      if (units % 50 == 0) {
+        long bytes = redis.commands().strlen(redis.name(call.charge(0).key()));
+        assertThat(bytes).as("%d units", units).isLessThan(units * 12L + 100);
+      }
+    }
+  }
+
+  @Test
+  void aMissingScriptIsSentAgainAndDecidesOnce() {
+    LimitRequest call = call(rule(2, MINUTE));
+    redis.commands().scriptFlush();
+    redis.setClock(clock);
+    assertThat(acquire(call).rules().get(0).remaining()).isEqualTo(1);
+    redis.commands().scriptFlush();
+    assertThat(store.reset(List.of(call.charge(0).key()))).succeedsWithin(SECOND.multipliedBy(10));
+    assertThat(remaining(call)).isEqualTo(2);
+  }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.limiter.core.Key;
+import io.limiter.core.testing.RedisFixture;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+
+/**
+ * A Redis store whose clock the test sets: its copy of the script reads a key instead of the time.
+ * Clock and decisions go over one connection, so that each decision meets the clock it was given,
+ * without waiting.
+ */
+final class TestRedis implements AutoCloseable {
+
+  private static final long ELEVEN_DAYS_MILLIS = 1_000_000_000L;
+  private static final String LIFE = "lives and lives[i] or ARGV[2 * i]";
+
+  private final RedisClient client = RedisClient.create(RedisURI.create(RedisFixture.uri()));
+  private final StatefulRedisConnection<byte[], byte[]> connection =
+      client.connect(ByteArrayCodec.INSTANCE);
+  private final String prefix = "test-" + UUID.randomUUID().toString().substring(0, 8) + ":";
+  private final byte[] clockKey = bytes(prefix + "clock");
+
+  /** A store that forgets as it does in production. */
+  RedisStore store() {
+    return store(false);
+  }
+
+  /**
+   * @param lasting whether keys outlive the test, whatever its clock says: their time to live is
+   *     real
+   */
+  RedisStore store(boolean lasting) {
+    RedisScripts scripts = RedisScripts.load();
+    String decide =
+        replace(
+            scripts.decide().text(),
+            "call('TIME')",
+            "call('HMGET', '%sclock', 's', 'us')".formatted(prefix));
+    if (lasting) {
+      decide = replace(decide, LIFE, "(%s) + %d".formatted(LIFE, ELEVEN_DAYS_MILLIS));
+    }
+    RedisStore store =
+        new RedisStore(
+            source(),
+            new RedisSettings(prefix, Duration.ofSeconds(10)),
+            new RedisScripts(RedisScript.of(decide), scripts.refund()));
+    // Known scripts are not sent twice, which would be out of order.
+    commands().scriptLoad(bytes(decide));
+    commands().scriptLoad(bytes(scripts.refund().text()));
+    store.reset(List.of(new Key("none", "none"))).toCompletableFuture().join();
+    return store;
+  }
+
+  private static String replace(String script, String line, String replacement) {
+    assertThat(script).as("the script").contains(line);
+    return script.replace(line, replacement);
+  }
+
+  private ConnectionSource source() {
+    return new ConnectionSource() {
+      @Override
+      public RedisClusterAsyncCommands<byte[], byte[]> commands() {
+        return connection.async();
+      }
+
+      @Override
+      public void close() {}
+    };
+  }
+
+  /** Sets the clock for all that is sent from now on. */
+  void setClock(long microseconds) {
+    connection
+        .async()
+        .hset(
+            clockKey,
+            Map.of(
+                bytes("s"), bytes(Long.toString(microseconds / 1_000_000)),
+                bytes("us"), bytes(Long.toString(microseconds % 1_000_000))));
+  }
+
+  byte[] name(Key key) {
+    return bytes(prefix + '{' + key.tag() + "}:" + key.name());
+  }
+
+  RedisCommands<byte[], byte[]> commands() {
+    return connection.sync();
+  }
+
+  /** Removes all keys of this test, and none of anybody else. */
+  void forgetAll() {
+    List<byte[]> keys = commands().keys(bytes(prefix + "*"));
+    if (!keys.isEmpty()) {
+      commands().del(keys.toArray(byte[][]::new));
+    }
+  }
+
+  static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.US_ASCII);
+  }
+
+  @Override
+  public void close() {
+    forgetAll();
+    client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
+  }
+}
