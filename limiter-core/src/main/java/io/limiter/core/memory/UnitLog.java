@@ -29,6 +29,11 @@ final class UnitLog {
     return size;
   }
 
+  /** The units there is memory for. */
+  int capacity() {
+    return ring.length;
+  }
+
   long shift() {
     return shift;
   }

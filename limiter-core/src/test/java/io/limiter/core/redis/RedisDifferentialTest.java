@@ -13,7 +13,7 @@ class RedisDifferentialTest {
   @Test
   void theRedisStoreAnswersAsTheModelDoes() {
     try (TestRedis redis = new TestRedis();
-        RedisStore store = redis.store(true)) {
+        RedisStore store = redis.store()) {
       System.out.println(
           "Redis store and model: " + Differential.run(120_000, steps -> run(redis, store, steps)));
     }

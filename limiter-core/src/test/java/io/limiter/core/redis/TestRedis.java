@@ -24,7 +24,9 @@ import java.util.UUID;
  */
 final class TestRedis implements AutoCloseable {
 
-  private static final long ELEVEN_DAYS_MILLIS = 1_000_000_000L;
+  /** Added to the life of every key, which is real, whatever the test does with its clock. */
+  static final long EXTRA_LIFE_MILLIS = 1_000_000_000L;
+
   private static final String LIFE = "lives and lives[i] or ARGV[2 * i]";
 
   private final RedisClient client = RedisClient.create(RedisURI.create(RedisFixture.uri()));
@@ -33,25 +35,15 @@ final class TestRedis implements AutoCloseable {
   private final String prefix = "test-" + UUID.randomUUID().toString().substring(0, 8) + ":";
   private final byte[] clockKey = bytes(prefix + "clock");
 
-  /** A store that forgets as it does in production. */
+  /** A store with the keys of this test. */
   RedisStore store() {
-    return store(false);
-  }
-
-  /**
-   * @param lasting whether keys outlive the test, whatever its clock says: their time to live is
-   *     real
-   */
-  RedisStore store(boolean lasting) {
     RedisScripts scripts = RedisScripts.load();
     String decide =
         replace(
             scripts.decide().text(),
             "call('TIME')",
             "call('HMGET', '%sclock', 's', 'us')".formatted(prefix));
-    if (lasting) {
-      decide = replace(decide, LIFE, "(%s) + %d".formatted(LIFE, ELEVEN_DAYS_MILLIS));
-    }
+    decide = replace(decide, LIFE, "(%s) + %d".formatted(LIFE, EXTRA_LIFE_MILLIS));
     RedisStore store =
         new RedisStore(
             source(),

@@ -62,13 +62,12 @@ final class GuardedCall {
   }
 
   /**
-   * Decides now if the result is streamed as the answer to a request: once an answer has begun it
-   * cannot become a denial. It waits, which is why such routes are moved to a thread that may.
+   * Whether the result is streamed as the answer to a request. Then it is decided at once: an
+   * answer that has begun cannot become a denial. Who has no admission yet waits for it, which is
+   * why such routes are moved to a thread that may.
    */
-  void decideBeforeStreaming() {
-    if (granted.get() == null && isRoute() && !context.getReturnType().isSingleResult()) {
-      granted.set(awaitAdmission());
-    }
+  boolean streamsAnswer() {
+    return !single() && isRoute();
   }
 
   /** Runs code of the application as if on the thread that made the call. */

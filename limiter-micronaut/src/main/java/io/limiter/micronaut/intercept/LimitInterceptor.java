@@ -47,10 +47,10 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
     }
     GuardedCall call = calls.begin(context, plan.get());
     InterceptedMethod method = InterceptedMethod.of(context, conversions);
-    if (method.resultType() == InterceptedMethod.ResultType.PUBLISHER) {
-      // Outside of the try: a denial of a streaming route is thrown, since an error inside of a
-      // stream comes too late.
-      call.decideBeforeStreaming();
+    if (method.resultType() == InterceptedMethod.ResultType.PUBLISHER && call.streamsAnswer()) {
+      // Outside of the try: a denial is thrown, since an error inside of a stream comes too late.
+      return method.handleResult(
+          PublisherGuard.stream(call, () -> method.interceptResultAsPublisher(this)));
     }
     try {
       return switch (method.resultType()) {

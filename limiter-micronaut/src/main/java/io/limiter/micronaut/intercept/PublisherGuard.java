@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.intercept;
 
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -14,7 +16,25 @@ final class PublisherGuard {
   static Publisher<?> enter(GuardedCall call, Supplier<Publisher<?>> method) {
     return call.single()
         ? Mono.defer(() -> admission(call).flatMap(admission -> mono(call, admission, method)))
-        : Flux.defer(() -> admission(call).flatMapMany(admission -> flux(call, admission, method)));
+        : Flux.defer(() -> flux(call, method));
+  }
+
+  /**
+   * Guards a stream that is the answer to a request. It begins with that answer, before anybody
+   * subscribes: so a denial, or what the method throws, is still answered as for any route, and
+   * from then on the stream itself sees to its failure.
+   */
+  static Publisher<?> stream(GuardedCall call, Supplier<Publisher<?>> method) {
+    Admission admission = call.awaitAdmission();
+    Publisher<?> begun = method.get();
+    admission.settled();
+    AtomicReference<@Nullable Flux<Object>> first =
+        new AtomicReference<>(guarded(call, admission, begun));
+    return Flux.defer(
+        () -> {
+          Flux<Object> answer = first.getAndSet(null);
+          return answer == null ? flux(call, method) : answer;
+        });
   }
 
   private static Mono<Admission> admission(GuardedCall call) {
@@ -24,14 +44,22 @@ final class PublisherGuard {
   private static Mono<?> mono(
       GuardedCall call, Admission admission, Supplier<Publisher<?>> method) {
     admission.settled();
-    return Mono.<Object>from(call.inContext(method))
+    return Mono.<Object>defer(() -> Mono.from(call.inContext(method)))
         .onErrorResume(failure -> PublisherGuard.<Object>fail(call, admission, failure));
   }
 
-  private static Flux<?> flux(
-      GuardedCall call, Admission admission, Supplier<Publisher<?>> method) {
-    admission.settled();
-    return Flux.<Object>from(call.inContext(method))
+  private static Flux<Object> flux(GuardedCall call, Supplier<Publisher<?>> method) {
+    return admission(call)
+        .flatMapMany(
+            admission -> {
+              admission.settled();
+              return guarded(
+                  call, admission, Flux.<Object>defer(() -> Flux.from(call.inContext(method))));
+            });
+  }
+
+  private static Flux<Object> guarded(GuardedCall call, Admission admission, Publisher<?> method) {
+    return Flux.<Object>from(method)
         .onErrorResume(failure -> PublisherGuard.<Object>fail(call, admission, failure));
   }
 

@@ -33,7 +33,7 @@ final class StageGuard {
   private static CompletionStage<?> begin(GuardedCall call, Supplier<CompletionStage<?>> method) {
     try {
       return call.inContext(method);
-    } catch (RuntimeException failure) {
+    } catch (Throwable failure) {
       return CompletableFuture.failedFuture(failure);
     }
   }

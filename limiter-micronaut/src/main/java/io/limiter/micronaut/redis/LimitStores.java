@@ -21,9 +21,9 @@ import jakarta.inject.Singleton;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Makes the store, and the connection it asks. */
+/** Makes the store, and the connection it asks. A store of your own replaces a bean of this factory. */
 @Factory
-final class LimitStores {
+public class LimitStores {
 
   private static final Logger LOG = LoggerFactory.getLogger(LimitStores.class);
 

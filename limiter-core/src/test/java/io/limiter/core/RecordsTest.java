@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import static io.limiter.core.StoreHarness.rule;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.LongStream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What cannot be said is refused, with the element, the value and the remedy. */
+class RecordsTest {
+
+  private static final Duration MINUTE = Duration.ofMinutes(1);
+
+  private static void assertRefused(ThrowingCallable call, String message) {
+    assertThatIllegalArgumentException().isThrownBy(call).withMessage(message);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "10, PT60S, 10-per-60s",
+    "1, PT1H, 1-per-3600s",
+    "3, PT0.5S, 3-per-500ms",
+    "3, PT1.5S, 3-per-1500ms",
+    "2, PT0.001001S, 2-per-1001us",
+    "2, PT1.000001S, 2-per-1000001us",
+    "1000000, PT8784H, 1000000-per-31622400s"
+  })
+  void aRuleIsNamedAfterItsNumbers(long count, Duration window, String name) {
+    assertThat(SlidingWindowLog.of(count, window).name()).isEqualTo(name);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "a b", "a\"", "a\\b", "caf\u00e9", "a\nb", "\u007f", "\t"})
+  void aNameIsPlain(String name) {
+    assertRefused(
+        () -> new SlidingWindowLog(name, 1, MINUTE),
+        "The rule name '"
+            + name
+            + "' is not usable: give it 1 to 128 printable ASCII characters, without space, quote or backslash");
+  }
+
+  @Test
+  void aNameIsShort() {
+    assertThat(Rule.requireName("policy", "n".repeat(128))).hasSize(128);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Rule.requireName("policy", "n".repeat(129)))
+        .withMessageStartingWith("The policy name 'nnn");
+  }
+
+  @Test
+  void aRuleHasACountWithinBounds() {
+    assertRefused(() -> rule(0, MINUTE), "The rule '0-per-60s' has count 0: give it 1 to 1000000");
+    assertRefused(
+        () -> rule(1_000_001, MINUTE),
+        "The rule '1000001-per-60s' has count 1000001: give it 1 to 1000000");
+  }
+
+  @Test
+  void aRuleHasAWindowWithinBounds() {
+    for (Duration window :
+        List.of(
+            Duration.ZERO,
+            Duration.ofSeconds(-1),
+            Duration.ofNanos(999_000),
+            Duration.ofDays(366).plusNanos(1_000))) {
+      assertRefused(
+          () -> new SlidingWindowLog("r", 1, window),
+          "The rule 'r' has a window of " + window + ": give it 1 ms to 366 days");
+    }
+    assertRefused(
+        () -> new SlidingWindowLog("r", 1, Duration.ofNanos(1_000_001)),
+        "The rule 'r' has a window of PT0.001000001S: give it whole microseconds");
+  }
+
+  @Test
+  void aStackHasOneToEightRules() {
+    assertRefused(() -> RuleStack.of(List.of()), "0 rules in one stack: give it 1 to 8");
+    assertRefused(
+        () -> RuleStack.of(LongStream.rangeClosed(1, 9).mapToObj(i -> rule(i, MINUTE)).toList()),
+        "9 rules in one stack: give it 1 to 8");
+  }
+
+  @Test
+  void theRulesOfAStackHaveDifferentNames() {
+    assertRefused(
+        () -> RuleStack.of(List.of(rule(1, MINUTE), rule(1, Duration.ofSeconds(60)))),
+        "Two rules of one stack are named '1-per-60s': remove one of them, or give it a name of its own");
+  }
+
+  @Test
+  void stacksOfEqualRulesAreEqual() {
+    RuleStack stack = RuleStack.of(List.of(rule(1, MINUTE), rule(2, MINUTE)));
+    assertThat(stack)
+        .isEqualTo(RuleStack.of(List.of(rule(1, MINUTE), rule(2, MINUTE))))
+        .isNotEqualTo(RuleStack.of(List.of(rule(2, MINUTE), rule(1, MINUTE))))
+        .hasSameHashCodeAs(RuleStack.of(List.of(rule(1, MINUTE), rule(2, MINUTE))));
+  }
+
+  @Test
+  void aPolicyNeedsANameALimitAndSomethingToDecide() {
+    Optional<RuleStack> rules = Optional.of(RuleStack.of(List.of(rule(1, MINUTE))));
+    assertRefused(
+        () -> new Policy(" ", "limit", rules, Optional.empty()),
+        "A policy needs a name and a limit, but they are ' ' and 'limit'");
+    assertRefused(
+        () -> new Policy("name", "", rules, Optional.empty()),
+        "A policy needs a name and a limit, but they are 'name' and ''");
+    assertRefused(
+        () -> new Policy("name", "limit", Optional.empty(), Optional.empty()),
+        "The policy 'name' has neither rules nor a duplicate guard: give it one of them");
+  }
+
+  @Test
+  void aDuplicateGuardIsOneRule() {
+    RuleStack two = RuleStack.of(List.of(rule(1, MINUTE), rule(2, MINUTE)));
+    assertRefused(
+        () -> new Policy("name", "limit", Optional.empty(), Optional.of(two)),
+        "The duplicate guard of the policy 'name' has 2 rules: give it one");
+  }
+
+  @Test
+  void aChargeCostsAtLeastOneUnit() {
+    LimitRequest call = StoreHarness.call(rule(1, MINUTE));
+    assertRefused(() -> call.withCost(0), "A call costs 0 units: give it 1 to 1000000");
+    assertRefused(
+        () -> call.withCost(1_000_001), "A call costs 1000001 units: give it 1 to 1000000");
+  }
+
+  @Test
+  void aSubjectHasAKindAndAValue() {
+    assertRefused(
+        () -> new Subject("ip", ""),
+        "A subject of kind 'ip' has an empty value: everybody without one would be counted as one");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> new Subject("", "x"))
+        .withMessageStartingWith("The subject kind name ''");
+  }
+
+  @Test
+  void aSubjectDoesNotShowItsValue() {
+    assertThat(new Subject("user", "alice")).hasToString("Subject[user]");
+  }
+
+  @Test
+  void aRequestChargesSomethingAndNoKeyTwice() {
+    LimitRequest call = StoreHarness.call(rule(1, MINUTE));
+    Charge charge = call.charge(0);
+    assertRefused(
+        () -> new LimitRequest(call.policy(), List.of(), Optional.empty()),
+        "A request under the policy 'policy' charges nothing");
+    String twice =
+        "A request under the policy 'policy' charges one key twice: put the rules of one subject into one stack";
+    assertRefused(
+        () -> new LimitRequest(call.policy(), List.of(charge, charge), Optional.empty()), twice);
+    assertRefused(
+        () -> new LimitRequest(call.policy(), List.of(charge), Optional.of(charge)), twice);
+  }
+
+  @Test
+  void aRequestListsTheGuardLastAndItsCostIsOne() {
+    LimitRequest call = StoreHarness.submit("form", rule(9, MINUTE)).withCost(5);
+    assertThat(call.size()).isEqualTo(2);
+    assertThat(call.allCharges()).containsExactly(call.charge(0), call.charge(1));
+    assertThat(call.allCharges()).extracting(Charge::cost).containsExactly(5, 1);
+    assertThat(call.charge(1)).isEqualTo(call.duplicate().orElseThrow());
+  }
+}

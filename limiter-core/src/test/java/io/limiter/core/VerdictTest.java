@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import static io.limiter.core.StoreHarness.rule;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class VerdictTest {
+
+  private static final Duration SECOND = Duration.ofSeconds(1);
+  private static final Duration HOUR = Duration.ofHours(1);
+
+  private static RuleVerdict passes(long count) {
+    return new RuleVerdict(rule(count, HOUR), false, 3, Optional.empty(), HOUR, SECOND);
+  }
+
+  private static RuleVerdict refuses(long count, Duration retryAfter) {
+    return new RuleVerdict(rule(count, HOUR), true, 0, Optional.of(retryAfter), HOUR, retryAfter);
+  }
+
+  private static RuleVerdict neverPasses(long count) {
+    return new RuleVerdict(rule(count, HOUR), true, 0, Optional.empty(), HOUR, HOUR);
+  }
+
+  private static Verdict verdict(
+      Outcome outcome, Optional<RuleVerdict> duplicate, RuleVerdict... rules) {
+    Policy policy = Policy.of("policy", rule(1, HOUR));
+    List<RuleVerdict> list = Arrays.asList(rules);
+    return new Verdict(
+        policy, outcome, list, duplicate, Source.STORE, Optional.empty(), Receipt.NOTHING);
+  }
+
+  @Test
+  void anAllowedCallNeedNotWait() {
+    Verdict verdict = verdict(Outcome.ALLOWED, Optional.of(passes(9)), passes(1), passes(2));
+    assertThat(verdict.allowed()).isTrue();
+    assertThat(verdict.violated()).isEmpty();
+    assertThat(verdict.retryAfter()).isEmpty();
+  }
+
+  @Test
+  void retryAfterIsTheLongestOfAllThatRefuse() {
+    RuleVerdict brief = refuses(1, SECOND);
+    RuleVerdict lengthy = refuses(2, HOUR);
+    Verdict verdict = verdict(Outcome.LIMITED, Optional.empty(), brief, passes(3), lengthy);
+    assertThat(verdict.allowed()).isFalse();
+    assertThat(verdict.violated()).containsExactly(brief, lengthy);
+    assertThat(verdict.retryAfter()).contains(HOUR);
+  }
+
+  @Test
+  void retryAfterMindsTheDuplicateGuard() {
+    assertThat(verdict(Outcome.DUPLICATE, Optional.of(refuses(1, HOUR)), passes(1)).retryAfter())
+        .contains(HOUR);
+    assertThat(
+            verdict(Outcome.LIMITED, Optional.of(refuses(1, HOUR)), refuses(1, SECOND))
+                .retryAfter())
+        .contains(HOUR);
+  }
+
+  @Test
+  void thereIsNoRetryAfterIfNoWaitWouldHelp() {
+    assertThat(
+            verdict(Outcome.LIMITED, Optional.empty(), refuses(1, HOUR), neverPasses(2))
+                .retryAfter())
+        .isEmpty();
+  }
+
+  @Test
+  void aVerdictOfTheFallbackSaysWhy() {
+    Verdict verdict = verdict(Outcome.ALLOWED, Optional.empty(), passes(1));
+    Verdict fallback = verdict.fromFallback(FailureReason.TIMEOUT);
+    assertThat(fallback.source()).isEqualTo(Source.FALLBACK);
+    assertThat(fallback.reason()).contains(FailureReason.TIMEOUT);
+    assertThat(fallback.rules()).isEqualTo(verdict.rules());
+  }
+
+  @Test
+  void nothingIsGivenBackForNothing() {
+    assertThat(Receipt.NOTHING.refund().toCompletableFuture()).isCompletedWithValue(0L);
+    assertThat(Receipt.NOTHING.release().toCompletableFuture()).isCompletedWithValue(0L);
+  }
+}

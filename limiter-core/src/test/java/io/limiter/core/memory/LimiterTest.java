@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.memory;
+
+import static io.limiter.core.StoreHarness.call;
+import static io.limiter.core.StoreHarness.rule;
+import static io.limiter.core.StoreHarness.submit;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Limiter;
+import io.limiter.core.Outcome;
+import io.limiter.core.Verdict;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** The use that {@link Limiter} shows: a login that asks for more after some failures. */
+class LimiterTest {
+
+  private static final Duration MINUTE = Duration.ofMinutes(1);
+
+  private final MemoryStore store = new MemoryStore(100, () -> 0);
+  private final Limiter limiter = new Limiter(store);
+
+  @AfterEach
+  void close() {
+    store.close();
+  }
+
+  private static Verdict now(java.util.concurrent.CompletionStage<Verdict> stage) {
+    return stage.toCompletableFuture().join();
+  }
+
+  @Test
+  void failuresAreRecordedLookedAtAndForgotten() {
+    LimitRequest failures = call(rule(3, MINUTE));
+    for (int i = 0; i < 3; i++) {
+      assertThat(now(limiter.peek(failures)).allowed()).isTrue();
+      assertThat(now(limiter.record(failures)).allowed()).isTrue();
+    }
+    assertThat(now(limiter.peek(failures)).allowed()).isFalse();
+    limiter.reset(failures);
+    assertThat(now(limiter.peek(failures)).rules().get(0).remaining()).isEqualTo(3);
+  }
+
+  @Test
+  void resetForgetsTheSubmissionToo() {
+    LimitRequest order = submit("order", rule(3, MINUTE));
+    assertThat(now(limiter.acquire(order)).outcome()).isEqualTo(Outcome.ALLOWED);
+    assertThat(now(limiter.acquire(order)).outcome()).isEqualTo(Outcome.DUPLICATE);
+    limiter.reset(order);
+    assertThat(now(limiter.acquire(order)).outcome()).isEqualTo(Outcome.ALLOWED);
+  }
+
+  @Test
+  void aRefundedCallWasNeverMade() {
+    LimitRequest order = submit("order", rule(1, MINUTE));
+    Verdict verdict = now(limiter.acquire(order));
+    assertThat(limiter.refund(verdict)).isCompletedWithValue(2L);
+    assertThat(now(limiter.acquire(order)).outcome()).isEqualTo(Outcome.ALLOWED);
+  }
+}

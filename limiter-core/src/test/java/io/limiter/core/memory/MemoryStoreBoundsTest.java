@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.memory;
+
+import static io.limiter.core.StoreHarness.call;
+import static io.limiter.core.StoreHarness.rule;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.Charge;
+import io.limiter.core.Key;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Mode;
+import io.limiter.core.Outcome;
+import io.limiter.core.Policy;
+import io.limiter.core.Rule;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** What a flood of subjects costs, whom it hurts, and whom it does not help. */
+class MemoryStoreBoundsTest {
+
+  private static final Duration SECOND = Duration.ofSeconds(1);
+  private static final Duration MINUTE = Duration.ofMinutes(1);
+  private static final Rule TWICE = rule(2, MINUTE);
+
+  private long clock;
+
+  private MemoryStore store(int maxSubjects) {
+    return new MemoryStore(maxSubjects, () -> clock);
+  }
+
+  private static Verdict acquire(MemoryStore store, LimitRequest call) {
+    return store.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
+  }
+
+  private static Outcome outcome(MemoryStore store, LimitRequest call) {
+    return acquire(store, call).outcome();
+  }
+
+  @Test
+  void aMillionLiveSubjectsTakeNoMoreRoomThanAllowed() {
+    MemoryStore store = store(10_000);
+    LimitRequest denied = call("denied", TWICE);
+    LimitRequest served = call("served", rule(1_000_000, MINUTE));
+    acquire(store, denied);
+    acquire(store, denied);
+    for (int i = 0; i < 1_000_000; i++) {
+      acquire(store, call("stranger " + i, TWICE));
+      if (i % 1_000 == 0) {
+        assertThat(outcome(store, served)).isEqualTo(Outcome.ALLOWED);
+      }
+    }
+    assertThat(store.subjects()).isBetween(9_500, 10_000);
+    assertThat(outcome(store, denied)).isEqualTo(Outcome.LIMITED);
+    assertThat(acquire(store, served).rules().get(0).remaining()).isEqualTo(1_000_000 - 1_001);
+  }
+
+  @Test
+  void aMillionExpiringSubjectsNeverFillTheStore() {
+    MemoryStore store = store(10_000);
+    Rule brief = rule(1, SECOND);
+    int most = 0;
+    for (int i = 0; i < 1_000_000; i++) {
+      clock += 1_000; // so 2,000 live within a second and the grace of another
+      assertThat(outcome(store, call("stranger " + i, brief))).isEqualTo(Outcome.ALLOWED);
+      if (i % 10_000 == 0) {
+        most = Math.max(most, store.subjects());
+      }
+    }
+    assertThat(most).isLessThan(5_000);
+  }
+
+  @Test
+  void expiredSubjectsGoAsOthersAreServedThoughALiveOneIsTheEldest() {
+    MemoryStore store = store(200);
+    LimitRequest longLived = call("long", rule(1, Duration.ofDays(1)));
+    acquire(store, longLived);
+    for (int i = 0; i < 100; i++) {
+      acquire(store, call("stranger " + i, TWICE));
+    }
+    clock += 62_000_000;
+    assertThat(store.subjects()).isEqualTo(101);
+    LimitRequest regular = call("regular", rule(1_000, MINUTE));
+    for (int i = 0; i < 110; i++) {
+      acquire(store, regular);
+    }
+    assertThat(store.subjects()).isEqualTo(2);
+    assertThat(outcome(store, longLived)).isEqualTo(Outcome.LIMITED);
+  }
+
+  @Test
+  void inAFullStoreStrangersShareWhatTheRulesAllowASingleOne() {
+    MemoryStore store = full();
+    LimitRequest first = call("first", TWICE);
+    assertThat(acquire(store, first).rules().get(0).remaining()).isEqualTo(1);
+    assertThat(outcome(store, call("second", TWICE))).isEqualTo(Outcome.ALLOWED);
+    Verdict third = acquire(store, call("third", TWICE));
+    assertThat(third.outcome()).isEqualTo(Outcome.LIMITED);
+    assertThat(third.retryAfter()).contains(MINUTE);
+    assertThat(outcome(store, call("known 0", TWICE))).isEqualTo(Outcome.ALLOWED);
+    assertThat(store.subjects()).isEqualTo(4);
+  }
+
+  @Test
+  void strangersHaveLogsOfTheirOwnAgainOnceOthersHaveExpired() {
+    MemoryStore store = full();
+    outcome(store, call("first", TWICE));
+    outcome(store, call("second", TWICE));
+    clock += 61_000_000;
+    for (int i = 0; i < 4; i++) {
+      assertThat(acquire(store, call("stranger " + i, TWICE)).rules().get(0).remaining())
+          .isEqualTo(1);
+    }
+  }
+
+  @Test
+  void limitsAndSubjectsOfDifferentKindsHaveOverflowsOfTheirOwn() {
+    MemoryStore store = full();
+    Policy other = Policy.of("other", TWICE);
+    Charge user = charge(other, "user");
+    Charge address = charge(other, "address");
+    LimitRequest both = new LimitRequest(other, List.of(user, address), Optional.empty());
+    outcome(store, call("first", TWICE));
+    outcome(store, call("second", TWICE));
+    assertThat(acquire(store, both).rules()).allMatch(rule -> rule.remaining() == 1);
+    assertThat(outcome(store, both)).isEqualTo(Outcome.ALLOWED);
+    assertThat(outcome(store, both)).isEqualTo(Outcome.LIMITED);
+  }
+
+  private static Charge charge(Policy policy, String kind) {
+    return LimitRequest.of(policy, new Subject(kind, "x")).charge(0);
+  }
+
+  @Test
+  void moreLimitsThanTheOverflowHoldsShareOneLog() {
+    MemoryStore store = full();
+    for (int i = 0; i < 66; i++) {
+      assertThat(outcome(store, underLimit(i))).isEqualTo(Outcome.ALLOWED);
+    }
+    assertThat(outcome(store, underLimit(1_000))).isEqualTo(Outcome.LIMITED);
+    assertThat(outcome(store, underLimit(0))).isEqualTo(Outcome.ALLOWED);
+  }
+
+  private static LimitRequest underLimit(int i) {
+    return LimitRequest.of(Policy.of("limit " + i, TWICE), Subject.global());
+  }
+
+  @Test
+  void whatWasTakenFromTheOverflowGoesBackThere() {
+    MemoryStore store = full();
+    LimitRequest first = call("first", TWICE);
+    Verdict taken = acquire(store, first.withCost(2));
+    store.reset(List.of(first.charge(0).key(), call("known 0", TWICE).charge(0).key()));
+    assertThat(acquire(store, first).rules().get(0).remaining()).isEqualTo(1);
+    assertThat(outcome(store, call("second", TWICE))).isEqualTo(Outcome.LIMITED);
+    assertThat(taken.receipt().refund()).isCompletedWithValue(2L);
+    assertThat(outcome(store, call("second", TWICE))).isEqualTo(Outcome.ALLOWED);
+    assertThat(outcome(store, first)).isEqualTo(Outcome.ALLOWED);
+  }
+
+  @Test
+  void inAFullStoreALookTakesNothing() {
+    MemoryStore store = full();
+    LimitRequest first = call("first", TWICE);
+    for (int i = 0; i < 3; i++) {
+      Verdict look = store.decide(first, Mode.PEEK).toCompletableFuture().join();
+      assertThat(look.rules().get(0).remaining()).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void inAFullStoreNoSubmissionIsADuplicateButTheLimitsHold() {
+    MemoryStore store = store(1);
+    Policy policy = Policy.of("policy", TWICE).withDuplicates(rule(1, MINUTE));
+    LimitRequest known = LimitRequest.of(policy, new Subject("user", "known"));
+    LimitRequest stranger = LimitRequest.of(policy, new Subject("user", "stranger"));
+    acquire(store, call("known", TWICE));
+    assertThat(outcome(store, known)).isEqualTo(Outcome.ALLOWED);
+    assertThat(outcome(store, stranger)).isEqualTo(Outcome.ALLOWED);
+    Verdict again = acquire(store, stranger);
+    assertThat(again.outcome()).isEqualTo(Outcome.ALLOWED);
+    assertThat(again.receipt().refund()).isCompletedWithValue(1L);
+    assertThat(outcome(store, known)).isEqualTo(Outcome.LIMITED);
+  }
+
+  @Test
+  void aLogGivesMemoryBackAfterABurst() {
+    UnitLog log = new UnitLog();
+    log.take(0, 100_000, 100_000, 1_000);
+    assertThat(log.capacity()).isEqualTo(131_072);
+    log.take(1_000, 1, 100_000, 1_000);
+    assertThat(log.capacity()).isEqualTo(4);
+    assertThat(log.size()).isEqualTo(1);
+  }
+
+  @Test
+  void keysOfAStripedStoreAreSharedOutEvenly() {
+    MemoryStore store = store(100_000);
+    for (int i = 0; i < 90_000; i++) {
+      store.decide(
+          LimitRequest.of(Policy.of("p", TWICE), new Subject("ip", "a" + i)), Mode.ACQUIRE);
+    }
+    assertThat(store.subjects()).isEqualTo(90_000);
+    Key key = LimitRequest.of(Policy.of("p", TWICE), new Subject("ip", "a7")).charge(0).key();
+    assertThat(store.dump(key)).isPresent();
+  }
+
+  /** A store for four, with four live subjects. */
+  private MemoryStore full() {
+    MemoryStore store = store(4);
+    for (int i = 0; i < 4; i++) {
+      acquire(store, call("known " + i, TWICE));
+    }
+    return store;
+  }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import io.limiter.core.testing.RedisFixture;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.runtime.server.EmbeddedServer;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A server of its own with the test beans of one specification, a client, and the keys that its
+ * limiter has in Redis, which are nobody else's.
+ */
+final class TestServer implements AutoCloseable {
+
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  static {
+    // It reports each exception that a test makes a route throw.
+    ((Logger) LoggerFactory.getLogger("io.micronaut.http.server.RouteExecutor"))
+        .setLevel(Level.OFF);
+  }
+
+  private final EmbeddedServer server;
+  private final RedisKeys keys;
+  private final HttpClient client =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+
+  private TestServer(EmbeddedServer server, RedisKeys keys) {
+    this.server = server;
+    this.keys = keys;
+  }
+
+  static TestServer start(String specification) {
+    return start(specification, Map.of());
+  }
+
+  /**
+   * @param specification the {@code spec.name} that its beans require
+   */
+  static TestServer start(String specification, Map<String, Object> settings) {
+    String prefix = "test:" + UUID.randomUUID().toString().substring(0, 8) + ":";
+    Map<String, Object> all = new HashMap<>();
+    all.put("spec.name", specification);
+    all.put("redis.uri", RedisFixture.uri());
+    all.put("limiter.redis.key-prefix", prefix);
+    // On a busy machine the default could end a decision, and memory would count it.
+    all.put("limiter.redis.deadline", "10s");
+    all.put("limiter.redis.warm-up", "10s");
+    all.put("micronaut.server.port", -1);
+    all.putAll(settings);
+    return new TestServer(ApplicationContext.run(EmbeddedServer.class, all), new RedisKeys(prefix));
+  }
+
+  ApplicationContext context() {
+    return server.getApplicationContext();
+  }
+
+  int port() {
+    return server.getPort();
+  }
+
+  /** What the limiter has in Redis. */
+  RedisKeys keys() {
+    return keys;
+  }
+
+  HttpResponse<String> get(String path, String... headers) {
+    return send(request("GET", path, "", headers));
+  }
+
+  HttpResponse<String> post(String path, String json) {
+    return send(request("POST", path, json, "Content-Type", "application/json"));
+  }
+
+  CompletableFuture<HttpResponse<String>> postAsync(String path, String json) {
+    return client.sendAsync(
+        request("POST", path, json, "Content-Type", "application/json"), BodyHandlers.ofString());
+  }
+
+  HttpResponse<String> exchange(String method, String path, String body, String... headers) {
+    return send(request(method, path, body, headers));
+  }
+
+  private HttpRequest request(String method, String path, String body, String... headers) {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create("http://localhost:" + port() + path))
+            .timeout(PATIENCE)
+            .method(
+                method,
+                body.isEmpty()
+                    ? HttpRequest.BodyPublishers.noBody()
+                    : HttpRequest.BodyPublishers.ofString(body));
+    return headers.length == 0 ? request.build() : request.headers(headers).build();
+  }
+
+  private HttpResponse<String> send(HttpRequest request) {
+    try {
+      return client.send(request, BodyHandlers.ofString());
+    } catch (IOException e) {
+      throw new AssertionError(request + " got no answer", e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new AssertionError(request + " was interrupted", e);
+    }
+  }
+
+  @Override
+  public void close() {
+    server.close();
+    keys.close();
+  }
+}
