@@ -3,6 +3,7 @@ package io.limiter.micronaut.annotation;
 
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
+import java.lang.annotation.Inherited;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
@@ -20,9 +21,10 @@ import java.lang.annotation.Target;
  * }</pre>
  *
  * <p>{@link RateRule}s that stand beside it on the method join its rules and count the same
- * subject.
+ * subject. It holds for methods that implement or override the one it stands on.
  */
 @Limited
+@Inherited
 @Documented
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.METHOD)

@@ -3,6 +3,7 @@ package io.limiter.micronaut.annotation;
 
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
+import java.lang.annotation.Inherited;
 import java.lang.annotation.Repeatable;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
@@ -12,7 +13,8 @@ import java.util.concurrent.TimeUnit;
 /**
  * One rule: at most {@link #count} calls in any interval of {@link #time}. By itself on a method it
  * counts each client address; several of them stack, and a call passes only if all of them admit
- * it. Inside {@link RateLimiter#rules} it counts whom that annotation names.
+ * it. Inside {@link RateLimiter#rules} it counts whom that annotation names. It holds for methods
+ * that implement or override the one it stands on; rules of their own add to it.
  *
  * <pre>{@code
  * @Post("/sms")
@@ -22,6 +24,7 @@ import java.util.concurrent.TimeUnit;
  * }</pre>
  */
 @Limited
+@Inherited
 @Documented
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.METHOD)

@@ -2,9 +2,11 @@
 package io.limiter.micronaut.config;
 
 import io.micronaut.context.annotation.ConfigurationProperties;
+import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
 
 /** What a refused caller is answered. */
+@Context // a mistake stops the start
 @ConfigurationProperties(DenialConfiguration.PREFIX)
 public final class DenialConfiguration {
 

@@ -3,9 +3,11 @@ package io.limiter.micronaut.config;
 
 import io.limiter.core.SlidingWindowLog;
 import io.micronaut.context.annotation.ConfigurationProperties;
+import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
 
 /** Settings of the limiter as a whole. */
+@Context // a mistake stops the start
 @ConfigurationProperties(LimiterConfiguration.PREFIX)
 public final class LimiterConfiguration {
 

@@ -2,11 +2,14 @@
 package io.limiter.micronaut.config;
 
 import io.micronaut.context.annotation.ConfigurationProperties;
+import io.micronaut.context.annotation.Context;
+import io.micronaut.context.exceptions.ConfigurationException;
 
 /**
  * The memory store, which decides while Redis does not answer, or always where no {@code redis.uri}
  * is set.
  */
+@Context // a mistake stops the start
 @ConfigurationProperties(MemoryConfiguration.PREFIX)
 public final class MemoryConfiguration {
 
@@ -20,8 +23,12 @@ public final class MemoryConfiguration {
     return maxSubjects;
   }
 
-  /** Default value 100,000; beyond them, new subjects share what is left of a limit. */
+  /** Default value 100,000, 1 or more; beyond them, new subjects share what is left of a limit. */
   public void setMaxSubjects(int maxSubjects) {
+    if (maxSubjects < 1) {
+      throw new ConfigurationException(
+          "%s.max-subjects = %d: give it 1 or more".formatted(PREFIX, maxSubjects));
+    }
     this.maxSubjects = maxSubjects;
   }
 }

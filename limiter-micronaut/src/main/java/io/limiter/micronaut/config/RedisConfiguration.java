@@ -3,10 +3,12 @@ package io.limiter.micronaut.config;
 
 import io.limiter.core.redis.RedisSettings;
 import io.micronaut.context.annotation.ConfigurationProperties;
+import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
 import java.time.Duration;
 
 /** How the limiter uses the Redis that {@code redis.uri} names. */
+@Context // a mistake stops the start
 @ConfigurationProperties(RedisConfiguration.PREFIX)
 public final class RedisConfiguration {
 

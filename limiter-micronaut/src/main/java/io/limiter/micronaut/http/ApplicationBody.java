@@ -15,7 +15,10 @@ import jakarta.inject.Singleton;
  */
 @Singleton
 @Requires(missingBeans = DenialBody.class)
-@Requires(property = "limiter.denial.body", value = "application", defaultValue = "application")
+@Requires(
+    property = "limiter.denial.body",
+    pattern = "(?i)application",
+    defaultValue = "application")
 final class ApplicationBody implements DenialBody {
 
   private final ErrorResponseProcessor<?> application;

@@ -20,7 +20,7 @@ import java.util.Map;
  */
 @Singleton
 @Requires(missingBeans = DenialBody.class)
-@Requires(property = "limiter.denial.body", value = "problem")
+@Requires(property = "limiter.denial.body", pattern = "(?i)problem")
 final class ProblemBody implements DenialBody {
 
   private static final String QUOTA_EXCEEDED =

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.intercept;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.exception.MissingSubjectException;
+import io.limiter.micronaut.exception.RateLimitExceededException;
+import io.limiter.micronaut.testing.Starts;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Requires;
+import jakarta.inject.Singleton;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.NullSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Whom a call is counted for, by an expression over its arguments. */
+class ExpressionSubjectsTest {
+
+  private final ApplicationContext context = Starts.inMemory("ExpressionSubjectsTest");
+  private final Sender sender = context.getBean(Sender.class);
+
+  @AfterEach
+  void close() {
+    context.close();
+  }
+
+  @Test
+  void anArgumentIsCountedByItsValue() {
+    sender.toPhone("555-1");
+    sender.toPhone("555-2");
+
+    assertDenied(() -> sender.toPhone("555-1"));
+    assertDenied(() -> sender.toPhone("555-2"));
+    assertThat(sender.entered).hasValue(2);
+  }
+
+  @Test
+  void aPropertyOfAnArgumentIsCountedByItsValue() {
+    sender.place(new Order("ada", "tea"));
+    sender.place(new Order("bob", "tea"));
+
+    assertDenied(() -> sender.place(new Order("ada", "milk")));
+    assertThat(sender.entered).hasValue(2);
+  }
+
+  @Test
+  void aNumberIsCountedByItsValue() {
+    sender.toNumber(1);
+    sender.toNumber(12);
+
+    assertDenied(() -> sender.toNumber(1));
+    assertThat(sender.entered).hasValue(2);
+  }
+
+  @ParameterizedTest
+  @NullSource
+  @ValueSource(strings = {"", " ", "\t\n"})
+  void aCallThatNamesNobodyIsRefused(@Nullable String phone) {
+    assertMissing(() -> sender.toPhone(phone), "toPhone(java.lang.String)", "give it a value");
+  }
+
+  @Test
+  void aCallWhoseExpressionFailsIsRefused() {
+    assertMissing(() -> sender.place(null), "place(" + Order.class.getName() + ")", "failed");
+  }
+
+  @Test
+  void anObjectWhoseTextMayChangeIsRefused() {
+    assertMissing(
+        () -> sender.toObject(new Object()),
+        "toObject(java.lang.Object)",
+        "the expression gives a java.lang.Object, which may be another text at each call: let it give a text or a number");
+    assertMissing(
+        () -> sender.toObject(Optional.of("555")), "toObject(java.lang.Object)", "Optional");
+  }
+
+  @Test
+  void whatOneCallLacksIsNoMatterToAnother() {
+    assertMissing(() -> sender.toPhone(null), "toPhone", "@RateLimiter.subject");
+
+    sender.toPhone("555-1");
+    assertThat(sender.entered).hasValue(1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"IP", "USER_ID"})
+  void whomOnlyARequestKnowsIsNotCountedOutsideOfOne(String type) {
+    assertMissing(
+        type.equals("IP") ? sender::byAddress : sender::byUser,
+        type.equals("IP") ? "byAddress()" : "byUser()",
+        "@RateLimiter.limitType = "
+            + type
+            + ": the method was called outside of an HTTP request, which alone knows that: use subject = \"#{…}\" over its arguments, or limitType = GLOBAL");
+  }
+
+  @Test
+  void everybodyIsCountedTogether() {
+    sender.global();
+
+    assertDenied(sender::global);
+    assertThat(sender.entered).hasValue(1);
+  }
+
+  private void assertMissing(Runnable call, String method, String remedy) {
+    int before = sender.entered.get();
+    assertThatExceptionOfType(MissingSubjectException.class)
+        .isThrownBy(call::run)
+        .withMessageStartingWith(Sender.class.getName() + "." + method)
+        .withMessageContaining("@RateLimiter.")
+        .withMessageContaining(remedy);
+    assertThat(sender.entered).hasValue(before);
+  }
+
+  private static void assertDenied(Runnable call) {
+    assertThatExceptionOfType(RateLimitExceededException.class).isThrownBy(call::run);
+  }
+
+  record Order(String customer, String item) {}
+
+  @Singleton
+  @Requires(property = "spec.name", value = "ExpressionSubjectsTest")
+  static class Sender {
+
+    final AtomicInteger entered = new AtomicInteger();
+
+    @RateLimiter(subject = "#{phone}", rules = @RateRule(count = 1))
+    void toPhone(@Nullable String phone) {
+      entered.incrementAndGet();
+    }
+
+    @RateLimiter(subject = "#{order.customer}", rules = @RateRule(count = 1))
+    void place(@Nullable Order order) {
+      entered.incrementAndGet();
+    }
+
+    @RateLimiter(subject = "#{number}", rules = @RateRule(count = 1))
+    void toNumber(int number) {
+      entered.incrementAndGet();
+    }
+
+    @RateLimiter(subject = "#{object}", rules = @RateRule(count = 1))
+    void toObject(Object object) {
+      entered.incrementAndGet();
+    }
+
+    @RateRule(count = 1)
+    void byAddress() {
+      entered.incrementAndGet();
+    }
+
+    @RateLimiter(limitType = LimitType.USER_ID, rules = @RateRule(count = 1))
+    void byUser() {
+      entered.incrementAndGet();
+    }
+
+    @RateLimiter(limitType = LimitType.GLOBAL, rules = @RateRule(count = 1))
+    void global() {
+      entered.incrementAndGet();
+    }
+  }
+}

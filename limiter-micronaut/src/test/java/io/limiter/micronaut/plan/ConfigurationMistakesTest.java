@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNoException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
+import io.limiter.micronaut.http.DenialBody;
+import io.limiter.micronaut.testing.Starts;
+import io.micronaut.context.ApplicationContext;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A setting that makes no sense stops the start: which property, which value, what to do. */
+class ConfigurationMistakesTest {
+
+  static Stream<Arguments> mistakes() {
+    return Stream.of(
+        arguments("limiter.denial.status", 200, "give it an error status, 400 to 599"),
+        arguments("limiter.denial.duplicate-status", 600, "give it an error status, 400 to 599"),
+        arguments("limiter.max-count", 0, "give it 1 to 1000000"),
+        arguments("limiter.max-count", 1_000_001, "give it 1 to 1000000"),
+        arguments("limiter.memory.max-subjects", 0, "give it 1 or more"));
+  }
+
+  static Stream<Arguments> mistakesWithRedis() {
+    return Stream.of(
+        arguments("limiter.redis.deadline", "0ms", "1 ms to 10 s"),
+        arguments("limiter.redis.deadline", "11s", "1 ms to 10 s"),
+        arguments("limiter.redis.key-prefix", "{limits}", "up to 32 letters, digits and :._-"),
+        arguments("limiter.redis.warm-up", "-1s", "0 to 1 minute"),
+        arguments("limiter.redis.warm-up", "61s", "0 to 1 minute"),
+        arguments("redis.uris", "redis://127.0.0.1:1", "set redis.uri"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("mistakes")
+  void stopsTheStart(String property, Object value, String remedy) {
+    assertThat(Starts.mistake(Map.of(property, value)))
+        .hasMessageContaining(property)
+        .hasMessageContaining(value.toString())
+        .hasMessageContaining(remedy);
+  }
+
+  @ParameterizedTest
+  @MethodSource("mistakesWithRedis")
+  void stopsTheStartWhereThereIsARedis(String property, Object value, String remedy) {
+    assertThat(Starts.mistake(Map.of("redis.uri", "redis://127.0.0.1:1", property, value)))
+        .hasMessageContaining(property)
+        .hasMessageContaining(remedy);
+  }
+
+  @Test
+  void anUnknownFormOfTheBodyStopsTheStart() {
+    assertThatThrownBy(() -> ApplicationContext.run(Map.of("limiter.denial.body", "nonsense")))
+        .hasMessageContaining("limiter.denial.body")
+        .hasMessageContaining("Unable to convert value [nonsense]");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"problem", "PROBLEM", "application", "APPLICATION"})
+  void theFormOfTheBodyIsReadInAnyCase(String form) {
+    try (ApplicationContext context = ApplicationContext.run(Map.of("limiter.denial.body", form))) {
+      assertThat(context.getBean(DenialBody.class).getClass().getSimpleName())
+          .startsWithIgnoringCase(form);
+    }
+  }
+
+  @Test
+  void settingsAtTheirBoundsAreFine() {
+    Map<String, Object> bounds =
+        Map.of(
+            "limiter.denial.status", 400,
+            "limiter.denial.duplicate-status", 599,
+            "limiter.denial.body", "problem",
+            "limiter.max-count", 1_000_000,
+            "limiter.memory.max-subjects", 1,
+            "limiter.redis.deadline", "10s",
+            "limiter.redis.key-prefix", "a:b._-9",
+            "limiter.redis.warm-up", "0s",
+            "redis.uri", "redis://127.0.0.1:1");
+    assertThatNoException().isThrownBy(() -> ApplicationContext.run(bounds).close());
+  }
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
+
+import io.limiter.core.Rule;
+import io.limiter.core.SlidingWindowLog;
+import io.limiter.micronaut.annotation.DuplicateBy;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.testing.RecordedDecisions;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Executable;
+import io.micronaut.context.annotation.Requires;
+import jakarta.inject.Singleton;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** From annotations to a plan. */
+class PlanReadingTest {
+
+  private final ApplicationContext context =
+      ApplicationContext.run(Map.of("spec.name", "PlanReadingTest", "test.recorded", true));
+
+  @AfterEach
+  void close() {
+    context.close();
+  }
+
+  @Test
+  void rulesOfTheLimiterComeFirstThenTheOthersAsWritten() {
+    assertThat(rules("stacked"))
+        .extracting(Rule::name, Rule::count, Rule::window)
+        .containsExactly(
+            tuple("3-per-60s", 3L, Duration.ofMinutes(1)),
+            tuple("per-hour", 30L, Duration.ofHours(1)),
+            tuple("2-per-500ms", 2L, Duration.ofMillis(500)),
+            tuple("per-day", 300L, Duration.ofDays(1)));
+  }
+
+  @Test
+  void stackedAnnotationsAreOneDecision() {
+    Annotated bean = context.getBean(Annotated.class);
+
+    bean.stacked();
+
+    assertThat(context.getBean(RecordedDecisions.class).requests())
+        .singleElement()
+        .satisfies(request -> assertThat(request.policy()).isEqualTo(plan("stacked").policy()));
+  }
+
+  @Test
+  void everyUnitOfTimeIsRead() {
+    assertThat(rules("units"))
+        .extracting(Rule::window)
+        .containsExactly(
+            Duration.ofDays(2),
+            Duration.ofHours(2),
+            Duration.ofMinutes(2),
+            Duration.ofSeconds(2),
+            Duration.ofMillis(2),
+            Duration.ofMillis(2),
+            Duration.ofMillis(2));
+    assertThat(rules("units"))
+        .extracting(Rule::name)
+        .containsExactly(
+            "1-per-172800s",
+            "1-per-7200s",
+            "1-per-120s",
+            "1-per-2s",
+            "1-per-2ms",
+            "2-per-2ms",
+            "3-per-2ms");
+  }
+
+  @Test
+  void equalRulesOnOneMethodAreOneRule() {
+    assertThat(rules("equal")).extracting(Rule::name).containsExactly("1-per-60s");
+  }
+
+  @Test
+  void whatIsNotWrittenIsAsTheAnnotationsDeclare() throws ReflectiveOperationException {
+    LimitPlan plan = plan("bare");
+
+    assertThat(plan.subject()).isEqualTo(declared(RateLimiter.class, "limitType"));
+    assertThat(plan.expression()).isFalse();
+    assertThat(declared(RateLimiter.class, "subject")).isEqualTo("");
+    assertThat(plan.duplicateBy())
+        .contains((DuplicateBy) declared(RateLimiter.class, "duplicateBy"));
+    assertThat(plan.releaseOnFailure()).isEqualTo(declared(RateLimiter.class, "releaseOnFailure"));
+    assertThat(plan.message()).isEmpty();
+    assertThat(declared(RateLimiter.class, "message")).isEqualTo("");
+    assertThat(declared(RateLimiter.class, "preventDuplicate")).isEqualTo(false);
+    assertThat(plan("plainRule").duplicateBy()).isEmpty();
+    assertThat(plan("plainRule").policy().duplicates()).isEmpty();
+
+    RateRule submission = (RateRule) declared(RateLimiter.class, "preventDuplicateRule");
+    assertThat(plan.policy().duplicates().orElseThrow().rules())
+        .singleElement()
+        .isEqualTo(
+            SlidingWindowLog.of(
+                submission.count(),
+                Duration.of(submission.time(), submission.timeUnit().toChronoUnit())));
+    assertThat(rules("plainRule"))
+        .singleElement()
+        .satisfies(
+            rule -> {
+              assertThat(rule.count()).isEqualTo(declared(RateRule.class, "count"));
+              assertThat(rule.window())
+                  .isEqualTo(
+                      Duration.of(
+                          (long) declared(RateRule.class, "time"),
+                          ((TimeUnit) declared(RateRule.class, "timeUnit")).toChronoUnit()));
+            });
+  }
+
+  @Test
+  void aDuplicateRuleIsReadLikeAnyRule() {
+    assertThat(plan("submissions").policy().duplicates().orElseThrow().rules())
+        .extracting(Rule::name, Rule::count, Rule::window)
+        .containsExactly(tuple("2-per-60s", 2L, Duration.ofSeconds(60)));
+  }
+
+  @Test
+  void whatIsWrittenIsInThePlan() {
+    LimitPlan plan = plan("written");
+
+    assertThat(plan.policy().name()).isEqualTo("sms");
+    assertThat(plan.policy().limit()).isEqualTo("codes");
+    assertThat(plan.subject()).isEqualTo(LimitType.GLOBAL);
+    assertThat(plan.message()).contains("Not now");
+    assertThat(plan.duplicateBy()).contains(DuplicateBy.ARGUMENTS);
+    assertThat(plan.releaseOnFailure()).isFalse();
+    assertThat(plan.decidedByRequest()).isFalse();
+  }
+
+  @Test
+  void nameAndKeyAreTheMethodUnlessTheyAreGiven() {
+    LimitPlan plan = plan("bare");
+
+    assertThat(plan.method())
+        .isEqualTo(Annotated.class.getName() + ".bare(java.lang.String,int[],java.util.List)");
+    assertThat(plan.policy().name()).isEqualTo(plan.method());
+    assertThat(plan.policy().limit()).isEqualTo(plan.method());
+  }
+
+  @Test
+  void methodsWithoutAnAnnotationHaveNoPlan() {
+    assertThat(find("free")).isEmpty();
+  }
+
+  private List<Rule> rules(String method) {
+    return plan(method).policy().rules().orElseThrow().rules();
+  }
+
+  private LimitPlan plan(String method) {
+    return find(method).orElseThrow();
+  }
+
+  private Optional<LimitPlan> find(String method) {
+    return context.getBeanDefinition(Annotated.class).getExecutableMethods().stream()
+        .filter(candidate -> candidate.getMethodName().equals(method))
+        .findFirst()
+        .flatMap(context.getBean(LimitPlans.class)::of);
+  }
+
+  private static Object declared(Class<?> annotation, String member)
+      throws ReflectiveOperationException {
+    return annotation.getMethod(member).getDefaultValue();
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "PlanReadingTest")
+  static class Annotated {
+
+    @RateRule(count = 2, time = 500, timeUnit = TimeUnit.MILLISECONDS)
+    @RateLimiter(
+        rules = {
+          @RateRule(count = 3),
+          @RateRule(count = 30, time = 1, timeUnit = TimeUnit.HOURS, name = "per-hour")
+        },
+        limitType = LimitType.GLOBAL)
+    @RateRule(count = 300, time = 1, timeUnit = TimeUnit.DAYS, name = "per-day")
+    void stacked() {}
+
+    @RateRule(count = 1, time = 2, timeUnit = TimeUnit.DAYS)
+    @RateRule(count = 1, time = 2, timeUnit = TimeUnit.HOURS)
+    @RateRule(count = 1, time = 2, timeUnit = TimeUnit.MINUTES)
+    @RateRule(count = 1, time = 2, timeUnit = TimeUnit.SECONDS)
+    @RateRule(count = 1, time = 2, timeUnit = TimeUnit.MILLISECONDS)
+    @RateRule(count = 2, time = 2_000, timeUnit = TimeUnit.MICROSECONDS)
+    @RateRule(count = 3, time = 2_000_000, timeUnit = TimeUnit.NANOSECONDS)
+    void units() {}
+
+    @RateRule(count = 1)
+    @RateRule(count = 1)
+    void equal() {}
+
+    @RateLimiter(preventDuplicate = true)
+    void bare(String order, int[] amounts, List<String> notes) {}
+
+    @RateRule
+    void plainRule() {}
+
+    @RateLimiter(preventDuplicate = true, preventDuplicateRule = @RateRule(count = 2))
+    void submissions() {}
+
+    @RateLimiter(
+        name = "sms",
+        key = "codes",
+        limitType = LimitType.GLOBAL,
+        message = "Not now",
+        preventDuplicate = true,
+        duplicateBy = DuplicateBy.ARGUMENTS,
+        releaseOnFailure = false)
+    void written(String phone) {}
+
+    @Executable
+    void free() {}
+  }
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.testing.Starts;
+import io.micronaut.context.annotation.Requires;
+import jakarta.inject.Singleton;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Names, keys and subjects that make no sense stop the start. */
+class PolicyMistakesTest {
+
+  /** 200 characters. */
+  private static final String LONG =
+      "0123456789012345678901234567890123456789012345678901234567890123456789"
+          + "0123456789012345678901234567890123456789012345678901234567890123456789"
+          + "012345678901234567890123456789012345678901234567890123456789";
+
+  private static final String NAME_REMEDY =
+      "give it 1 to 128 printable ASCII characters, without space, quote or backslash";
+
+  static Stream<Arguments> mistakes() {
+    return Stream.of(
+        arguments(QuoteInRuleName.class, "The rule name 'a\"b' is not usable", NAME_REMEDY),
+        arguments(SpaceInRuleName.class, "The rule name 'a b' is not usable", NAME_REMEDY),
+        arguments(LineInRuleName.class, "The rule name 'a\r\nb' is not usable", NAME_REMEDY),
+        arguments(LongRuleName.class, "The rule name '" + LONG + "'", NAME_REMEDY),
+        arguments(QuoteInPolicyName.class, "The policy name 'a\"b' is not usable", NAME_REMEDY),
+        arguments(SpaceInPolicyName.class, "The policy name 'a b' is not usable", NAME_REMEDY),
+        arguments(LineInPolicyName.class, "The policy name 'a\r\nb' is not usable", NAME_REMEDY),
+        arguments(LongPolicyName.class, "The policy name '" + LONG + "'", NAME_REMEDY),
+        arguments(
+            OnePolicyNameTwice.class,
+            "@RateLimiter.name = 'sms' is also the name of the policy of ",
+            "give each policy a name of its own"),
+        arguments(
+            OneKeyOtherRules.class,
+            "@RateLimiter.key = 'sms' is shared with ",
+            "which has other rules: give both the same rules, or other keys"),
+        arguments(
+            OneKeyOtherGuard.class,
+            "@RateLimiter.key = 'sms' is shared with ",
+            "which has other rules: give both the same rules, or other keys"),
+        arguments(
+            ConstantSubject.class,
+            "@RateLimiter.subject = phone: it is the same for every call",
+            "write an expression over the arguments, such as \"#{phone}\", or use limitType = GLOBAL"),
+        arguments(
+            SubjectAndType.class,
+            "@RateLimiter.limitType = USER_ID: subject says already who is counted",
+            "remove one of them"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("mistakes")
+  void stopsTheStart(Class<?> bean, String memberAndValue, String remedy) {
+    assertThat(Starts.mistake(Map.of("spec.name", bean.getSimpleName())))
+        .hasMessageStartingWith(bean.getName() + ".call(")
+        .hasMessageContaining(memberAndValue)
+        .hasMessageContaining(remedy);
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "QuoteInRuleName")
+  static class QuoteInRuleName {
+    @RateRule(name = "a\"b")
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "SpaceInRuleName")
+  static class SpaceInRuleName {
+    @RateRule(name = "a b")
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "LineInRuleName")
+  static class LineInRuleName {
+    @RateRule(name = "a\r\nb")
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "LongRuleName")
+  static class LongRuleName {
+    @RateRule(name = LONG)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "QuoteInPolicyName")
+  static class QuoteInPolicyName {
+    @RateLimiter(name = "a\"b", rules = @RateRule)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "SpaceInPolicyName")
+  static class SpaceInPolicyName {
+    @RateLimiter(name = "a b", rules = @RateRule)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "LineInPolicyName")
+  static class LineInPolicyName {
+    @RateLimiter(name = "a\r\nb", rules = @RateRule)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "LongPolicyName")
+  static class LongPolicyName {
+    @RateLimiter(name = LONG, rules = @RateRule)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "OnePolicyNameTwice")
+  static class OnePolicyNameTwice {
+    @RateLimiter(name = "sms", rules = @RateRule)
+    void call() {}
+
+    @RateLimiter(name = "sms", rules = @RateRule)
+    void call(String phone) {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "OneKeyOtherRules")
+  static class OneKeyOtherRules {
+    @RateLimiter(key = "sms", rules = @RateRule(count = 1))
+    void call() {}
+
+    @RateLimiter(key = "sms", rules = @RateRule(count = 2))
+    void call(String phone) {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "OneKeyOtherGuard")
+  static class OneKeyOtherGuard {
+    @RateLimiter(key = "sms", rules = @RateRule)
+    void call() {}
+
+    @RateLimiter(key = "sms", rules = @RateRule, preventDuplicate = true)
+    void call(String phone) {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "ConstantSubject")
+  static class ConstantSubject {
+    @RateLimiter(subject = "phone", rules = @RateRule)
+    void call(String phone) {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "SubjectAndType")
+  static class SubjectAndType {
+    @RateLimiter(subject = "#{phone}", limitType = LimitType.USER_ID, rules = @RateRule)
+    void call(String phone) {}
+  }
+}

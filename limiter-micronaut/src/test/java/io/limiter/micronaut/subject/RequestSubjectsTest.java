@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.subject;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.Key;
+import io.limiter.core.Subject;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.testing.RecordedDecisions;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.order.Ordered;
+import io.micronaut.http.HttpAttributes;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.http.annotation.RequestFilter;
+import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.http.filter.ServerFilterPhase;
+import io.micronaut.runtime.server.EmbeddedServer;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.security.Principal;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Whom a request of a real server is counted for. */
+class RequestSubjectsTest {
+
+  private static final Subject LOOPBACK = new Subject("ip", "127.0.0.1");
+
+  private final EmbeddedServer server =
+      ApplicationContext.run(
+          EmbeddedServer.class,
+          Map.of(
+              "spec.name",
+              "RequestSubjectsTest",
+              "test.recorded",
+              true,
+              "micronaut.server.host",
+              "127.0.0.1",
+              "micronaut.server.port",
+              -1));
+  private final HttpClient client = HttpClient.newHttpClient();
+
+  @AfterEach
+  void close() {
+    server.close();
+  }
+
+  @Test
+  void anAddressIsThatOfTheConnectionWhateverHeadersSay() throws Exception {
+    assertThat(get("/by-address", "X-Forwarded-For", "198.51.100.1")).isEqualTo(200);
+    assertThat(get("/by-address", "Forwarded", "for=198.51.100.2")).isEqualTo(429);
+
+    assertThat(counted()).containsExactly(LOOPBACK, LOOPBACK);
+  }
+
+  @Test
+  void aUserIsCountedByName() throws Exception {
+    assertThat(get("/by-user", "X-User", "ada")).isEqualTo(200);
+    assertThat(get("/by-user", "X-User", "ada")).isEqualTo(429);
+    assertThat(get("/by-user", "X-User", "bob")).isEqualTo(200);
+
+    assertThat(counted())
+        .containsExactly(
+            new Subject("user", "ada"), new Subject("user", "ada"), new Subject("user", "bob"));
+  }
+
+  @Test
+  void anAnonymousCallerIsCountedByAddress() throws Exception {
+    assertThat(get("/by-user")).isEqualTo(200);
+    assertThat(get("/by-user")).isEqualTo(429);
+    assertThat(get("/by-user", "X-User", "")).isEqualTo(429);
+
+    assertThat(counted()).containsExactly(LOOPBACK, LOOPBACK, LOOPBACK);
+  }
+
+  @Test
+  void aUserWhoIsCalledLikeAnAddressIsNotThatAddress() throws Exception {
+    assertThat(get("/by-user")).isEqualTo(200);
+    assertThat(get("/by-user", "X-User", "127.0.0.1")).isEqualTo(200);
+  }
+
+  @Test
+  void everybodyIsCountedTogether() throws Exception {
+    assertThat(get("/by-all", "X-User", "ada")).isEqualTo(200);
+    assertThat(get("/by-all", "X-User", "bob")).isEqualTo(429);
+
+    assertThat(counted()).containsExactly(Subject.global(), Subject.global());
+  }
+
+  /** Subjects are hashed in keys, so they are told by the key that each would have. */
+  private List<Subject> counted() {
+    List<Subject> known =
+        List.of(LOOPBACK, Subject.global(), new Subject("user", "ada"), new Subject("user", "bob"));
+    return server.getApplicationContext().getBean(RecordedDecisions.class).requests().stream()
+        .map(
+            request ->
+                known.stream()
+                    .filter(
+                        subject ->
+                            Key.of(request.policy().limit(), subject)
+                                .equals(request.charge(0).key()))
+                    .findFirst()
+                    .orElse(new Subject("unknown", "?")))
+        .toList();
+  }
+
+  private int get(String path, String... header) throws Exception {
+    HttpRequest.Builder request = HttpRequest.newBuilder(server.getURI().resolve(path));
+    if (header.length > 0) {
+      request.headers(header);
+    }
+    return client.send(request.build(), BodyHandlers.discarding()).statusCode();
+  }
+
+  @Controller
+  @Requires(property = "spec.name", value = "RequestSubjectsTest")
+  static class Service {
+    @Get("/by-address")
+    @RateRule(count = 1)
+    String byAddress() {
+      return "ok";
+    }
+
+    @Get("/by-user")
+    @RateLimiter(limitType = LimitType.USER_ID, rules = @RateRule(count = 1))
+    String byUser() {
+      return "ok";
+    }
+
+    @Get("/by-all")
+    @RateLimiter(limitType = LimitType.GLOBAL, rules = @RateRule(count = 1))
+    String byAll() {
+      return "ok";
+    }
+  }
+
+  /** Stands for security: whoever gives a name is logged in under it. */
+  @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
+  @Requires(property = "spec.name", value = "RequestSubjectsTest")
+  static class Security implements Ordered {
+    @RequestFilter
+    void logIn(io.micronaut.http.HttpRequest<?> request) {
+      String user = request.getHeaders().get("X-User");
+      if (user != null) {
+        request.setAttribute(HttpAttributes.PRINCIPAL, (Principal) () -> user);
+      }
+    }
+
+    @Override
+    public int getOrder() {
+      return ServerFilterPhase.SECURITY.order();
+    }
+  }
+}
