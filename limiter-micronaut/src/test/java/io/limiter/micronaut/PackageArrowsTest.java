@@ -141,6 +141,8 @@ class PackageArrowsTest {
           .areTopLevelClasses()
           .and()
           .doNotHaveSimpleName("LimitInterceptor") // its POSITION is for those who order theirs
+          .and()
+          .doNotHaveSimpleName("LimitStores") // what a store of the application's replaces
           .should()
           .notBePublic();
 }

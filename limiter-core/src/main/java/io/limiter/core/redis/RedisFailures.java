@@ -5,10 +5,15 @@ import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisException;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
+import java.io.IOException;
 import java.util.concurrent.CancellationException;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** Names what went wrong in Redis, in words that carry no key and no secret. */
 final class RedisFailures {
+
+  private static final Pattern CODE = Pattern.compile("[A-Z]+");
 
   private RedisFailures() {}
 
@@ -19,7 +24,7 @@ final class RedisFailures {
     if (failure instanceof RedisCommandExecutionException reply) {
       return new StoreException(
           FailureReason.ERROR,
-          "Redis answered with the error " + prefix(String.valueOf(reply.getMessage())),
+          "Redis answered with the error " + code(String.valueOf(reply.getMessage())),
           null);
     }
     if (failure instanceof RedisException refused
@@ -27,15 +32,18 @@ final class RedisFailures {
       return new StoreException(
           FailureReason.OVERLOADED, "Too many commands wait for Redis to answer", refused);
     }
-    if (failure instanceof RedisException || failure instanceof CancellationException) {
+    // Lettuce hands the socket's own failure to the oldest command as it is.
+    if (failure instanceof RedisException
+        || failure instanceof IOException
+        || failure instanceof CancellationException) {
       return new StoreException(FailureReason.DISCONNECTED, "Redis is not connected", failure);
     }
     return new StoreException(FailureReason.ERROR, "Redis could not be asked", failure);
   }
 
-  /** The first word of an error reply: the rest may quote keys or arguments. */
-  private static String prefix(String message) {
-    int space = message.indexOf(' ');
-    return space < 0 ? message : message.substring(0, space);
+  /** The code that an error reply begins with: the rest may quote keys or arguments. */
+  private static String code(String message) {
+    Matcher code = CODE.matcher(message);
+    return code.lookingAt() ? code.group() : "that has no code";
   }
 }

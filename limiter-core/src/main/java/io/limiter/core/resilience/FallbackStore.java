@@ -54,16 +54,20 @@ public final class FallbackStore implements LimitStore {
 
   private void decideLocally(
       LimitRequest request, Mode mode, StoreException failure, CompletableFuture<Verdict> decided) {
-    fallback
-        .decide(request, mode)
-        .whenComplete(
-            (verdict, second) -> {
-              if (second == null) {
-                decided.complete(verdict.fromFallback(failure.reason()));
-              } else {
-                decided.completeExceptionally(second);
-              }
-            });
+    try {
+      fallback
+          .decide(request, mode)
+          .whenComplete(
+              (verdict, second) -> {
+                if (second == null) {
+                  decided.complete(verdict.fromFallback(failure.reason()));
+                } else {
+                  decided.completeExceptionally(second);
+                }
+              });
+    } catch (RuntimeException broken) { // or the caller would wait for ever
+      decided.completeExceptionally(broken);
+    }
   }
 
   /** Resets both; fails if the store does. */

@@ -2,11 +2,13 @@
 package io.limiter.micronaut.http;
 
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.HttpStatus;
 import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.hateoas.JsonError;
 import io.micronaut.http.server.exceptions.response.ErrorContext;
 import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 import jakarta.inject.Singleton;
+import java.util.Arrays;
 
 /**
  * The application's own error format: whatever its ErrorResponseProcessor makes of an error, HTML
@@ -34,10 +36,22 @@ final class ApplicationBody implements DenialBody {
             .cause(denial.cause())
             .errorMessage(denial.message())
             .build();
-    MutableHttpResponse<?> answer = application.processResponse(error, response);
+    MutableHttpResponse<?> answer = process(error, denial.status(), response);
     if (answer.body() instanceof JsonError json && json.getLogref().isEmpty()) {
       json.logref(denial.code());
     }
     return answer;
+  }
+
+  /** Micronaut's own format fails at a status that Micronaut has no name for, such as 430. */
+  private MutableHttpResponse<?> process(
+      ErrorContext error, int status, MutableHttpResponse<?> response) {
+    if (Arrays.stream(HttpStatus.values()).anyMatch(known -> known.getCode() == status)) {
+      return application.processResponse(error, response);
+    }
+    String reason = response.reason();
+    return application
+        .processResponse(error, response.status(HttpStatus.BAD_REQUEST.getCode(), reason))
+        .status(status, reason);
   }
 }

@@ -52,13 +52,24 @@ public final class LimitGate implements ConditionalFilter {
 
   @Override
   public boolean isEnabled(HttpRequest<?> request) {
-    return routes.of(request).filter(LimitPlan::decidedByRequest).isPresent();
+    return plan(request).isPresent();
+  }
+
+  private Optional<LimitPlan> plan(HttpRequest<?> request) {
+    return routes.of(request).filter(LimitPlan::decidedByRequest);
   }
 
   @RequestFilter
   @Order(ORDER)
   CompletionStage<HttpRequest<?>> decide(HttpRequest<?> request) {
-    LimitPlan plan = routes.of(request).orElseThrow();
+    // Asked again: Micronaut runs filters that are not enabled where another is @PreMatching.
+    Optional<LimitPlan> found = plan(request);
+    return found.isPresent()
+        ? decide(request, found.get())
+        : CompletableFuture.completedFuture(request);
+  }
+
+  private CompletionStage<HttpRequest<?>> decide(HttpRequest<?> request, LimitPlan plan) {
     Subject caller = subjects.resolve(plan.subject(), request);
     CompletionStage<Verdict> decision =
         store.decide(plan.request(caller, Optional.empty()), Mode.ACQUIRE);

@@ -44,8 +44,8 @@ final class PublisherGuard {
   private static Mono<?> mono(
       GuardedCall call, Admission admission, Supplier<Publisher<?>> method) {
     admission.settled();
-    return Mono.<Object>defer(() -> Mono.from(call.inContext(method)))
-        .onErrorResume(failure -> PublisherGuard.<Object>fail(call, admission, failure));
+    return Mono.<Object>defer(() -> Mono.fromDirect(inContext(call, method)))
+        .onErrorResume(failure -> fail(call, admission, failure));
   }
 
   private static Flux<Object> flux(GuardedCall call, Supplier<Publisher<?>> method) {
@@ -54,13 +54,23 @@ final class PublisherGuard {
             admission -> {
               admission.settled();
               return guarded(
-                  call, admission, Flux.<Object>defer(() -> Flux.from(call.inContext(method))));
+                  call, admission, Flux.<Object>defer(() -> Flux.from(inContext(call, method))));
             });
   }
 
   private static Flux<Object> guarded(GuardedCall call, Admission admission, Publisher<?> method) {
-    return Flux.<Object>from(method)
-        .onErrorResume(failure -> PublisherGuard.<Object>fail(call, admission, failure));
+    return Flux.<Object>from(method).onErrorResume(failure -> fail(call, admission, failure));
+  }
+
+  /** Both the method and what happens on subscription are the application's code. */
+  private static Publisher<Object> inContext(GuardedCall call, Supplier<Publisher<?>> method) {
+    Publisher<?> result = call.inContext(method);
+    return subscriber ->
+        call.inContext(
+            () -> {
+              Flux.<Object>from(result).subscribe(subscriber);
+              return subscriber;
+            });
   }
 
   private static <T> Mono<T> fail(GuardedCall call, Admission admission, Throwable failure) {

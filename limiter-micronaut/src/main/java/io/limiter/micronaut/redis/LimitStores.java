@@ -21,9 +21,11 @@ import jakarta.inject.Singleton;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Makes the store, and the connection it asks. A store of your own replaces a bean of this factory. */
+/**
+ * Makes the store, and the connection it asks. A store of your own replaces a bean of this factory.
+ */
 @Factory
-public class LimitStores {
+public final class LimitStores {
 
   private static final Logger LOG = LoggerFactory.getLogger(LimitStores.class);
 

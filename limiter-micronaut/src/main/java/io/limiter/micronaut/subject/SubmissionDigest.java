@@ -6,6 +6,7 @@ import io.micronaut.json.tree.JsonNode;
 import jakarta.inject.Singleton;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.math.BigDecimal;
 import java.util.Comparator;
 import java.util.Map;
 import java.util.stream.StreamSupport;
@@ -65,9 +66,26 @@ public final class SubmissionDigest {
     } else if (node.isString()) {
       text(node.getStringValue(), text);
     } else if (node.isNumber()) {
-      text.append('#').append(node.getBigDecimalValue().stripTrailingZeros()).append(',');
+      text.append('#').append(number(node)).append(',');
     } else {
       text.append(node.isNull() ? "n" : node.getBooleanValue() ? "t" : "f");
+    }
+  }
+
+  /**
+   * One text for 1, 1.0 and 1e0. A caller can send numbers that have no decimal value, as 1e400.
+   */
+  private static String number(JsonNode node) {
+    double rounded = node.getDoubleValue();
+    Number value = node.getNumberValue();
+    if (!Double.isFinite(rounded) && (value instanceof Double || value instanceof Float)) {
+      return Double.toString(rounded);
+    }
+    BigDecimal exact = node.getBigDecimalValue();
+    try {
+      return exact.stripTrailingZeros().toString();
+    } catch (ArithmeticException scaleOverflow) {
+      return exact.toString();
     }
   }
 

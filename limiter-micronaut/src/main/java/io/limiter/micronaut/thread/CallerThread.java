@@ -11,4 +11,9 @@ public interface CallerThread {
 
   /** The executor to come back to; empty if the current thread is none of this request's server. */
   Optional<Executor> current(HttpRequest<?> request);
+
+  /** Whether the current thread serves many connections, so that it must never wait. */
+  default boolean isEventLoop() {
+    return false;
+  }
 }

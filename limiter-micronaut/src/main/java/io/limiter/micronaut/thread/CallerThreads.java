@@ -67,7 +67,8 @@ public final class CallerThreads {
 
   /** Whether the current thread must never wait. */
   public boolean mustNotBlock() {
-    return Thread.currentThread() instanceof NonBlocking;
+    return Thread.currentThread() instanceof NonBlocking
+        || servers.stream().anyMatch(CallerThread::isEventLoop);
   }
 
   /**

@@ -6,6 +6,7 @@ import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpRequestWrapper;
 import io.micronaut.http.server.netty.NettyHttpRequest;
 import io.netty.channel.EventLoop;
+import io.netty.util.internal.ThreadExecutorMap;
 import jakarta.inject.Singleton;
 import java.util.Optional;
 import java.util.concurrent.Executor;
@@ -26,5 +27,13 @@ final class NettyCallerThread implements CallerThread {
       return loop.inEventLoop() ? Optional.of(loop) : Optional.empty();
     }
     return Optional.empty();
+  }
+
+  /**
+   * Threads of event loops that the application configures itself are not Reactor's NonBlocking.
+   */
+  @Override
+  public boolean isEventLoop() {
+    return ThreadExecutorMap.currentExecutor() instanceof EventLoop;
   }
 }

@@ -28,8 +28,10 @@ final class TestServer implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
   static {
-    // It reports each exception that a test makes a route throw.
+    // They report what tests make routes throw, and that a client left when its server did.
     ((Logger) LoggerFactory.getLogger("io.micronaut.http.server.RouteExecutor"))
+        .setLevel(Level.OFF);
+    ((Logger) LoggerFactory.getLogger("io.netty.util.concurrent.DefaultPromise.rejectedExecution"))
         .setLevel(Level.OFF);
   }
 
@@ -70,6 +72,11 @@ final class TestServer implements AutoCloseable {
 
   int port() {
     return server.getPort();
+  }
+
+  /** The same server, asked over another connection. */
+  TestServer onNewConnection() {
+    return new TestServer(server, keys);
   }
 
   /** What the limiter has in Redis. */

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.demo;
+
+import io.limiter.core.testing.RedisFixture;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.runtime.server.EmbeddedServer;
+import java.io.IOException;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+
+/** The demo with a real server on a free port, and whoever calls it. */
+final class Demo implements AutoCloseable {
+
+  private static final HttpClient CLIENT =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+
+  private final EmbeddedServer server;
+
+  /** Instances of one service share their keys. */
+  Demo(String service) {
+    server =
+        ApplicationContext.run(
+            EmbeddedServer.class,
+            Map.of(
+                "redis.uri",
+                RedisFixture.uri(),
+                "limiter.redis.key-prefix",
+                service,
+                // A busy machine must not let memory decide: each instance would count for itself.
+                "limiter.redis.deadline",
+                "10s",
+                "micronaut.server.host",
+                "127.0.0.1",
+                "micronaut.server.port",
+                -1));
+  }
+
+  static Demo start() {
+    return new Demo(newService());
+  }
+
+  static String newService() {
+    return "demo-" + UUID.randomUUID().toString().substring(0, 8) + ":";
+  }
+
+  HttpResponse<String> get(String path) {
+    return send(request(path));
+  }
+
+  HttpResponse<String> post(String path, String json) {
+    return postLater(path, json).join();
+  }
+
+  CompletableFuture<HttpResponse<String>> getLater(String path) {
+    return CLIENT.sendAsync(request(path).build(), BodyHandlers.ofString());
+  }
+
+  CompletableFuture<HttpResponse<String>> postLater(String path, String json) {
+    return CLIENT.sendAsync(
+        request(path)
+            .header("Content-Type", "application/json")
+            .POST(BodyPublishers.ofString(json))
+            .build(),
+        BodyHandlers.ofString());
+  }
+
+  private static HttpResponse<String> send(HttpRequest.Builder request) {
+    try {
+      return CLIENT.send(request.build(), BodyHandlers.ofString());
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new AssertionError(e);
+    }
+  }
+
+  private HttpRequest.Builder request(String path) {
+    return HttpRequest.newBuilder(server.getURI().resolve(path));
+  }
+
+  @Override
+  public void close() {
+    server.close();
+  }
+}

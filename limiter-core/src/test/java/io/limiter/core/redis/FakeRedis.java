@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import io.lettuce.core.RedisFuture;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/** Commands that go nowhere: the test gives the replies. */
+final class FakeRedis {
+
+  private final List<Sent> sent = new ArrayList<>();
+  private Optional<RuntimeException> refusal = Optional.empty();
+  private Runnable whenSent = () -> {};
+  private boolean ignoresCancelling;
+
+  /** A script that was sent, and its reply. */
+  static final class Sent extends CompletableFuture<Object> implements RedisFuture<Object> {
+
+    private final String command;
+    private final Object[] parts;
+    private final boolean ignoresCancelling;
+
+    private Sent(String command, Object[] parts, boolean ignoresCancelling) {
+      this.command = command;
+      this.parts = parts;
+      this.ignoresCancelling = ignoresCancelling;
+    }
+
+    String command() {
+      return command;
+    }
+
+    /** The source, or the digest. */
+    String script() {
+      return (String) parts[0];
+    }
+
+    Object keys() {
+      return parts[2];
+    }
+
+    Object arguments() {
+      return parts[3];
+    }
+
+    @Override
+    public boolean cancel(boolean mayInterruptIfRunning) {
+      return !ignoresCancelling && super.cancel(mayInterruptIfRunning);
+    }
+
+    @Override
+    public String getError() {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public boolean await(long timeout, TimeUnit unit) {
+      throw new UnsupportedOperationException();
+    }
+  }
+
+  @SuppressWarnings("unchecked")
+  RedisClusterAsyncCommands<byte[], byte[]> commands() {
+    return (RedisClusterAsyncCommands<byte[], byte[]>)
+        Proxy.newProxyInstance(
+            getClass().getClassLoader(),
+            new Class<?>[] {RedisClusterAsyncCommands.class},
+            (proxy, method, arguments) -> send(method.getName(), arguments));
+  }
+
+  private Sent send(String command, Object[] arguments) {
+    if (refusal.isPresent()) {
+      throw refusal.get();
+    }
+    Sent one = new Sent(command, arguments, ignoresCancelling);
+    sent.add(one);
+    whenSent.run();
+    return one;
+  }
+
+  List<Sent> sent() {
+    return sent;
+  }
+
+  Sent sent(int index) {
+    return sent.get(index);
+  }
+
+  /** From now on nothing can be sent. */
+  void refuse(RuntimeException why) {
+    refusal = Optional.of(why);
+  }
+
+  /** Runs this while a command is sent. */
+  void whenSent(Runnable then) {
+    whenSent = then;
+  }
+
+  /** As if replies were on their way already when commands are ended. */
+  void ignoreCancelling() {
+    ignoresCancelling = true;
+  }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
+import io.lettuce.core.RedisBusyException;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisConnectionException;
+import io.lettuce.core.RedisException;
+import io.lettuce.core.RedisLoadingException;
+import io.limiter.core.FailureReason;
+import io.limiter.core.StoreException;
+import java.io.IOException;
+import java.net.SocketException;
+import java.util.concurrent.CancellationException;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class RedisFailuresTest {
+
+  private static final String DISCONNECTED = "Redis is not connected";
+
+  static Stream<Arguments> failures() {
+    return Stream.of(
+        arguments(
+            new RedisCommandExecutionException("OOM command not allowed"),
+            FailureReason.ERROR,
+            "Redis answered with the error OOM"),
+        arguments(
+            new RedisBusyException("BUSY Redis is busy running a script."),
+            FailureReason.ERROR,
+            "Redis answered with the error BUSY"),
+        arguments(
+            new RedisLoadingException("LOADING Redis is loading the dataset"),
+            FailureReason.ERROR,
+            "Redis answered with the error LOADING"),
+        arguments(
+            new RedisException("Request queue size exceeded: 4096. Commands are not accepted"),
+            FailureReason.OVERLOADED,
+            "Too many commands wait for Redis to answer"),
+        arguments(
+            new RedisException("Connection disconnected"),
+            FailureReason.DISCONNECTED,
+            DISCONNECTED),
+        arguments(
+            new RedisConnectionException("Unable to connect to redis:6379"),
+            FailureReason.DISCONNECTED,
+            DISCONNECTED),
+        arguments(
+            new SocketException("Connection reset"), FailureReason.DISCONNECTED, DISCONNECTED),
+        arguments(new IOException("Broken pipe"), FailureReason.DISCONNECTED, DISCONNECTED),
+        arguments(new CancellationException(), FailureReason.DISCONNECTED, DISCONNECTED),
+        arguments(new IllegalStateException("?"), FailureReason.ERROR, "Redis could not be asked"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("failures")
+  void everyFailureHasItsReason(Exception failure, FailureReason reason, String message) {
+    StoreException translated = RedisFailures.translate(failure);
+
+    assertThat(translated.reason()).isEqualTo(reason);
+    assertThat(translated).hasMessage(message);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "WRONGTYPE key limiter:{abc}:r holds 555-1234",
+        "ERR limiter:{abc}:r 555-1234",
+        "ERR\tlimiter:{abc}:r 555-1234",
+        "ERR\r\nlimiter:{abc}:r 555-1234",
+        "limiter:{abc}:r,555-1234,s3cret",
+        "",
+      })
+  void whatAnErrorReplyQuotesIsNotPassedOn(String reply) {
+    StoreException translated = RedisFailures.translate(new RedisCommandExecutionException(reply));
+
+    assertThat(translated.getMessage())
+        .startsWith("Redis answered with the error")
+        .doesNotContain("limiter:", "555-1234", "s3cret", "\r", "\n");
+    assertThat(translated).hasNoCause();
+  }
+
+  @Test
+  void aFailureOfTheStoreStaysAsItIs() {
+    StoreException known = new StoreException(FailureReason.TIMEOUT, "too late", null);
+
+    assertThat(RedisFailures.translate(known)).isSameAs(known);
+  }
+}

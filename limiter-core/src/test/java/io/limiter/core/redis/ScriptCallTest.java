@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
+
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisException;
+import io.lettuce.core.RedisNoScriptException;
+import io.lettuce.core.ScriptOutputType;
+import io.limiter.core.FailureReason;
+import io.limiter.core.StoreException;
+import io.limiter.core.redis.FakeRedis.Sent;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** One run of a script, by hand: what is sent, and what becomes of it. */
+class ScriptCallTest {
+
+  private static final RedisScript SCRIPT = RedisScript.of("return 1");
+  private static final Duration DEADLINE = Duration.ofMillis(100);
+
+  private final FakeRedis redis = new FakeRedis();
+  private final FakeTimer timer = new FakeTimer();
+  private final byte[][] keys = {{1}};
+  private final byte[][] arguments = {{2}, {3}};
+
+  @Test
+  void theReplyIsTheResult() {
+    ScriptCall<Long> call = call();
+
+    redis.sent(0).complete(7L);
+
+    assertThat(call).isCompletedWithValue(7L);
+    assertThat(timer.isWaiting()).isFalse();
+    assertThat(redis.sent())
+        .extracting(Sent::command, Sent::script)
+        .containsExactly(tuple("evalsha", SCRIPT.sha()));
+  }
+
+  @Test
+  void theDeadlineEndsTheCommandItself() {
+    ScriptCall<Long> call = call();
+    assertThat(timer.delay()).isEqualTo(DEADLINE);
+
+    timer.fire();
+
+    assertFailed(call, FailureReason.TIMEOUT, "Redis did not answer within 100 ms");
+    assertThat(redis.sent(0)).isCancelled();
+  }
+
+  @Test
+  void aReplyBehindTheDeadlineChangesNothing() {
+    redis.ignoreCancelling();
+    ScriptCall<Long> call = call();
+    timer.fire();
+
+    redis.sent(0).complete(7L);
+
+    assertFailed(call, FailureReason.TIMEOUT, "Redis did not answer within 100 ms");
+  }
+
+  @Test
+  void aScriptThatRedisDoesNotKnowIsSentWholeOnce() {
+    ScriptCall<Long> call = call();
+
+    redis.sent(0).completeExceptionally(new RedisNoScriptException("NOSCRIPT No matching script"));
+    assertThat(call).isNotDone();
+    redis.sent(1).complete(7L);
+
+    assertThat(call).isCompletedWithValue(7L);
+    assertThat(redis.sent(1).command()).isEqualTo("eval");
+    assertThat(redis.sent(1).script()).isEqualTo(SCRIPT.text());
+    assertThat(redis.sent(1).keys()).isSameAs(keys);
+    assertThat(redis.sent(1).arguments()).isSameAs(arguments);
+    assertThat(timer.started()).as("deadlines").isEqualTo(1);
+    assertThat(timer.isWaiting()).isFalse();
+  }
+
+  @Test
+  void itIsNotSentAThirdTime() {
+    ScriptCall<Long> call = call();
+
+    redis.sent(0).completeExceptionally(new RedisNoScriptException("NOSCRIPT No matching script"));
+    redis.sent(1).completeExceptionally(new RedisNoScriptException("NOSCRIPT No matching script"));
+
+    assertFailed(call, FailureReason.ERROR, "Redis answered with the error NOSCRIPT");
+    assertThat(redis.sent()).hasSize(2);
+  }
+
+  @Test
+  void theDeadlineEndsTheSecondCommandToo() {
+    ScriptCall<Long> call = call();
+    redis.sent(0).completeExceptionally(new RedisNoScriptException("NOSCRIPT No matching script"));
+
+    timer.fire();
+
+    assertFailed(call, FailureReason.TIMEOUT, "Redis did not answer within 100 ms");
+    assertThat(redis.sent(1)).isCancelled();
+  }
+
+  @Test
+  void behindTheDeadlineNothingIsSent() {
+    redis.ignoreCancelling();
+    call();
+    timer.fire();
+
+    redis.sent(0).completeExceptionally(new RedisNoScriptException("NOSCRIPT No matching script"));
+
+    assertThat(redis.sent()).hasSize(1);
+  }
+
+  @Test
+  void aCommandThatIsSentWhileTheDeadlinePassesIsEnded() {
+    redis.whenSent(timer::fire);
+
+    ScriptCall<Long> call = call();
+
+    assertFailed(call, FailureReason.TIMEOUT, "Redis did not answer within 100 ms");
+    assertThat(redis.sent(0)).isCancelled();
+  }
+
+  @Test
+  void anyOtherFailureIsTheResultAndNothingIsSentAgain() {
+    ScriptCall<Long> call = call();
+
+    redis.sent(0).completeExceptionally(new RedisCommandExecutionException("OOM no memory"));
+
+    assertFailed(call, FailureReason.ERROR, "Redis answered with the error OOM");
+    assertThat(redis.sent()).hasSize(1);
+    assertThat(timer.isWaiting()).isFalse();
+  }
+
+  @Test
+  void aLostConnectionIsTheResultAndNothingIsSentAgain() {
+    ScriptCall<Long> call = call();
+
+    redis.sent(0).completeExceptionally(new RedisException("Connection disconnected"));
+
+    assertFailed(call, FailureReason.DISCONNECTED, "Redis is not connected");
+    assertThat(redis.sent()).hasSize(1);
+  }
+
+  @Test
+  void whatLettuceRefusesToSendFails() {
+    redis.refuse(new RedisException("Request queue size exceeded: 1. Commands are not accepted"));
+
+    assertFailed(call(), FailureReason.OVERLOADED, "Too many commands wait for Redis to answer");
+    assertThat(timer.isWaiting()).isFalse();
+  }
+
+  @Test
+  void whatLettuceRefusesToSendWholeFails() {
+    ScriptCall<Long> call = call();
+    redis.refuse(new RedisException("Currently not connected. Commands are rejected."));
+
+    redis.sent(0).completeExceptionally(new RedisNoScriptException("NOSCRIPT No matching script"));
+
+    assertFailed(call, FailureReason.DISCONNECTED, "Redis is not connected");
+    assertThat(timer.isWaiting()).isFalse();
+  }
+
+  private ScriptCall<Long> call() {
+    return new ScriptCall<Long>(
+            redis.commands(), SCRIPT, ScriptOutputType.INTEGER, keys, arguments, DEADLINE)
+        .start(timer);
+  }
+
+  private static void assertFailed(ScriptCall<Long> call, FailureReason reason, String message) {
+    assertThat(call)
+        .failsWithin(Duration.ZERO)
+        .withThrowableThat()
+        .havingCause()
+        .isInstanceOfSatisfying(
+            StoreException.class, failure -> assertThat(failure.reason()).isEqualTo(reason))
+        .withMessage(message);
+  }
+}

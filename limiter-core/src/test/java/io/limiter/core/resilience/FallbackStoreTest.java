@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.resilience;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.limiter.core.FailureReason;
+import io.limiter.core.Key;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
+import io.limiter.core.Policy;
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.Source;
+import io.limiter.core.StoreException;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
+import io.limiter.core.memory.MemoryStore;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class FallbackStoreTest {
+
+  private static final LimitRequest CALL =
+      LimitRequest.of(
+          Policy.of("sms", SlidingWindowLog.of(5, Duration.ofHours(1))),
+          new Subject("user", "ada"));
+  private static final List<Key> KEYS = List.of(CALL.charge(0).key());
+
+  private final Breakable first = new Breakable();
+  private final Breakable second = new Breakable();
+  private final FallbackStore store = new FallbackStore(first, second);
+
+  @Test
+  void theStoreDecidesAsLongAsItCan() {
+    Verdict verdict = acquire();
+
+    assertThat(verdict.source()).isEqualTo(Source.STORE);
+    assertThat(verdict.reason()).isEmpty();
+    assertThat(first.remaining()).isEqualTo(4);
+    assertThat(second.remaining()).isEqualTo(5);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void theFallbackDecidesWhenTheStoreFailsAndSaysWhy(FailureReason reason) {
+    first.failure = new StoreException(reason, "away", null);
+
+    Verdict verdict = acquire();
+
+    assertThat(verdict.allowed()).isTrue();
+    assertThat(verdict.source()).isEqualTo(Source.FALLBACK);
+    assertThat(verdict.reason()).contains(reason);
+    assertThat(verdict.rules()).extracting(RuleVerdict::remaining).containsExactly(4L);
+    assertThat(second.remaining()).isEqualTo(4);
+  }
+
+  @Test
+  void aFailureThatComesThroughOtherStagesIsRecognized() {
+    first.failure = new StoreException(FailureReason.TIMEOUT, "away", null);
+    first.derived = true;
+
+    assertThat(acquire().reason()).contains(FailureReason.TIMEOUT);
+  }
+
+  @Test
+  void countsAreNotCopied() {
+    acquire();
+    acquire();
+    first.failure = new StoreException(FailureReason.DISCONNECTED, "away", null);
+    assertThat(acquire().rules().get(0).remaining()).isEqualTo(4);
+
+    first.failure = null;
+    Verdict back = acquire();
+
+    assertThat(back.source()).isEqualTo(Source.STORE);
+    assertThat(back.rules().get(0).remaining()).isEqualTo(2);
+  }
+
+  @Test
+  void aRefusalOfTheStoreIsNotTakenToTheFallback() {
+    for (int i = 0; i < 5; i++) {
+      acquire();
+    }
+
+    assertThat(acquire().allowed()).isFalse();
+    assertThat(second.remaining()).isEqualTo(5);
+  }
+
+  @Test
+  void theModeIsKept() {
+    first.failure = new StoreException(FailureReason.ERROR, "away", null);
+
+    assertThat(store.decide(CALL, Mode.PEEK).toCompletableFuture().join().allowed()).isTrue();
+    assertThat(second.remaining()).isEqualTo(5);
+  }
+
+  @Test
+  void unitsGoBackToTheStoreThatTheyWereTakenFrom() {
+    Verdict fromStore = acquire();
+    first.failure = new StoreException(FailureReason.TIMEOUT, "away", null);
+    Verdict fromFallback = acquire();
+    first.failure = null;
+
+    assertThat(fromFallback.receipt().refund()).isCompletedWithValue(1L);
+    assertThat(first.remaining()).isEqualTo(4);
+    assertThat(second.remaining()).isEqualTo(5);
+
+    assertThat(fromStore.receipt().refund()).isCompletedWithValue(1L);
+    assertThat(first.remaining()).isEqualTo(5);
+  }
+
+  @Test
+  void whatIsNoFailureOfTheStoreIsNotHidden() {
+    first.failure = new IllegalStateException("a defect");
+
+    assertThatThrownBy(this::acquire).hasRootCauseMessage("a defect");
+    assertThat(second.remaining()).isEqualTo(5);
+  }
+
+  @Test
+  void ifBothFailTheCallerIsToldOfTheFallback() {
+    first.failure = new StoreException(FailureReason.TIMEOUT, "store", null);
+    second.failure = new StoreException(FailureReason.DISCONNECTED, "fallback", null);
+
+    assertThatThrownBy(this::acquire).hasRootCauseMessage("fallback");
+  }
+
+  @Test
+  void aFallbackThatThrowsLeavesNobodyWaiting() {
+    first.failure = new StoreException(FailureReason.TIMEOUT, "store", null);
+    second.thrown = new IllegalStateException("a defect");
+
+    assertThat(store.decide(CALL, Mode.ACQUIRE))
+        .failsWithin(Duration.ofSeconds(5))
+        .withThrowableThat()
+        .havingRootCause()
+        .withMessage("a defect");
+  }
+
+  @Test
+  void resettingForgetsInBoth() {
+    acquire();
+    first.failure = new StoreException(FailureReason.TIMEOUT, "away", null);
+    acquire();
+    first.failure = null;
+
+    store.reset(KEYS).toCompletableFuture().join();
+
+    assertThat(first.remaining()).isEqualTo(5);
+    assertThat(second.remaining()).isEqualTo(5);
+  }
+
+  @Test
+  void aResetThatTheStoreDoesNotHearOfFails() {
+    first.failure = new StoreException(FailureReason.TIMEOUT, "away", null);
+
+    assertThat(store.reset(KEYS)).isCompletedExceptionally();
+  }
+
+  @Test
+  void closingClosesBothWhateverHappens() {
+    first.thrown = new IllegalStateException("stuck");
+
+    assertThatThrownBy(store::close).hasMessage("stuck");
+    assertThat(first.closed).isTrue();
+    assertThat(second.closed).isTrue();
+  }
+
+  private Verdict acquire() {
+    return store.decide(CALL, Mode.ACQUIRE).toCompletableFuture().join();
+  }
+
+  /** A store that fails when it is told to. */
+  private static final class Breakable implements LimitStore {
+
+    private final MemoryStore memory = new MemoryStore();
+    RuntimeException failure;
+    RuntimeException thrown;
+    boolean derived;
+    boolean closed;
+
+    long remaining() {
+      return memory.decide(CALL, Mode.PEEK).toCompletableFuture().join().rules().get(0).remaining();
+    }
+
+    @Override
+    public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+      if (thrown != null) {
+        throw thrown;
+      }
+      return this.<Verdict>failed()
+          .orElseGet(() -> memory.decide(request, mode).toCompletableFuture());
+    }
+
+    @Override
+    public CompletionStage<Void> reset(Collection<Key> keys) {
+      return this.<Void>failed().orElseGet(() -> memory.reset(keys).toCompletableFuture());
+    }
+
+    private <T> Optional<CompletableFuture<T>> failed() {
+      if (failure == null) {
+        return Optional.empty();
+      }
+      CompletableFuture<T> failed = CompletableFuture.failedFuture(failure);
+      return Optional.of(derived ? failed.thenApply(any -> any) : failed);
+    }
+
+    @Override
+    public void close() {
+      closed = true;
+      if (thrown != null) {
+        throw thrown;
+      }
+    }
+  }
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static io.limiter.micronaut.behaviour.LimitedRoutesContract.field;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.net.http.HttpResponse;
+import java.util.HashMap;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What a refused caller is answered, and what configuration can make of it. */
+class DenialAnswersTest {
+
+  private static final String HTML = "text/html,application/xhtml+xml,*/*;q=0.8";
+
+  @Test
+  void theDefaultIsTheApplicationsFormatWithTheCodeAsItsLogref() {
+    try (TestServer server = start(Map.of())) {
+      HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+
+      assertThat(refused.statusCode()).isEqualTo(429);
+      assertThat(field(refused, "Content-Type")).isEqualTo("application/json");
+      assertThat(refused.body())
+          .isEqualTo(
+              """
+              {"message":"Too Many Requests","logref":"rate_limited","_links":{"self":{"href":"/denials/limited","templated":false}},"_embedded":{"errors":[{"message":"Too many requests, try again later"}]}}""");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/denials/message", "/denials/message-by-argument?who=a"})
+  void aMessageOfTheAnnotationIsToldInAnyScript(String path) {
+    try (TestServer server = start(Map.of())) {
+      HttpResponse<String> refused = second(server, "GET", path);
+
+      assertThat(refused.statusCode()).isEqualTo(429);
+      assertThat(refused.body())
+          .contains("\"errors\":[{\"message\":\"" + DenialRoutes.MESSAGE + "\"}]");
+    }
+  }
+
+  @Test
+  void aBrowserGetsAPage() {
+    try (TestServer server = start(Map.of())) {
+      server.get("/denials/message");
+      HttpResponse<String> refused = server.get("/denials/message", "Accept", HTML);
+
+      assertThat(refused.statusCode()).isEqualTo(429);
+      assertThat(field(refused, "Content-Type")).startsWith("text/html");
+      assertThat(refused.body()).startsWith("<!doctype html>").contains(DenialRoutes.MESSAGE);
+      assertHeaders(refused);
+    }
+  }
+
+  @Test
+  void aProblemNamesTheQuotaAndThePoliciesThatRefuse() {
+    try (TestServer server = start(Map.of("limiter.denial.body", "problem"))) {
+      HttpResponse<String> refused = second(server, "GET", "/denials/stack");
+
+      assertThat(refused.statusCode()).isEqualTo(429);
+      assertThat(field(refused, "Content-Type")).isEqualTo("application/problem+json");
+      assertThat(refused.body())
+          .isEqualTo(
+              """
+              {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota Exceeded","status":429,"detail":"Too many requests, try again later","instance":"/denials/stack","code":"rate_limited","violated-policies":["burst","half-hour"]}""");
+      assertThat(field(refused, "Retry-After")).as("the longest wait").matches("1800|17\\d\\d");
+      assertThat(field(refused, "RateLimit-Policy"))
+          .isEqualTo("\"burst\";q=1;w=60, \"sustained\";q=5;w=3600, \"half-hour\";q=1;w=1800");
+      assertThat(field(refused, "RateLimit"))
+          .matches(
+              "\"burst\";r=0;t=(60|[345]\\d), \"sustained\";r=4;t=(3600|35\\d\\d), \"half-hour\";r=0;t=(1800|17\\d\\d)");
+    }
+  }
+
+  @Test
+  void aProblemOfADuplicateHasNoTypeOfItsOwn() {
+    try (TestServer server = start(Map.of("limiter.denial.body", "problem"))) {
+      HttpResponse<String> refused = second(server, "POST", "/denials/duplicate");
+
+      assertThat(refused.statusCode()).isEqualTo(409);
+      assertThat(field(refused, "Content-Type")).isEqualTo("application/problem+json");
+      assertThat(refused.body())
+          .isEqualTo(
+              """
+              {"type":"about:blank","title":"Conflict","status":409,"detail":"This was submitted already","instance":"/denials/duplicate","code":"duplicate_submission"}""");
+    }
+  }
+
+  @Test
+  void aProblemHasTheMessageOfTheAnnotationAndNoBodyForHead() {
+    try (TestServer server = start(Map.of("limiter.denial.body", "problem"))) {
+      HttpResponse<String> refused = second(server, "GET", "/denials/message");
+      HttpResponse<String> head = server.exchange("HEAD", "/denials/message", "");
+
+      assertThat(refused.body()).contains("\"detail\":\"" + DenialRoutes.MESSAGE + "\"");
+      assertThat(head.statusCode()).isEqualTo(429);
+      assertThat(head.body()).isEmpty();
+      assertHeaders(head);
+    }
+  }
+
+  @Test
+  void statusCodeAndMessageCanBeConfigured() {
+    Map<String, Object> settings =
+        Map.of(
+            "limiter.denial.status", 503,
+            "limiter.denial.code", "busy",
+            "limiter.denial.message", "Später wieder",
+            "limiter.denial.duplicate-status", 425,
+            "limiter.denial.duplicate-code", "again",
+            "limiter.denial.duplicate-message", "Schon da");
+    try (TestServer server = start(settings)) {
+      HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+      HttpResponse<String> duplicate = second(server, "POST", "/denials/duplicate");
+
+      assertThat(refused.statusCode()).isEqualTo(503);
+      assertThat(refused.body())
+          .contains("\"logref\":\"busy\"", "\"errors\":[{\"message\":\"Später wieder\"}]");
+      assertHeaders(refused);
+      assertThat(duplicate.statusCode()).isEqualTo(425);
+      assertThat(duplicate.body())
+          .contains("\"logref\":\"again\"", "\"errors\":[{\"message\":\"Schon da\"}]");
+    }
+  }
+
+  @Test
+  void theMessageOfTheAnnotationGoesBeforeTheConfiguredOne() {
+    try (TestServer server = start(Map.of("limiter.denial.message", "configured"))) {
+      assertThat(second(server, "GET", "/denials/message").body())
+          .contains(DenialRoutes.MESSAGE)
+          .doesNotContain("configured");
+    }
+  }
+
+  /** A status that Micronaut does not know, 599, is no reason to fail. */
+  @ParameterizedTest
+  @CsvSource({"application", "problem"})
+  void aStatusThatNobodyKnowsIsSentAllTheSame(String body) {
+    try (TestServer server =
+        start(Map.of("limiter.denial.status", 599, "limiter.denial.body", body))) {
+      HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+
+      assertThat(refused.statusCode()).isEqualTo(599);
+      assertHeaders(refused);
+    }
+  }
+
+  static TestServer start(Map<String, Object> settings) {
+    Map<String, Object> all = new HashMap<>(settings);
+    all.put(DenialRoutes.ENABLED, true);
+    return TestServer.start("Denials", all);
+  }
+
+  static HttpResponse<String> second(TestServer server, String method, String path) {
+    assertThat(server.exchange(method, path, "").statusCode()).isEqualTo(200);
+    return server.exchange(method, path, "");
+  }
+
+  static void assertHeaders(HttpResponse<String> refused) {
+    assertThat(field(refused, "RateLimit-Policy")).isEqualTo("\"1-per-60s\";q=1;w=60");
+    assertThat(field(refused, "RateLimit")).matches("\"1-per-60s\";r=0;t=(60|[345]\\d)");
+    assertThat(field(refused, "Retry-After")).matches("60|[345]\\d");
+    assertThat(field(refused, "Cache-Control")).isEqualTo("no-store");
+  }
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static io.limiter.micronaut.behaviour.DenialAnswersTest.assertHeaders;
+import static io.limiter.micronaut.behaviour.DenialAnswersTest.second;
+import static io.limiter.micronaut.behaviour.LimitedRoutesContract.field;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.exception.RateLimitExceededException;
+import io.limiter.micronaut.http.Denial;
+import io.limiter.micronaut.http.DenialBody;
+import io.limiter.micronaut.http.DenialResponses;
+import io.limiter.micronaut.http.LimitDeniedHandler;
+import io.micronaut.context.annotation.Replaces;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.HttpResponse;
+import io.micronaut.http.MediaType;
+import io.micronaut.http.MutableHttpResponse;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Error;
+import io.micronaut.http.server.exceptions.response.ErrorContext;
+import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
+import jakarta.inject.Singleton;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Whatever an application says about its errors goes before what the limiter would answer. */
+class DenialOverridesTest {
+
+  private static final String OVERRIDE = "test.override";
+
+  /** A global error route. */
+  @Controller
+  @Requires(property = OVERRIDE, value = "global")
+  static class GlobalErrors {
+    @Error(global = true)
+    HttpResponse<String> refused(RateLimitExceededException denied) {
+      return HttpResponse.<String>status(420, "Calm").body("global");
+    }
+  }
+
+  /** A handler in place of the limiter's. */
+  @Singleton
+  @Replaces(LimitDeniedHandler.class)
+  @Requires(property = OVERRIDE, value = "handler")
+  static class OwnHandler extends LimitDeniedHandler {
+    OwnHandler(DenialResponses responses) {
+      super(responses);
+    }
+
+    @Override
+    public HttpResponse<?> handle(HttpRequest request, LimitDeniedException denied) {
+      return HttpResponse.status(420, "Calm").body("handler");
+    }
+  }
+
+  /** A body of the application's own form. */
+  @Singleton
+  @Requires(property = OVERRIDE, value = "body")
+  static class OwnBody implements DenialBody {
+    @Override
+    public MutableHttpResponse<?> write(Denial denial, MutableHttpResponse<?> response) {
+      return response
+          .contentType(MediaType.TEXT_PLAIN_TYPE)
+          .body(denial.code() + " " + denial.verdict().policy().name());
+    }
+  }
+
+  /** An error format of the application's own. */
+  @Singleton
+  @Replaces(ErrorResponseProcessor.class)
+  @Requires(property = OVERRIDE, value = "processor")
+  static class OwnErrors implements ErrorResponseProcessor<Map<String, Object>> {
+    @Override
+    public MutableHttpResponse<Map<String, Object>> processResponse(
+        ErrorContext error, MutableHttpResponse<?> response) {
+      return response
+          .contentType(MediaType.APPLICATION_JSON_TYPE)
+          .body(Map.of("msg", error.getErrors().get(0).getMessage()));
+    }
+  }
+
+  @Test
+  void aGlobalErrorRouteAnswers() {
+    try (TestServer server = start("global")) {
+      java.net.http.HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+
+      assertThat(refused.statusCode()).isEqualTo(420);
+      assertThat(refused.body()).isEqualTo("global");
+      assertThat(second(server, "POST", "/denials/duplicate").statusCode())
+          .as("which it says nothing about")
+          .isEqualTo(409);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/denials/local/sync", "/denials/local/flux?who=a"})
+  void aLocalErrorRouteAnswersBeforeAGlobalOne(String path) {
+    try (TestServer server = start("global")) {
+      java.net.http.HttpResponse<String> refused = second(server, "GET", path);
+
+      assertThat(refused.statusCode()).isEqualTo(503);
+      assertThat(refused.body()).isEqualTo("local: 1-per-60s");
+    }
+  }
+
+  @Test
+  void aHandlerInPlaceOfTheLimitersAnswers() {
+    try (TestServer server = start("handler")) {
+      java.net.http.HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+
+      assertThat(refused.statusCode()).isEqualTo(420);
+      assertThat(refused.body()).isEqualTo("handler");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"application", "problem"})
+  void aBodyOfItsOwnIsWrittenIntoTheLimitersAnswer(String configured) {
+    try (TestServer server =
+        DenialAnswersTest.start(Map.of(OVERRIDE, "body", "limiter.denial.body", configured))) {
+      java.net.http.HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+
+      assertThat(refused.statusCode()).isEqualTo(429);
+      assertThat(field(refused, "Content-Type")).startsWith("text/plain");
+      assertThat(refused.body())
+          .isEqualTo("rate_limited " + DenialRoutes.class.getName() + ".limited()");
+      assertHeaders(refused);
+    }
+  }
+
+  @Test
+  void anErrorFormatOfItsOwnIsUsed() {
+    try (TestServer server = start("processor")) {
+      java.net.http.HttpResponse<String> refused = second(server, "GET", "/denials/message");
+
+      assertThat(refused.statusCode()).isEqualTo(429);
+      assertThat(refused.body()).isEqualTo("{\"msg\":\"" + DenialRoutes.MESSAGE + "\"}");
+      assertHeaders(refused);
+    }
+  }
+
+  private static TestServer start(String override) {
+    return DenialAnswersTest.start(Map.of(OVERRIDE, override));
+  }
+}

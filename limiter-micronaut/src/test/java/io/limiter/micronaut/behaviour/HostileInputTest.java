@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.net.URLEncoder;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Whatever a caller sends, he is limited, told nothing, and never the cause of an error of ours.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class HostileInputTest {
+
+  private static final int MAX_KEY = 80;
+
+  private TestServer server;
+
+  @BeforeAll
+  void start() {
+    server =
+        TestServer.start(
+            HostileRoutes.SPEC, Map.of("micronaut.server.netty.max-initial-line-length", 32_768));
+  }
+
+  @AfterAll
+  void stop() {
+    server.close();
+  }
+
+  @BeforeEach
+  void forget() {
+    server.keys().clear();
+  }
+
+  static Stream<String> values() {
+    return Stream.of(
+            "\uD83D\uDE00\uD83D\uDC7E",
+            "a\0b",
+            "\r\nSET x y\r\n",
+            "{tag}:*",
+            "limiter:{x}:r",
+            "../../etc/passwd",
+            "#{T(java.lang.Runtime)}",
+            "${jndi:ldap://x}",
+            "%s%n%d",
+            "' OR 1=1 --",
+            "\u202Eevil\uFEFF",
+            "x".repeat(7_000))
+        .map(value -> URLEncoder.encode(value, StandardCharsets.UTF_8))
+        .flatMap(value -> Stream.of(value, value.replace("+", "%20")))
+        .distinct();
+  }
+
+  /** Bytes that are no UTF-8, and a surrogate without its other half. */
+  static Stream<String> brokenValues() {
+    return Stream.of("%FF%FE", "%ED%A0%80", "%C0%80", "%F4%90%80%80", "%00");
+  }
+
+  @ParameterizedTest
+  @MethodSource({"values", "brokenValues"})
+  void aValueOfAnySortIsCounted(String encoded) {
+    for (String route : new String[] {"query", "query-mono", "query-flux"}) {
+      String path = "/hostile/" + route + "?who=" + encoded;
+      assertThat(server.get(path).statusCode()).isEqualTo(200);
+      assertThat(server.get(path).statusCode()).isEqualTo(200);
+      HttpResponse<String> refused = server.get(path);
+      assertThat(refused.statusCode()).isEqualTo(429);
+      assertThat(refused.headers().firstValue("RateLimit-Policy"))
+          .contains("\"2-per-60s\";q=2;w=60");
+    }
+    assertThat(server.get("/hostile/query?who=neighbour").statusCode()).isEqualTo(200);
+    assertShortAnonymousKeys("who", encoded.substring(0, Math.min(6, encoded.length())));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"query?who=", "query?who=%20%09", "query", "query-mono", "query-flux"})
+  void aCallThatNamesNobodyIsABadRequestAndNotLetThrough(String call) {
+    HttpResponse<String> refused = server.get("/hostile/" + call);
+
+    assertThat(refused.statusCode()).isEqualTo(400);
+    assertThat(refused.body()).doesNotContain("RateLimiter", "Exception", "io.limiter");
+    assertThat(server.keys().all()).isEmpty();
+  }
+
+  @Test
+  void aValueThatIsSentTwiceIsCountedAsOne() {
+    for (int call = 0; call < 2; call++) {
+      assertThat(server.get("/hostile/query?who=a&who=b").statusCode()).isEqualTo(200);
+    }
+    assertThat(server.get("/hostile/query?who=a&who=b").statusCode()).isEqualTo(429);
+  }
+
+  @Test
+  void aHeaderOfSevenThousandBytesIsCounted() {
+    String value = "h".repeat(7_000);
+    for (int call = 0; call < 2; call++) {
+      assertThat(server.get("/hostile/header", "X-Who", value).statusCode()).isEqualTo(200);
+    }
+
+    assertThat(server.get("/hostile/header", "X-Who", value).statusCode()).isEqualTo(429);
+    assertShortAnonymousKeys("hhhh");
+  }
+
+  @Test
+  void aHeaderThatTheServerRefusesIsNotCounted() {
+    for (int call = 0; call < 3; call++) {
+      HttpResponse<String> refused = server.get("/hostile/header", "X-Who", "h".repeat(9_000));
+      assertThat(refused.statusCode()).isBetween(400, 499);
+    }
+    assertThat(server.keys().all()).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"{", "{\"who\":", "{\"who\":\"\\ud8", "[1,2", "\"who\"", "\0", "<who>a</who>"})
+  void malformedJsonIsABadRequest(String json) {
+    for (String route : new String[] {"body", "submission"}) {
+      for (int call = 0; call < 3; call++) {
+        HttpResponse<String> refused = server.post("/hostile/" + route, json);
+        assertThat(refused.statusCode()).as(route + " " + json).isEqualTo(400);
+        assertThat(refused.body()).doesNotContain("io.limiter", "\tat ");
+      }
+    }
+    assertThat(server.keys().all()).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{}",
+        "{\"who\":null}",
+        "{\"who\":\"\"}",
+        "{\"who\":{\"a\":1}}",
+        "{\"who\":[\"a\"]}",
+        "null"
+      })
+  void aBodyThatNamesNobodyIsABadRequest(String json) {
+    assertThat(server.post("/hostile/body", json).statusCode()).isEqualTo(400);
+    assertThat(server.keys().all()).isEmpty();
+  }
+
+  @Test
+  void halfACharacterIsNotTheQuestionMarkThatStandsForIt() {
+    for (int call = 0; call < 3; call++) {
+      server.post("/hostile/body", "{\"who\":\"\\ud800\"}");
+    }
+
+    assertThat(server.post("/hostile/body", "{\"who\":\"\\ud800\"}").statusCode()).isEqualTo(429);
+    assertThat(server.post("/hostile/body", "{\"who\":\"?\"}").statusCode()).isEqualTo(200);
+    assertThat(server.post("/hostile/body", "{\"who\":\"\\udbff\"}").statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void deepAndLongSubmissionsAreLimitedAsAnyOther() {
+    String deep = "{\"a\":" + "[".repeat(900) + "]".repeat(900) + "}";
+    String longText = "{\"a\":\"" + "x".repeat(500_000) + "\"}";
+
+    assertThat(server.post("/hostile/submission", deep).statusCode()).isEqualTo(200);
+    assertThat(server.post("/hostile/submission", deep).statusCode()).isEqualTo(409);
+    assertThat(server.post("/hostile/submission", longText).statusCode()).isEqualTo(200);
+    assertThat(server.post("/hostile/submission", "{\"a\":1}").statusCode()).isEqualTo(429);
+    assertShortAnonymousKeys("xxxx");
+  }
+
+  private void assertShortAnonymousKeys(String... parts) {
+    Map<String, RedisKeys.Stored> all = server.keys().all();
+    assertThat(all).isNotEmpty();
+    assertThat(all.keySet())
+        .allSatisfy(
+            key -> {
+              assertThat(key.getBytes(StandardCharsets.UTF_8)).hasSizeLessThanOrEqualTo(MAX_KEY);
+              assertThat(key).doesNotContain(parts).matches("test:\\w+:\\{[\\w-]{22}}:[\\w.-]+");
+            });
+    assertThat(all.values()).allMatch(stored -> stored.expiry() > 0);
+  }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import io.limiter.core.Key;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
+import io.limiter.core.Verdict;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.event.BeanCreatedEvent;
+import io.micronaut.context.event.BeanCreatedEventListener;
+import jakarta.inject.Singleton;
+import java.util.Collection;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+
+/**
+ * Answers what the store answers, but never at once and always from a thread of its own: whoever
+ * goes on there is caught. It can be told to fail.
+ */
+@Singleton
+@Requires(property = "test.slow-store", value = "true")
+final class SlowStore implements BeanCreatedEventListener<LimitStore> {
+
+  static final String THREAD = "slow-store";
+
+  private static final int MILLIS = 15;
+
+  private final ExecutorService thread =
+      Executors.newSingleThreadExecutor(task -> new Thread(task, THREAD));
+  private final AtomicReference<RuntimeException> failure = new AtomicReference<>();
+
+  /** The next decision fails, as late as others are given. */
+  void failNext(RuntimeException next) {
+    failure.set(next);
+  }
+
+  @Override
+  public LimitStore onCreated(BeanCreatedEvent<LimitStore> event) {
+    LimitStore store = event.getBean();
+    return new LimitStore() {
+      @Override
+      public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+        RuntimeException failing = failure.getAndSet(null);
+        return late()
+            .thenCompose(
+                late ->
+                    failing == null
+                        ? store.decide(request, mode)
+                        : CompletableFuture.failedFuture(failing))
+            .handleAsync(
+                (verdict, failed) -> {
+                  if (failed != null) {
+                    throw failed instanceof RuntimeException cause
+                        ? cause
+                        : new IllegalStateException(failed);
+                  }
+                  return verdict;
+                },
+                thread);
+      }
+
+      @Override
+      public CompletionStage<Void> reset(Collection<Key> keys) {
+        return store.reset(keys);
+      }
+
+      @Override
+      public void close() {
+        store.close();
+        thread.shutdown();
+      }
+    };
+  }
+
+  private CompletableFuture<Void> late() {
+    return CompletableFuture.runAsync(
+        () -> {}, CompletableFuture.delayedExecutor(MILLIS, TimeUnit.MILLISECONDS, thread));
+  }
+}

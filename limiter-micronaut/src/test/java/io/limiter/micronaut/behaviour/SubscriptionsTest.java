@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.limiter.micronaut.exception.RateLimitExceededException;
+import io.limiter.micronaut.intercept.LimitInterceptor;
+import io.micronaut.aop.InterceptPhase;
+import java.time.Duration;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.SignalType;
+
+/** Each subscription to what a limited method returns is a call of it. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class SubscriptionsTest {
+
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+  private TestServer server;
+  private SubscribedBean bean;
+
+  @BeforeAll
+  void start() {
+    server = TestServer.start(SubscribedBean.SPEC, Map.of("test.slow-store", true));
+    bean = server.context().getBean(SubscribedBean.class);
+  }
+
+  @AfterAll
+  void stop() {
+    server.close();
+  }
+
+  @BeforeEach
+  void forget() {
+    bean.entered.set(0);
+    bean.intercepted.set(0);
+    server.keys().clear();
+  }
+
+  static Stream<Named<Function<SubscribedBean, Publisher<String>>>> methods() {
+    return Stream.of(
+        Named.of("Mono", SubscribedBean::mono),
+        Named.of("Flux", SubscribedBean::flux),
+        Named.of("Publisher", SubscribedBean::publisher));
+  }
+
+  @ParameterizedTest
+  @MethodSource("methods")
+  void eachSubscriptionIsDecidedAndRunsTheInterceptorsBehind(
+      Function<SubscribedBean, Publisher<String>> method) {
+    Publisher<String> once = method.apply(bean);
+
+    assertThat(all(once)).isEqualTo("ok");
+    assertThat(bean.intercepted).hasValue(1);
+    assertThat(all(once)).isEqualTo("ok");
+    assertThat(bean.intercepted).hasValue(2);
+    assertThat(bean.entered).hasValue(2);
+
+    assertThatThrownBy(() -> all(once)).isInstanceOf(RateLimitExceededException.class);
+    assertThatThrownBy(() -> all(method.apply(bean)))
+        .isInstanceOf(RateLimitExceededException.class);
+    assertThat(bean.intercepted).as("a refused call goes no further").hasValue(2);
+    assertThat(bean.entered).hasValue(2);
+  }
+
+  @ParameterizedTest
+  @MethodSource("methods")
+  void whatIsNeverSubscribedToIsNotCounted(Function<SubscribedBean, Publisher<String>> method) {
+    for (int call = 0; call < 5; call++) {
+      assertThat(method.apply(bean)).isNotNull();
+    }
+
+    assertThat(bean.entered).hasValue(0);
+    assertThat(server.keys().all()).isEmpty();
+  }
+
+  @Test
+  void anEmptyResultStaysEmptyAndIsCounted() {
+    assertThat(bean.empty().blockOptional(PATIENCE)).isEmpty();
+    assertThat(bean.empty().blockOptional(PATIENCE)).isEmpty();
+    assertThatThrownBy(() -> bean.empty().block(PATIENCE))
+        .isInstanceOf(RateLimitExceededException.class);
+  }
+
+  @Test
+  void aStreamIsPulledAsFastAsItsReaderWants() {
+    assertThat(bean.endless().take(3).collectList().block(PATIENCE)).containsExactly(0, 1, 2);
+  }
+
+  @Test
+  void theApplicationsMonoIsCompletedAndNotCancelled() {
+    bean.ending().block(PATIENCE);
+
+    await().until(() -> !bean.ends.isEmpty()); // it ends behind what its reader sees
+    assertThat(bean.ends).containsExactly(SignalType.ON_COMPLETE);
+  }
+
+  @Test
+  void theGuardStandsBehindValidationAndBeforeCaches() {
+    assertThat(LimitInterceptor.POSITION)
+        .isGreaterThan(InterceptPhase.VALIDATE.getPosition())
+        .isLessThan(InterceptPhase.CACHE.getPosition())
+        .isLessThan(InterceptPhase.TRANSACTION.getPosition())
+        .isLessThan(InterceptPhase.RETRY.getPosition());
+    assertThat(server.context().getBean(LimitInterceptor.class).getOrder())
+        .isEqualTo(LimitInterceptor.POSITION);
+  }
+
+  private static String all(Publisher<String> publisher) {
+    return String.join("", Flux.from(publisher).collectList().block(PATIENCE));
+  }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.LimitStore;
+import java.net.http.HttpResponse;
+import java.util.Map;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class SwitchedOffTest {
+
+  @ParameterizedTest
+  @CsvSource({"/off/by-request,ok", "/off/by-argument?who=a,[ok]"})
+  void nothingIsLimitedWhileTheLimiterIsOff(String path, String body) {
+    try (TestServer server = TestServer.start("SwitchedOff", Map.of("limiter.enabled", false))) {
+      for (int call = 0; call < 5; call++) {
+        HttpResponse<String> answer = server.get(path);
+
+        assertThat(answer.statusCode()).isEqualTo(200);
+        assertThat(answer.body()).isEqualTo(body);
+        assertThat(answer.headers().map()).doesNotContainKeys("ratelimit", "ratelimit-policy");
+      }
+      assertThat(server.keys().all()).isEmpty();
+      assertThat(server.context().containsBean(LimitStore.class)).isFalse();
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"/off/by-request", "/off/by-argument?who=a"})
+  void theSameRoutesAreLimitedWhileItIsOn(String path) {
+    try (TestServer server = TestServer.start("SwitchedOff")) {
+      assertThat(server.get(path).statusCode()).isEqualTo(200);
+      assertThat(server.get(path).statusCode()).isEqualTo(429);
+    }
+  }
+}

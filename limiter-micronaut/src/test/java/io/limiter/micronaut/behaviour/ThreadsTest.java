@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static io.limiter.micronaut.behaviour.LimitedRoutesContract.field;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.limiter.core.FailureReason;
+import io.limiter.core.StoreException;
+import io.limiter.micronaut.behaviour.ThreadRoutes.Helper;
+import java.net.http.HttpResponse;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Where calls go on once a store has answered that takes its time and has threads of its own. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class ThreadsTest {
+
+  private static final String LOOP = "default-\\w*[eE]ventLoopGroup-[-\\d]+";
+  private static final String MULTIPART =
+      """
+      --b\r
+      Content-Disposition: form-data; name="file"; filename="a.txt"\r
+      \r
+      hello\r
+      --b--\r
+      """;
+
+  private TestServer server;
+  private SlowStore store;
+
+  /**
+   * What a route tells of itself.
+   *
+   * @param thread where it runs
+   * @param loop the event loop that reads its request
+   * @param request the path of the request it finds
+   */
+  private record Where(String thread, String loop, String request) {
+    static Where of(HttpResponse<String> answer) {
+      assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+      String[] parts = answer.body().replaceAll("[\\[\\]\"]", "").split("\\|");
+      return new Where(parts[0], parts[1], parts[2]);
+    }
+  }
+
+  @BeforeAll
+  void start() {
+    server =
+        TestServer.start(
+            ThreadRoutes.SPEC,
+            Map.of("test.slow-store", true, "micronaut.netty.event-loops.default.num-threads", 4));
+    store = server.context().getBean(SlowStore.class);
+  }
+
+  @AfterAll
+  void stop() {
+    server.close();
+  }
+
+  @BeforeEach
+  void forget() {
+    server.keys().clear();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sync", "stage", "mono", "deferred", "flux"})
+  void aRouteThatTheGateDecidesGoesOnOnItsOwnEventLoop(String route) {
+    Where where = Where.of(server.get("/threads/" + route));
+
+    assertThat(where.thread()).matches(LOOP).isEqualTo(where.loop());
+    assertThat(where.request()).isEqualTo("/threads/" + route);
+  }
+
+  @RepeatedTest(8)
+  void eachConnectionKeepsItsOwnLoop() {
+    Where where = Where.of(server.onNewConnection().get("/threads/sync"));
+
+    assertThat(where.thread()).matches(LOOP).isEqualTo(where.loop());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"stage", "mono", "deferred"})
+  void anAsynchronousRouteThatTheGuardDecidesGoesOnOnItsOwnEventLoop(String route) {
+    Where where = Where.of(server.get("/threads/by-argument/" + route + "?who=a"));
+
+    assertThat(where.thread()).matches(LOOP).isEqualTo(where.loop());
+    assertThat(where.request()).isEqualTo("/threads/by-argument/" + route);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sync", "flux", "stage-elsewhere"})
+  void aRouteThatHasToWaitRunsWhereItMay(String route) {
+    Where where = Where.of(server.get("/threads/by-argument/" + route + "?who=a"));
+
+    assertThat(where.loop()).matches(LOOP);
+    assertThat(where.thread()).startsWith("io-executor-thread-");
+    assertThat(where.request()).isEqualTo("/threads/by-argument/" + route);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"own-pool", "by-argument/own-pool?who=a"})
+  void theExecutorOfTheApplicationIsRespected(String route) {
+    Where where = Where.of(server.get("/threads/" + route));
+
+    assertThat(where.thread()).isEqualTo(ThreadRoutes.OWN_POOL);
+    assertThat(where.request()).startsWith("/threads/").endsWith("own-pool");
+  }
+
+  @Test
+  void aJsonBodyStillBinds() {
+    HttpResponse<String> answer = server.post("/threads/body", "{\"item\":\"paper\"}");
+
+    assertThat(Where.of(answer).thread()).isEqualTo(Where.of(answer).loop());
+    assertThat(answer.body()).endsWith("|paper");
+  }
+
+  @Test
+  void aMultipartBodyStillBinds() {
+    HttpResponse<String> answer =
+        server.exchange(
+            "POST",
+            "/threads/upload",
+            MULTIPART,
+            "Content-Type",
+            "multipart/form-data; boundary=b");
+
+    assertThat(Where.of(answer).request()).isEqualTo("/threads/upload");
+    assertThat(answer.body()).endsWith("|a.txt:5");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "sync",
+        "stage",
+        "mono",
+        "flux",
+        "own-pool",
+        "by-argument/sync?who=a",
+        "by-argument/stage?who=a",
+        "by-argument/mono?who=a",
+        "by-argument/flux?who=a"
+      })
+  void aLateFailureOfTheStoreReachesTheApplicationsHandler(String route) {
+    store.failNext(new ArithmeticException("store"));
+
+    HttpResponse<String> answer = server.get("/threads/" + route);
+
+    assertThat(answer.statusCode()).isEqualTo(500);
+    assertThat(answer.body()).isEqualTo("handled: store");
+    assertThat(answer.headers().map()).doesNotContainKeys("ratelimit");
+    assertThat(server.keys().all()).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sync", "stage", "mono", "flux", "by-argument/sync?who=a"})
+  void aLateFailureThatNobodyHandlesLetsNobodyIn(String route) {
+    store.failNext(new StoreException(FailureReason.ERROR, "away", null));
+
+    assertThat(server.get("/threads/" + route).statusCode()).isEqualTo(500);
+  }
+
+  @Test
+  void aLimitedBeanOnAnEventLoopFailsWithTheRemedyAndDoesNotWait() {
+    HttpResponse<String> answer = server.get("/threads/nested");
+
+    assertThat(answer.statusCode()).isEqualTo(500);
+    assertThat(answer.body())
+        .contains("ThreadRoutes")
+        .contains("help()")
+        .containsPattern("was called on the event loop " + LOOP)
+        .contains("call it from a thread that may block (@ExecuteOn(TaskExecutors.BLOCKING))");
+  }
+
+  @Test
+  void aLimitedBeanOnAThreadThatMayBlockWaits() {
+    HttpResponse<String> answer = server.get("/threads/nested/may-wait");
+
+    assertThat(answer.body()).isEqualTo("helped");
+    assertThat(field(answer, "RateLimit")).as("the route's own limit").contains(";r=99;");
+  }
+
+  @Test
+  void aLimitedBeanOutsideOfARequestWaits() {
+    assertThat(server.context().getBean(Helper.class).help()).isEqualTo("helped");
+    store.failNext(new ArithmeticException("store"));
+    assertThatThrownBy(server.context().getBean(Helper.class)::help)
+        .isInstanceOf(ArithmeticException.class);
+  }
+}

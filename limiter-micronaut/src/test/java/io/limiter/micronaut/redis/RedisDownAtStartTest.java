@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.limiter.core.FailureReason;
+import io.limiter.core.Source;
+import io.limiter.core.Verdict;
+import io.limiter.core.testing.RedisProcess;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A service starts without its Redis, and needs no other start when that is there. */
+class RedisDownAtStartTest {
+
+  private static final Duration HEALS_WITHIN = Duration.ofSeconds(5);
+
+  private final RedisProcess redis = RedisProcess.onFreePort();
+
+  @AfterEach
+  void close() {
+    redis.close();
+  }
+
+  @Test
+  void itStartsAtOnceAndDecidesInMemory() {
+    long before = System.nanoTime();
+    try (Service service = Service.start(redis, "limiter.redis.warm-up", "60s")) {
+      assertThat(Duration.ofNanos(System.nanoTime() - before)).isLessThan(Duration.ofSeconds(20));
+
+      service.fallsBack(Service.COUNT, FailureReason.DISCONNECTED);
+      Verdict refused = service.call();
+      assertThat(refused.allowed()).isFalse();
+      assertThat(refused.reason()).contains(FailureReason.DISCONNECTED);
+    }
+  }
+
+  @Test
+  void itDecidesInRedisOnceThatIsThere() {
+    try (Service service = Service.start(redis)) {
+      service.fallsBack(Service.COUNT, FailureReason.DISCONNECTED);
+      assertThat(service.call().allowed()).isFalse();
+
+      redis.start();
+      await().atMost(HEALS_WITHIN).until(service::decidesInRedis);
+
+      assertThat(service.used()).isZero();
+      assertThat(service.call().allowed()).isTrue();
+      assertThat(service.used()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void itWaitsNoLongerThanTheWarmUpForARedisThatIsSilent() {
+    redis.start();
+    redis.suspend();
+    long before = System.nanoTime();
+    try (Service service = Service.start(redis, "limiter.redis.warm-up", "300ms")) {
+      assertThat(Duration.ofNanos(System.nanoTime() - before))
+          .isBetween(Duration.ofMillis(300), Duration.ofSeconds(20));
+      service.fallsBack(3, FailureReason.DISCONNECTED);
+
+      redis.resume();
+      await().atMost(HEALS_WITHIN).until(service::decidesInRedis);
+      assertThat(service.used()).isZero();
+    }
+  }
+
+  @Test
+  void itIsNotStartedBeforeASlowRedisHasAnswered() {
+    redis.start();
+    redis.suspend();
+    CompletableFuture<Service> starting =
+        CompletableFuture.supplyAsync(
+            () ->
+                Service.start(
+                    redis, "limiter.redis.warm-up", "30s", "limiter.redis.deadline", "10s"));
+    await().during(Duration.ofSeconds(1)).until(() -> !starting.isDone());
+
+    redis.resume();
+
+    assertThat(starting).succeedsWithin(Duration.ofSeconds(20));
+    try (Service service = starting.join()) {
+      assertThat(service.call().source()).isEqualTo(Source.STORE);
+    }
+  }
+}

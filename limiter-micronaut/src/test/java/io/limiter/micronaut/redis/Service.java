@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.FailureReason;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Limiter;
+import io.limiter.core.Policy;
+import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.Source;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
+import io.limiter.core.testing.RedisProcess;
+import io.micronaut.context.ApplicationContext;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
+
+/** A service that limits through a private Redis, from start to end. */
+final class Service implements AutoCloseable {
+
+  static final int COUNT = 50;
+
+  /** The product's default. */
+  static final Duration DEADLINE = Duration.ofMillis(100);
+
+  /**
+   * For a busy machine: no single call may take longer, the usual one not much over the deadline.
+   */
+  private static final Duration LONGEST = DEADLINE.plusMillis(900);
+
+  private static final Duration USUAL = DEADLINE.plusMillis(100);
+
+  private static final LimitRequest CALL =
+      LimitRequest.of(
+          Policy.of("faults", SlidingWindowLog.of(COUNT, Duration.ofHours(1))),
+          new Subject("user", "ada"));
+
+  private final ApplicationContext context;
+  private final Limiter limiter;
+
+  private Service(Map<String, Object> properties) {
+    context = ApplicationContext.run(properties);
+    limiter = context.getBean(Limiter.class);
+  }
+
+  static Service start(RedisProcess redis, Object... properties) {
+    Map<String, Object> all =
+        new HashMap<>(
+            Map.of(
+                "spec.name",
+                "Service",
+                "redis.uri",
+                redis.uri(),
+                "limiter.redis.key-prefix",
+                "t" + UUID.randomUUID().toString().substring(0, 8) + ":"));
+    for (int i = 0; i < properties.length; i += 2) {
+      all.put(properties[i].toString(), properties[i + 1]);
+    }
+    return new Service(all);
+  }
+
+  Verdict call() {
+    return calling().join();
+  }
+
+  CompletableFuture<Verdict> calling() {
+    return limiter.acquire(CALL).toCompletableFuture();
+  }
+
+  /** Calls in turn, each of which memory has to decide, in time and for this reason. */
+  void fallsBack(int calls, FailureReason reason) {
+    List<Long> nanos = new ArrayList<>();
+    for (int i = 0; i < calls; i++) {
+      long before = System.nanoTime();
+      Verdict verdict = call();
+      nanos.add(System.nanoTime() - before);
+      assertThat(verdict.source()).isEqualTo(Source.FALLBACK);
+      assertThat(verdict.reason()).contains(reason);
+    }
+    List<Duration> times = nanos.stream().sorted().map(Duration::ofNanos).toList();
+    assertThat(times.get(calls - 1)).isLessThan(LONGEST);
+    assertThat(times.get(calls / 2)).isLessThan(USUAL);
+  }
+
+  /** The units that the asked store has counted. */
+  long used() {
+    return COUNT - peek().rules().get(0).remaining();
+  }
+
+  boolean decidesInRedis() {
+    return peek().source() == Source.STORE;
+  }
+
+  private Verdict peek() {
+    return limiter.peek(CALL).toCompletableFuture().join();
+  }
+
+  /** Calls at the same time. */
+  List<Verdict> callTogether(int calls) {
+    List<CompletableFuture<Verdict>> all = Stream.generate(this::calling).limit(calls).toList();
+    return all.stream().map(CompletableFuture::join).toList();
+  }
+
+  @Override
+  public void close() {
+    context.close();
+  }
+}
