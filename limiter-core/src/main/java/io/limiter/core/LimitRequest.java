@@ -68,6 +68,16 @@ public record LimitRequest(Policy policy, List<Charge> charges, Optional<Charge>
     return new LimitRequest(policy, charges, duplicate);
   }
 
+  /**
+   * The same call as a submission of its own: the duplicate guard counts it by this subject, which
+   * may be another than the rules', and by what it says.
+   */
+  public LimitRequest submitted(Subject submitter, String submission) {
+    Key key = Key.of(policy.limit(), submitter).duplicates(submission);
+    return new LimitRequest(
+        policy, charges, duplicate.map(charge -> new Charge(key, charge.stack(), charge.cost())));
+  }
+
   /** The same call at another cost. A submission counts once, whatever it costs. */
   public LimitRequest withCost(int cost) {
     List<Charge> priced =

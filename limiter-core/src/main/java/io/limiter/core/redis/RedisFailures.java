@@ -13,6 +13,9 @@ import java.util.regex.Pattern;
 /** Names what went wrong in Redis, in words that carry no key and no secret. */
 final class RedisFailures {
 
+  /** What Lettuce says when its queue of commands to send, or of answers to come, is full. */
+  private static final Pattern FULL = Pattern.compile("(queue|stack) size exceeded");
+
   private static final Pattern CODE = Pattern.compile("[A-Z]+");
 
   private RedisFailures() {}
@@ -28,7 +31,7 @@ final class RedisFailures {
           null);
     }
     if (failure instanceof RedisException refused
-        && String.valueOf(refused.getMessage()).contains("queue size exceeded")) {
+        && FULL.matcher(String.valueOf(refused.getMessage())).find()) {
       return new StoreException(
           FailureReason.OVERLOADED, "Too many commands wait for Redis to answer", refused);
     }

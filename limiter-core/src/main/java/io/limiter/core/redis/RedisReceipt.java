@@ -11,8 +11,8 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * What one decision took, known by the stamps of its units: no other decision's units of that key
- * bear them while it lives.
+ * What one decision took, known by the stamps of its units. Units that bear one stamp are
+ * interchangeable; that only this decision's are given back, and once, is kept here.
  */
 final class RedisReceipt implements Receipt {
 

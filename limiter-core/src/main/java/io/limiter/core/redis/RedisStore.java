@@ -11,7 +11,6 @@ import io.limiter.core.RuleStack;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.netty.util.HashedWheelTimer;
-import io.netty.util.Timer;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.nio.charset.StandardCharsets;
 import java.util.Collection;
@@ -43,7 +42,7 @@ public final class RedisStore implements LimitStore {
   private final ConnectionSource connections;
   private final RedisSettings settings;
   private final RedisScripts scripts;
-  private final Timer timer;
+  private final HashedWheelTimer timer;
   private final Map<RuleStack, EncodedStack> encoded = new ConcurrentHashMap<>();
 
   public RedisStore(ConnectionSource connections, RedisSettings settings) {
@@ -57,6 +56,7 @@ public final class RedisStore implements LimitStore {
     this.timer =
         new HashedWheelTimer(
             new DefaultThreadFactory("limiter-deadline", true), TICK_MILLIS, TimeUnit.MILLISECONDS);
+    timer.start(); // else the first decision would, and wait for it
   }
 
   @Override

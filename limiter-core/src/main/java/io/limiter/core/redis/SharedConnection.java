@@ -8,6 +8,7 @@ import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ThreadLocalRandom;
@@ -15,6 +16,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * One connection for all threads, opened without blocking and tried again, with jitter, until it
@@ -25,11 +27,15 @@ public final class SharedConnection implements ConnectionSource {
   private static final Logger LOG = LoggerFactory.getLogger(SharedConnection.class);
   private static final int MAX_RETRY_MILLIS = 1_000;
 
+  /** Time for one attempt, from the first packet to a warm connection. */
+  private static final long ATTEMPT_MILLIS = 1_500;
+
   private final RedisClient client;
   private final RedisURI uri;
   private final WarmUp warmUp;
   private final CompletableFuture<Boolean> firstAttempt = new CompletableFuture<>();
   private volatile @Nullable StatefulRedisConnection<byte[], byte[]> connection;
+  private volatile boolean failing;
   private volatile boolean closed;
 
   private SharedConnection(RedisClient client, RedisURI uri, WarmUp warmUp) {
@@ -45,7 +51,7 @@ public final class SharedConnection implements ConnectionSource {
    */
   public static SharedConnection open(RedisClient client, RedisURI uri, RedisSettings settings) {
     SharedConnection shared =
-        new SharedConnection(client, uri, new WarmUp(settings, RedisScripts.load()));
+        new SharedConnection(client, bounded(uri), new WarmUp(settings, RedisScripts.load()));
     shared.connect();
     return shared;
   }
@@ -62,31 +68,65 @@ public final class SharedConnection implements ConnectionSource {
     if (closed) {
       return;
     }
+    CompletableFuture<StatefulRedisConnection<byte[], byte[]>> attempt = new CompletableFuture<>();
     var unused =
-        client
-            .connectAsync(ByteArrayCodec.INSTANCE, uri)
-            .thenCompose(
-                opened ->
-                    warmUp.run(opened.async()).handle((warm, failure) -> warmed(opened, failure)))
-            .whenComplete((warm, failure) -> attempted(failure));
+        attempt
+            .orTimeout(ATTEMPT_MILLIS, TimeUnit.MILLISECONDS)
+            .whenComplete((opened, failure) -> attempted(opened, failure));
+    try {
+      var unusedPending =
+          client
+              .connectAsync(ByteArrayCodec.INSTANCE, uri)
+              .whenComplete(
+                  (opened, failure) -> {
+                    if (failure == null) {
+                      warm(opened, attempt);
+                    } else {
+                      attempt.completeExceptionally(failure);
+                    }
+                  });
+    } catch (RuntimeException refused) {
+      attempt.completeExceptionally(refused);
+    }
   }
 
-  private void attempted(@Nullable Throwable failure) {
-    if (failure != null) {
-      LOG.warn("No connection to Redis yet: {}", rootMessage(failure));
-      retry();
-    }
-    firstAttempt.complete(failure == null);
+  /** A connection that does not become warm in time is closed, also one that opens too late. */
+  private void warm(
+      StatefulRedisConnection<byte[], byte[]> opened,
+      CompletableFuture<StatefulRedisConnection<byte[], byte[]>> attempt) {
+    var unusedClosing =
+        attempt.whenComplete(
+            (warm, failure) -> {
+              if (failure != null) {
+                var unused = opened.closeAsync();
+              }
+            });
+    var unusedWarming =
+        warmUp
+            .run(opened.async())
+            .whenComplete(
+                (done, failure) -> {
+                  if (failure == null) {
+                    attempt.complete(opened);
+                  } else {
+                    attempt.completeExceptionally(failure);
+                  }
+                });
   }
 
-  private StatefulRedisConnection<byte[], byte[]> warmed(
-      StatefulRedisConnection<byte[], byte[]> opened, @Nullable Throwable failure) {
-    if (failure != null) {
-      var unused = opened.closeAsync();
-      throw RedisFailures.translate(failure);
-    }
+  private void attempted(
+      @Nullable StatefulRedisConnection<byte[], byte[]> opened, @Nullable Throwable failure) {
     connection = opened;
-    return opened;
+    firstAttempt.complete(opened != null);
+    if (opened == null) {
+      // Said once, not at every attempt; the fallback says how many decisions it has taken.
+      LOG.atLevel(failing ? Level.DEBUG : Level.WARN)
+          .log("No connection to Redis yet: {}", failure == null ? "" : rootMessage(failure));
+      failing = true;
+      retry();
+    } else if (failing) {
+      LOG.info("Connected to Redis");
+    }
   }
 
   private void retry() {
@@ -94,6 +134,11 @@ public final class SharedConnection implements ConnectionSource {
     if (!closed) {
       client.getResources().timer().newTimeout(expired -> connect(), delay, TimeUnit.MILLISECONDS);
     }
+  }
+
+  /** Lettuce would wait a minute for a handshake, at each reconnect too. */
+  private static RedisURI bounded(RedisURI uri) {
+    return RedisURI.builder(uri).withTimeout(Duration.ofMillis(ATTEMPT_MILLIS)).build();
   }
 
   private static String rootMessage(Throwable failure) {

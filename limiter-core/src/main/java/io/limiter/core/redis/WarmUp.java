@@ -15,9 +15,8 @@ import java.util.List;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Makes a new connection fit for decisions: loads the scripts, so that they are never evicted as
- * those sent by EVAL may be, and decides once, so that no request pays for what is done for the
- * first time. It takes nothing.
+ * Makes a new connection fit for decisions: loads the scripts, and decides once, so that no request
+ * pays for what is done for the first time. It takes nothing.
  */
 final class WarmUp {
 

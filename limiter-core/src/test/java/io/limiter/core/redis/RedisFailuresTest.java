@@ -44,6 +44,10 @@ class RedisFailuresTest {
             FailureReason.OVERLOADED,
             "Too many commands wait for Redis to answer"),
         arguments(
+            new RedisException("Internal stack size exceeded: 4096. Commands are not accepted"),
+            FailureReason.OVERLOADED,
+            "Too many commands wait for Redis to answer"),
+        arguments(
             new RedisException("Connection disconnected"),
             FailureReason.DISCONNECTED,
             DISCONNECTED),

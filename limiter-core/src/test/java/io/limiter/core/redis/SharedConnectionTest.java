@@ -84,6 +84,18 @@ class SharedConnectionTest {
   }
 
   @Test
+  void aRedisThatAcceptsAndSaysNothingEndsTheAttempt() {
+    redis.start();
+    redis.suspend();
+
+    assertThat(open().firstAttempt()).succeedsWithin(Duration.ofSeconds(3)).isEqualTo(false);
+    assertDisconnected();
+
+    redis.resume();
+    await().atMost(HEALS_WITHIN).until(this::isConnected);
+  }
+
+  @Test
   void aClosedOneTriesNoMore() {
     assertThat(open().firstAttempt()).succeedsWithin(HEALS_WITHIN).isEqualTo(false);
     connection.close();

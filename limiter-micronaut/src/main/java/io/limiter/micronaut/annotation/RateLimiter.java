@@ -64,7 +64,10 @@ public @interface RateLimiter {
   /** Whether to refuse a submission that was accepted a moment ago. Not by default. */
   boolean preventDuplicate() default false;
 
-  /** How many equal submissions are accepted in which time. One in 5 seconds by default. */
+  /**
+   * How many equal submissions are accepted in which time. One in 5 seconds by default; a rule that
+   * is given without a count accepts one.
+   */
   RateRule preventDuplicateRule() default @RateRule(count = 1, time = 5);
 
   /** What makes submissions equal. By default any two of one caller are. */

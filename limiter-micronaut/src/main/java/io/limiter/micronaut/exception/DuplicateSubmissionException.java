@@ -10,9 +10,12 @@ public final class DuplicateSubmissionException extends LimitDeniedException {
   private static final long serialVersionUID = 1L;
 
   DuplicateSubmissionException(Verdict verdict, Optional<String> customMessage) {
-    super(
-        "The submission to '%s' was accepted before".formatted(verdict.policy().name()),
-        verdict,
-        customMessage);
+    super(verdict, customMessage);
+  }
+
+  /** Made when it is asked for: over HTTP nobody does. */
+  @Override
+  public String getMessage() {
+    return "The submission to '%s' was accepted before".formatted(verdict().policy().name());
   }
 }

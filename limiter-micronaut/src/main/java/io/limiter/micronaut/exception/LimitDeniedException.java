@@ -17,8 +17,8 @@ public sealed class LimitDeniedException extends RuntimeException
   private final transient Verdict verdict;
   private final transient Optional<String> customMessage;
 
-  LimitDeniedException(String message, Verdict verdict, Optional<String> customMessage) {
-    super(message, null, false, false);
+  LimitDeniedException(Verdict verdict, Optional<String> customMessage) {
+    super(null, null, false, false);
     this.verdict = verdict;
     this.customMessage = customMessage;
   }

@@ -10,12 +10,15 @@ public final class RateLimitExceededException extends LimitDeniedException {
   private static final long serialVersionUID = 1L;
 
   RateLimitExceededException(Verdict verdict, Optional<String> customMessage) {
-    super(
-        "The limit of '%s' is exceeded: %s"
-            .formatted(
-                verdict.policy().name(),
-                verdict.violated().stream().map(rule -> rule.rule().name()).toList()),
-        verdict,
-        customMessage);
+    super(verdict, customMessage);
+  }
+
+  /** Made when it is asked for: over HTTP nobody does. */
+  @Override
+  public String getMessage() {
+    return "The limit of '%s' is exceeded: %s"
+        .formatted(
+            verdict().policy().name(),
+            verdict().violated().stream().map(rule -> rule.rule().name()).toList());
   }
 }

@@ -4,7 +4,6 @@ package io.limiter.micronaut.http;
 import io.limiter.core.Outcome;
 import io.limiter.micronaut.config.DenialConfiguration;
 import io.limiter.micronaut.exception.LimitDeniedException;
-import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponseFactory;
 import io.micronaut.http.MutableHttpResponse;
@@ -31,8 +30,6 @@ public class DenialResponses {
     MutableHttpResponse<?> response =
         HttpResponseFactory.INSTANCE.status(denial.status(), ProblemBody.title(denial.status()));
     fields.writeRefusal(denial.verdict(), response);
-    // RFC 6585 forbids to cache a 429; a stored 409 would outlive its reason as well.
-    response.header(HttpHeaders.CACHE_CONTROL, "no-store");
     return body.write(denial, response);
   }
 

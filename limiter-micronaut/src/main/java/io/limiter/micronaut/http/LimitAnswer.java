@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
+import io.limiter.core.Verdict;
 import io.limiter.micronaut.plan.RoutePlans;
 import io.limiter.micronaut.plan.Ticket;
 import io.limiter.micronaut.thread.CallerThreads;
@@ -15,7 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Sees admitted requests out: tells the caller where he stands, and holds the answer of a failed
+ * Sees limited requests out: tells the caller where he stands, and holds the answer of a failed
  * submission back until its duplicate guard is released, so that whoever has the answer can submit
  * again.
  */
@@ -48,7 +49,13 @@ public final class LimitAnswer implements ConditionalFilter {
     if (ticket.isEmpty()) {
       return CompletableFuture.completedFuture(response);
     }
-    fields.writeIfAbsent(ticket.get().verdict(), response);
+    Verdict verdict = ticket.get().verdict();
+    if (!verdict.allowed()) {
+      // An @Error method of the application may have answered, which knows nothing of our fields.
+      fields.writeRefusal(verdict, response);
+      return CompletableFuture.completedFuture(response);
+    }
+    fields.writeIfAbsent(verdict, response);
     return threads
         .back(ticket.get().settle(response.code()), Optional.of(request))
         .thenApply(settled -> response);

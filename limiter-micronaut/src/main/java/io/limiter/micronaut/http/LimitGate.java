@@ -71,8 +71,9 @@ public final class LimitGate implements ConditionalFilter {
 
   private CompletionStage<HttpRequest<?>> decide(HttpRequest<?> request, LimitPlan plan) {
     Subject caller = subjects.resolve(plan.subject(), request);
+    Subject submitter = subjects.submitter(plan.subject(), request);
     CompletionStage<Verdict> decision =
-        store.decide(plan.request(caller, Optional.empty()), Mode.ACQUIRE);
+        store.decide(plan.request(caller, submitter, ""), Mode.ACQUIRE);
     CompletableFuture<Verdict> back = threads.back(decision, Optional.of(request));
     // The request itself, not a nullable response: a filter's stage that completes with null is
     // lost.
@@ -81,6 +82,7 @@ public final class LimitGate implements ConditionalFilter {
 
   private static HttpRequest<?> admit(HttpRequest<?> request, LimitPlan plan, Verdict verdict) {
     if (!verdict.allowed()) {
+      Ticket.refuse(request, plan, verdict);
       throw LimitDeniedException.of(verdict, plan.message());
     }
     Ticket.issue(request, plan, verdict);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
+import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
 import io.limiter.core.Rule;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
+import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.MutableHttpHeaders;
 import io.micronaut.http.MutableHttpResponse;
 import jakarta.inject.Singleton;
@@ -27,7 +29,6 @@ public class RateLimitFields {
 
   static final String POLICY = "RateLimit-Policy";
   static final String LIMIT = "RateLimit";
-  static final String RETRY_AFTER = "Retry-After";
 
   /** Fields of policies that are remembered; others are made anew each time. */
   private static final int MAX_REMEMBERED = 4_096;
@@ -44,17 +45,23 @@ public class RateLimitFields {
   }
 
   /**
-   * Writes all three fields of a refusal. {@code Retry-After} is left out where no wait would help.
+   * Writes the fields of a refusal that the response does not have yet. There is no {@code
+   * Retry-After} where no wait would help, nor on a duplicate: a client that obeys it would submit
+   * once more what was accepted. Nobody may store a refusal: RFC 6585 forbids it for a 429, and any
+   * would outlive its reason.
    */
   public void writeRefusal(Verdict verdict, MutableHttpResponse<?> response) {
     writeIfAbsent(verdict, response);
-    verdict
-        .retryAfter()
-        .ifPresent(
-            wait ->
-                response
-                    .getHeaders()
-                    .set(RETRY_AFTER, Long.toString(Math.max(1, secondsUp(wait)))));
+    MutableHttpHeaders headers = response.getHeaders();
+    if (!headers.contains(HttpHeaders.CACHE_CONTROL)) {
+      headers.set(HttpHeaders.CACHE_CONTROL, "no-store");
+    }
+    if (verdict.outcome() == Outcome.LIMITED && !headers.contains(HttpHeaders.RETRY_AFTER)) {
+      verdict
+          .retryAfter()
+          .map(wait -> Math.max(1, secondsUp(wait)))
+          .ifPresent(seconds -> headers.set(HttpHeaders.RETRY_AFTER, Long.toString(seconds)));
+    }
   }
 
   private String policy(Policy policy) {

@@ -7,6 +7,7 @@ import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.exception.MissingSubjectException;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.subject.DigestibleTypes;
+import io.limiter.micronaut.subject.NumberText;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.subject.SubmissionDigest;
 import io.micronaut.aop.MethodInvocationContext;
@@ -14,7 +15,9 @@ import io.micronaut.context.BeanProvider;
 import io.micronaut.context.exceptions.ExpressionEvaluationException;
 import io.micronaut.core.annotation.AnnotationValue;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.json.tree.JsonNode;
 import jakarta.inject.Singleton;
+import java.util.Map;
 import java.util.Optional;
 
 /** Finds who is counted, and what is submitted, from a call of the method itself. */
@@ -43,16 +46,23 @@ final class CallSubjects {
         .map(http -> requestSubjects.resolve(plan.subject(), http))
         .orElseThrow(
             () ->
-                missing(
-                    plan,
-                    "limitType = " + plan.subject(),
-                    "the method was called outside of an HTTP request, which alone knows that: use subject = \"#{…}\" over its arguments, or limitType = GLOBAL"));
+                new IllegalStateException(
+                    mistake(
+                        plan,
+                        "limitType = " + plan.subject(),
+                        "the method was called outside of an HTTP request, which alone knows that: use subject = \"#{…}\" over its arguments, or limitType = GLOBAL")));
   }
 
-  Optional<String> submission(MethodInvocationContext<?, ?> call, LimitPlan plan) {
-    return plan.digestsArguments()
-        ? Optional.of(digest.get().of(call.getParameterValues()))
-        : Optional.empty();
+  /** Whose submission the call is: where everybody is counted as one, still each caller's own. */
+  Subject submitter(Subject caller, LimitPlan plan, Optional<HttpRequest<?>> request) {
+    return plan.expression()
+        ? caller
+        : request.map(http -> requestSubjects.submitter(plan.subject(), http)).orElse(caller);
+  }
+
+  /** What tells the submission from others of the same caller to the same method. */
+  String content(MethodInvocationContext<?, ?> call, LimitPlan plan) {
+    return plan.digestsArguments() ? digest.get().of(call.getParameterValues()) : "";
   }
 
   private static String expression(MethodInvocationContext<?, ?> call, LimitPlan plan) {
@@ -63,18 +73,29 @@ final class CallSubjects {
     } catch (ExpressionEvaluationException e) {
       throw missing(plan, "subject", "the expression failed (" + e.getMessage() + ")");
     }
-    Object found =
+    return text(
+        plan,
         value.orElseThrow(
             () ->
-                missing(plan, "subject", "the expression is null: the call must give it a value"));
-    if (!DigestibleTypes.isPlain(found.getClass())) {
+                missing(plan, "subject", "the expression is null: the call must give it a value")));
+  }
+
+  /** Equal values have equal texts, and only they. */
+  private static String text(LimitPlan plan, Object value) {
+    if (value instanceof Map || value instanceof Iterable || value instanceof JsonNode) {
+      // Within an untyped body it is the caller who chose to send a structure: no fault of ours.
       throw missing(
-          plan,
-          "subject",
-          "the expression gives a %s, which may be another text at each call: let it give a text or a number"
-              .formatted(found.getClass().getName()));
+          plan, "subject", "the expression gives a structure: it must be a text or a number");
     }
-    String text = found.toString();
+    if (!DigestibleTypes.isPlain(value.getClass())) {
+      throw new IllegalStateException(
+          mistake(
+              plan,
+              "subject",
+              "the expression gives a %s, which may be another text at each call: let it give a text or a number"
+                  .formatted(value.getClass().getName())));
+    }
+    String text = value instanceof Number number ? NumberText.of(number) : value.toString();
     if (text.isBlank()) {
       throw missing(plan, "subject", "the expression is empty: the call must give it a value");
     }
@@ -82,7 +103,10 @@ final class CallSubjects {
   }
 
   private static MissingSubjectException missing(LimitPlan plan, String member, String remedy) {
-    return new MissingSubjectException(
-        "%s: @RateLimiter.%s: %s".formatted(plan.method(), member, remedy));
+    return new MissingSubjectException(mistake(plan, member, remedy));
+  }
+
+  private static String mistake(LimitPlan plan, String member, String remedy) {
+    return "%s: @RateLimiter.%s: %s".formatted(plan.method(), member, remedy);
   }
 }

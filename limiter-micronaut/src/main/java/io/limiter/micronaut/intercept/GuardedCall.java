@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.intercept;
 
-import io.limiter.core.LimitRequest;
 import io.limiter.core.Mode;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
@@ -58,7 +57,13 @@ final class GuardedCall {
   /** The same for a caller that waits. */
   Admission awaitAdmission() {
     Admission ready = granted.getAndSet(null);
-    return ready != null ? ready : admit(parts.threads().await(decide(), plan.method()));
+    if (ready != null) {
+      return ready;
+    }
+    // Before anything is taken: a call that cannot be entered here must not count, nor leave a
+    // submission behind that was never made.
+    parts.threads().requireMayBlock(plan.method());
+    return admit(parts.threads().await(decide(), plan.method()));
   }
 
   /**
@@ -101,9 +106,12 @@ final class GuardedCall {
   }
 
   private CompletionStage<Verdict> decide() {
-    Subject subject = parts.subjects().subject(context, plan, request);
-    LimitRequest call = plan.request(subject, parts.subjects().submission(context, plan));
-    return parts.store().decide(call, Mode.ACQUIRE);
+    CallSubjects subjects = parts.subjects();
+    Subject caller = subjects.subject(context, plan, request);
+    Subject submitter = subjects.submitter(caller, plan, request);
+    return parts
+        .store()
+        .decide(plan.request(caller, submitter, subjects.content(context, plan)), Mode.ACQUIRE);
   }
 
   private Admission admit(@Nullable Verdict verdict) {
@@ -111,6 +119,9 @@ final class GuardedCall {
       throw new IllegalStateException("The store gave no verdict on " + plan.method());
     }
     if (!verdict.allowed()) {
+      if (isRoute()) {
+        request.ifPresent(http -> Ticket.refuse(http, plan, verdict));
+      }
       throw LimitDeniedException.of(verdict, plan.message());
     }
     Optional<Ticket> ticket =

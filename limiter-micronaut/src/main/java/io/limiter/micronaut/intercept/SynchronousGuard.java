@@ -15,10 +15,19 @@ final class SynchronousGuard {
     try {
       result = method.get();
     } catch (Throwable failure) {
-      call.awaitRelease(admission);
+      release(call, admission, failure);
       throw failure;
     }
     admission.settled();
     return result;
+  }
+
+  /** What the method has thrown goes before whatever may happen now. */
+  private static void release(GuardedCall call, Admission admission, Throwable failure) {
+    try {
+      call.awaitRelease(admission);
+    } catch (RuntimeException second) {
+      failure.addSuppressed(second);
+    }
   }
 }

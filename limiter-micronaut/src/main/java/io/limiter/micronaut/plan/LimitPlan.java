@@ -51,8 +51,19 @@ public record LimitPlan(
         : CompletableFuture.completedFuture(null);
   }
 
-  /** What is asked of the store for one call. */
-  public LimitRequest request(Subject caller, Optional<String> submission) {
-    return LimitRequest.of(policy, caller, submission);
+  /**
+   * What is asked of the store for one call.
+   *
+   * @param caller whom the rules count
+   * @param submitter whose submission it is: where everybody is counted as one, each caller's
+   *     submissions are still his own
+   * @param content what tells submissions of one caller to one method apart; empty if nothing does
+   */
+  public LimitRequest request(Subject caller, Subject submitter, String content) {
+    LimitRequest request = LimitRequest.of(policy, caller);
+    // No method's description has a line break, so no content can make one look like another.
+    return policy.duplicates().isPresent()
+        ? request.submitted(submitter, method + '\n' + content)
+        : request;
   }
 }

@@ -12,6 +12,7 @@ import io.limiter.micronaut.subject.DigestibleTypes;
 import io.micronaut.core.annotation.AnnotationValue;
 import io.micronaut.core.expressions.EvaluatedExpression;
 import io.micronaut.core.type.Argument;
+import io.micronaut.http.annotation.Error;
 import io.micronaut.inject.ExecutableMethod;
 import jakarta.inject.Singleton;
 import java.util.ArrayList;
@@ -36,6 +37,7 @@ final class LimitPlanBuilder {
 
   LimitPlan build(ExecutableMethod<?, ?> method) {
     String name = describe(method);
+    refuseWhereNothingIsDecided(name, method);
     AnnotationValue<RateLimiter> limiter =
         Optional.ofNullable(method.getAnnotation(RateLimiter.class))
             .orElseGet(() -> AnnotationValue.builder(RateLimiter.class).build());
@@ -73,7 +75,7 @@ final class LimitPlanBuilder {
       return new Policy(
           text(limiter, "name").map(name -> Rule.requireName("policy", name)).orElse(method),
           text(limiter, "key").orElse(method),
-          all.isEmpty() ? Optional.empty() : Optional.of(RuleStack.of(all)),
+          all.isEmpty() ? Optional.empty() : Optional.of(stack(method, all)),
           preventDuplicate
               ? Optional.of(RuleStack.of(List.of(duplicateRule(method, limiter))))
               : Optional.empty());
@@ -86,11 +88,23 @@ final class LimitPlanBuilder {
     }
   }
 
+  private static RuleStack stack(String method, List<Rule> rules) {
+    try {
+      return RuleStack.of(rules);
+    } catch (IllegalArgumentException e) {
+      throw PlanErrors.of(
+          method,
+          "@RateRule",
+          rules.stream().map(Rule::name).toList().toString(),
+          String.valueOf(e.getMessage()));
+    }
+  }
+
   private Rule duplicateRule(String method, AnnotationValue<RateLimiter> limiter) {
     String member = RATE_LIMITER + ".preventDuplicateRule";
     return limiter
         .getAnnotation("preventDuplicateRule", RateRule.class)
-        .map(rule -> rules.read(method, member, rule))
+        .map(rule -> rules.readDuplicate(method, member, rule))
         .orElseGet(rules::defaultDuplicateRule);
   }
 
@@ -169,6 +183,14 @@ final class LimitPlanBuilder {
       }
     }
     return null;
+  }
+
+  /** An error route answers what was decided already, on a thread that must not wait. */
+  private static void refuseWhereNothingIsDecided(String name, ExecutableMethod<?, ?> method) {
+    if (method.hasAnnotation(Error.class)) {
+      throw PlanErrors.of(
+          name, "@Error", "a limited method", "errors are answered, not limited: remove the limit");
+    }
   }
 
   private static Optional<String> text(AnnotationValue<RateLimiter> limiter, String member) {

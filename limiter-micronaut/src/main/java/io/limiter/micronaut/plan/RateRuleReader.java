@@ -32,11 +32,21 @@ final class RateRuleReader {
     return SlidingWindowLog.of(DEFAULT_DUPLICATE_COUNT, Duration.ofSeconds(DEFAULT_DUPLICATE_TIME));
   }
 
+  /** A rule of a duplicate guard: without a count it accepts one submission, not ten. */
+  Rule readDuplicate(String method, String where, AnnotationValue<RateRule> annotation) {
+    return read(method, where, annotation, DEFAULT_DUPLICATE_COUNT);
+  }
+
   /**
    * @param where the annotation's member that holds the rule, for messages
    */
   Rule read(String method, String where, AnnotationValue<RateRule> annotation) {
-    long count = annotation.longValue("count").orElse(DEFAULT_COUNT);
+    return read(method, where, annotation, DEFAULT_COUNT);
+  }
+
+  private Rule read(
+      String method, String where, AnnotationValue<RateRule> annotation, long defaultCount) {
+    long count = annotation.longValue("count").orElse(defaultCount);
     long time = annotation.longValue("time").orElse(DEFAULT_TIME);
     TimeUnit unit = annotation.enumValue("timeUnit", TimeUnit.class).orElse(DEFAULT_UNIT);
     if (count < 1) {

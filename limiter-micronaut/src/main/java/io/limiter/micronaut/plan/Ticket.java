@@ -40,6 +40,11 @@ public final class Ticket {
     return ticket;
   }
 
+  /** The route refuses a request; whoever answers it, the answer is to say so. */
+  public static void refuse(HttpRequest<?> request, LimitPlan plan, Verdict verdict) {
+    record(request, plan, verdict).settled();
+  }
+
   /** The ticket of a request, if its route was decided. */
   public static Optional<Ticket> of(HttpRequest<?> request) {
     return request.getAttribute(ATTRIBUTE, Ticket.class);

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.redis;
 
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
+import io.limiter.core.Policy;
+import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
 import io.limiter.core.redis.SharedConnection;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.micronaut.context.annotation.Context;
@@ -15,9 +22,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Connects while the context starts, and holds the start until the connection is warm, so that no
- * request pays for a cold one. It waits on the thread that starts the application, for a bounded
- * time, and not at all once an attempt has failed.
+ * Connects while the context starts, and holds the start until the store has decided once over a
+ * warm connection, so that no request pays for what is done for the first time. It waits on the
+ * thread that starts the application, for a bounded time, and not for Redis once an attempt to
+ * connect has failed.
  */
 @Context
 @Requires(beans = SharedConnection.class)
@@ -25,23 +33,31 @@ final class WarmStart implements ApplicationEventListener<StartupEvent> {
 
   private static final Logger LOG = LoggerFactory.getLogger(WarmStart.class);
 
+  private static final LimitRequest PROBE =
+      LimitRequest.of(
+          Policy.of("io.limiter.warm-start", SlidingWindowLog.of(1, Duration.ofSeconds(1))),
+          Subject.global());
+
   private final SharedConnection connection;
+  private final LimitStore store;
   private final Duration longest;
 
-  WarmStart(SharedConnection connection, RedisConfiguration redis) {
+  WarmStart(SharedConnection connection, LimitStore store, RedisConfiguration redis) {
     this.connection = connection;
+    this.store = store;
     this.longest = redis.getWarmUp();
   }
 
   @Override
   public void onApplicationEvent(StartupEvent started) {
     try {
-      boolean warm =
+      Verdict first =
           connection
               .firstAttempt()
+              .thenCompose(warm -> store.decide(PROBE, Mode.PEEK))
               .toCompletableFuture()
               .get(longest.toMillis(), TimeUnit.MILLISECONDS);
-      LOG.debug("First connection to Redis: {}", warm ? "warm" : "failed");
+      LOG.debug("First decision by {}", first.source());
     } catch (TimeoutException e) {
       LOG.warn(
           "Redis did not answer within {} ms of the start: deciding in memory until it does",
@@ -49,7 +65,7 @@ final class WarmStart implements ApplicationEventListener<StartupEvent> {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (ExecutionException e) {
-      throw new IllegalStateException("A first attempt never fails", e);
+      LOG.warn("The limit store fails at the start", e.getCause());
     }
   }
 }

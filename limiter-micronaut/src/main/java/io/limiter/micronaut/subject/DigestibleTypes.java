@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.subject;
 
-import io.micronaut.core.beans.BeanIntrospection;
 import io.micronaut.core.beans.BeanIntrospector;
+import io.micronaut.core.beans.BeanReadProperty;
 import io.micronaut.core.type.Argument;
 import io.micronaut.json.tree.JsonNode;
 import java.time.temporal.TemporalAccessor;
 import java.time.temporal.TemporalAmount;
 import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Stream;
 
 /**
  * Tells at start whether a submission can be told from another by an argument of this type. What is
@@ -22,28 +26,49 @@ public final class DigestibleTypes {
 
   /** The part of the argument's type that cannot be digested; empty if all of it can. */
   public static Optional<String> indigestiblePart(Argument<?> argument) {
+    return indigestiblePart(argument, new HashSet<>());
+  }
+
+  /**
+   * @param known beans that are being looked at, or have been: types may contain themselves
+   */
+  private static Optional<String> indigestiblePart(Argument<?> argument, Set<Class<?>> known) {
     Class<?> type = argument.getType();
-    if (isPlain(type)) {
-      return Optional.empty();
-    }
-    if (JsonNode.class.isAssignableFrom(type)) {
+    if (isPlain(type) || JsonNode.class.isAssignableFrom(type)) {
       return Optional.empty();
     }
     if (type.isArray()) {
-      return indigestiblePart(Argument.of(type.getComponentType()));
+      return indigestiblePart(Argument.of(type.getComponentType()), known);
     }
     if (Iterable.class.isAssignableFrom(type)
         || Map.class.isAssignableFrom(type)
         || type == Optional.class) {
-      Argument<?>[] parts = argument.getTypeParameters();
-      return parts.length == 0
+      return argument.getTypeParameters().length == 0
           ? Optional.of(type.getName() + " without its type parameters")
-          : Arrays.stream(parts)
-              .filter(part -> part.getType() != Object.class) // a JSON tree
-              .flatMap(part -> indigestiblePart(part).stream())
-              .findFirst();
+          : firstIndigestible(Arrays.stream(argument.getTypeParameters()), known);
     }
-    return hasProperties(type) ? Optional.empty() : Optional.of(type.getName());
+    List<Argument<?>> properties = properties(type);
+    if (properties.isEmpty()) {
+      return Optional.of(type.getName());
+    }
+    return known.add(type) ? firstIndigestible(properties.stream(), known) : Optional.empty();
+  }
+
+  private static Optional<String> firstIndigestible(
+      Stream<Argument<?>> parts, Set<Class<?>> known) {
+    return parts
+        .filter(part -> part.getType() != Object.class) // a JSON tree
+        .flatMap(part -> indigestiblePart(part, known).stream())
+        .findFirst();
+  }
+
+  private static List<Argument<?>> properties(Class<?> type) {
+    return BeanIntrospector.SHARED
+        .findIntrospection(type)
+        .map(bean -> bean.getBeanReadProperties().stream())
+        .orElseGet(Stream::empty)
+        .<Argument<?>>map(BeanReadProperty::asArgument)
+        .toList();
   }
 
   /** Whether the text of a value of this type is the value itself. */
@@ -57,13 +82,5 @@ public final class DigestibleTypes {
         || TemporalAccessor.class.isAssignableFrom(type)
         || TemporalAmount.class.isAssignableFrom(type)
         || type == UUID.class;
-  }
-
-  private static boolean hasProperties(Class<?> type) {
-    return BeanIntrospector.SHARED
-        .findIntrospection(type)
-        .map(BeanIntrospection::getBeanReadProperties)
-        .filter(properties -> !properties.isEmpty())
-        .isPresent();
   }
 }

@@ -36,6 +36,11 @@ public class RequestSubjects {
     };
   }
 
+  /** Whose submission a request is, for a method that counts by this type. */
+  public Subject submitter(LimitType type, HttpRequest<?> request) {
+    return resolve(type == LimitType.GLOBAL ? LimitType.USER_ID : type, request);
+  }
+
   private static Optional<String> user(HttpRequest<?> request) {
     return request.getUserPrincipal().map(Principal::getName).filter(name -> !name.isEmpty());
   }

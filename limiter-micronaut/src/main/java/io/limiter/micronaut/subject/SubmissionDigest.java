@@ -6,7 +6,6 @@ import io.micronaut.json.tree.JsonNode;
 import jakarta.inject.Singleton;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.math.BigDecimal;
 import java.util.Comparator;
 import java.util.Map;
 import java.util.stream.StreamSupport;
@@ -14,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Puts the arguments of a submission into one canonical text: JSON as the application's own mapper
- * writes it, members in order of their names. Equal submissions have equal texts, and no others.
+ * writes it, members in order of their names. What the mapper leaves out, such as null members,
+ * tells nothing apart.
  */
 @Singleton
 public final class SubmissionDigest {
@@ -40,8 +40,17 @@ public final class SubmissionDigest {
   }
 
   private JsonNode tree(@Nullable Object argument) {
+    if (argument == null) {
+      return JsonNode.nullNode();
+    }
     try {
-      return argument == null ? JsonNode.nullNode() : mapper.writeValueToTree(argument);
+      JsonNode tree = mapper.writeValueToTree(argument);
+      if (tree.isObject() && tree.size() == 0 && !(argument instanceof Map)) {
+        throw new IllegalStateException(
+            "A %s is written as an empty JSON object, so all submissions of it would be equal: let it have a property that is written, or use DuplicateBy.CALLER"
+                .formatted(argument.getClass().getName()));
+      }
+      return tree;
     } catch (IOException e) {
       throw new UncheckedIOException("An argument of a submission cannot be written as JSON", e);
     }
@@ -66,26 +75,9 @@ public final class SubmissionDigest {
     } else if (node.isString()) {
       text(node.getStringValue(), text);
     } else if (node.isNumber()) {
-      text.append('#').append(number(node)).append(',');
+      text.append('#').append(NumberText.of(node.getNumberValue())).append(',');
     } else {
       text.append(node.isNull() ? "n" : node.getBooleanValue() ? "t" : "f");
-    }
-  }
-
-  /**
-   * One text for 1, 1.0 and 1e0. A caller can send numbers that have no decimal value, as 1e400.
-   */
-  private static String number(JsonNode node) {
-    double rounded = node.getDoubleValue();
-    Number value = node.getNumberValue();
-    if (!Double.isFinite(rounded) && (value instanceof Double || value instanceof Float)) {
-      return Double.toString(rounded);
-    }
-    BigDecimal exact = node.getBigDecimalValue();
-    try {
-      return exact.stripTrailingZeros().toString();
-    } catch (ArithmeticException scaleOverflow) {
-      return exact.toString();
     }
   }
 

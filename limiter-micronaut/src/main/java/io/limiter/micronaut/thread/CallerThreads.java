@@ -72,18 +72,26 @@ public final class CallerThreads {
   }
 
   /**
-   * Waits for a result on a thread that may.
+   * Makes sure that the current thread may wait, whether or not it will have to.
    *
-   * @param method who waits, for the message
-   * @throws IllegalStateException if the result is not there and this thread must not wait for it
+   * @param method who would wait, for the message
+   * @throws IllegalStateException with the remedy, if it must not
    */
-  public <T> @Nullable T await(CompletionStage<T> stage, String method) {
-    CompletableFuture<T> future = stage.toCompletableFuture();
-    if (!future.isDone() && mustNotBlock()) {
+  public void requireMayBlock(String method) {
+    if (mustNotBlock()) {
       throw new IllegalStateException(
           "%s is limited, returns its result itself, and was called on the event loop %s, which must not wait for a decision: call it from a thread that may block (@ExecuteOn(TaskExecutors.BLOCKING)), or let it return a CompletionStage or a Publisher"
               .formatted(method, Thread.currentThread().getName()));
     }
+  }
+
+  /**
+   * Waits for a result, for a bounded time, on a thread that may.
+   *
+   * @param method who waits, for the message
+   */
+  public <T> @Nullable T await(CompletionStage<T> stage, String method) {
+    CompletableFuture<T> future = stage.toCompletableFuture();
     try {
       return future.get(MAX_WAIT_SECONDS, TimeUnit.SECONDS);
     } catch (ExecutionException e) {

@@ -91,6 +91,7 @@ class DenialOverridesTest {
 
       assertThat(refused.statusCode()).isEqualTo(420);
       assertThat(refused.body()).isEqualTo("global");
+      assertHeaders(refused);
       assertThat(second(server, "POST", "/denials/duplicate").statusCode())
           .as("which it says nothing about")
           .isEqualTo(409);
@@ -105,6 +106,7 @@ class DenialOverridesTest {
 
       assertThat(refused.statusCode()).isEqualTo(503);
       assertThat(refused.body()).isEqualTo("local: 1-per-60s");
+      assertHeaders(refused);
     }
   }
 
@@ -115,6 +117,7 @@ class DenialOverridesTest {
 
       assertThat(refused.statusCode()).isEqualTo(420);
       assertThat(refused.body()).isEqualTo("handler");
+      assertHeaders(refused);
     }
   }
 

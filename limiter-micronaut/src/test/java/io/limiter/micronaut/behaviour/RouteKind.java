@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
+import io.micronaut.http.multipart.CompletedFileUpload;
+import java.io.IOException;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 
 /**
  * The kinds of routes of {@link RoutesByRequest} and {@link RoutesByArgument}, and how each is
@@ -20,7 +23,7 @@ enum RouteKind {
   ELSEWHERE("/elsewhere", 200, "ok"),
   BODY("/body", 200, "paper"),
   BODY_STAGE("/body-stage", 200, "paper"),
-  UPLOAD("/upload", 200, "a.txt:5");
+  UPLOAD("/upload", 200, "a.txt:hello");
 
   private static final String BOUNDARY = "limits";
   private static final String MULTIPART =
@@ -45,6 +48,16 @@ enum RouteKind {
     this.path = path;
     this.status = status;
     this.body = body;
+  }
+
+  /**
+   * What came with a file. Netty leaves a line's end at the end of a file where the bytes of the
+   * request were cut just there.
+   */
+  static String describe(CompletedFileUpload file) throws IOException {
+    return file.getFilename()
+        + ":"
+        + new String(file.getBytes(), StandardCharsets.US_ASCII).strip();
   }
 
   String path(Decider decider) {

@@ -18,6 +18,7 @@ import io.micronaut.http.multipart.CompletedFileUpload;
 import io.micronaut.http.sse.Event;
 import io.micronaut.scheduling.TaskExecutors;
 import io.micronaut.scheduling.annotation.ExecuteOn;
+import java.io.IOException;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -136,8 +137,8 @@ class RoutesByArgument {
   @RateLimiter(
       subject = "#{who}",
       rules = {@RateRule(count = 3, time = 60), @RateRule(count = 10, time = 3600)})
-  String upload(CompletedFileUpload file, @QueryValue String who) {
-    return file.getFilename() + ":" + file.getSize();
+  String upload(CompletedFileUpload file, @QueryValue String who) throws IOException {
+    return RouteKind.describe(file);
   }
 
   private static Flux<Map<String, Integer>> numbers() {

@@ -16,6 +16,7 @@ import io.micronaut.http.multipart.CompletedFileUpload;
 import io.micronaut.http.sse.Event;
 import io.micronaut.scheduling.TaskExecutors;
 import io.micronaut.scheduling.annotation.ExecuteOn;
+import java.io.IOException;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -122,8 +123,8 @@ class RoutesByRequest {
   @Post(value = "/upload", consumes = MediaType.MULTIPART_FORM_DATA)
   @RateRule(count = 3, time = 60)
   @RateRule(count = 10, time = 3600)
-  String upload(CompletedFileUpload file) {
-    return file.getFilename() + ":" + file.getSize();
+  String upload(CompletedFileUpload file) throws IOException {
+    return RouteKind.describe(file);
   }
 
   @Get("/unlimited")

@@ -26,6 +26,7 @@ import io.micronaut.scheduling.TaskExecutors;
 import io.micronaut.scheduling.annotation.ExecuteOn;
 import jakarta.inject.Named;
 import jakarta.inject.Singleton;
+import java.io.IOException;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -119,8 +120,8 @@ class ThreadRoutes {
 
   @Post(value = "/upload", consumes = MediaType.MULTIPART_FORM_DATA)
   @RateRule(count = 100, time = 60)
-  String upload(CompletedFileUpload file) {
-    return where() + "|" + file.getFilename() + ":" + file.getSize();
+  String upload(CompletedFileUpload file) throws IOException {
+    return where() + "|" + RouteKind.describe(file);
   }
 
   @Get("/own-pool")

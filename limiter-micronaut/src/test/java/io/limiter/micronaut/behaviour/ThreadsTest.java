@@ -133,7 +133,7 @@ class ThreadsTest {
             "multipart/form-data; boundary=b");
 
     assertThat(Where.of(answer).request()).isEqualTo("/threads/upload");
-    assertThat(answer.body()).endsWith("|a.txt:5");
+    assertThat(answer.body()).endsWith("|a.txt:hello");
   }
 
   @ParameterizedTest

@@ -75,12 +75,16 @@ class ExpressionSubjectsTest {
 
   @Test
   void anObjectWhoseTextMayChangeIsRefused() {
-    assertMissing(
+    assertRefused(
+        IllegalStateException.class,
         () -> sender.toObject(new Object()),
         "toObject(java.lang.Object)",
         "the expression gives a java.lang.Object, which may be another text at each call: let it give a text or a number");
-    assertMissing(
-        () -> sender.toObject(Optional.of("555")), "toObject(java.lang.Object)", "Optional");
+    assertRefused(
+        IllegalStateException.class,
+        () -> sender.toObject(Optional.of("555")),
+        "toObject(java.lang.Object)",
+        "Optional");
   }
 
   @Test
@@ -94,7 +98,8 @@ class ExpressionSubjectsTest {
   @ParameterizedTest
   @ValueSource(strings = {"IP", "USER_ID"})
   void whomOnlyARequestKnowsIsNotCountedOutsideOfOne(String type) {
-    assertMissing(
+    assertRefused(
+        IllegalStateException.class,
         type.equals("IP") ? sender::byAddress : sender::byUser,
         type.equals("IP") ? "byAddress()" : "byUser()",
         "@RateLimiter.limitType = "
@@ -111,8 +116,13 @@ class ExpressionSubjectsTest {
   }
 
   private void assertMissing(Runnable call, String method, String remedy) {
+    assertRefused(MissingSubjectException.class, call, method, remedy);
+  }
+
+  private void assertRefused(
+      Class<? extends RuntimeException> type, Runnable call, String method, String remedy) {
     int before = sender.entered.get();
-    assertThatExceptionOfType(MissingSubjectException.class)
+    assertThatExceptionOfType(type)
         .isThrownBy(call::run)
         .withMessageStartingWith(Sender.class.getName() + "." + method)
         .withMessageContaining("@RateLimiter.")

@@ -51,7 +51,8 @@ class DuplicateGuardMistakesTest {
         indigestible(OfPublisher.class, "org.reactivestreams.Publisher"),
         indigestible(OfFuture.class, "java.util.concurrent.CompletableFuture"),
         indigestible(OfPlainObject.class, Unknown.class.getName()),
-        indigestible(OfListOfPlainObjects.class, Unknown.class.getName()));
+        indigestible(OfListOfPlainObjects.class, Unknown.class.getName()),
+        indigestible(OfHiddenStream.class, "java.io.InputStream"));
   }
 
   private static Arguments indigestible(Class<?> bean, String type) {
@@ -123,6 +124,19 @@ class DuplicateGuardMistakesTest {
   static class OfStream {
     @RateLimiter(preventDuplicate = true, duplicateBy = DuplicateBy.ARGUMENTS)
     void call(InputStream order) {}
+  }
+
+  @Introspected
+  record Upload(String name, List<Part> parts) {}
+
+  @Introspected
+  record Part(Upload of, InputStream content) {}
+
+  @Singleton
+  @Requires(property = "spec.name", value = "OfHiddenStream")
+  static class OfHiddenStream {
+    @RateLimiter(preventDuplicate = true, duplicateBy = DuplicateBy.ARGUMENTS)
+    void call(Upload order) {}
   }
 
   @Singleton

@@ -129,6 +129,13 @@ class PlanReadingTest {
   }
 
   @Test
+  void aDuplicateRuleWithoutACountAcceptsOne() {
+    assertThat(plan("uncounted").policy().duplicates().orElseThrow().rules())
+        .extracting(Rule::name)
+        .containsExactly("1-per-7s");
+  }
+
+  @Test
   void whatIsWrittenIsInThePlan() {
     LimitPlan plan = plan("written");
 
@@ -211,6 +218,9 @@ class PlanReadingTest {
 
     @RateLimiter(preventDuplicate = true, preventDuplicateRule = @RateRule(count = 2))
     void submissions() {}
+
+    @RateLimiter(preventDuplicate = true, preventDuplicateRule = @RateRule(time = 7))
+    void uncounted() {}
 
     @RateLimiter(
         name = "sms",

@@ -13,6 +13,8 @@ import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.runtime.server.EmbeddedServer;
+import io.micronaut.scheduling.TaskExecutors;
+import io.micronaut.scheduling.annotation.ExecuteOn;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -88,6 +90,7 @@ class RouteTicketTest {
     }
 
     @Get(value = "/outer", produces = "text/plain")
+    @ExecuteOn(TaskExecutors.BLOCKING)
     @RateLimiter(name = "outer", rules = @RateRule(count = 2))
     String outer() {
       return inner();
