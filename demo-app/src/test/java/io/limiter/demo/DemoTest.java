@@ -77,7 +77,7 @@ class DemoTest {
     HttpResponse<String> again = demo.post("/orders", "{ \"amount\": 1.0, \"item\": \"tea\" }");
     assertThat(again.statusCode()).isEqualTo(409);
     assertThat(again.body()).contains("\"logref\":\"duplicate_submission\"");
-    assertThat(Long.parseLong(header(again, "Retry-After"))).isBetween(1L, 5L);
+    assertThat(header(again, "Retry-After")).isEmpty();
     assertThat(header(again, "RateLimit")).startsWith("\"5-per-10s\";r=4;");
 
     HttpResponse<String> other = demo.post("/orders", "{\"item\":\"milk\",\"amount\":1}");
@@ -93,7 +93,7 @@ class DemoTest {
 
     HttpResponse<String> again = demo.post("/checkout", "{\"other\":1}");
     assertThat(again.statusCode()).isEqualTo(409);
-    assertThat(Long.parseLong(header(again, "Retry-After"))).isBetween(1L, 5L);
+    assertThat(header(again, "Retry-After")).isEmpty();
   }
 
   @ParameterizedTest

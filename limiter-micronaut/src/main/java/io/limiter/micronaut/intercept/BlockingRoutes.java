@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.intercept;
 
-import io.limiter.micronaut.plan.GateSwitch;
+import io.limiter.micronaut.config.GateConfiguration;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.LimitPlans;
 import io.micronaut.context.BeanProvider;
@@ -30,12 +30,12 @@ final class BlockingRoutes implements BeanCreatedEventListener<ExecutorSelector>
 
   private final BeanProvider<LimitPlans> plans;
   private final BeanProvider<ExecutorService> blocking;
-  private final GateSwitch gate;
+  private final GateConfiguration gate;
 
   BlockingRoutes(
       BeanProvider<LimitPlans> plans,
       @Named(TaskExecutors.BLOCKING) BeanProvider<ExecutorService> blocking,
-      GateSwitch gate) {
+      GateConfiguration gate) {
     this.plans = plans;
     this.blocking = blocking;
     this.gate = gate;
@@ -71,7 +71,7 @@ final class BlockingRoutes implements BeanCreatedEventListener<ExecutorSelector>
   }
 
   private boolean decidedByGuard(LimitPlan plan) {
-    return !gate.on() || !plan.decidedByRequest();
+    return !gate.isEnabled() || !plan.decidedByRequest();
   }
 
   private static boolean isSynchronous(ReturnType<?> result) {
