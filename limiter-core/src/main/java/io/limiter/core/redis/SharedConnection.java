@@ -2,6 +2,7 @@
 package io.limiter.core.redis;
 
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
@@ -13,6 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -121,7 +123,7 @@ public final class SharedConnection implements ConnectionSource {
     if (opened == null) {
       // Said once, not at every attempt; the fallback says how many decisions it has taken.
       LOG.atLevel(failing ? Level.DEBUG : Level.WARN)
-          .log("No connection to Redis yet: {}", failure == null ? "" : rootMessage(failure));
+          .log("No connection to Redis yet: {}", failure == null ? "" : words(failure));
       failing = true;
       retry();
     } else if (failing) {
@@ -141,12 +143,17 @@ public final class SharedConnection implements ConnectionSource {
     return RedisURI.builder(uri).withTimeout(Duration.ofMillis(ATTEMPT_MILLIS)).build();
   }
 
-  private static String rootMessage(Throwable failure) {
+  private static String words(Throwable failure) {
     Throwable root = failure;
     while (root.getCause() != null) {
       root = root.getCause();
     }
-    return String.valueOf(root.getMessage());
+    if (root instanceof TimeoutException) {
+      return "it was not ready within " + ATTEMPT_MILLIS + " ms";
+    }
+    return root instanceof RedisCommandExecutionException
+        ? String.valueOf(RedisFailures.translate(root).getMessage())
+        : String.valueOf(root.getMessage());
   }
 
   @Override

@@ -29,6 +29,7 @@ import java.util.regex.Pattern;
 public final class RedisProcess implements AutoCloseable {
 
   private static final Duration START = Duration.ofSeconds(10);
+  private static final Duration BETWEEN_LOOKS = Duration.ofMillis(10);
   private static final Duration STOP = Duration.ofSeconds(5);
   private static final Pattern PID = Pattern.compile("process_id:(\\d+)");
   private static final Pattern VERSION = Pattern.compile("redis_version:(\\S+)");
@@ -165,14 +166,13 @@ public final class RedisProcess implements AutoCloseable {
   /** Another server may own the port and answer in our place, so the answer must carry our pid. */
   private void awaitAnswer(Path log) throws IOException {
     long deadline = System.nanoTime() + START.toNanos();
-    while (process.isAlive() && System.nanoTime() < deadline) {
+    while (System.nanoTime() < deadline && !endsWithin(process, BETWEEN_LOOKS)) {
       Optional<String> info = info();
       if (info.isPresent() && pidIn(info.get()) == process.pid()) {
         Matcher matcher = VERSION.matcher(info.get());
         version = matcher.find() ? matcher.group(1) : "?";
         return;
       }
-      pause();
     }
     String lastWords = Files.exists(log) ? Files.readString(log).strip() : "";
     boolean ended = !process.isAlive();
@@ -231,22 +231,18 @@ public final class RedisProcess implements AutoCloseable {
   }
 
   private static void awaitEnd(Process process) {
-    try {
-      if (!process.waitFor(STOP.toMillis(), TimeUnit.MILLISECONDS)) {
-        process.destroyForcibly().waitFor();
-      }
-    } catch (InterruptedException e) {
+    if (!endsWithin(process, STOP)) {
       process.destroyForcibly();
-      Thread.currentThread().interrupt();
     }
   }
 
-  private static void pause() {
+  private static boolean endsWithin(Process process, Duration time) {
     try {
-      TimeUnit.MILLISECONDS.sleep(10);
+      return process.waitFor(time.toMillis(), TimeUnit.MILLISECONDS);
     } catch (InterruptedException e) {
+      process.destroyForcibly();
       Thread.currentThread().interrupt();
-      throw new IllegalStateException(e);
+      return true;
     }
   }
 }

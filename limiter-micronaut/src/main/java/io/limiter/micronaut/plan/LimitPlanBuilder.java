@@ -161,13 +161,6 @@ final class LimitPlanBuilder {
           String.valueOf(subject),
           "it is the same for every call: write an expression over the arguments, such as \"#{phone}\", or use limitType = GLOBAL");
     }
-    if (limiter.contains("limitType")) {
-      throw PlanErrors.of(
-          method,
-          RATE_LIMITER + ".limitType",
-          written(limiter, "limitType"),
-          "subject says already who is counted: remove one of them");
-    }
     return true;
   }
 

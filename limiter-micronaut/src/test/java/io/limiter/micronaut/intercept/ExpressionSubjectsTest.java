@@ -53,7 +53,7 @@ class ExpressionSubjectsTest {
   }
 
   @Test
-  void aNumberIsCountedByItsValue() {
+  void aSubjectReplacesTheLimitType() {
     sender.toNumber(1);
     sender.toNumber(12);
 
@@ -152,7 +152,7 @@ class ExpressionSubjectsTest {
       entered.incrementAndGet();
     }
 
-    @RateLimiter(subject = "#{number}", rules = @RateRule(count = 1))
+    @RateLimiter(subject = "#{number}", limitType = LimitType.IP, rules = @RateRule(count = 1))
     void toNumber(int number) {
       entered.incrementAndGet();
     }

@@ -4,7 +4,6 @@ package io.limiter.micronaut.plan;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
-import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.testing.Starts;
@@ -53,11 +52,7 @@ class PolicyMistakesTest {
         arguments(
             ConstantSubject.class,
             "@RateLimiter.subject = phone: it is the same for every call",
-            "write an expression over the arguments, such as \"#{phone}\", or use limitType = GLOBAL"),
-        arguments(
-            SubjectAndType.class,
-            "@RateLimiter.limitType = USER_ID: subject says already who is counted",
-            "remove one of them"));
+            "write an expression over the arguments, such as \"#{phone}\", or use limitType = GLOBAL"));
   }
 
   @ParameterizedTest
@@ -159,13 +154,6 @@ class PolicyMistakesTest {
   @Requires(property = "spec.name", value = "ConstantSubject")
   static class ConstantSubject {
     @RateLimiter(subject = "phone", rules = @RateRule)
-    void call(String phone) {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "SubjectAndType")
-  static class SubjectAndType {
-    @RateLimiter(subject = "#{phone}", limitType = LimitType.USER_ID, rules = @RateRule)
     void call(String phone) {}
   }
 }
