@@ -21,6 +21,11 @@ public final class RedisClients {
   /** Commands that may wait for an answer on one connection; more are refused at once. */
   static final int MAX_QUEUED = 4_096;
 
+  /** Channels tell of their end after they have ended: threads outlive them by this. */
+  private static final long QUIET_MILLIS = 50;
+
+  private static final long MAX_SHUTDOWN_MILLIS = 1_000;
+
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(1);
   private static final Duration MIN_RECONNECT_DELAY = Duration.ofMillis(10);
   private static final Duration MAX_RECONNECT_DELAY = Duration.ofSeconds(1);
@@ -70,7 +75,10 @@ public final class RedisClients {
             .shutdownAsync(0, 0, TimeUnit.MILLISECONDS)
             .whenComplete(
                 (done, failure) -> {
-                  var ignored = client.getResources().shutdown(0, 0, TimeUnit.MILLISECONDS);
+                  var ignored =
+                      client
+                          .getResources()
+                          .shutdown(QUIET_MILLIS, MAX_SHUTDOWN_MILLIS, TimeUnit.MILLISECONDS);
                 });
   }
 }
