@@ -56,26 +56,27 @@ public record LimitRequest(Policy policy, List<Charge> charges, Optional<Charge>
    */
   public static LimitRequest of(Policy policy, Subject subject, Optional<String> submission) {
     Key key = Key.of(policy.limit(), subject);
-    List<Charge> charges =
-        policy.rules().map(stack -> List.of(new Charge(key, stack, 1))).orElse(List.of());
-    Optional<Charge> duplicate =
-        policy
-            .duplicates()
-            .map(
-                stack ->
-                    new Charge(
-                        submission.map(key::duplicates).orElseGet(key::duplicates), stack, 1));
-    return new LimitRequest(policy, charges, duplicate);
+    return of(policy, key, submission.map(key::duplicates).orElseGet(key::duplicates));
   }
 
   /**
-   * The same call as a submission of its own: the duplicate guard counts it by this subject, which
-   * may be another than the rules', and by what it says.
+   * A call that costs one unit, as a submission of somebody who may be another than the subject
+   * that the rules count.
+   *
+   * @param submission what makes a submission of that submitter the same one
    */
-  public LimitRequest submitted(Subject submitter, String submission) {
-    Key key = Key.of(policy.limit(), submitter).duplicates(submission);
+  public static LimitRequest of(
+      Policy policy, Subject subject, Subject submitter, String submission) {
+    Key key = Key.of(policy.limit(), subject);
+    Key submitted = submitter.equals(subject) ? key : Key.of(policy.limit(), submitter);
+    return of(policy, key, submitted.duplicates(submission));
+  }
+
+  private static LimitRequest of(Policy policy, Key counted, Key submission) {
+    List<Charge> charges =
+        policy.rules().map(stack -> List.of(new Charge(counted, stack, 1))).orElse(List.of());
     return new LimitRequest(
-        policy, charges, duplicate.map(charge -> new Charge(key, charge.stack(), charge.cost())));
+        policy, charges, policy.duplicates().map(stack -> new Charge(submission, stack, 1)));
   }
 
   /** The same call at another cost. A submission counts once, whatever it costs. */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
+import io.limiter.core.Key;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 
 /**
@@ -27,6 +29,11 @@ public record RedisSettings(String prefix, Duration deadline) {
       throw new IllegalArgumentException(
           "The Redis deadline %s is not usable: give it 1 ms to 10 s".formatted(deadline));
     }
+  }
+
+  /** The name of a key in Redis: within its braces the part that names its slot in a Cluster. */
+  byte[] name(Key key) {
+    return (prefix + '{' + key.tag() + "}:" + key.name()).getBytes(StandardCharsets.US_ASCII);
   }
 
   public static RedisSettings defaults() {

@@ -39,6 +39,12 @@ public final class RedisStore implements LimitStore {
 
   private static final int TICK_MILLIS = 5;
 
+  /**
+   * A script too, so that a reset has the same deadline and is as little repeated as a decision.
+   */
+  private static final RedisScript RESET =
+      RedisScript.of("return redis.call('UNLINK', unpack(KEYS))");
+
   private final ConnectionSource connections;
   private final RedisSettings settings;
   private final RedisScripts scripts;
@@ -69,7 +75,7 @@ public final class RedisStore implements LimitStore {
     for (int i = 0; i < size; i++) {
       Charge charge = charges.get(i);
       stacks[i] = encoded(charge.stack());
-      keys[i] = redisKey(charge.key());
+      keys[i] = settings.name(charge.key());
       arguments[2 * i] = stacks[i].argument(mode, charge.cost());
       arguments[2 * i + 1] = stacks[i].ttl();
     }
@@ -86,7 +92,7 @@ public final class RedisStore implements LimitStore {
     byte[][] arguments = new byte[2 * units.size()][];
     for (int i = 0; i < units.size(); i++) {
       Charge charge = units.get(i).charge;
-      keys[i] = redisKey(charge.key());
+      keys[i] = settings.name(charge.key());
       arguments[2 * i] = units.get(i).stamp;
       arguments[2 * i + 1] = ascii(Integer.toString(charge.cost()));
     }
@@ -99,16 +105,10 @@ public final class RedisStore implements LimitStore {
     if (keys.isEmpty()) {
       return CompletableFuture.completedFuture(null);
     }
-    byte[][] names = keys.stream().map(this::redisKey).toArray(byte[][]::new);
+    byte[][] names = keys.stream().map(settings::name).toArray(byte[][]::new);
     return this.<Long>run(RESET, ScriptOutputType.INTEGER, names, new byte[0][])
         .thenApply(deleted -> null);
   }
-
-  /**
-   * A script too, so that a reset has the same deadline and is as little repeated as a decision.
-   */
-  private static final RedisScript RESET =
-      RedisScript.of("return redis.call('UNLINK', unpack(KEYS))");
 
   private <T> CompletionStage<@Nullable T> run(
       RedisScript script, ScriptOutputType output, byte[][] keys, byte[][] arguments) {
@@ -131,10 +131,6 @@ public final class RedisStore implements LimitStore {
       encoded.put(stack, made);
     }
     return made;
-  }
-
-  private byte[] redisKey(Key key) {
-    return ascii(settings.prefix() + '{' + key.tag() + "}:" + key.name());
   }
 
   private static byte[] ascii(String text) {

@@ -9,7 +9,6 @@ import io.limiter.core.Mode;
 import io.limiter.core.RuleStack;
 import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.Subject;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
@@ -36,9 +35,6 @@ final class WarmUp {
 
   CompletionStage<Void> run(RedisClusterAsyncCommands<byte[], byte[]> commands) {
     EncodedStack stack = new EncodedStack(PROBE.stack());
-    byte[] key =
-        (settings.prefix() + '{' + PROBE.key().tag() + "}:" + PROBE.key().name())
-            .getBytes(StandardCharsets.US_ASCII);
     return commands
         .scriptLoad(scripts.refund().text())
         .thenCompose(loaded -> commands.scriptLoad(scripts.decide().text()))
@@ -47,7 +43,7 @@ final class WarmUp {
                 commands.<byte[]>evalsha(
                     scripts.decide().sha(),
                     ScriptOutputType.VALUE,
-                    new byte[][] {key},
+                    new byte[][] {settings.name(PROBE.key())},
                     stack.argument(Mode.PEEK, PROBE.cost()),
                     stack.ttl()))
         .thenAccept(reply -> new DecideReply(reply, new EncodedStack[] {stack}));

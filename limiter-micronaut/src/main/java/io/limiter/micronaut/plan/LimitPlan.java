@@ -60,10 +60,9 @@ public record LimitPlan(
    * @param content what tells submissions of one caller to one method apart; empty if nothing does
    */
   public LimitRequest request(Subject caller, Subject submitter, String content) {
-    LimitRequest request = LimitRequest.of(policy, caller);
     // No method's description has a line break, so no content can make one look like another.
     return policy.duplicates().isPresent()
-        ? request.submitted(submitter, method + '\n' + content)
-        : request;
+        ? LimitRequest.of(policy, caller, submitter, method + '\n' + content)
+        : LimitRequest.of(policy, caller);
   }
 }

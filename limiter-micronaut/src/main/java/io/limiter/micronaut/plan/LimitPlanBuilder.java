@@ -37,7 +37,7 @@ final class LimitPlanBuilder {
 
   LimitPlan build(ExecutableMethod<?, ?> method) {
     String name = describe(method);
-    refuseWhereNothingIsDecided(name, method);
+    refuseErrorRoute(name, method);
     AnnotationValue<RateLimiter> limiter =
         Optional.ofNullable(method.getAnnotation(RateLimiter.class))
             .orElseGet(() -> AnnotationValue.builder(RateLimiter.class).build());
@@ -48,7 +48,7 @@ final class LimitPlanBuilder {
         limiter.enumValue("limitType", LimitType.class).orElse(LimitType.IP),
         hasExpression(name, limiter),
         duplicateBy,
-        text(limiter, "message"),
+        text(name, limiter, "message"),
         limiter.booleanValue("releaseOnFailure").orElse(true));
   }
 
@@ -73,8 +73,10 @@ final class LimitPlanBuilder {
     }
     try {
       return new Policy(
-          text(limiter, "name").map(name -> Rule.requireName("policy", name)).orElse(method),
-          text(limiter, "key").orElse(method),
+          text(method, limiter, "name")
+              .map(name -> Rule.requireName("policy", name))
+              .orElse(method),
+          text(method, limiter, "key").orElse(method),
           all.isEmpty() ? Optional.empty() : Optional.of(stack(method, all)),
           preventDuplicate
               ? Optional.of(RuleStack.of(List.of(duplicateRule(method, limiter))))
@@ -179,14 +181,22 @@ final class LimitPlanBuilder {
   }
 
   /** An error route answers what was decided already, on a thread that must not wait. */
-  private static void refuseWhereNothingIsDecided(String name, ExecutableMethod<?, ?> method) {
+  private static void refuseErrorRoute(String name, ExecutableMethod<?, ?> method) {
     if (method.hasAnnotation(Error.class)) {
       throw PlanErrors.of(
           name, "@Error", "a limited method", "errors are answered, not limited: remove the limit");
     }
   }
 
-  private static Optional<String> text(AnnotationValue<RateLimiter> limiter, String member) {
+  private static Optional<String> text(
+      String method, AnnotationValue<RateLimiter> limiter, String member) {
+    if (value(limiter, member) instanceof EvaluatedExpression) {
+      throw PlanErrors.of(
+          method,
+          RATE_LIMITER + "." + member,
+          "#{…}",
+          "it is read once, when the service starts, and only subject may be an expression: write a text");
+    }
     return limiter.stringValue(member).filter(text -> !text.isEmpty());
   }
 

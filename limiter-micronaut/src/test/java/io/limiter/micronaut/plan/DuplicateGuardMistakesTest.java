@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
-import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
@@ -24,13 +23,11 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.MethodSource;
 import org.reactivestreams.Publisher;
 
 /** A duplicate guard that cannot do what is asked of it stops the start. */
-class DuplicateGuardMistakesTest {
+class DuplicateGuardMistakesTest extends MistakesContract {
 
   private static final String NO_GUARD =
       "it has no sense without preventDuplicate = true: set that, or remove it";
@@ -61,15 +58,6 @@ class DuplicateGuardMistakesTest {
         "@RateLimiter.duplicateBy = ARGUMENTS: the parameter 'order' cannot be digested because of "
             + type,
         "make it plain data or an @Introspected type, take it out of the method, or use DuplicateBy.CALLER");
-  }
-
-  @ParameterizedTest
-  @MethodSource("mistakes")
-  void stopsTheStart(Class<?> bean, String memberAndValue, String remedy) {
-    assertThat(Starts.mistake(Map.of("spec.name", bean.getSimpleName())))
-        .hasMessageStartingWith(bean.getName() + ".call(")
-        .hasMessageContaining(memberAndValue)
-        .hasMessageContaining(remedy);
   }
 
   @Test

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
-import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
-import java.util.Map;
 import java.util.stream.Stream;
-import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.MethodSource;
 
 /** Names, keys and subjects that make no sense stop the start. */
-class PolicyMistakesTest {
+class PolicyMistakesTest extends MistakesContract {
+
+  private static final String ONLY_SUBJECT =
+      "it is read once, when the service starts, and only subject may be an expression: write a text";
 
   /** 200 characters. */
   private static final String LONG =
@@ -52,16 +50,9 @@ class PolicyMistakesTest {
         arguments(
             ConstantSubject.class,
             "@RateLimiter.subject = phone: it is the same for every call",
-            "write an expression over the arguments, such as \"#{phone}\", or use limitType = GLOBAL"));
-  }
-
-  @ParameterizedTest
-  @MethodSource("mistakes")
-  void stopsTheStart(Class<?> bean, String memberAndValue, String remedy) {
-    assertThat(Starts.mistake(Map.of("spec.name", bean.getSimpleName())))
-        .hasMessageStartingWith(bean.getName() + ".call(")
-        .hasMessageContaining(memberAndValue)
-        .hasMessageContaining(remedy);
+            "write an expression over the arguments, such as \"#{phone}\", or use limitType = GLOBAL"),
+        arguments(ExpressionAsKey.class, "@RateLimiter.key = #{…}", ONLY_SUBJECT),
+        arguments(ExpressionAsMessage.class, "@RateLimiter.message = #{…}", ONLY_SUBJECT));
   }
 
   @Singleton
@@ -154,6 +145,20 @@ class PolicyMistakesTest {
   @Requires(property = "spec.name", value = "ConstantSubject")
   static class ConstantSubject {
     @RateLimiter(subject = "phone", rules = @RateRule)
+    void call(String phone) {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "ExpressionAsKey")
+  static class ExpressionAsKey {
+    @RateLimiter(key = "#{phone}", rules = @RateRule)
+    void call(String phone) {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "ExpressionAsMessage")
+  static class ExpressionAsMessage {
+    @RateLimiter(message = "Not #{phone} again", rules = @RateRule)
     void call(String phone) {}
   }
 }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
-import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
@@ -15,12 +13,10 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.MethodSource;
 
 /** A rule that makes no sense stops the start: which method, member, value, and what to do. */
-class RuleMistakesTest {
+class RuleMistakesTest extends MistakesContract {
 
   private static final String TIME_REMEDY = "give it 1 ms to 366 days";
 
@@ -53,15 +49,6 @@ class RuleMistakesTest {
             OneRuleTwice.class,
             "Two rules of one stack are named '1-per-60s'",
             "remove one of them, or give it a name of its own"));
-  }
-
-  @ParameterizedTest
-  @MethodSource("mistakes")
-  void stopsTheStart(Class<?> bean, String memberAndValue, String remedy) {
-    assertThat(Starts.mistake(Map.of("spec.name", bean.getSimpleName())))
-        .hasMessageStartingWith(bean.getName() + ".call(): ")
-        .hasMessageContaining(memberAndValue)
-        .hasMessageContaining(remedy);
   }
 
   @Test
