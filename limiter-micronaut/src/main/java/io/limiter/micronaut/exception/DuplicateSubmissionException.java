@@ -2,15 +2,14 @@
 package io.limiter.micronaut.exception;
 
 import io.limiter.core.Verdict;
-import java.util.Optional;
 
 /** The same submission was accepted a moment ago. */
 public final class DuplicateSubmissionException extends LimitDeniedException {
 
   private static final long serialVersionUID = 1L;
 
-  DuplicateSubmissionException(Verdict verdict, Optional<String> customMessage) {
-    super(verdict, customMessage);
+  DuplicateSubmissionException(Verdict verdict, DenialText text) {
+    super(verdict, text);
   }
 
   /** Made when it is asked for: over HTTP nobody does. */

@@ -3,7 +3,6 @@ package io.limiter.micronaut.exception;
 
 import io.limiter.core.Outcome;
 import io.limiter.core.Verdict;
-import java.util.Optional;
 
 /**
  * A limited method was not entered. Over HTTP it becomes an error response; elsewhere the caller of
@@ -15,23 +14,23 @@ public sealed class LimitDeniedException extends RuntimeException
   private static final long serialVersionUID = 1L;
 
   private final transient Verdict verdict;
-  private final transient Optional<String> customMessage;
+  private final transient DenialText text;
 
-  LimitDeniedException(Verdict verdict, Optional<String> customMessage) {
+  LimitDeniedException(Verdict verdict, DenialText text) {
     super(null, null, false, false);
     this.verdict = verdict;
-    this.customMessage = customMessage;
+    this.text = text;
   }
 
   /**
    * The exception for a verdict that is not allowed.
    *
-   * @param customMessage what the annotation says the caller is to be told
+   * @param text what the annotation says the caller is answered
    */
-  public static LimitDeniedException of(Verdict verdict, Optional<String> customMessage) {
+  public static LimitDeniedException of(Verdict verdict, DenialText text) {
     return verdict.outcome() == Outcome.DUPLICATE
-        ? new DuplicateSubmissionException(verdict, customMessage)
-        : new RateLimitExceededException(verdict, customMessage);
+        ? new DuplicateSubmissionException(verdict, text)
+        : new RateLimitExceededException(verdict, text);
   }
 
   /** Why. */
@@ -39,8 +38,8 @@ public sealed class LimitDeniedException extends RuntimeException
     return verdict;
   }
 
-  /** What the annotation says the caller is to be told. */
-  public Optional<String> customMessage() {
-    return customMessage;
+  /** What the annotation says the caller is answered. */
+  public DenialText text() {
+    return text;
   }
 }

@@ -2,15 +2,14 @@
 package io.limiter.micronaut.exception;
 
 import io.limiter.core.Verdict;
-import java.util.Optional;
 
 /** A rule refused the call. */
 public final class RateLimitExceededException extends LimitDeniedException {
 
   private static final long serialVersionUID = 1L;
 
-  RateLimitExceededException(Verdict verdict, Optional<String> customMessage) {
-    super(verdict, customMessage);
+  RateLimitExceededException(Verdict verdict, DenialText text) {
+    super(verdict, text);
   }
 
   /** Made when it is asked for: over HTTP nobody does. */

@@ -41,7 +41,8 @@ public class DenialResponses {
         duplicate ? configuration.getDuplicateStatus() : configuration.getStatus(),
         duplicate ? configuration.getDuplicateCode() : configuration.getCode(),
         cause
-            .customMessage()
+            .text()
+            .message()
             .orElseGet(
                 () ->
                     duplicate ? configuration.getDuplicateMessage() : configuration.getMessage()));

@@ -83,7 +83,7 @@ public final class LimitGate implements ConditionalFilter {
   private static HttpRequest<?> admit(HttpRequest<?> request, LimitPlan plan, Verdict verdict) {
     if (!verdict.allowed()) {
       Ticket.refuse(request, plan, verdict);
-      throw LimitDeniedException.of(verdict, plan.message());
+      throw LimitDeniedException.of(verdict, plan.text());
     }
     Ticket.issue(request, plan, verdict);
     return request;

@@ -122,7 +122,7 @@ final class GuardedCall {
       if (isRoute()) {
         request.ifPresent(http -> Ticket.refuse(http, plan, verdict));
       }
-      throw LimitDeniedException.of(verdict, plan.message());
+      throw LimitDeniedException.of(verdict, plan.text());
     }
     Optional<Ticket> ticket =
         isRoute() ? request.map(http -> Ticket.record(http, plan, verdict)) : Optional.empty();

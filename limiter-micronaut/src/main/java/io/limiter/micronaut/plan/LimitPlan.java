@@ -7,6 +7,7 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.exception.DenialText;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -19,7 +20,7 @@ import java.util.concurrent.CompletionStage;
  * @param subject who is counted, if the request tells
  * @param expression whether the arguments tell who is counted, instead
  * @param duplicateBy what makes submissions the same; only if the policy has a duplicate guard
- * @param message what a refused caller is told
+ * @param text what a refused caller is answered
  * @param releaseOnFailure whether a failed submission may be repeated at once
  */
 public record LimitPlan(
@@ -28,7 +29,7 @@ public record LimitPlan(
     LimitType subject,
     boolean expression,
     Optional<DuplicateBy> duplicateBy,
-    Optional<String> message,
+    DenialText text,
     boolean releaseOnFailure) {
 
   /**

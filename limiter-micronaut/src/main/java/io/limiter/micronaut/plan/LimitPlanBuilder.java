@@ -8,6 +8,7 @@ import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.subject.DigestibleTypes;
 import io.micronaut.core.annotation.AnnotationValue;
 import io.micronaut.core.expressions.EvaluatedExpression;
@@ -48,7 +49,7 @@ final class LimitPlanBuilder {
         limiter.enumValue("limitType", LimitType.class).orElse(LimitType.IP),
         hasExpression(name, limiter),
         duplicateBy,
-        text(name, limiter, "message"),
+        text(name, limiter, "message").map(DenialText::message).orElse(DenialText.NONE),
         limiter.booleanValue("releaseOnFailure").orElse(true));
   }
 

@@ -127,7 +127,7 @@ class PlainBeanGuardTest {
                   .containsExactly(0L, 98L);
               assertThat(verdict.retryAfter().orElseThrow())
                   .isBetween(Duration.ofMinutes(59), Duration.ofHours(1));
-              assertThat(denied.customMessage()).contains("Enough");
+              assertThat(denied.text().message()).contains("Enough");
             });
   }
 

@@ -52,7 +52,7 @@ class InheritedRulesTest {
     LimitPlan plan = plan(First.class, "limited");
 
     assertThat(plan.subject()).isEqualTo(LimitType.GLOBAL);
-    assertThat(plan.message()).contains("Later");
+    assertThat(plan.text().message()).contains("Later");
     assertThat(rules(First.class, "limited")).containsExactly("3-per-60s");
   }
 

@@ -95,7 +95,7 @@ class PlanReadingTest {
     assertThat(plan.duplicateBy())
         .contains((DuplicateBy) declared(RateLimiter.class, "duplicateBy"));
     assertThat(plan.releaseOnFailure()).isEqualTo(declared(RateLimiter.class, "releaseOnFailure"));
-    assertThat(plan.message()).isEmpty();
+    assertThat(plan.text().message()).isEmpty();
     assertThat(declared(RateLimiter.class, "message")).isEqualTo("");
     assertThat(declared(RateLimiter.class, "preventDuplicate")).isEqualTo(false);
     assertThat(plan("plainRule").duplicateBy()).isEmpty();
@@ -142,7 +142,7 @@ class PlanReadingTest {
     assertThat(plan.policy().name()).isEqualTo("sms");
     assertThat(plan.policy().limit()).isEqualTo("codes");
     assertThat(plan.subject()).isEqualTo(LimitType.GLOBAL);
-    assertThat(plan.message()).contains("Not now");
+    assertThat(plan.text().message()).contains("Not now");
     assertThat(plan.duplicateBy()).contains(DuplicateBy.ARGUMENTS);
     assertThat(plan.releaseOnFailure()).isFalse();
     assertThat(plan.decidedByRequest()).isFalse();

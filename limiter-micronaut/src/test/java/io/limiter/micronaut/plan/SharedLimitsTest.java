@@ -70,14 +70,14 @@ class SharedLimitsTest {
         .satisfies(
             denied -> {
               assertThat(denied.verdict().policy().name()).isEqualTo("first-shared");
-              assertThat(denied.customMessage()).isEmpty();
+              assertThat(denied.text().message()).isEmpty();
             });
     assertThatExceptionOfType(RateLimitExceededException.class)
         .isThrownBy(second::shared)
         .satisfies(
             denied -> {
               assertThat(denied.verdict().policy().name()).endsWith("Second$Sender.shared()");
-              assertThat(denied.customMessage()).contains("Wait");
+              assertThat(denied.text().message()).contains("Wait");
             });
   }
 
