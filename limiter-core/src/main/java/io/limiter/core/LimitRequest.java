@@ -74,16 +74,46 @@ public record LimitRequest(Policy policy, List<Charge> charges, Optional<Charge>
 
   private static LimitRequest of(Policy policy, Key counted, Key submission) {
     List<Charge> charges =
-        policy.rules().map(stack -> List.of(new Charge(counted, stack, 1))).orElse(List.of());
+        policy
+            .rules()
+            .map(stack -> List.of(new Charge(policy.limit(), counted, stack, 1)))
+            .orElse(List.of());
     return new LimitRequest(
-        policy, charges, policy.duplicates().map(stack -> new Charge(submission, stack, 1)));
+        policy,
+        charges,
+        policy.duplicates().map(stack -> new Charge(policy.limit(), submission, stack, 1)));
   }
 
   /** The same call at another cost. A submission counts once, whatever it costs. */
   public LimitRequest withCost(int cost) {
     List<Charge> priced =
-        charges.stream().map(charge -> new Charge(charge.key(), charge.stack(), cost)).toList();
+        charges.stream()
+            .map(charge -> new Charge(charge.limit(), charge.key(), charge.stack(), cost))
+            .toList();
     return new LimitRequest(policy, priced, duplicate);
+  }
+
+  /**
+   * This call and another as one, all or nothing: where a call counts for several subjects, such as
+   * its caller and everybody.
+   *
+   * <pre>{@code
+   * limiter.acquire(LimitRequest.of(each, caller).and(LimitRequest.of(all, Subject.global())));
+   * }</pre>
+   *
+   * <p>The verdict bears this one's policy; its rules are this one's, then the other's.
+   *
+   * @throws IllegalArgumentException if both charge one key, or if both have a duplicate guard
+   */
+  public LimitRequest and(LimitRequest other) {
+    if (duplicate.isPresent() && other.duplicate.isPresent()) {
+      throw new IllegalArgumentException(
+          "The policies '%s' and '%s' both have a duplicate guard: one call is one submission, so give it to one of them"
+              .formatted(policy.name(), other.policy.name()));
+    }
+    List<Charge> both = new ArrayList<>(charges);
+    both.addAll(other.charges);
+    return new LimitRequest(policy, both, duplicate.or(other::duplicate));
   }
 
   /** The number of all charges, that of the duplicate guard among them. */

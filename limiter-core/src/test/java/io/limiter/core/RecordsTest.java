@@ -173,4 +173,18 @@ class RecordsTest {
     assertThat(call.allCharges()).extracting(Charge::cost).containsExactly(5, 1);
     assertThat(call.charge(1)).isEqualTo(call.duplicate().orElseThrow());
   }
+
+  @Test
+  void oneCallIsOneSubmission() {
+    LimitRequest call = StoreHarness.call("another subject", rule(1, MINUTE));
+    LimitRequest form = StoreHarness.submit("form", rule(2, MINUTE));
+    assertThat(call.and(form).allCharges())
+        .containsExactly(call.charge(0), form.charge(0), form.charge(1));
+    assertThat(form.and(call).duplicate()).isEqualTo(form.duplicate());
+    LimitRequest other = LimitRequest.of(form.policy(), new Subject("user", "other"));
+    assertRefused(
+        () -> form.and(other),
+        "The policies '%s' and '%s' both have a duplicate guard: one call is one submission, so give it to one of them"
+            .formatted(form.policy().name(), other.policy().name()));
+  }
 }

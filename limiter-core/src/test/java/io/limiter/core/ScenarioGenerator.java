@@ -147,7 +147,7 @@ final class ScenarioGenerator {
       List<Charge> charges = new ArrayList<>(request.charges());
       for (int i = 1 + random.nextInt(3); i > 0; i--) {
         Key key = Key.of(policy.limit(), new Subject("user-" + i, "of " + who));
-        charges.add(new Charge(key, pick(policies).rules().orElseThrow(), 1));
+        charges.add(new Charge(policy.limit(), key, pick(policies).rules().orElseThrow(), 1));
       }
       request = new LimitRequest(policy, charges, request.duplicate());
     }

@@ -33,9 +33,7 @@ public interface SharedLimitContract extends StoreHarness {
   default void severalKeysOfOneCallAreEachCharged() {
     LimitRequest user = call("user", rule(2, MINUTE));
     LimitRequest address = call("address", rule(3, MINUTE));
-    LimitRequest both =
-        new LimitRequest(
-            user.policy(), List.of(user.charge(0), address.charge(0)), Optional.empty());
+    LimitRequest both = user.and(address);
     Verdict verdict = acquire(both.withCost(2));
     assertThat(verdict.rules()).extracting(RuleVerdict::remaining).containsExactly(0L, 1L);
     assertLimited(both);

@@ -69,7 +69,7 @@ final class Decision implements Readings {
     } else {
       Stripe stripe = stripes.get(readings[c].stripe);
       readings[c].share(
-          stripe.overflows, stripe.overflow(request.policy().limit(), c, clock), clock);
+          stripe.overflows, stripe.overflow(readings[c].charge.limit(), c, clock), clock);
     }
   }
 

@@ -15,10 +15,8 @@ final class Stripe extends ReentrantLock {
 
   private static final long serialVersionUID = 1L;
 
-  /** Limits in the overflow of one stripe; more share one log. */
+  /** Limits in the overflow of one stripe; more share one log for each charge of a call. */
   private static final int MAX_OVERFLOWS = 64;
-
-  private static final Key REST = new Key("overflow", "rest");
 
   final transient LogTable subjects;
   final transient LogTable overflows;
@@ -31,6 +29,8 @@ final class Stripe extends ReentrantLock {
   /** The key of the overflow for a charge that may not have a log of its own. */
   Key overflow(String limit, int charge, long clock) {
     Key key = new Key("overflow." + charge, limit);
-    return overflows.find(key, clock) != null || !overflows.full() ? key : REST;
+    return overflows.find(key, clock) != null || !overflows.full()
+        ? key
+        : new Key("rest." + charge, "");
   }
 }

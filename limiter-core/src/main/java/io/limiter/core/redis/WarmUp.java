@@ -21,6 +21,7 @@ final class WarmUp {
 
   private static final Charge PROBE =
       new Charge(
+          "limiter.warm-up",
           Key.of("io.limiter.warm-up", Subject.global()),
           RuleStack.of(List.of(SlidingWindowLog.of(1, Duration.ofSeconds(1)))),
           1);
