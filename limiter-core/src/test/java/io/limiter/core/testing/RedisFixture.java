@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -39,11 +40,14 @@ import org.testcontainers.utility.DockerImageName;
  *   <li>the redis-server that embedded-redis carries.
  * </ol>
  *
+ * With {@code LIMITER_TEST_REDIS=embedded} it is the last of them at once, whatever else there is.
  * One line on stdout tells which. Tests must not flush the server, which may be somebody else's:
  * each uses keys of its own.
  */
 public final class RedisFixture {
 
+  static final String KIND_VARIABLE = "LIMITER_TEST_REDIS";
+  static final String EMBEDDED = "embedded";
   static final String URI_VARIABLE = "LIMITER_TEST_REDIS_URI";
   static final String IMAGE_VARIABLE = "LIMITER_TEST_REDIS_IMAGE";
   static final String IMAGE_PROPERTY = "limiter.test.redis.image";
@@ -69,43 +73,69 @@ public final class RedisFixture {
    */
   public static synchronized String uri() {
     if (outcome == null) {
-      outcome = find();
+      outcome = findOnce();
     }
     return outcome.get();
   }
 
   /** A failure is remembered too: five hundred tests should not try in vain one by one. */
-  private static Supplier<String> find() {
-    List<String> refusals = new ArrayList<>();
+  private static Supplier<String> findOnce() {
     try {
-      String given = System.getenv(URI_VARIABLE);
-      if (given != null && !given.isBlank()) {
-        return found("redis-server " + version(given) + " given by " + URI_VARIABLE, given);
-      }
-      if (!mayHaveDocker()) {
-        refusals.add("Docker: no engine's socket here and no DOCKER_HOST");
-        return embedded("");
-      }
-      return container(refusals).orElseGet(() -> embedded(" (" + refusals.get(0) + ")"));
-    } catch (RuntimeException e) {
-      refusals.add(e.getMessage());
-      String message = "No Redis for tests. Tried: " + String.join("; ", refusals);
+      Found found = find(System.getenv());
+      System.out.println(
+          "Redis for tests: " + found.what() + " at " + RedisURI.create(found.uri()));
+      return found::uri;
+    } catch (IllegalStateException e) {
       return () -> {
-        throw new IllegalStateException(message, e);
+        throw new IllegalStateException(e.getMessage(), e);
       };
     }
   }
 
-  private static Supplier<String> found(String what, String uri) {
-    System.out.println("Redis for tests: " + what + " at " + RedisURI.create(uri));
-    return () -> uri;
+  /** A server that answers, what it is and where it listens. */
+  record Found(String what, String uri) {}
+
+  static Found find(Map<String, String> environment) {
+    List<String> refusals = new ArrayList<>();
+    try {
+      Optional<String> kind = value(environment, KIND_VARIABLE);
+      if (kind.isPresent()) {
+        return ofKind(kind.get());
+      }
+      Optional<String> given = value(environment, URI_VARIABLE);
+      if (given.isPresent()) {
+        String uri = given.get();
+        return new Found("redis-server " + version(uri) + " given by " + URI_VARIABLE, uri);
+      }
+      if (!mayHaveDocker(environment)) {
+        refusals.add("Docker: no engine's socket here and no DOCKER_HOST");
+        return embedded("");
+      }
+      return container(image(environment), refusals)
+          .orElseGet(() -> embedded(" (" + refusals.get(0) + ")"));
+    } catch (RuntimeException e) {
+      refusals.add(e.getMessage());
+      throw new IllegalStateException("No Redis for tests: " + String.join("; ", refusals), e);
+    }
   }
 
-  private static Supplier<String> embedded(String why) {
+  private static Found ofKind(String kind) {
+    if (!kind.equals(EMBEDDED)) {
+      throw new IllegalStateException(
+          KIND_VARIABLE + " is '" + kind + "', and can only be '" + EMBEDDED + "' or not set");
+    }
+    return embedded(" (as " + KIND_VARIABLE + " demands)");
+  }
+
+  private static Optional<String> value(Map<String, String> environment, String variable) {
+    return Optional.ofNullable(environment.get(variable)).filter(value -> !value.isBlank());
+  }
+
+  private static Found embedded(String why) {
     try {
       RedisProcess server =
           new RedisProcess(RedisBinary.embedded(), RedisProcess.freePort()).start();
-      return found("embedded redis-server " + server.version() + why, server.uri());
+      return new Found("embedded redis-server " + server.version() + why, server.uri());
     } catch (IllegalStateException e) {
       throw new IllegalStateException(
           "embedded redis-server: "
@@ -117,17 +147,16 @@ public final class RedisFixture {
     }
   }
 
-  private static Optional<Supplier<String>> container(List<String> refusals) {
+  private static Optional<Found> container(String image, List<String> refusals) {
     List<Logger> loggers =
         Stream.of("org.testcontainers", "com.github.dockerjava", "tc")
             .map(name -> (Logger) LoggerFactory.getLogger(name))
             .toList();
     loggers.forEach(logger -> logger.setLevel(Level.OFF));
-    String image = image();
     CompletableFuture<String> started = CompletableFuture.supplyAsync(() -> start(image));
     try {
       String uri = started.get(CONTAINER_START.toSeconds(), TimeUnit.SECONDS);
-      return Optional.of(found("container " + image + ", redis-server " + version(uri), uri));
+      return Optional.of(new Found("container " + image + ", redis-server " + version(uri), uri));
     } catch (TimeoutException e) {
       refusals.add("Docker: no container of " + image + " within " + CONTAINER_START);
     } catch (ExecutionException e) {
@@ -159,20 +188,20 @@ public final class RedisFixture {
     return "redis://" + container.getHost() + ":" + container.getMappedPort(REDIS_PORT);
   }
 
-  private static String image() {
+  private static String image(Map<String, String> environment) {
     return Optional.ofNullable(System.getProperty(IMAGE_PROPERTY))
-        .or(() -> Optional.ofNullable(System.getenv(IMAGE_VARIABLE)))
         .filter(name -> !name.isBlank())
+        .or(() -> value(environment, IMAGE_VARIABLE))
         .orElse(DEFAULT_IMAGE);
   }
 
   /** Testcontainers spends seconds to learn that there is no engine; a look at the disk is free. */
-  private static boolean mayHaveDocker() {
-    if (System.getenv("DOCKER_HOST") != null || File.separatorChar == '\\') {
+  private static boolean mayHaveDocker(Map<String, String> environment) {
+    if (environment.containsKey("DOCKER_HOST") || File.separatorChar == '\\') {
       return true;
     }
     String home = System.getProperty("user.home");
-    String runtime = Optional.ofNullable(System.getenv("XDG_RUNTIME_DIR")).orElse("/run");
+    String runtime = value(environment, "XDG_RUNTIME_DIR").orElse("/run");
     return Stream.of(
             Path.of("/var/run/docker.sock"),
             Path.of(runtime, "docker.sock"),

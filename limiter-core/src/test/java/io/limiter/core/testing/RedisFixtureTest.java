@@ -2,8 +2,10 @@
 package io.limiter.core.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lettuce.core.RedisClient;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class RedisFixtureTest {
@@ -18,5 +20,36 @@ class RedisFixtureTest {
       client.shutdown();
     }
     assertThat(RedisFixture.uri()).isEqualTo(uri);
+  }
+
+  @Test
+  void takesTheServerThatIsGiven() {
+    String uri = RedisFixture.uri();
+    RedisFixture.Found found = RedisFixture.find(Map.of("LIMITER_TEST_REDIS_URI", uri));
+    assertThat(found.uri()).isEqualTo(uri);
+    assertThat(found.what()).matches("redis-server \\S+ given by LIMITER_TEST_REDIS_URI");
+  }
+
+  @Test
+  void takesTheEmbeddedServerWhereItIsDemandedWhateverElseThereIs() {
+    RedisFixture.Found found =
+        RedisFixture.find(
+            Map.of(
+                "LIMITER_TEST_REDIS", "embedded",
+                "LIMITER_TEST_REDIS_URI", RedisFixture.uri(),
+                "DOCKER_HOST", "unix:///var/run/docker.sock"));
+    assertThat(found.uri()).isNotEqualTo(RedisFixture.uri());
+    assertThat(found.what()).startsWith("embedded redis-server ");
+  }
+
+  @Test
+  void namesTheVariableThatItCannotFollow() {
+    assertThatThrownBy(() -> RedisFixture.find(Map.of("LIMITER_TEST_REDIS", "container")))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("LIMITER_TEST_REDIS is 'container'");
+    String nobody = "redis://127.0.0.1:" + RedisProcess.freePort();
+    assertThatThrownBy(() -> RedisFixture.find(Map.of("LIMITER_TEST_REDIS_URI", nobody)))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining(nobody + " does not answer");
   }
 }
