@@ -24,6 +24,9 @@ public sealed interface Rule permits SlidingWindowLog {
   /** The time over which units are counted. */
   Duration window();
 
+  /** The same rule under another name. */
+  Rule withName(String name);
+
   /**
    * Checks a name: 1 to {@value #MAX_NAME} printable ASCII characters without space, quote or
    * backslash, so that it can stand in a header field, a metric's tag or a configuration key as it

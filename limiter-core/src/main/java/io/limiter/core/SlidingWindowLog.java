@@ -46,6 +46,11 @@ public record SlidingWindowLog(String name, long count, Duration window) impleme
     return new SlidingWindowLog(count + "-per-" + text(window), count, window);
   }
 
+  @Override
+  public SlidingWindowLog withName(String other) {
+    return new SlidingWindowLog(other, count, window);
+  }
+
   private static String text(Duration window) {
     if (window.toNanosPart() == 0) {
       return window.toSeconds() + "s";

@@ -28,6 +28,18 @@ public record Verdict(
     Optional<FailureReason> reason,
     Receipt receipt) {
 
+  /** The verdict on a call that is charged nothing, so that nobody is asked. */
+  public static Verdict free(Policy policy) {
+    return new Verdict(
+        policy,
+        Outcome.ALLOWED,
+        List.of(),
+        Optional.empty(),
+        Source.STORE,
+        Optional.empty(),
+        Receipt.NOTHING);
+  }
+
   /** Whether the call may go on. */
   public boolean allowed() {
     return outcome == Outcome.ALLOWED;

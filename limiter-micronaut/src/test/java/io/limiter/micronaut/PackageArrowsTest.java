@@ -54,6 +54,7 @@ class PackageArrowsTest {
                       "io.micronaut.aop..",
                       "io.micronaut.context.annotation..",
                       "io.micronaut.core.annotation..",
+                      "io.micronaut.http", // what a SubjectResolver is asked about
                       "org.jspecify.annotations..")));
 
   @ArchTest

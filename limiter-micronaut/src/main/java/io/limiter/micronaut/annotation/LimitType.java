@@ -5,8 +5,14 @@ package io.limiter.micronaut.annotation;
 public enum LimitType {
   /** The address the request came from: the TCP peer, an IPv6 address cut to its /64. */
   IP,
-  /** The user who is logged in; an anonymous caller is counted by address. */
+  /** The user who is logged in; {@link Anonymous} says what becomes of others. */
   USER_ID,
   /** Everybody together. */
-  GLOBAL
+  GLOBAL,
+  /**
+   * The value of a request header, which {@link RateLimiter#header} names; {@link Anonymous} says
+   * what becomes of requests without one. A header is what the caller says it is: let something
+   * check it before, or give each address a limit too.
+   */
+  HEADER
 }

@@ -4,6 +4,7 @@ package io.limiter.micronaut.annotation;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Inherited;
+import java.lang.annotation.Repeatable;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
@@ -20,14 +21,20 @@ import java.lang.annotation.Target;
  * Order place(@Body NewOrder order) { ... }
  * }</pre>
  *
- * <p>{@link RateRule}s that stand beside it on the method join its rules and count the same
- * subject. It holds for methods that implement or override the one it stands on.
+ * <p>{@link RateRule}s that stand beside it in the same place join its rules and count the same
+ * subject. Several of them add up: each may have a subject, a key and an answer of its own.
+ *
+ * <p>On a class it holds for each method by itself, unless it has a {@link #key}: for the routes of
+ * a controller, for all methods of other beans. It holds for methods that implement or override the
+ * one it stands on, and for what bears an annotation of your own that it stands on. {@link
+ * NoRateLimit} makes an exception.
  */
 @Limited
 @Inherited
 @Documented
 @Retention(RetentionPolicy.RUNTIME)
-@Target(ElementType.METHOD)
+@Target({ElementType.METHOD, ElementType.TYPE, ElementType.ANNOTATION_TYPE})
+@Repeatable(RateLimiters.class)
 public @interface RateLimiter {
 
   /**
@@ -36,8 +43,14 @@ public @interface RateLimiter {
    */
   String key() default "";
 
-  /** Who is counted, unless {@link #subject} says so. The client's address by default. */
+  /** Who is counted, unless another member says so. The client's address by default. */
   LimitType limitType() default LimitType.IP;
+
+  /**
+   * Name of the header for {@link LimitType#HEADER}, which it implies. The caller may send it
+   * several times; the first counts. Values may have any length, and are never stored in clear.
+   */
+  String header() default "";
 
   /**
    * Who is counted, as an expression over the method's arguments that the compiler checks, such as
@@ -46,13 +59,38 @@ public @interface RateLimiter {
    */
   String subject() default "";
 
+  /** Who is counted, as a bean of yours tells. None by default. */
+  Class<? extends SubjectResolver> resolver() default SubjectResolver.class;
+
+  /**
+   * What becomes of a caller whom {@link LimitType#USER_ID}, {@link LimitType#HEADER} or a {@link
+   * #resolver} cannot tell. By default as {@code limiter.anonymous} says, which is by address.
+   */
+  Anonymous anonymous() default Anonymous.ADDRESS;
+
+  /**
+   * The rules for such a caller, in place of {@link #rules} and of the {@link RateRule}s beside. By
+   * default he has the same as others.
+   */
+  RateRule[] anonymousRules() default {};
+
   /**
    * The rules. None by default: then there are {@link RateRule}s beside, or {@link
    * #preventDuplicate}.
    */
   RateRule[] rules() default {};
 
-  /** What a refused caller is told. By default a sentence with the time to wait. */
+  /** Status of the answer to a call that these rules refuse. By default as configured: 429. */
+  int status() default 0;
+
+  /** What programs tell it by. By default as configured: {@code rate_limited}. */
+  String code() default "";
+
+  /**
+   * What a refused caller is told: a text, or the key of a message in braces, such as {@code
+   * "{sms.too-many}"}, which is then looked up in the language of the request. Either may hold
+   * placeholders such as {@code {retryAfter}}. By default as configured.
+   */
   String message() default "";
 
   /**
@@ -74,8 +112,37 @@ public @interface RateLimiter {
   DuplicateBy duplicateBy() default DuplicateBy.CALLER;
 
   /**
+   * What makes submissions equal, as an expression over the method's arguments, such as {@code
+   * "#{order.number}"}, in place of {@link #duplicateBy}. A call for which it is null or empty is
+   * refused as a bad request.
+   */
+  String duplicateKey() default "";
+
+  /**
+   * Whether a request without an {@code Idempotency-Key} is refused as a bad request, where that
+   * header makes submissions equal. It is by default; else such a request is no duplicate of
+   * anything.
+   */
+  boolean requireIdempotencyKey() default true;
+
+  /**
    * Whether a submission whose method failed, by an exception or a status of 500 and above, may be
    * made again at once. It may by default.
    */
   boolean releaseOnFailure() default true;
+
+  /**
+   * The statuses after which a submission may be made again at once, in place of what {@link
+   * #releaseOnFailure} calls a failure: 400 to 599. Outside of HTTP an exception counts as 500.
+   */
+  int[] releaseOn() default {};
+
+  /** Status of the answer to a duplicate. By default as configured: 409. */
+  int duplicateStatus() default 0;
+
+  /** What programs tell a duplicate by. By default as configured: {@code duplicate_submission}. */
+  String duplicateCode() default "";
+
+  /** What the caller is told of a duplicate. By default {@link #message}, else as configured. */
+  String duplicateMessage() default "";
 }

@@ -11,23 +11,30 @@ import java.lang.annotation.Target;
 import java.util.concurrent.TimeUnit;
 
 /**
- * One rule: at most {@link #count} calls in any interval of {@link #time}. By itself on a method it
- * counts each client address; several of them stack, and a call passes only if all of them admit
- * it. Inside {@link RateLimiter#rules} it counts whom that annotation names. It holds for methods
- * that implement or override the one it stands on; rules of their own add to it.
+ * One rule: at most {@link #count} calls in any interval of {@link #time}. Several of them stack,
+ * and a call passes only if all of them admit it.
  *
  * <pre>{@code
  * @Post("/sms")
  * @RateRule(count = 1, time = 60)
  * @RateRule(count = 10, time = 1, timeUnit = TimeUnit.HOURS)
+ * @RateRule(count = 1000, time = 1, limitType = LimitType.GLOBAL)
  * HttpResponse<?> sendCode(String phone) { ... }
  * }</pre>
+ *
+ * <p>By itself it counts each client address. Inside {@link RateLimiter#rules}, or beside the only
+ * {@link RateLimiter} of a method, it counts whom that annotation names. A rule may also name whom
+ * it counts itself.
+ *
+ * <p>On a class it holds for each method by itself: for the routes of a controller, for all methods
+ * of other beans. It holds for methods that implement or override the one it stands on, and for
+ * what bears an annotation of your own that it stands on; rules add up.
  */
 @Limited
 @Inherited
 @Documented
 @Retention(RetentionPolicy.RUNTIME)
-@Target(ElementType.METHOD)
+@Target({ElementType.METHOD, ElementType.TYPE, ElementType.ANNOTATION_TYPE})
 @Repeatable(RateRules.class)
 public @interface RateRule {
 
@@ -48,4 +55,16 @@ public @interface RateRule {
    * backslash. By default it is made from the numbers, such as {@code 10-per-60s}.
    */
   String name() default "";
+
+  /** Whom this rule counts. By default whom the {@link RateLimiter} does, else the address. */
+  LimitType limitType() default LimitType.IP;
+
+  /** Name of the header for {@link LimitType#HEADER}, which it implies. */
+  String header() default "";
+
+  /**
+   * Whom this rule counts, as an expression over the method's arguments, such as {@code
+   * "#{phone}"}; see {@link RateLimiter#subject}.
+   */
+  String subject() default "";
 }

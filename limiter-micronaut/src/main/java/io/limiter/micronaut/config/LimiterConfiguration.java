@@ -2,6 +2,7 @@
 package io.limiter.micronaut.config;
 
 import io.limiter.core.SlidingWindowLog;
+import io.limiter.micronaut.annotation.Anonymous;
 import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
@@ -18,6 +19,7 @@ public final class LimiterConfiguration {
   public static final long DEFAULT_MAX_COUNT = 10_000;
 
   private long maxCount = DEFAULT_MAX_COUNT;
+  private Anonymous anonymous = Anonymous.ADDRESS;
 
   /**
    * The largest count a rule may have. An exact log takes about 8 bytes a unit, for each subject.
@@ -34,5 +36,18 @@ public final class LimiterConfiguration {
               .formatted(maxCount, SlidingWindowLog.MAX_COUNT));
     }
     this.maxCount = maxCount;
+  }
+
+  /**
+   * What becomes of callers whom a limit by user, header or resolver cannot tell, unless its
+   * annotation says so.
+   */
+  public Anonymous getAnonymous() {
+    return anonymous;
+  }
+
+  /** Default value {@code address}; or {@code refuse}. */
+  public void setAnonymous(Anonymous anonymous) {
+    this.anonymous = anonymous;
   }
 }

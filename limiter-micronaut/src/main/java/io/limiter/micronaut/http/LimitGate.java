@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
+import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
 import io.limiter.core.Mode;
-import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.RoutePlans;
+import io.limiter.micronaut.plan.Submissions;
 import io.limiter.micronaut.plan.Ticket;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.thread.CallerThreads;
@@ -70,10 +71,15 @@ public final class LimitGate implements ConditionalFilter {
   }
 
   private CompletionStage<HttpRequest<?>> decide(HttpRequest<?> request, LimitPlan plan) {
-    Subject caller = subjects.resolve(plan.subject(), request);
-    Subject submitter = subjects.submitter(plan.subject(), request);
-    CompletionStage<Verdict> decision =
-        store.decide(plan.request(caller, submitter, ""), Mode.ACQUIRE);
+    Optional<LimitRequest> asked =
+        plan.request(
+            source -> subjects.resolve(source, request),
+            submission -> Submissions.byRequest(submission, request));
+    if (asked.isEmpty()) {
+      Ticket.issue(request, plan, Verdict.free(plan.policy()));
+      return CompletableFuture.completedFuture(request);
+    }
+    CompletionStage<Verdict> decision = store.decide(asked.get(), Mode.ACQUIRE);
     CompletableFuture<Verdict> back = threads.back(decision, Optional.of(request));
     // The request itself, not a nullable response: a filter's stage that completes with null is
     // lost.
@@ -83,7 +89,7 @@ public final class LimitGate implements ConditionalFilter {
   private static HttpRequest<?> admit(HttpRequest<?> request, LimitPlan plan, Verdict verdict) {
     if (!verdict.allowed()) {
       Ticket.refuse(request, plan, verdict);
-      throw LimitDeniedException.of(verdict, plan.text());
+      throw LimitDeniedException.of(verdict, plan.text(verdict));
     }
     Ticket.issue(request, plan, verdict);
     return request;

@@ -22,6 +22,6 @@ record Admission(LimitPlan plan, Verdict verdict, Optional<Ticket> ticket) {
 
   /** Releases the duplicate guard of a failed call, if the plan says so. Never fails. */
   CompletionStage<Void> release() {
-    return plan.release(verdict);
+    return plan.releaseAfterException(verdict, ticket.isPresent());
   }
 }

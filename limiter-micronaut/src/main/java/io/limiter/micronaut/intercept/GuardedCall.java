@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.intercept;
 
+import io.limiter.core.LimitRequest;
 import io.limiter.core.Mode;
-import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -106,12 +106,10 @@ final class GuardedCall {
   }
 
   private CompletionStage<Verdict> decide() {
-    CallSubjects subjects = parts.subjects();
-    Subject caller = subjects.subject(context, plan, request);
-    Subject submitter = subjects.submitter(caller, plan, request);
-    return parts
-        .store()
-        .decide(plan.request(caller, submitter, subjects.content(context, plan)), Mode.ACQUIRE);
+    Optional<LimitRequest> asked = parts.subjects().request(context, plan, request);
+    return asked.isPresent()
+        ? parts.store().decide(asked.get(), Mode.ACQUIRE)
+        : CompletableFuture.completedFuture(Verdict.free(plan.policy()));
   }
 
   private Admission admit(@Nullable Verdict verdict) {
@@ -122,7 +120,7 @@ final class GuardedCall {
       if (isRoute()) {
         request.ifPresent(http -> Ticket.refuse(http, plan, verdict));
       }
-      throw LimitDeniedException.of(verdict, plan.text());
+      throw LimitDeniedException.of(verdict, plan.text(verdict));
     }
     Optional<Ticket> ticket =
         isRoute() ? request.map(http -> Ticket.record(http, plan, verdict)) : Optional.empty();

@@ -1,69 +1,181 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
+import io.limiter.core.Charge;
+import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
-import io.limiter.core.Subject;
+import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
-import io.limiter.micronaut.annotation.DuplicateBy;
-import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.exception.DenialText;
+import io.limiter.micronaut.subject.Counted;
+import io.limiter.micronaut.subject.SubjectSource;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
 
-/**
- * How one method is limited.
- *
- * @param method the method's class, name and parameter types
- * @param policy its rules
- * @param subject who is counted, if the request tells
- * @param expression whether the arguments tell who is counted, instead
- * @param duplicateBy what makes submissions the same; only if the policy has a duplicate guard
- * @param text what a refused caller is answered
- * @param releaseOnFailure whether a failed submission may be repeated at once
- */
-public record LimitPlan(
-    String method,
-    Policy policy,
-    LimitType subject,
-    boolean expression,
-    Optional<DuplicateBy> duplicateBy,
-    DenialText text,
-    boolean releaseOnFailure) {
+/** How one method is limited. Immutable, and made once for each method. */
+public final class LimitPlan {
+
+  private static final Duration NEVER = Duration.ofSeconds(Long.MAX_VALUE);
+
+  private final String method;
+  private final Policy policy;
+  private final String namedBy;
+  private final List<Quota> quotas;
+  private final Optional<DuplicateGuard> duplicates;
+  private final Map<String, DenialText> texts;
+  private final boolean decidedByRequest;
+
+  /**
+   * @param method the method's class, name and parameter types
+   * @param name the name of its policy
+   * @param namedBy what gives it that name
+   * @param quotas what it takes from whom; none only if there is a duplicate guard
+   * @param texts what a caller is answered, by the name of the rule that refuses him
+   */
+  LimitPlan(
+      String method,
+      String name,
+      String namedBy,
+      List<Quota> quotas,
+      Optional<DuplicateGuard> duplicates,
+      Map<String, DenialText> texts) {
+    this.method = method;
+    this.namedBy = namedBy;
+    this.quotas = quotas;
+    this.duplicates = duplicates;
+    this.texts = texts;
+    this.policy =
+        new Policy(
+            name,
+            quotas.isEmpty() ? duplicates.orElseThrow().limit() : quotas.get(0).limit(),
+            quotas.stream().map(Quota::rules).findFirst(),
+            duplicates.map(DuplicateGuard::stack));
+    this.decidedByRequest =
+        quotas.stream().noneMatch(quota -> quota.source().needsArguments())
+            && duplicates
+                .filter(
+                    guard ->
+                        guard.submission().needsArguments() || guard.submitter().needsArguments())
+                .isEmpty();
+  }
+
+  /** The method's class, name and parameter types. */
+  public String method() {
+    return method;
+  }
+
+  /** The policy that verdicts on its calls bear: its name, and the first of its stacks. */
+  public Policy policy() {
+    return policy;
+  }
+
+  String namedBy() {
+    return namedBy;
+  }
+
+  List<Quota> quotas() {
+    return quotas;
+  }
+
+  Map<String, DenialText> texts() {
+    return texts;
+  }
+
+  Optional<DuplicateGuard> duplicates() {
+    return duplicates;
+  }
 
   /**
    * Whether the request alone decides, so that the gate can, before arguments are bound and the
    * body is read.
    */
   public boolean decidedByRequest() {
-    return !expression && !digestsArguments();
-  }
-
-  /** Whether the method's arguments tell submissions apart. */
-  public boolean digestsArguments() {
-    return duplicateBy.filter(DuplicateBy.ARGUMENTS::equals).isPresent();
-  }
-
-  /** Releases the duplicate guard of a call that failed, if this plan says so. Never fails. */
-  public CompletionStage<Void> release(Verdict verdict) {
-    return releaseOnFailure && policy.duplicates().isPresent()
-        ? verdict.receipt().release().handle((units, failure) -> null)
-        : CompletableFuture.completedFuture(null);
+    return decidedByRequest;
   }
 
   /**
-   * What is asked of the store for one call.
+   * What is asked of the store for one call; empty if it is charged nothing.
    *
-   * @param caller whom the rules count
-   * @param submitter whose submission it is: where everybody is counted as one, each caller's
-   *     submissions are still his own
-   * @param content what tells submissions of one caller to one method apart; empty if nothing does
+   * @param who tells who is counted
+   * @param what tells the call from other submissions of one caller to this method; empty if it is
+   *     no duplicate of anything
    */
-  public LimitRequest request(Subject caller, Subject submitter, String content) {
+  public Optional<LimitRequest> request(
+      Function<SubjectSource, Counted> who, Function<Submission, Optional<String>> what) {
+    Optional<String> content = duplicates.flatMap(guard -> what.apply(guard.submission()));
+    List<Charge> charges = new ArrayList<>(quotas.size());
+    for (Quota quota : quotas) {
+      Counted counted = who.apply(quota.source());
+      Key key = Key.of(quota.limit(), counted.subject());
+      charges.add(new Charge(quota.limit(), key, quota.rules(counted.anonymous()), 1));
+    }
+    Optional<Charge> submission =
+        content.map(text -> submission(duplicates.orElseThrow(), charges, who, text));
+    return charges.isEmpty() && submission.isEmpty()
+        ? Optional.empty()
+        : Optional.of(new LimitRequest(policy, charges, submission));
+  }
+
+  /** The key of the submitter, whose hash is known where a rule counts him too. */
+  private Key submitter(
+      DuplicateGuard guard, List<Charge> charges, Function<SubjectSource, Counted> who) {
+    for (int i = 0; i < quotas.size(); i++) {
+      if (quotas.get(i).limit().equals(guard.limit())
+          && quotas.get(i).source().equals(guard.submitter())) {
+        return charges.get(i).key();
+      }
+    }
+    return Key.of(guard.limit(), who.apply(guard.submitter()).subject());
+  }
+
+  private Charge submission(
+      DuplicateGuard guard,
+      List<Charge> charges,
+      Function<SubjectSource, Counted> who,
+      String content) {
     // No method's description has a line break, so no content can make one look like another.
-    return policy.duplicates().isPresent()
-        ? LimitRequest.of(policy, caller, submitter, method + '\n' + content)
-        : LimitRequest.of(policy, caller);
+    Key key = submitter(guard, charges, who).duplicates(method + '\n' + content);
+    return new Charge(guard.limit(), key, guard.stack(), 1);
+  }
+
+  /** What the annotations say that a refused caller is answered. */
+  public DenialText text(Verdict verdict) {
+    if (verdict.outcome() == Outcome.DUPLICATE) {
+      return duplicates.map(DuplicateGuard::text).orElse(DenialText.NONE);
+    }
+    return verdict.violated().stream()
+        .max(Comparator.comparing((RuleVerdict rule) -> rule.retryAfter().orElse(NEVER)))
+        .map(rule -> texts.getOrDefault(rule.rule().name(), DenialText.NONE))
+        .orElse(DenialText.NONE);
+  }
+
+  /**
+   * Releases the duplicate guard after an exception of the method, if this plan says so. Never
+   * fails.
+   *
+   * @param answered whether an answer to a request follows, whose status tells more
+   */
+  public CompletionStage<Void> releaseAfterException(Verdict verdict, boolean answered) {
+    return release(verdict, duplicates.filter(guard -> guard.release().afterException(answered)));
+  }
+
+  /** Releases the duplicate guard after an answer, if this plan says so. Never fails. */
+  CompletionStage<Void> releaseAfterAnswer(Verdict verdict, int status, boolean settled) {
+    return release(verdict, duplicates.filter(guard -> guard.release().after(status, settled)));
+  }
+
+  private static CompletionStage<Void> release(Verdict verdict, Optional<DuplicateGuard> guard) {
+    return guard.isPresent()
+        ? verdict.receipt().release().handle((units, failure) -> null)
+        : CompletableFuture.completedFuture(null);
   }
 }

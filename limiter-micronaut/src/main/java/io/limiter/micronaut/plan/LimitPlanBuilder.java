@@ -1,204 +1,213 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
-import io.limiter.core.Policy;
 import io.limiter.core.Rule;
-import io.limiter.core.RuleStack;
-import io.limiter.micronaut.annotation.DuplicateBy;
-import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.exception.DenialText;
-import io.limiter.micronaut.subject.DigestibleTypes;
+import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.AnnotationValue;
-import io.micronaut.core.expressions.EvaluatedExpression;
-import io.micronaut.core.type.Argument;
-import io.micronaut.http.annotation.Error;
 import io.micronaut.inject.ExecutableMethod;
 import jakarta.inject.Singleton;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
+import java.util.stream.Stream;
 
-/** Reads the annotations of one method, and refuses what makes no sense. */
+/** Makes the plan of one method of what its annotations say, and refuses what makes no sense. */
 @Singleton
 final class LimitPlanBuilder {
 
   private static final String RATE_LIMITER = "@RateLimiter";
+  private static final String RATE_RULE = "@RateRule";
+  private static final String NOBODY_ANONYMOUS =
+      "only limitType = USER_ID or HEADER and a resolver have anonymous callers: remove it";
 
+  private final LimitPlaces places;
   private final RateRuleReader rules;
+  private final SubjectSourceReader subjects;
+  private final DuplicateGuardReader guards;
 
-  LimitPlanBuilder(RateRuleReader rules) {
+  LimitPlanBuilder(
+      LimitPlaces places,
+      RateRuleReader rules,
+      SubjectSourceReader subjects,
+      DuplicateGuardReader guards) {
+    this.places = places;
     this.rules = rules;
+    this.subjects = subjects;
+    this.guards = guards;
   }
 
-  LimitPlan build(ExecutableMethod<?, ?> method) {
-    String name = describe(method);
-    refuseErrorRoute(name, method);
-    AnnotationValue<RateLimiter> limiter =
-        Optional.ofNullable(method.getAnnotation(RateLimiter.class))
-            .orElseGet(() -> AnnotationValue.builder(RateLimiter.class).build());
-    Optional<DuplicateBy> duplicateBy = duplicateBy(name, limiter, method);
-    return new LimitPlan(
-        name,
-        policy(name, limiter, method, duplicateBy.isPresent()),
-        limiter.enumValue("limitType", LimitType.class).orElse(LimitType.IP),
-        hasExpression(name, limiter),
-        duplicateBy,
-        text(name, limiter, "message").map(DenialText::message).orElse(DenialText.NONE),
-        limiter.booleanValue("releaseOnFailure").orElse(true));
-  }
-
-  private Policy policy(
-      String method,
-      AnnotationValue<RateLimiter> limiter,
-      ExecutableMethod<?, ?> annotated,
-      boolean preventDuplicate) {
-    List<Rule> all = new ArrayList<>();
-    for (AnnotationValue<RateRule> rule : limiter.getAnnotations("rules", RateRule.class)) {
-      all.add(rules.read(method, RATE_LIMITER + ".rules", rule));
-    }
-    for (AnnotationValue<RateRule> rule : annotated.getAnnotationValuesByType(RateRule.class)) {
-      all.add(rules.read(method, "@RateRule", rule));
-    }
-    if (all.isEmpty() && !preventDuplicate) {
-      throw PlanErrors.of(
-          method,
-          RATE_LIMITER + ".rules",
-          "{}",
-          "nothing is limited: give it a rule, put @RateRule beside it, or set preventDuplicate");
-    }
-    try {
-      return new Policy(
-          text(method, limiter, "name")
-              .map(name -> Rule.requireName("policy", name))
-              .orElse(method),
-          text(method, limiter, "key").orElse(method),
-          all.isEmpty() ? Optional.empty() : Optional.of(stack(method, all)),
-          preventDuplicate
-              ? Optional.of(RuleStack.of(List.of(duplicateRule(method, limiter))))
-              : Optional.empty());
-    } catch (IllegalArgumentException e) {
-      throw PlanErrors.of(
-          method,
-          RATE_LIMITER,
-          String.valueOf(limiter.getValues()),
-          String.valueOf(e.getMessage()));
-    }
-  }
-
-  private static RuleStack stack(String method, List<Rule> rules) {
-    try {
-      return RuleStack.of(rules);
-    } catch (IllegalArgumentException e) {
-      throw PlanErrors.of(
-          method,
-          "@RateRule",
-          rules.stream().map(Rule::name).toList().toString(),
-          String.valueOf(e.getMessage()));
-    }
-  }
-
-  private Rule duplicateRule(String method, AnnotationValue<RateLimiter> limiter) {
-    String member = RATE_LIMITER + ".preventDuplicateRule";
-    return limiter
-        .getAnnotation("preventDuplicateRule", RateRule.class)
-        .map(rule -> rules.readDuplicate(method, member, rule))
-        .orElseGet(rules::defaultDuplicateRule);
-  }
-
-  private static Optional<DuplicateBy> duplicateBy(
-      String method, AnnotationValue<RateLimiter> limiter, ExecutableMethod<?, ?> annotated) {
-    if (!limiter.booleanValue("preventDuplicate").orElse(false)) {
-      for (String member : List.of("preventDuplicateRule", "duplicateBy", "releaseOnFailure")) {
-        if (limiter.contains(member)) {
-          throw PlanErrors.of(
-              method,
-              RATE_LIMITER + "." + member,
-              written(limiter, member),
-              "it has no sense without preventDuplicate = true: set that, or remove it");
-        }
-      }
+  /** The plan of a method; empty if nothing limits it. */
+  Optional<LimitPlan> build(ExecutableMethod<?, ?> method) {
+    String description = describe(method);
+    List<Place> limited = places.of(method, description);
+    if (limited.isEmpty()) {
       return Optional.empty();
     }
-    DuplicateBy by = limiter.enumValue("duplicateBy", DuplicateBy.class).orElse(DuplicateBy.CALLER);
-    if (by == DuplicateBy.ARGUMENTS) {
-      requireDigestible(method, annotated.getArguments());
-    }
-    return Optional.of(by);
+    Draft draft = new Draft(description, method);
+    limited.forEach(draft::add);
+    return Optional.of(
+        new LimitPlan(
+            description,
+            draft.name.orElse(description),
+            draft.namedBy,
+            draft.quotas.quotas(),
+            draft.guard,
+            draft.quotas.texts()));
   }
 
-  private static void requireDigestible(String method, Argument<?>[] arguments) {
-    String member = RATE_LIMITER + ".duplicateBy";
-    if (arguments.length == 0) {
-      throw PlanErrors.of(
-          method, member, "ARGUMENTS", "the method has no arguments: use DuplicateBy.CALLER");
-    }
-    for (Argument<?> argument : arguments) {
-      DigestibleTypes.indigestiblePart(argument)
-          .ifPresent(
-              part -> {
-                throw PlanErrors.of(
-                    method,
-                    member,
-                    "ARGUMENTS",
-                    "the parameter '%s' cannot be digested because of %s: make it plain data or an @Introspected type, take it out of the method, or use DuplicateBy.CALLER"
-                        .formatted(argument.getName(), part));
-              });
-    }
-  }
+  /** A plan in the making. What is added first is nearest to the method. */
+  private final class Draft {
 
-  private static boolean hasExpression(String method, AnnotationValue<RateLimiter> limiter) {
-    Object subject = value(limiter, "subject");
-    if (subject == null || "".equals(subject)) {
-      return false;
-    }
-    if (!(subject instanceof EvaluatedExpression)) {
-      throw PlanErrors.of(
-          method,
-          RATE_LIMITER + ".subject",
-          String.valueOf(subject),
-          "it is the same for every call: write an expression over the arguments, such as \"#{phone}\", or use limitType = GLOBAL");
-    }
-    return true;
-  }
+    private final String description;
+    private final ExecutableMethod<?, ?> method;
+    private final QuotaBuilder quotas;
+    private Optional<String> name = Optional.empty();
+    private String namedBy;
+    private Optional<DuplicateGuard> guard = Optional.empty();
+    private boolean guardSaid;
 
-  private static String written(AnnotationValue<RateLimiter> limiter, String member) {
-    return String.valueOf(value(limiter, member));
-  }
+    Draft(String description, ExecutableMethod<?, ?> method) {
+      this.description = description;
+      this.method = method;
+      this.namedBy = description;
+      this.quotas = new QuotaBuilder(description);
+    }
 
-  /** A member as it stands in the metadata: reading it otherwise would evaluate an expression. */
-  private static @Nullable Object value(AnnotationValue<RateLimiter> limiter, String member) {
-    for (Map.Entry<CharSequence, Object> entry : limiter.getValues().entrySet()) {
-      if (member.contentEquals(entry.getKey())) {
-        return entry.getValue();
+    void add(Place place) {
+      if (place.limiters().size() > 1 && !place.rules().isEmpty()) {
+        throw PlanErrors.of(
+            description,
+            RATE_RULE,
+            String.valueOf(place.rules().get(0).getValues()),
+            "it stands beside several @RateLimiters: put it into the rules of the one it belongs to");
+      }
+      List<Members> limiters =
+          place.limiters().isEmpty()
+              ? List.of(members(RATE_LIMITER, AnnotationValue.builder(RateLimiter.class).build()))
+              : place.limiters().stream().map(each -> members(RATE_LIMITER, each)).toList();
+      limiters.forEach(limiter -> add(limiter, place));
+      guardSaid |= limiters.stream().anyMatch(limiter -> limiter.has("preventDuplicate"));
+    }
+
+    private void add(Members limiter, Place place) {
+      if (name.isEmpty()) {
+        name = name(limiter);
+        namedBy =
+            name.isPresent() && place.shared() ? Place.asWritten(limiter.annotation()) : namedBy;
+      }
+      String limit = limiter.text("key").orElse(description);
+      Anonymous anonymous = subjects.anonymous(limiter);
+      SubjectSource source = subjects.read(limiter, anonymous, each -> quotas.ordinal(limit, each));
+      List<Members> all =
+          Stream.concat(
+                  limiter.annotation().getAnnotations("rules", RateRule.class).stream()
+                      .map(rule -> members(RATE_LIMITER + ".rules", rule)),
+                  place.rules().stream().map(rule -> members(RATE_RULE, rule)))
+              .toList();
+      addRules(limiter, limit, source, anonymous, all);
+      addGuard(limiter, limit, source);
+      if (all.isEmpty() && !limiter.has("preventDuplicate")) {
+        throw limiter.error(
+            "rules",
+            "{}",
+            "nothing is limited: give it a rule, put @RateRule beside it, or set preventDuplicate");
       }
     }
-    return null;
-  }
 
-  /** An error route answers what was decided already, on a thread that must not wait. */
-  private static void refuseErrorRoute(String name, ExecutableMethod<?, ?> method) {
-    if (method.hasAnnotation(Error.class)) {
-      throw PlanErrors.of(
-          name, "@Error", "a limited method", "errors are answered, not limited: remove the limit");
+    private void addRules(
+        Members limiter,
+        String limit,
+        SubjectSource source,
+        Anonymous anonymous,
+        List<Members> all) {
+      DenialText text = DenialTextReader.refused(limiter);
+      Map<SubjectSource, List<RateRuleReader.Read>> bySource = new LinkedHashMap<>();
+      bySource.put(source, new ArrayList<>());
+      for (Members rule : all) {
+        SubjectSource counted =
+            subjects.isSaidIn(rule)
+                ? subjects.read(rule, anonymous, each -> quotas.ordinal(limit, each))
+                : source;
+        bySource.computeIfAbsent(counted, any -> new ArrayList<>()).add(rules.read(rule));
+      }
+      if (bySource.keySet().stream().noneMatch(SubjectSource::mayBeAnonymous)) {
+        limiter.refuse("anonymous", NOBODY_ANONYMOUS);
+      }
+      bySource.forEach(
+          (counted, told) ->
+              quotas.add(
+                  limit,
+                  counted,
+                  told,
+                  counted.equals(source) ? anonymousRules(limiter, source, told) : told,
+                  text));
     }
-  }
 
-  private static Optional<String> text(
-      String method, AnnotationValue<RateLimiter> limiter, String member) {
-    if (value(limiter, member) instanceof EvaluatedExpression) {
-      throw PlanErrors.of(
-          method,
-          RATE_LIMITER + "." + member,
-          "#{…}",
-          "it is read once, when the service starts, and only subject may be an expression: write a text");
+    private List<RateRuleReader.Read> anonymousRules(
+        Members limiter, SubjectSource source, List<RateRuleReader.Read> otherwise) {
+      if (!limiter.has("anonymousRules")) {
+        return otherwise;
+      }
+      if (!source.mayBeAnonymous()) {
+        throw limiter.error("anonymousRules", "{…}", NOBODY_ANONYMOUS);
+      }
+      List<RateRuleReader.Read> read =
+          limiter.annotation().getAnnotations("anonymousRules", RateRule.class).stream()
+              .map(rule -> members(RATE_LIMITER + ".anonymousRules", rule))
+              .map(rules::readWithoutSubject)
+              .toList();
+      if (otherwise.isEmpty() || read.isEmpty() || refuses(limiter)) {
+        throw limiter.error(
+            "anonymousRules",
+            read.stream().map(each -> each.rule().name()).toList(),
+            "they stand in place of the rules, for callers who are not refused: give both, and anonymous = ADDRESS");
+      }
+      return read;
     }
-    return limiter.stringValue(member).filter(text -> !text.isEmpty());
+
+    private boolean refuses(Members limiter) {
+      return subjects.anonymous(limiter) == Anonymous.REFUSE;
+    }
+
+    /** The nearest place that speaks of duplicates rules. */
+    private void addGuard(Members limiter, String limit, SubjectSource source) {
+      if (!limiter.isTrue("preventDuplicate")) {
+        DuplicateGuardReader.refuseDetails(limiter);
+        return;
+      }
+      if (guardSaid) {
+        return;
+      }
+      if (guard.isPresent()) {
+        throw limiter.error(
+            "preventDuplicate",
+            true,
+            "another @RateLimiter beside it says the same: one call is one submission, so let one of them say it");
+      }
+      guard = Optional.of(guards.read(limiter, limit, source, method.getArguments()));
+    }
+
+    private static Optional<String> name(Members limiter) {
+      Optional<String> name = limiter.text("name");
+      try {
+        name.ifPresent(given -> Rule.requireName("policy", given));
+      } catch (IllegalArgumentException e) {
+        throw limiter.error("name", name.orElse(""), String.valueOf(e.getMessage()));
+      }
+      return name;
+    }
+
+    private Members members(String annotation, AnnotationValue<?> value) {
+      return new Members(description, annotation, value);
+    }
   }
 
   private static String describe(ExecutableMethod<?, ?> method) {

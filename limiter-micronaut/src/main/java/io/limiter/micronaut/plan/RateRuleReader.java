@@ -3,11 +3,11 @@ package io.limiter.micronaut.plan;
 
 import io.limiter.core.Rule;
 import io.limiter.core.SlidingWindowLog;
-import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.config.LimiterConfiguration;
-import io.micronaut.core.annotation.AnnotationValue;
 import jakarta.inject.Singleton;
 import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /** Makes a rule of one {@code @RateRule}. */
@@ -32,55 +32,69 @@ final class RateRuleReader {
     return SlidingWindowLog.of(DEFAULT_DUPLICATE_COUNT, Duration.ofSeconds(DEFAULT_DUPLICATE_TIME));
   }
 
-  /** A rule of a duplicate guard: without a count it accepts one submission, not ten. */
-  Rule readDuplicate(String method, String where, AnnotationValue<RateRule> annotation) {
-    return read(method, where, annotation, DEFAULT_DUPLICATE_COUNT);
-  }
-
   /**
-   * @param where the annotation's member that holds the rule, for messages
+   * A rule as it was read.
+   *
+   * @param named whether its name was given, not made from the numbers
    */
-  Rule read(String method, String where, AnnotationValue<RateRule> annotation) {
-    return read(method, where, annotation, DEFAULT_COUNT);
+  record Read(Rule rule, boolean named) {}
+
+  /** A rule of a duplicate guard: without a count it accepts one submission, not ten. */
+  Rule readDuplicate(Members annotation) {
+    refuseSubject(annotation);
+    return read(annotation, DEFAULT_DUPLICATE_COUNT).rule();
   }
 
-  private Rule read(
-      String method, String where, AnnotationValue<RateRule> annotation, long defaultCount) {
-    long count = annotation.longValue("count").orElse(defaultCount);
-    long time = annotation.longValue("time").orElse(DEFAULT_TIME);
-    TimeUnit unit = annotation.enumValue("timeUnit", TimeUnit.class).orElse(DEFAULT_UNIT);
+  Read read(Members annotation) {
+    return read(annotation, DEFAULT_COUNT);
+  }
+
+  /** A rule that counts whom the annotation around it counts. */
+  Read readWithoutSubject(Members annotation) {
+    refuseSubject(annotation);
+    return read(annotation);
+  }
+
+  private static void refuseSubject(Members annotation) {
+    for (String member : List.of("limitType", "header", "subject")) {
+      annotation.refuse(member, "this rule counts whom the @RateLimiter around it does: remove it");
+    }
+  }
+
+  private Read read(Members annotation, long defaultCount) {
+    long count = annotation.annotation().longValue("count").orElse(defaultCount);
+    long time = annotation.annotation().longValue("time").orElse(DEFAULT_TIME);
+    TimeUnit unit = annotation.constant("timeUnit", TimeUnit.class).orElse(DEFAULT_UNIT);
     if (count < 1) {
-      throw PlanErrors.of(method, where + ".count", Long.toString(count), "give it 1 or more");
+      throw annotation.error("count", count, "give it 1 or more");
     }
     if (count > configuration.getMaxCount()) {
-      throw PlanErrors.of(
-          method,
-          where + ".count",
-          Long.toString(count),
+      throw annotation.error(
+          "count",
+          count,
           "an exact log remembers every call, so counts are limited to %d: lower it, or raise %s.max-count"
               .formatted(configuration.getMaxCount(), LimiterConfiguration.PREFIX));
     }
     if (time < 1) {
-      throw PlanErrors.of(method, where + ".time", Long.toString(time), "give it 1 or more");
+      throw annotation.error("time", time, "give it 1 or more");
     }
-    Duration window = window(method, where, time, unit);
+    Duration window = window(annotation, time, unit);
+    Optional<String> name = annotation.text("name");
     try {
-      return annotation
-          .stringValue("name")
-          .filter(name -> !name.isEmpty())
-          .<Rule>map(name -> new SlidingWindowLog(name, count, window))
-          .orElseGet(() -> SlidingWindowLog.of(count, window));
+      return new Read(
+          name.<Rule>map(given -> new SlidingWindowLog(given, count, window))
+              .orElseGet(() -> SlidingWindowLog.of(count, window)),
+          name.isPresent());
     } catch (IllegalArgumentException e) {
       throw PlanErrors.of(
-          method,
-          where,
+          annotation.method(),
+          annotation.name(),
           "%d in %d %s".formatted(count, time, unit),
           String.valueOf(e.getMessage()));
     }
   }
 
-  private static Duration window(String method, String where, long time, TimeUnit unit) {
-    String value = time + " " + unit;
+  private static Duration window(Members annotation, long time, TimeUnit unit) {
     try {
       Duration window = Duration.of(time, unit.toChronoUnit());
       if (window.compareTo(SlidingWindowLog.MAX_WINDOW) <= 0
@@ -90,6 +104,6 @@ final class RateRuleReader {
     } catch (ArithmeticException overflow) {
       // As long as no clock can measure: refused below.
     }
-    throw PlanErrors.of(method, where + ".time", value, "give it 1 ms to 366 days");
+    throw annotation.error("time", time + " " + unit, "give it 1 ms to 366 days");
   }
 }

@@ -4,7 +4,6 @@ package io.limiter.micronaut.plan;
 import io.limiter.core.Verdict;
 import io.micronaut.http.HttpRequest;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -15,7 +14,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 public final class Ticket {
 
   private static final String ATTRIBUTE = "io.limiter.ticket";
-  private static final int FAILURE = 500;
 
   private final LimitPlan plan;
   private final Verdict verdict;
@@ -70,12 +68,10 @@ public final class Ticket {
   }
 
   /**
-   * Releases the duplicate guard if the call has failed, in whatever way, and its plan says so.
+   * Releases the duplicate guard if this status, or what came before it, is a failure by its plan.
    * Never fails.
    */
   public CompletionStage<Void> settle(int status) {
-    return settled && status < FAILURE
-        ? CompletableFuture.completedFuture(null)
-        : plan.release(verdict);
+    return plan.releaseAfterAnswer(verdict, status, settled);
   }
 }

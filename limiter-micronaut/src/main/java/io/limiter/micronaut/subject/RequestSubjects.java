@@ -2,7 +2,8 @@
 package io.limiter.micronaut.subject;
 
 import io.limiter.core.Subject;
-import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.Anonymous;
+import io.limiter.micronaut.exception.MissingSubjectException;
 import io.micronaut.http.HttpRequest;
 import jakarta.inject.Singleton;
 import java.security.Principal;
@@ -12,8 +13,12 @@ import java.util.Optional;
 @Singleton
 public class RequestSubjects {
 
+  private static final Counted EVERYBODY = new Counted(Subject.global(), false);
   private static final String ADDRESS = "ip";
   private static final String USER = "user";
+  private static final String HEADER = "header";
+  private static final String RESOLVER = "resolver";
+  private static final String ANONYMOUS = "anonymous";
 
   private final ClientAddress address;
 
@@ -22,26 +27,75 @@ public class RequestSubjects {
   }
 
   /**
-   * The subject of this type that the request comes from. An anonymous caller is counted by
-   * address, as one of its kind.
+   * Who is counted for this request.
+   *
+   * @throws MissingSubjectException if the request does not tell, and such are refused
+   * @throws IllegalArgumentException if only the method's arguments tell
    */
-  public Subject resolve(LimitType type, HttpRequest<?> request) {
-    return switch (type) {
-      case IP -> new Subject(ADDRESS, address.of(request));
-      case USER_ID ->
-          user(request)
-              .map(name -> new Subject(USER, name))
-              .orElseGet(() -> new Subject(ADDRESS, address.of(request)));
-      case GLOBAL -> Subject.global();
-    };
+  public Counted resolve(SubjectSource source, HttpRequest<?> request) {
+    if (source instanceof SubjectSource.Address) {
+      return Counted.known(ADDRESS, address.of(request));
+    }
+    if (source instanceof SubjectSource.Everybody) {
+      return EVERYBODY;
+    }
+    if (source instanceof SubjectSource.Submitter) {
+      return user(request, Anonymous.ADDRESS);
+    }
+    if (source instanceof SubjectSource.User user) {
+      return user(request, user.anonymous());
+    }
+    if (source instanceof SubjectSource.Header header) {
+      // A field's name has no line break, nor has a class: so no value looks like another's.
+      return present(Optional.ofNullable(request.getHeaders().get(header.name())))
+          .map(value -> Counted.known(HEADER, header.name() + '\n' + value))
+          .orElseGet(() -> anonymous(HEADER + ' ' + header.name(), header.anonymous(), request));
+    }
+    if (source instanceof SubjectSource.Resolver resolver) {
+      return present(resolver.bean().get().resolve(request))
+          .map(value -> resolved(resolver, value))
+          .orElseGet(
+              () ->
+                  anonymous(
+                      RESOLVER + ' ' + resolver.type().getName(), resolver.anonymous(), request));
+    }
+    throw new IllegalArgumentException("A request does not tell " + source);
   }
 
-  /** Whose submission a request is, for a method that counts by this type. */
-  public Subject submitter(LimitType type, HttpRequest<?> request) {
-    return resolve(type == LimitType.GLOBAL ? LimitType.USER_ID : type, request);
+  /** Who is counted for a call outside of any request; empty if the source needs one. */
+  public Optional<Counted> resolveOutsideOfRequest(SubjectSource source) {
+    if (source instanceof SubjectSource.Everybody || source instanceof SubjectSource.Submitter) {
+      return Optional.of(EVERYBODY);
+    }
+    return source instanceof SubjectSource.Resolver resolver
+        ? present(resolver.bean().get().resolveOutsideOfRequest())
+            .map(value -> resolved(resolver, value))
+        : Optional.empty();
   }
 
-  private static Optional<String> user(HttpRequest<?> request) {
-    return request.getUserPrincipal().map(Principal::getName).filter(name -> !name.isEmpty());
+  private Counted user(HttpRequest<?> request, Anonymous anonymous) {
+    return request
+        .getUserPrincipal()
+        .map(Principal::getName)
+        .filter(name -> !name.isEmpty())
+        .map(name -> Counted.known(USER, name))
+        .orElseGet(() -> anonymous(USER, anonymous, request));
+  }
+
+  private static Counted resolved(SubjectSource.Resolver resolver, String value) {
+    return Counted.known(RESOLVER, resolver.type().getName() + '\n' + value);
+  }
+
+  private static Optional<String> present(Optional<String> value) {
+    return value.filter(text -> !text.isBlank());
+  }
+
+  /** Apart from those who are counted by their address anyway, and from other limits' strangers. */
+  private Counted anonymous(String source, Anonymous anonymous, HttpRequest<?> request) {
+    if (anonymous == Anonymous.REFUSE) {
+      throw new MissingSubjectException(
+          "A request without %s was refused, as anonymous = REFUSE says".formatted(source));
+    }
+    return new Counted(new Subject(ANONYMOUS, source + '\n' + address.of(request)), true);
   }
 }

@@ -104,7 +104,7 @@ class ExpressionSubjectsTest {
         type.equals("IP") ? "byAddress()" : "byUser()",
         "@RateLimiter.limitType = "
             + type
-            + ": the method was called outside of an HTTP request, which alone knows that: use subject = \"#{…}\" over its arguments, or limitType = GLOBAL");
+            + ": the method was called outside of an HTTP request, which alone knows that: use an expression \"#{…}\" over its arguments, limitType = GLOBAL, or a resolver that knows who calls");
   }
 
   @Test

@@ -7,6 +7,8 @@ import io.limiter.core.Rule;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.exception.DenialText;
+import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
@@ -51,8 +53,10 @@ class InheritedRulesTest {
   void aLimiterOfAnInterfaceHoldsAsItIsWritten() {
     LimitPlan plan = plan(First.class, "limited");
 
-    assertThat(plan.subject()).isEqualTo(LimitType.GLOBAL);
-    assertThat(plan.text().message()).contains("Later");
+    assertThat(plan.quotas())
+        .extracting(Quota::source)
+        .containsExactly(new SubjectSource.Everybody());
+    assertThat(plan.texts()).containsEntry("3-per-60s", DenialText.message("Later"));
     assertThat(rules(First.class, "limited")).containsExactly("3-per-60s");
   }
 

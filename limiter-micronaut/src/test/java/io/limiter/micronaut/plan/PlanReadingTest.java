@@ -10,6 +10,9 @@ import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.config.LimiterConfiguration;
+import io.limiter.micronaut.exception.DenialText;
+import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.testing.RecordedDecisions;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Executable;
@@ -83,22 +86,31 @@ class PlanReadingTest {
   @Test
   void equalRulesOnOneMethodAreOneRule() {
     assertThat(rules("equal")).extracting(Rule::name).containsExactly("1-per-60s");
+    assertThat(rules("equalInOtherWords")).extracting(Rule::name).containsExactly("1-per-60s");
   }
 
   @Test
   void whatIsNotWrittenIsAsTheAnnotationsDeclare() throws ReflectiveOperationException {
     LimitPlan plan = plan("bare");
 
-    assertThat(plan.subject()).isEqualTo(declared(RateLimiter.class, "limitType"));
-    assertThat(plan.expression()).isFalse();
-    assertThat(declared(RateLimiter.class, "subject")).isEqualTo("");
-    assertThat(plan.duplicateBy())
-        .contains((DuplicateBy) declared(RateLimiter.class, "duplicateBy"));
-    assertThat(plan.releaseOnFailure()).isEqualTo(declared(RateLimiter.class, "releaseOnFailure"));
-    assertThat(plan.text().message()).isEmpty();
-    assertThat(declared(RateLimiter.class, "message")).isEqualTo("");
+    DuplicateGuard guard = plan.duplicates().orElseThrow();
+    assertThat(declared(RateLimiter.class, "limitType")).isEqualTo(LimitType.IP);
+    assertThat(guard.submitter()).isEqualTo(new SubjectSource.Address());
+    assertThat(declared(RateLimiter.class, "duplicateBy")).isEqualTo(DuplicateBy.CALLER);
+    assertThat(guard.submission()).isEqualTo(new Submission.ByCaller());
+    assertThat(declared(RateLimiter.class, "releaseOnFailure")).isEqualTo(true);
+    assertThat(guard.release()).isEqualTo(new Release.OnFailure());
+    assertThat(guard.text()).isSameAs(DenialText.NONE);
+    for (String text :
+        List.of("message", "code", "duplicateMessage", "duplicateCode", "subject", "header")) {
+      assertThat(declared(RateLimiter.class, text)).isEqualTo("");
+    }
     assertThat(declared(RateLimiter.class, "preventDuplicate")).isEqualTo(false);
-    assertThat(plan("plainRule").duplicateBy()).isEmpty();
+    assertThat(declared(RateLimiter.class, "requireIdempotencyKey")).isEqualTo(true);
+    assertThat(declared(RateLimiter.class, "anonymous"))
+        .isEqualTo(context.getBean(LimiterConfiguration.class).getAnonymous());
+    assertThat(plan("plainRule").duplicates()).isEmpty();
+    assertThat(plan("plainRule").texts()).isEmpty();
     assertThat(plan("plainRule").policy().duplicates()).isEmpty();
 
     RateRule submission = (RateRule) declared(RateLimiter.class, "preventDuplicateRule");
@@ -141,10 +153,11 @@ class PlanReadingTest {
 
     assertThat(plan.policy().name()).isEqualTo("sms");
     assertThat(plan.policy().limit()).isEqualTo("codes");
-    assertThat(plan.subject()).isEqualTo(LimitType.GLOBAL);
-    assertThat(plan.text().message()).contains("Not now");
-    assertThat(plan.duplicateBy()).contains(DuplicateBy.ARGUMENTS);
-    assertThat(plan.releaseOnFailure()).isFalse();
+    DuplicateGuard guard = plan.duplicates().orElseThrow();
+    assertThat(guard.submitter()).isEqualTo(new SubjectSource.Submitter());
+    assertThat(guard.text()).isEqualTo(DenialText.message("Not now"));
+    assertThat(guard.submission()).isEqualTo(new Submission.ByArguments());
+    assertThat(guard.release()).isEqualTo(new Release.Never());
     assertThat(plan.decidedByRequest()).isFalse();
   }
 
@@ -209,6 +222,10 @@ class PlanReadingTest {
     @RateRule(count = 1)
     @RateRule(count = 1)
     void equal() {}
+
+    @RateLimiter(rules = @RateRule(count = 1))
+    @RateRule(count = 1, time = 1, timeUnit = TimeUnit.MINUTES)
+    void equalInOtherWords() {}
 
     @RateLimiter(preventDuplicate = true)
     void bare(String order, int[] amounts, List<String> notes) {}

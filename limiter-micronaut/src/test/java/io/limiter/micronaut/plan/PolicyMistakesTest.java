@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.Arguments;
 class PolicyMistakesTest extends MistakesContract {
 
   private static final String ONLY_SUBJECT =
-      "it is read once, when the service starts, and only subject may be an expression: write a text";
+      "it is read once, when the service starts, and only subject and duplicateKey may be expressions: write a text";
 
   /** 200 characters. */
   private static final String LONG =
@@ -41,10 +41,6 @@ class PolicyMistakesTest extends MistakesContract {
             "give each policy a name of its own"),
         arguments(
             OneKeyOtherRules.class,
-            "@RateLimiter.key = 'sms' is shared with ",
-            "which has other rules: give both the same rules, or other keys"),
-        arguments(
-            OneKeyOtherGuard.class,
             "@RateLimiter.key = 'sms' is shared with ",
             "which has other rules: give both the same rules, or other keys"),
         arguments(
@@ -128,16 +124,6 @@ class PolicyMistakesTest extends MistakesContract {
     void call() {}
 
     @RateLimiter(key = "sms", rules = @RateRule(count = 2))
-    void call(String phone) {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "OneKeyOtherGuard")
-  static class OneKeyOtherGuard {
-    @RateLimiter(key = "sms", rules = @RateRule)
-    void call() {}
-
-    @RateLimiter(key = "sms", rules = @RateRule, preventDuplicate = true)
     void call(String phone) {}
   }
 

@@ -43,12 +43,8 @@ class RuleMistakesTest extends MistakesContract {
         arguments(NineRules.class, "9 rules in one stack", "give it 1 to 8"),
         arguments(
             OneNameTwice.class,
-            "Two rules of one stack are named 'fair-use'",
-            "remove one of them, or give it a name of its own"),
-        arguments(
-            OneRuleTwice.class,
-            "Two rules of one stack are named '1-per-60s'",
-            "remove one of them, or give it a name of its own"));
+            "@RateRule.name = fair-use: another rule of this method has this name",
+            "give it one of its own"));
   }
 
   @Test
@@ -171,14 +167,6 @@ class RuleMistakesTest extends MistakesContract {
   static class OneNameTwice {
     @RateRule(count = 1, name = "fair-use")
     @RateRule(count = 2, name = "fair-use")
-    void call() {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "OneRuleTwice")
-  static class OneRuleTwice {
-    @RateLimiter(rules = @RateRule(count = 1))
-    @RateRule(count = 1, time = 1, timeUnit = TimeUnit.MINUTES)
     void call() {}
   }
 }

@@ -33,6 +33,8 @@ class RequestSubjectsTest {
 
   private static final Subject LOOPBACK = new Subject("ip", "127.0.0.1");
 
+  private static final Subject STRANGER = new Subject("anonymous", "user\n127.0.0.1");
+
   private final EmbeddedServer server =
       ApplicationContext.run(
           EmbeddedServer.class,
@@ -77,7 +79,7 @@ class RequestSubjectsTest {
     assertThat(get("/by-user")).isEqualTo(429);
     assertThat(get("/by-user", "X-User", "")).isEqualTo(429);
 
-    assertThat(counted()).containsExactly(LOOPBACK, LOOPBACK, LOOPBACK);
+    assertThat(counted()).containsExactly(STRANGER, STRANGER, STRANGER);
   }
 
   @Test
@@ -97,7 +99,12 @@ class RequestSubjectsTest {
   /** Subjects are hashed in keys, so they are told by the key that each would have. */
   private List<Subject> counted() {
     List<Subject> known =
-        List.of(LOOPBACK, Subject.global(), new Subject("user", "ada"), new Subject("user", "bob"));
+        List.of(
+            LOOPBACK,
+            STRANGER,
+            Subject.global(),
+            new Subject("user", "ada"),
+            new Subject("user", "bob"));
     return server.getApplicationContext().getBean(RecordedDecisions.class).requests().stream()
         .map(
             request ->

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.exception;
+
+/**
+ * A request has no {@code Idempotency-Key} where one is required, or one that is none. Over HTTP it
+ * is a bad request; nothing was counted.
+ */
+public final class InvalidIdempotencyKeyException extends RuntimeException {
+
+  private static final long serialVersionUID = 1L;
+
+  private final boolean missing;
+
+  private InvalidIdempotencyKeyException(String message, boolean missing) {
+    super(message, null, false, false);
+    this.missing = missing;
+  }
+
+  /** The request has none. */
+  public static InvalidIdempotencyKeyException missing() {
+    return new InvalidIdempotencyKeyException("The request has no Idempotency-Key header", true);
+  }
+
+  /**
+   * The request has something else there.
+   *
+   * @param why what is wrong with it, without its value
+   */
+  public static InvalidIdempotencyKeyException malformed(String why) {
+    return new InvalidIdempotencyKeyException(
+        "The Idempotency-Key header is not usable: " + why, false);
+  }
+
+  /** Whether there is none at all. */
+  public boolean isMissing() {
+    return missing;
+  }
+}

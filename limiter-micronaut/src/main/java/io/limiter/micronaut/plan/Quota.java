@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import io.limiter.core.RuleStack;
+import io.limiter.micronaut.subject.SubjectSource;
+
+/**
+ * Rules of a method that count one subject under one limit.
+ *
+ * @param limit what is limited
+ * @param source who is counted
+ * @param rules the rules
+ * @param anonymousRules the rules for a caller whom the source cannot tell
+ */
+record Quota(String limit, SubjectSource source, RuleStack rules, RuleStack anonymousRules) {
+
+  RuleStack rules(boolean anonymous) {
+    return anonymous ? anonymousRules : rules;
+  }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.subject;
+
+import io.limiter.micronaut.exception.MissingSubjectException;
+import io.micronaut.context.exceptions.ExpressionEvaluationException;
+import io.micronaut.core.annotation.AnnotationValue;
+import io.micronaut.inject.annotation.EvaluatedAnnotationValue;
+import io.micronaut.json.tree.JsonNode;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An expression over the arguments of a method, where it stands in an annotation. The compiler has
+ * checked its names and types. Two of them are equal if their texts are: they stand on one method.
+ */
+public final class CallExpression {
+
+  private final String where;
+  private final String text;
+  private final EvaluatedAnnotationValue<?> annotation;
+  private final String member;
+
+  /**
+   * @param where the method and the annotation, for messages
+   * @param text the expression as it is written
+   * @param annotation the annotation that holds it, as the method's metadata gives it
+   * @param member the member that holds it
+   * @throws IllegalStateException if the annotation was not read from a method's metadata
+   */
+  public CallExpression(String where, String text, AnnotationValue<?> annotation, String member) {
+    if (!(annotation instanceof EvaluatedAnnotationValue<?> evaluated)) {
+      throw new IllegalStateException(
+          "%s cannot be evaluated: it was not read from the metadata of a method".formatted(text));
+    }
+    this.where = where;
+    this.text = text;
+    this.annotation = evaluated;
+    this.member = member;
+  }
+
+  /**
+   * The text of its value for this call. Equal values have equal texts, and only they.
+   *
+   * @param target the bean that is called
+   * @throws MissingSubjectException if the call gives it no value, or one that cannot tell
+   * @throws IllegalStateException if it gives an object whose text may differ from call to call
+   */
+  public String evaluate(Object target, @Nullable Object[] arguments) {
+    Optional<Object> value;
+    try {
+      value = annotation.withArguments(target, arguments).get(member, Object.class);
+    } catch (ExpressionEvaluationException e) {
+      throw missing("the expression failed (" + e.getMessage() + ")");
+    }
+    return text(
+        value.orElseThrow(() -> missing("the expression is null: the call must give it a value")));
+  }
+
+  private String text(Object value) {
+    if (value instanceof Map || value instanceof Iterable || value instanceof JsonNode) {
+      // Within an untyped body it is the caller who chose to send a structure: no fault of ours.
+      throw missing("the expression gives a structure: it must be a text or a number");
+    }
+    if (!DigestibleTypes.isPlain(value.getClass())) {
+      throw new IllegalStateException(
+          mistake(
+              "the expression gives a %s, which may be another text at each call: let it give a text or a number"
+                  .formatted(value.getClass().getName())));
+    }
+    String plain = value instanceof Number number ? NumberText.of(number) : value.toString();
+    if (plain.isBlank()) {
+      throw missing("the expression is empty: the call must give it a value");
+    }
+    return plain;
+  }
+
+  private MissingSubjectException missing(String remedy) {
+    return new MissingSubjectException(mistake(remedy));
+  }
+
+  private String mistake(String remedy) {
+    return "%s.%s: %s".formatted(where, member, remedy);
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof CallExpression that && text.equals(that.text);
+  }
+
+  @Override
+  public int hashCode() {
+    return text.hashCode();
+  }
+
+  @Override
+  public String toString() {
+    return text;
+  }
+}

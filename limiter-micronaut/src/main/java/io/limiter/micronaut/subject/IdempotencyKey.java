@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.subject;
+
+import io.limiter.micronaut.exception.InvalidIdempotencyKeyException;
+import io.micronaut.http.HttpRequest;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Reads the {@code Idempotency-Key} header: a quoted string as in
+ * draft-ietf-httpapi-idempotency-key-header, or the bare text that most clients send. Both are the
+ * same key.
+ */
+public final class IdempotencyKey {
+
+  /** The header's name. */
+  public static final String HEADER = "Idempotency-Key";
+
+  private static final int MAX_LENGTH = 255;
+
+  private IdempotencyKey() {}
+
+  /**
+   * The key of this request; empty if it has none.
+   *
+   * @throws InvalidIdempotencyKeyException if there are several, or if it is not 1 to 255 printable
+   *     ASCII characters
+   */
+  public static Optional<String> of(HttpRequest<?> request) {
+    List<String> lines = request.getHeaders().getAll(HEADER);
+    if (lines.isEmpty()) {
+      return Optional.empty();
+    }
+    if (lines.size() > 1) {
+      throw InvalidIdempotencyKeyException.malformed(
+          "it was sent %d times".formatted(lines.size()));
+    }
+    String field = lines.get(0).strip();
+    return field.isEmpty() ? Optional.empty() : Optional.of(key(field));
+  }
+
+  private static String key(String field) {
+    if (field.length() > 2 * MAX_LENGTH + 2) {
+      throw tooLong();
+    }
+    String key = field.charAt(0) == '"' ? unquoted(field) : field;
+    if (key.isBlank()) {
+      throw InvalidIdempotencyKeyException.malformed("it is an empty string");
+    }
+    if (key.length() > MAX_LENGTH) {
+      throw tooLong();
+    }
+    if (!key.chars().allMatch(c -> c >= ' ' && c < 127)) {
+      throw InvalidIdempotencyKeyException.malformed(
+          "it has characters other than printable ASCII");
+    }
+    return key;
+  }
+
+  /** RFC 9651 knows two escapes within a string: of the quote, and of the backslash. */
+  private static String unquoted(String field) {
+    StringBuilder key = new StringBuilder(field.length());
+    int last = field.length() - 1;
+    for (int i = 1; i < last; i++) {
+      char c = field.charAt(i);
+      if (c == '\\') {
+        i++;
+        c = i < last ? field.charAt(i) : 0;
+        if (c != '"' && c != '\\') {
+          throw notAString();
+        }
+      } else if (c == '"') {
+        throw notAString();
+      }
+      key.append(c);
+    }
+    if (last == 0 || field.charAt(last) != '"') {
+      throw notAString();
+    }
+    return key.toString();
+  }
+
+  private static InvalidIdempotencyKeyException notAString() {
+    return InvalidIdempotencyKeyException.malformed(
+        "it begins with a quote and is no quoted string");
+  }
+
+  private static InvalidIdempotencyKeyException tooLong() {
+    return InvalidIdempotencyKeyException.malformed(
+        "it is longer than %d characters".formatted(MAX_LENGTH));
+  }
+}
