@@ -64,7 +64,8 @@ public @interface RateLimiter {
 
   /**
    * What becomes of a caller whom {@link LimitType#USER_ID}, {@link LimitType#HEADER} or a {@link
-   * #resolver} cannot tell. By default as {@code limiter.anonymous} says, which is by address.
+   * #resolver} cannot tell. By default as {@code limiter.anonymous} says, which is by address;
+   * where there are {@link #anonymousRules} it is by address.
    */
   Anonymous anonymous() default Anonymous.ADDRESS;
 

@@ -40,7 +40,10 @@ final class SubjectSourceReader {
 
   /** What becomes of callers whom the limits of this annotation cannot tell. */
   Anonymous anonymous(Members limiter) {
-    return limiter.constant("anonymous", Anonymous.class).orElseGet(configuration::getAnonymous);
+    return limiter
+        .constant("anonymous", Anonymous.class)
+        .orElseGet(
+            () -> limiter.has("anonymousRules") ? Anonymous.ADDRESS : configuration.getAnonymous());
   }
 
   /**

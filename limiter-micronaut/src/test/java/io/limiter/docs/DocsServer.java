@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.docs;
+
+import io.limiter.core.Key;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
+import io.limiter.core.Verdict;
+import io.limiter.core.memory.MemoryStore;
+import io.limiter.micronaut.redis.LimitStores;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Replaces;
+import io.micronaut.context.env.PropertySource;
+import io.micronaut.context.env.yaml.YamlPropertySourceLoader;
+import io.micronaut.runtime.server.EmbeddedServer;
+import jakarta.inject.Singleton;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.Map;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * A service with the controllers of this package. Its clock stands still, so that an answer is the
+ * same to the letter each time.
+ */
+final class DocsServer implements AutoCloseable {
+
+  private final EmbeddedServer server;
+  private final HttpClient client =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+
+  private DocsServer(EmbeddedServer server) {
+    this.server = server;
+  }
+
+  static DocsServer start(String yaml) throws IOException {
+    Map<String, Object> settings =
+        new YamlPropertySourceLoader()
+            .read("docs", new ByteArrayInputStream(yaml.getBytes(StandardCharsets.UTF_8)));
+    return new DocsServer(
+        ApplicationContext.builder()
+            .propertySources(
+                PropertySource.of("docs.yml", settings, 1),
+                PropertySource.of(Map.of("spec.name", "docs", "micronaut.server.port", -1)))
+            .start()
+            .getBean(EmbeddedServer.class)
+            .start());
+  }
+
+  /** Forgets all calls. */
+  void forget() {
+    server.getApplicationContext().getBean(StandingStill.class).begin();
+  }
+
+  HttpResponse<String> call(Exchange exchange) throws IOException, InterruptedException {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create("http://localhost:" + server.getPort() + exchange.path()))
+            .timeout(Duration.ofSeconds(20))
+            .method(exchange.method(), BodyPublishers.ofString(exchange.body()));
+    exchange.fields().forEach(request::header);
+    return client.send(request.build(), BodyHandlers.ofString());
+  }
+
+  @Override
+  public void close() {
+    server.close();
+  }
+
+  @Singleton
+  @Replaces(value = LimitStore.class, factory = LimitStores.class)
+  static class StandingStill implements LimitStore {
+
+    private volatile MemoryStore store = new MemoryStore(1_000, () -> 0);
+
+    void begin() {
+      store = new MemoryStore(1_000, () -> 0);
+    }
+
+    @Override
+    public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+      return store.decide(request, mode);
+    }
+
+    @Override
+    public CompletionStage<Void> reset(Collection<Key> keys) {
+      return store.reset(keys);
+    }
+
+    @Override
+    public void close() {
+      store.close();
+    }
+  }
+}

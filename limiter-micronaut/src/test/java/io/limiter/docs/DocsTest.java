@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.docs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+
+/** What the pages show is what is compiled, and what is answered. */
+class DocsTest {
+
+  private static final Path ROOT = Path.of("..");
+  private static final Path EXAMPLES = Path.of("src/test/java/io/limiter/docs");
+  private static final Set<String> LANGUAGES = Set.of("java", "yaml", "http", "json", "xml");
+
+  private static final Map<String, DocsServer> SERVERS = new HashMap<>();
+
+  @AfterAll
+  static void close() {
+    SERVERS.values().forEach(DocsServer::close);
+    SERVERS.clear();
+  }
+
+  @TestFactory
+  Stream<DynamicTest> javaIsCompiled() throws IOException {
+    Sources sources = new Sources(EXAMPLES);
+    return snippets("java")
+        .map(
+            snippet ->
+                DynamicTest.dynamicTest(
+                    snippet.where(),
+                    () ->
+                        assertThat(sources.have(snippet.text()))
+                            .as("'%s' is in a source of %s", snippet.text(), EXAMPLES)
+                            .isTrue()));
+  }
+
+  @TestFactory
+  Stream<DynamicTest> aServiceStartsWithTheConfiguration() throws IOException {
+    return snippets("yaml")
+        .map(snippet -> DynamicTest.dynamicTest(snippet.where(), () -> server(snippet)));
+  }
+
+  @TestFactory
+  Stream<DynamicTest> answersAreAsShown() throws IOException {
+    return snippets("http")
+        .map(snippet -> DynamicTest.dynamicTest(snippet.where(), () -> exchange(snippet)));
+  }
+
+  @Test
+  void everyBlockIsOfAKindThatIsChecked() throws IOException {
+    for (Path page : pages()) {
+      for (Snippet snippet : Snippet.of(page)) {
+        boolean readme = page.getFileName().toString().equals("README.md");
+        assertThat(
+                readme
+                    || LANGUAGES.contains(snippet.language())
+                    || snippet.language().equals("text"))
+            .as("%s is '%s'", snippet.where(), snippet.language())
+            .isTrue();
+      }
+    }
+  }
+
+  private static void exchange(Snippet snippet) throws IOException, InterruptedException {
+    DocsServer server = server(snippet);
+    server.forget();
+    for (Exchange exchange : Exchange.of(snippet)) {
+      for (int i = 1; i < exchange.calls(); i++) {
+        server.call(exchange);
+      }
+      check(exchange, server.call(exchange));
+    }
+  }
+
+  private static void check(Exchange exchange, HttpResponse<String> answer) {
+    String call = exchange.method() + " " + exchange.path();
+    assertThat(answer.statusCode()).as("%s: %s", call, answer.body()).isEqualTo(exchange.status());
+    Map<String, String> fields = new HashMap<>();
+    exchange
+        .answerFields()
+        .keySet()
+        .forEach(
+            name -> answer.headers().firstValue(name).ifPresent(value -> fields.put(name, value)));
+    assertThat(fields).as(call).isEqualTo(exchange.answerFields());
+    assertThat(exchange.answers(answer.body()))
+        .as("%s is answered\n%s\nwhere the page has\n%s", call, answer.body(), exchange.answer())
+        .isTrue();
+  }
+
+  private static DocsServer server(Snippet snippet) throws IOException {
+    DocsServer known = SERVERS.get(snippet.configuration());
+    if (known == null) {
+      known = DocsServer.start(snippet.configuration());
+      SERVERS.put(snippet.configuration(), known);
+    }
+    return known;
+  }
+
+  private static Stream<Snippet> snippets(String language) throws IOException {
+    List<Snippet> found = new ArrayList<>();
+    for (Path page : pages()) {
+      found.addAll(Snippet.of(page));
+    }
+    return found.stream().filter(snippet -> snippet.language().equals(language));
+  }
+
+  private static List<Path> pages() throws IOException {
+    List<Path> pages = new ArrayList<>(List.of(ROOT.resolve("README.md")));
+    try (Stream<Path> docs = Files.list(ROOT.resolve("docs"))) {
+      docs.filter(path -> path.toString().endsWith(".md")).sorted().forEach(pages::add);
+    }
+    return pages;
+  }
+}

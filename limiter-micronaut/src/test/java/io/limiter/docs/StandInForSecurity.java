@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.docs;
+
+import io.micronaut.core.order.Ordered;
+import io.micronaut.http.HttpAttributes;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.annotation.RequestFilter;
+import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.http.filter.ServerFilterPhase;
+import java.nio.charset.StandardCharsets;
+import java.security.Principal;
+import java.util.Base64;
+
+/** Logs in whoever gives a name by basic authentication. */
+@ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
+class StandInForSecurity implements Ordered {
+
+  @RequestFilter
+  void logIn(HttpRequest<?> request) {
+    request
+        .getHeaders()
+        .getAuthorization()
+        .map(given -> given.replace("Basic ", ""))
+        .map(given -> new String(Base64.getDecoder().decode(given), StandardCharsets.UTF_8))
+        .map(given -> given.substring(0, given.indexOf(':')))
+        .ifPresent(name -> request.setAttribute(HttpAttributes.PRINCIPAL, (Principal) () -> name));
+  }
+
+  @Override
+  public int getOrder() {
+    return ServerFilterPhase.SECURITY.order();
+  }
+}
