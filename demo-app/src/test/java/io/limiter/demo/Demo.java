@@ -5,6 +5,7 @@ import io.limiter.core.testing.RedisFixture;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.runtime.server.EmbeddedServer;
 import java.io.IOException;
+import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
@@ -53,6 +54,10 @@ final class Demo implements AutoCloseable {
     return send(request(path));
   }
 
+  HttpResponse<String> get(String path, String header, String value) {
+    return send(request(path).header(header, value));
+  }
+
   HttpResponse<String> post(String path, String json) {
     return postLater(path, json).join();
   }
@@ -82,7 +87,8 @@ final class Demo implements AutoCloseable {
   }
 
   private HttpRequest.Builder request(String path) {
-    return HttpRequest.newBuilder(server.getURI().resolve(path));
+    // Put together, not resolved: a path may begin with two slashes.
+    return HttpRequest.newBuilder(URI.create(server.getURI() + path));
   }
 
   @Override

@@ -8,5 +8,10 @@ public enum Outcome {
   /** At least one rule refuses it, whether or not the duplicate guard does. */
   LIMITED,
   /** The rules admit it, but the same submission was accepted before. */
-  DUPLICATE
+  DUPLICATE,
+  /**
+   * Nobody looked: the store did not answer, and calls are refused then. Neither a rule nor the
+   * duplicate guard refuses it.
+   */
+  UNAVAILABLE
 }

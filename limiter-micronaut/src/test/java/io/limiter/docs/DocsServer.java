@@ -7,6 +7,9 @@ import io.limiter.core.LimitStore;
 import io.limiter.core.Mode;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.resilience.FallbackStore;
+import io.limiter.core.resilience.RefusingStore;
+import io.limiter.micronaut.config.LimiterConfiguration;
 import io.limiter.micronaut.redis.LimitStores;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Replaces;
@@ -79,10 +82,26 @@ final class DocsServer implements AutoCloseable {
   @Replaces(value = LimitStore.class, factory = LimitStores.class)
   static class StandingStill implements LimitStore {
 
-    private volatile MemoryStore store = new MemoryStore(1_000, () -> 0);
+    private final boolean away;
+    private volatile LimitStore store;
+
+    StandingStill(LimiterConfiguration configuration) {
+      away = configuration.fallback() == LimiterConfiguration.Fallback.DENY;
+      store = begun();
+    }
 
     void begin() {
-      store = new MemoryStore(1_000, () -> 0);
+      store = begun();
+    }
+
+    /** Where a page says what happens without Redis, there is none. */
+    private LimitStore begun() {
+      MemoryStore memory = new MemoryStore(1_000, () -> 0);
+      if (!away) {
+        return memory;
+      }
+      memory.close();
+      return new FallbackStore(memory, new RefusingStore());
     }
 
     @Override

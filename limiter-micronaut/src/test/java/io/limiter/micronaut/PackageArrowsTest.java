@@ -24,6 +24,7 @@ class PackageArrowsTest {
   private static final String EXCEPTION = ROOT + "exception..";
   private static final String HTTP = ROOT + "http..";
   private static final String INTERCEPT = ROOT + "intercept..";
+  private static final String MESSAGE = ROOT + "message..";
   private static final String PLAN = ROOT + "plan..";
   private static final String REDIS = ROOT + "redis..";
   private static final String SUBJECT = ROOT + "subject..";
@@ -104,6 +105,15 @@ class PackageArrowsTest {
           .resideInAnyPackage(ANNOTATION, EXCEPTION, HTTP, INTERCEPT, PLAN, SUBJECT, THREAD);
 
   @ArchTest
+  static final ArchRule messagesKnowOnlyTheirSettings =
+      noClasses()
+          .that()
+          .resideInAPackage(MESSAGE)
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(ANNOTATION, EXCEPTION, HTTP, INTERCEPT, PLAN, REDIS, SUBJECT, THREAD);
+
+  @ArchTest
   static final ArchRule onlyTheEventLoopsFinderKnowsNetty =
       noClasses()
           .that(WRITTEN_BY_HAND)
@@ -117,7 +127,7 @@ class PackageArrowsTest {
   static final ArchRule noCycles =
       slices().matching("io.limiter.micronaut.(*)..").should().beFreeOfCycles();
 
-  /** What an application may put a bean of its own in place of is in http and subject. */
+  /** What an application may put a bean of its own in place of is in http, message and subject. */
   @ArchTest
   static final ArchRule whatIsPublicCannotBeExtendedElsewhere =
       classes()
@@ -127,7 +137,7 @@ class PackageArrowsTest {
           .and()
           .areNotInterfaces()
           .and()
-          .resideOutsideOfPackages(HTTP, SUBJECT)
+          .resideOutsideOfPackages(HTTP, MESSAGE, SUBJECT)
           .and(DescribedPredicate.not(SEALED))
           .should()
           .haveModifier(JavaModifier.FINAL);
@@ -137,7 +147,8 @@ class PackageArrowsTest {
       classes()
           .that(WRITTEN_BY_HAND)
           .and()
-          .resideOutsideOfPackages(ANNOTATION, CONFIG, EXCEPTION, HTTP, PLAN, SUBJECT, THREAD)
+          .resideOutsideOfPackages(
+              ANNOTATION, CONFIG, EXCEPTION, HTTP, MESSAGE, PLAN, SUBJECT, THREAD)
           .and()
           .areTopLevelClasses()
           .and()

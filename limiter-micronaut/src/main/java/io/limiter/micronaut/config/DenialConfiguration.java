@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.config;
 
+import io.limiter.core.Outcome;
 import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
 
-/** What a refused caller is answered. */
+/** What a refused caller is answered. A message is a text, or the key of one in braces. */
 @Context // a mistake stops the start
 @ConfigurationProperties(DenialConfiguration.PREFIX)
 public final class DenialConfiguration {
@@ -16,10 +17,13 @@ public final class DenialConfiguration {
   private Body body = Body.APPLICATION;
   private int status = 429;
   private String code = "rate_limited";
-  private String message = "Too many requests, try again later";
+  private String message = defaultMessage(Outcome.LIMITED);
   private int duplicateStatus = 409;
   private String duplicateCode = "duplicate_submission";
-  private String duplicateMessage = "This was submitted already";
+  private String duplicateMessage = defaultMessage(Outcome.DUPLICATE);
+  private int unavailableStatus = 503;
+  private String unavailableCode = "limiter_unavailable";
+  private String unavailableMessage = defaultMessage(Outcome.UNAVAILABLE);
 
   /** The form of the body. */
   public enum Body {
@@ -32,77 +36,100 @@ public final class DenialConfiguration {
      * {@code application/problem+json}, RFC 9457, with the problem types of
      * draft-ietf-httpapi-ratelimit-headers.
      */
-    PROBLEM
+    PROBLEM,
+    /** The application's own fields, as {@link TemplateConfiguration} has them. */
+    TEMPLATE
+  }
+
+  /**
+   * What is answered to calls of one outcome, unless their annotation says otherwise.
+   *
+   * @param status the status of the answer
+   * @param code what programs tell it by
+   * @param message what people are told
+   */
+  public record Answer(int status, String code, String message) {}
+
+  /**
+   * What is answered to calls of this outcome.
+   *
+   * @throws IllegalArgumentException if such calls are not refused
+   */
+  public Answer answer(Outcome outcome) {
+    return switch (outcome) {
+      case LIMITED -> new Answer(status, code, message);
+      case DUPLICATE -> new Answer(duplicateStatus, duplicateCode, duplicateMessage);
+      case UNAVAILABLE -> new Answer(unavailableStatus, unavailableCode, unavailableMessage);
+      case ALLOWED -> throw new IllegalArgumentException("Calls that are allowed are not refused");
+    };
+  }
+
+  /** The key of the limiter's own message for calls of this outcome, in braces. */
+  public static String defaultMessage(Outcome outcome) {
+    return switch (outcome) {
+      case LIMITED -> "{limiter.rate-limited}";
+      case DUPLICATE -> "{limiter.duplicate}";
+      case UNAVAILABLE -> "{limiter.unavailable}";
+      case ALLOWED -> throw new IllegalArgumentException("Calls that are allowed are not refused");
+    };
   }
 
   /** The form of the body. */
-  public Body getBody() {
+  public Body form() {
     return body;
   }
 
-  /** Default value {@code application}. */
-  public void setBody(Body body) {
-    this.body = body;
+  /** Default value {@code application}; or {@code problem}, or {@code template}. */
+  public void setBody(String body) {
+    this.body = Choice.of(Body.class, PREFIX + ".body", body);
   }
 
-  /** Status of an answer to a call that a rule refused. */
-  public int getStatus() {
-    return status;
-  }
-
-  /** Default value 429; 400 to 599. */
+  /** Status of an answer to a call that a rule refused. Default value 429; 400 to 599. */
   public void setStatus(int status) {
     this.status = requireError("status", status);
   }
 
-  /** What programs tell it by. */
-  public String getCode() {
-    return code;
-  }
-
-  /** Default value {@code rate_limited}. */
+  /** What programs tell it by. Default value {@code rate_limited}. */
   public void setCode(String code) {
     this.code = code;
   }
 
-  /** What people are told, unless the annotation has a message. */
-  public String getMessage() {
-    return message;
-  }
-
-  /** Default value {@code Too many requests, try again later}. */
+  /** What people are told. Default value {@code {limiter.rate-limited}}. */
   public void setMessage(String message) {
     this.message = message;
   }
 
-  /** Status of an answer to a duplicate. */
-  public int getDuplicateStatus() {
-    return duplicateStatus;
-  }
-
-  /** Default value 409, which no client repeats by itself; 400 to 599. */
+  /**
+   * Status of an answer to a duplicate. Default value 409, which no client repeats by itself; 400
+   * to 599.
+   */
   public void setDuplicateStatus(int duplicateStatus) {
     this.duplicateStatus = requireError("duplicate-status", duplicateStatus);
   }
 
-  /** What programs tell a duplicate by. */
-  public String getDuplicateCode() {
-    return duplicateCode;
-  }
-
-  /** Default value {@code duplicate_submission}. */
+  /** What programs tell a duplicate by. Default value {@code duplicate_submission}. */
   public void setDuplicateCode(String duplicateCode) {
     this.duplicateCode = duplicateCode;
   }
 
-  /** What people are told of a duplicate, unless the annotation has a message. */
-  public String getDuplicateMessage() {
-    return duplicateMessage;
-  }
-
-  /** Default value {@code This was submitted already}. */
+  /** What people are told of a duplicate. Default value {@code {limiter.duplicate}}. */
   public void setDuplicateMessage(String duplicateMessage) {
     this.duplicateMessage = duplicateMessage;
+  }
+
+  /** Status of an answer where the store is away and calls are refused. Default 503; 400 to 599. */
+  public void setUnavailableStatus(int unavailableStatus) {
+    this.unavailableStatus = requireError("unavailable-status", unavailableStatus);
+  }
+
+  /** What programs tell that by. Default value {@code limiter_unavailable}. */
+  public void setUnavailableCode(String unavailableCode) {
+    this.unavailableCode = unavailableCode;
+  }
+
+  /** What people are told of that. Default value {@code {limiter.unavailable}}. */
+  public void setUnavailableMessage(String unavailableMessage) {
+    this.unavailableMessage = unavailableMessage;
   }
 
   private static int requireError(String property, int status) {

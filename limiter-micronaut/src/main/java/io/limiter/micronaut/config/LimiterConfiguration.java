@@ -20,6 +20,15 @@ public final class LimiterConfiguration {
 
   private long maxCount = DEFAULT_MAX_COUNT;
   private Anonymous anonymous = Anonymous.ADDRESS;
+  private Fallback fallback = Fallback.LOCAL;
+
+  /** Who decides while Redis does not answer. */
+  public enum Fallback {
+    /** Memory: each instance counts for itself. */
+    LOCAL,
+    /** Nobody: every limited call is refused, with 503 over HTTP. */
+    DENY
+  }
 
   /**
    * The largest count a rule may have. An exact log takes about 8 bytes a unit, for each subject.
@@ -42,12 +51,25 @@ public final class LimiterConfiguration {
    * What becomes of callers whom a limit by user, header or resolver cannot tell, unless its
    * annotation says so.
    */
-  public Anonymous getAnonymous() {
+  public Anonymous anonymous() {
     return anonymous;
   }
 
   /** Default value {@code address}; or {@code refuse}. */
-  public void setAnonymous(Anonymous anonymous) {
-    this.anonymous = anonymous;
+  public void setAnonymous(String anonymous) {
+    this.anonymous = Choice.of(Anonymous.class, PREFIX + ".anonymous", anonymous);
+  }
+
+  /** Who decides while Redis does not answer. */
+  public Fallback fallback() {
+    return fallback;
+  }
+
+  /**
+   * Default value {@code local}; or {@code deny}. Without a Redis there is nothing to fall back
+   * from, and memory decides.
+   */
+  public void setFallback(String fallback) {
+    this.fallback = Choice.of(Fallback.class, PREFIX + ".fallback", fallback);
   }
 }

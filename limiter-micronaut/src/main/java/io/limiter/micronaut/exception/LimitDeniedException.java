@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.exception;
 
-import io.limiter.core.Outcome;
 import io.limiter.core.Verdict;
 
 /**
@@ -9,7 +8,7 @@ import io.limiter.core.Verdict;
  * the method gets it. It has no stack trace: denials are many, and say nothing about the code.
  */
 public sealed class LimitDeniedException extends RuntimeException
-    permits RateLimitExceededException, DuplicateSubmissionException {
+    permits RateLimitExceededException, DuplicateSubmissionException, LimiterUnavailableException {
 
   private static final long serialVersionUID = 1L;
 
@@ -28,9 +27,15 @@ public sealed class LimitDeniedException extends RuntimeException
    * @param text what the annotation says the caller is answered
    */
   public static LimitDeniedException of(Verdict verdict, DenialText text) {
-    return verdict.outcome() == Outcome.DUPLICATE
-        ? new DuplicateSubmissionException(verdict, text)
-        : new RateLimitExceededException(verdict, text);
+    return switch (verdict.outcome()) {
+      case LIMITED -> new RateLimitExceededException(verdict, text);
+      case DUPLICATE -> new DuplicateSubmissionException(verdict, text);
+      case UNAVAILABLE -> new LimiterUnavailableException(verdict);
+      case ALLOWED ->
+          throw new IllegalArgumentException(
+              "The policy '%s' allows the call: there is nothing to refuse"
+                  .formatted(verdict.policy().name()));
+    };
   }
 
   /** Why. */

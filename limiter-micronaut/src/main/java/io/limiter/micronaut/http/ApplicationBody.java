@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
-import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpStatus;
 import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.hateoas.JsonError;
 import io.micronaut.http.server.exceptions.response.ErrorContext;
 import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
-import jakarta.inject.Singleton;
-import java.util.Arrays;
 
 /**
  * The application's own error format: whatever its ErrorResponseProcessor makes of an error, HTML
  * for browsers included. In Micronaut's default format the code is the {@code logref}, which is
  * there to name the error.
  */
-@Singleton
-@Requires(missingBeans = DenialBody.class)
-@Requires(
-    property = "limiter.denial.body",
-    pattern = "(?i)application",
-    defaultValue = "application")
 final class ApplicationBody implements DenialBody {
 
   private final ErrorResponseProcessor<?> application;
@@ -46,7 +37,7 @@ final class ApplicationBody implements DenialBody {
   /** Micronaut's own format fails at a status that Micronaut has no name for, such as 430. */
   private MutableHttpResponse<?> process(
       ErrorContext error, int status, MutableHttpResponse<?> response) {
-    if (Arrays.stream(HttpStatus.values()).anyMatch(known -> known.getCode() == status)) {
+    if (Reasons.known(status)) {
       return application.processResponse(error, response);
     }
     String reason = response.reason();

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
+import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.micronaut.http.HttpRequest;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * A refused request, and what its caller is to be told.
@@ -12,7 +16,7 @@ import io.micronaut.http.HttpRequest;
  * @param cause the exception that stands for the refusal
  * @param status the status of the answer
  * @param code what programs tell it by
- * @param message what people are told
+ * @param message what people are told, in the language of the request
  */
 public record Denial(
     HttpRequest<?> request, LimitDeniedException cause, int status, String code, String message) {
@@ -20,5 +24,31 @@ public record Denial(
   /** Why it was refused. */
   public Verdict verdict() {
     return cause.verdict();
+  }
+
+  /** The names of the rules that refuse it; none if it is a duplicate, or nobody could decide. */
+  public List<String> violated() {
+    return verdict().violated().stream().map(refusing -> refusing.rule().name()).toList();
+  }
+
+  /**
+   * What refuses it: of rules, the one to wait longest for; for a duplicate, the rule of the
+   * duplicate guard. Empty if nobody could decide.
+   */
+  public Optional<RuleVerdict> rule() {
+    return Waits.longest(verdict());
+  }
+
+  /**
+   * Seconds as in {@code Retry-After}. Empty if no wait would help, and for a duplicate, which
+   * nobody is to submit once more.
+   */
+  public OptionalLong retryAfter() {
+    return Waits.retryAfter(verdict());
+  }
+
+  /** The standard's words for the status. */
+  public String title() {
+    return Reasons.of(status);
   }
 }

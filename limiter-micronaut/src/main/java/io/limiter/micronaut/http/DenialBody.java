@@ -5,7 +5,7 @@ import io.micronaut.http.MutableHttpResponse;
 
 /**
  * Writes the body of a refusal. Status and header fields are set already. Declare a bean of this
- * type to answer in a form of your own.
+ * type to answer in a form of your own; then {@code limiter.denial.body} does not count.
  */
 @FunctionalInterface
 public interface DenialBody {

@@ -3,7 +3,9 @@ package io.limiter.micronaut.http;
 
 import io.limiter.core.Outcome;
 import io.limiter.micronaut.config.DenialConfiguration;
+import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.message.DenialMessages;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponseFactory;
 import io.micronaut.http.MutableHttpResponse;
@@ -14,12 +16,17 @@ import jakarta.inject.Singleton;
 public class DenialResponses {
 
   private final DenialConfiguration configuration;
+  private final DenialMessages messages;
   private final RateLimitFields fields;
   private final DenialBody body;
 
   public DenialResponses(
-      DenialConfiguration configuration, RateLimitFields fields, DenialBody body) {
+      DenialConfiguration configuration,
+      DenialMessages messages,
+      RateLimitFields fields,
+      DenialBody body) {
     this.configuration = configuration;
+    this.messages = messages;
     this.fields = fields;
     this.body = body;
   }
@@ -28,23 +35,25 @@ public class DenialResponses {
   public MutableHttpResponse<?> respond(HttpRequest<?> request, LimitDeniedException cause) {
     Denial denial = denial(request, cause);
     MutableHttpResponse<?> response =
-        HttpResponseFactory.INSTANCE.status(denial.status(), ProblemBody.title(denial.status()));
+        HttpResponseFactory.INSTANCE.status(denial.status(), denial.title());
     fields.writeRefusal(denial.verdict(), response);
     return body.write(denial, response);
   }
 
+  /** What the annotation says goes before what the configuration says. */
   private Denial denial(HttpRequest<?> request, LimitDeniedException cause) {
-    boolean duplicate = cause.verdict().outcome() == Outcome.DUPLICATE;
-    return new Denial(
-        request,
-        cause,
-        duplicate ? configuration.getDuplicateStatus() : configuration.getStatus(),
-        duplicate ? configuration.getDuplicateCode() : configuration.getCode(),
-        cause
-            .text()
-            .message()
-            .orElseGet(
-                () ->
-                    duplicate ? configuration.getDuplicateMessage() : configuration.getMessage()));
+    Outcome outcome = cause.verdict().outcome();
+    DenialConfiguration.Answer configured = configuration.answer(outcome);
+    DenialText said = cause.text();
+    int status = said.status().orElse(configured.status());
+    String code = said.code().orElse(configured.code());
+    Denial untold = new Denial(request, cause, status, code, "");
+    String message =
+        messages.tell(
+            said.message().orElse(configured.message()),
+            DenialConfiguration.defaultMessage(outcome),
+            request,
+            () -> DenialValue.arguments(untold));
+    return new Denial(request, cause, status, code, message);
   }
 }

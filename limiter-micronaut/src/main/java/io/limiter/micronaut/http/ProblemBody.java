@@ -1,59 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
-import io.limiter.core.Outcome;
-import io.micronaut.context.annotation.Requires;
-import io.micronaut.http.HttpMethod;
-import io.micronaut.http.HttpStatus;
 import io.micronaut.http.MediaType;
 import io.micronaut.http.MutableHttpResponse;
-import jakarta.inject.Singleton;
-import java.util.Arrays;
+import io.micronaut.json.tree.JsonNode;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 
 /**
- * {@code application/problem+json} as in RFC 9457, of the type that
- * draft-ietf-httpapi-ratelimit-headers defines for an exceeded quota. A duplicate has no type of
- * its own there, so it is about:blank with the title of its status, as that RFC wants it.
+ * {@code application/problem+json} as in RFC 9457, of the types that
+ * draft-ietf-httpapi-ratelimit-headers defines. A duplicate has none there, so it is about:blank
+ * with the title of its status, as that RFC wants it.
+ *
+ * <p>Titles are English in every language: they belong to the type, and its registry words them.
+ * What is told in the language of the request is the detail.
  */
-@Singleton
-@Requires(missingBeans = DenialBody.class)
-@Requires(property = "limiter.denial.body", pattern = "(?i)problem")
 final class ProblemBody implements DenialBody {
 
-  private static final String QUOTA_EXCEEDED =
-      "https://iana.org/assignments/http-problem-types#quota-exceeded";
-  private static final String BLANK = "about:blank";
+  private static final String TYPES = "https://iana.org/assignments/http-problem-types#";
 
   @Override
   public MutableHttpResponse<?> write(Denial denial, MutableHttpResponse<?> response) {
-    if (denial.request().getMethod() == HttpMethod.HEAD) {
-      return response;
+    Map<String, JsonNode> problem = new LinkedHashMap<>();
+    switch (denial.verdict().outcome()) {
+      case LIMITED -> type(problem, TYPES + "quota-exceeded", "Quota Exceeded");
+      case UNAVAILABLE ->
+          type(problem, TYPES + "temporary-reduced-capacity", "Temporary Reduced Capacity");
+      case DUPLICATE, ALLOWED -> type(problem, "about:blank", denial.title());
     }
-    boolean quota = denial.verdict().outcome() == Outcome.LIMITED;
-    Map<String, Object> problem = new LinkedHashMap<>();
-    problem.put("type", quota ? QUOTA_EXCEEDED : BLANK);
-    problem.put("title", quota ? "Quota Exceeded" : title(denial.status()));
-    problem.put("status", denial.status());
-    problem.put("detail", denial.message());
-    problem.put("instance", denial.request().getPath());
-    problem.put("code", denial.code());
-    if (quota) {
-      List<String> violated =
-          denial.verdict().violated().stream().map(rule -> rule.rule().name()).toList();
-      problem.put("violated-policies", violated);
+    problem.put("status", JsonNode.createNumberNode(denial.status()));
+    problem.put("detail", JsonNode.createStringNode(denial.message()));
+    problem.put("instance", JsonNode.createStringNode(denial.request().getPath()));
+    problem.put("code", JsonNode.createStringNode(denial.code()));
+    switch (denial.verdict().outcome()) {
+      // Both types have the member; while the store is away no policy is known to be violated.
+      case LIMITED, UNAVAILABLE ->
+          problem.put(
+              "violated-policies",
+              JsonNode.createArrayNode(
+                  denial.violated().stream().map(JsonNode::createStringNode).toList()));
+      case DUPLICATE, ALLOWED -> {}
     }
-    return response.body(problem).contentType(MediaType.APPLICATION_JSON_PROBLEM_TYPE);
+    // As a tree: what the application's mapper leaves out, such as empty lists, is part of it.
+    return response
+        .body(JsonNode.createObjectNode(problem))
+        .contentType(MediaType.APPLICATION_JSON_PROBLEM_TYPE);
   }
 
-  /** The standard's words for a status. */
-  static String title(int status) {
-    return Arrays.stream(HttpStatus.values())
-        .filter(known -> known.getCode() == status)
-        .map(HttpStatus::getReason)
-        .findFirst()
-        .orElse("Refused");
+  private static void type(Map<String, JsonNode> problem, String type, String title) {
+    problem.put("type", JsonNode.createStringNode(type));
+    problem.put("title", JsonNode.createStringNode(title));
   }
 }

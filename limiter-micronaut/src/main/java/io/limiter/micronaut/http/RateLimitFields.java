@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
-import io.limiter.core.Outcome;
-import io.limiter.core.Policy;
 import io.limiter.core.Rule;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
+import io.limiter.micronaut.config.HeadersConfiguration;
+import io.limiter.micronaut.config.HeadersConfiguration.Legacy;
 import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.MutableHttpHeaders;
 import io.micronaut.http.MutableHttpResponse;
 import jakarta.inject.Singleton;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Collectors;
 
 /**
  * Writes the header fields that tell a caller where he stands: {@code RateLimit-Policy} and {@code
- * RateLimit} as in draft-ietf-httpapi-ratelimit-headers-11, one item for each rule, and {@code
- * Retry-After}.
+ * RateLimit} as in draft-ietf-httpapi-ratelimit-headers-11, one item for each rule; {@code
+ * Retry-After}; and the {@code X-RateLimit} fields of older clients, if they are wanted.
  *
  * @see <a href="https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/">the
  *     draft</a>
@@ -29,59 +29,97 @@ public class RateLimitFields {
 
   static final String POLICY = "RateLimit-Policy";
   static final String LIMIT = "RateLimit";
+  static final String LEGACY_LIMIT = "X-RateLimit-Limit";
+  static final String LEGACY_REMAINING = "X-RateLimit-Remaining";
+  static final String LEGACY_RESET = "X-RateLimit-Reset";
 
-  /** Fields of policies that are remembered; others are made anew each time. */
+  private static final String NO_STORE = "no-store";
+
+  /** Rules whose item is remembered; others are worded anew each time. */
   private static final int MAX_REMEMBERED = 4_096;
 
-  private final Map<Policy, String> policies = new ConcurrentHashMap<>();
+  private final HeadersConfiguration configuration;
+  private final Map<Rule, String> items = new ConcurrentHashMap<>();
 
-  /** Writes both fields, unless the response has one of them already. */
+  public RateLimitFields(HeadersConfiguration configuration) {
+    this.configuration = configuration;
+  }
+
+  /** Writes what an answer of either kind has, unless the response has it already. */
   public void writeIfAbsent(Verdict verdict, MutableHttpResponse<?> response) {
     MutableHttpHeaders headers = response.getHeaders();
-    if (!verdict.rules().isEmpty() && !headers.contains(LIMIT)) {
-      headers.set(POLICY, policy(verdict.policy()));
+    if (verdict.rules().isEmpty()) {
+      return;
+    }
+    if (configuration.isEnabled() && !headers.contains(LIMIT)) {
+      headers.set(POLICY, policy(verdict.rules()));
       headers.set(LIMIT, limit(verdict.rules()));
+    }
+    if (configuration.legacy() != Legacy.OFF && !headers.contains(LEGACY_LIMIT)) {
+      Waits.closestToExhaustion(verdict).ifPresent(rule -> writeLegacy(rule, headers));
     }
   }
 
   /**
-   * Writes the fields of a refusal that the response does not have yet. There is no {@code
-   * Retry-After} where no wait would help, nor on a duplicate: a client that obeys it would submit
-   * once more what was accepted. Nobody may store a refusal: RFC 6585 forbids it for a 429, and any
-   * would outlive its reason.
+   * Writes the fields of a refusal that the response does not have yet. Nobody may store it,
+   * whatever the response says: RFC 6585 forbids it for a 429, and any refusal would outlive its
+   * reason.
    */
   public void writeRefusal(Verdict verdict, MutableHttpResponse<?> response) {
     writeIfAbsent(verdict, response);
     MutableHttpHeaders headers = response.getHeaders();
-    if (!headers.contains(HttpHeaders.CACHE_CONTROL)) {
-      headers.set(HttpHeaders.CACHE_CONTROL, "no-store");
+    if (!forbidsStoring(headers)) {
+      headers.set(HttpHeaders.CACHE_CONTROL, NO_STORE);
     }
-    if (verdict.outcome() == Outcome.LIMITED && !headers.contains(HttpHeaders.RETRY_AFTER)) {
-      verdict
-          .retryAfter()
-          .map(wait -> Math.max(1, secondsUp(wait)))
+    if (configuration.isRetryAfter() && !headers.contains(HttpHeaders.RETRY_AFTER)) {
+      Waits.retryAfter(verdict)
           .ifPresent(seconds -> headers.set(HttpHeaders.RETRY_AFTER, Long.toString(seconds)));
     }
   }
 
-  private String policy(Policy policy) {
-    String known = policies.get(policy);
+  private static boolean forbidsStoring(MutableHttpHeaders headers) {
+    return headers.getAll(HttpHeaders.CACHE_CONTROL).stream()
+        .flatMap(field -> Arrays.stream(field.split(",")))
+        .anyMatch(directive -> directive.trim().equalsIgnoreCase(NO_STORE));
+  }
+
+  private void writeLegacy(RuleVerdict rule, MutableHttpHeaders headers) {
+    headers.set(LEGACY_LIMIT, Long.toString(rule.rule().count()));
+    headers.set(LEGACY_REMAINING, Long.toString(rule.remaining()));
+    headers.set(
+        LEGACY_RESET,
+        Long.toString(
+            configuration.legacy() == Legacy.EPOCH
+                ? epoch(rule.effectiveWindow())
+                : Waits.secondsUp(rule.effectiveWindow())));
+  }
+
+  private static long epoch(Duration ahead) {
+    return Waits.secondsUp(Duration.ofMillis(System.currentTimeMillis()).plus(ahead));
+  }
+
+  private String policy(List<RuleVerdict> rules) {
+    StringBuilder field = new StringBuilder(32 * rules.size());
+    for (RuleVerdict rule : rules) {
+      field.append(field.isEmpty() ? "" : ", ").append(item(rule.rule()));
+    }
+    return field.toString();
+  }
+
+  private String item(Rule rule) {
+    String known = items.get(rule);
     if (known != null) {
       return known;
     }
-    String made =
-        policy.rules().stream()
-            .flatMap(stack -> stack.rules().stream())
-            .map(RateLimitFields::policyItem)
-            .collect(Collectors.joining(", "));
-    if (policies.size() < MAX_REMEMBERED) {
-      policies.put(policy, made);
+    String made = worded(rule);
+    if (items.size() < MAX_REMEMBERED) {
+      items.put(rule, made);
     }
     return made;
   }
 
   /** A window that is not whole seconds has no legal {@code w}, so it has none. */
-  private static String policyItem(Rule rule) {
+  private static String worded(Rule rule) {
     String quota = '"' + rule.name() + "\";q=" + rule.count();
     return rule.window().toNanosPart() == 0 ? quota + ";w=" + rule.window().toSeconds() : quota;
   }
@@ -89,21 +127,15 @@ public class RateLimitFields {
   private static String limit(List<RuleVerdict> rules) {
     StringBuilder field = new StringBuilder(32 * rules.size());
     for (RuleVerdict rule : rules) {
-      if (!field.isEmpty()) {
-        field.append(", ");
-      }
       field
+          .append(field.isEmpty() ? "" : ", ")
           .append('"')
           .append(rule.rule().name())
           .append("\";r=")
           .append(rule.remaining())
           .append(";t=")
-          .append(secondsUp(rule.effectiveWindow()));
+          .append(Waits.secondsUp(rule.effectiveWindow()));
     }
     return field.toString();
-  }
-
-  static long secondsUp(Duration duration) {
-    return duration.toSeconds() + (duration.toNanosPart() > 0 ? 1 : 0);
   }
 }

@@ -2,23 +2,30 @@
 package io.limiter.micronaut.plan;
 
 import io.limiter.micronaut.exception.DenialText;
+import io.limiter.micronaut.message.DenialMessages;
+import jakarta.inject.Singleton;
 import java.util.Optional;
 import java.util.OptionalInt;
 
 /** Reads what an annotation says that a refused caller is answered. */
+@Singleton
 final class DenialTextReader {
 
-  private DenialTextReader() {}
+  private final DenialMessages messages;
+
+  DenialTextReader(DenialMessages messages) {
+    this.messages = messages;
+  }
 
   /** For a call that a rule refused. */
-  static DenialText refused(Members limiter) {
+  DenialText refused(Members limiter) {
     return orNone(
         new DenialText(
             status(limiter, "status"), limiter.text("code"), message(limiter, "message")));
   }
 
   /** For a duplicate. */
-  static DenialText duplicate(Members limiter) {
+  DenialText duplicate(Members limiter) {
     return orNone(
         new DenialText(
             status(limiter, "duplicateStatus"),
@@ -30,8 +37,14 @@ final class DenialTextReader {
     return text.equals(DenialText.NONE) ? DenialText.NONE : text;
   }
 
-  private static Optional<String> message(Members limiter, String member) {
-    return limiter.text(member);
+  private Optional<String> message(Members limiter, String member) {
+    Optional<String> message = limiter.text(member);
+    try {
+      message.ifPresent(messages::requireUsable);
+    } catch (IllegalArgumentException e) {
+      throw limiter.error(member, message.orElse(""), String.valueOf(e.getMessage()));
+    }
+    return message;
   }
 
   private static OptionalInt status(Members limiter, String member) {

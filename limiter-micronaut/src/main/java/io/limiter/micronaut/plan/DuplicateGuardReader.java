@@ -32,9 +32,11 @@ final class DuplicateGuardReader {
           "duplicateMessage");
 
   private final RateRuleReader rules;
+  private final DenialTextReader texts;
 
-  DuplicateGuardReader(RateRuleReader rules) {
+  DuplicateGuardReader(RateRuleReader rules, DenialTextReader texts) {
     this.rules = rules;
+    this.texts = texts;
   }
 
   /** Refuses details of a guard in an annotation that asks for none. */
@@ -53,7 +55,7 @@ final class DuplicateGuardReader {
         RuleStack.of(List.of(rule(limiter))),
         submission(limiter, arguments),
         release(limiter),
-        DenialTextReader.duplicate(limiter));
+        texts.duplicate(limiter));
   }
 
   private Rule rule(Members limiter) {

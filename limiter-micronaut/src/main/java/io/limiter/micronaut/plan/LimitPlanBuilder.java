@@ -31,16 +31,19 @@ final class LimitPlanBuilder {
   private final LimitPlaces places;
   private final RateRuleReader rules;
   private final SubjectSourceReader subjects;
+  private final DenialTextReader texts;
   private final DuplicateGuardReader guards;
 
   LimitPlanBuilder(
       LimitPlaces places,
       RateRuleReader rules,
       SubjectSourceReader subjects,
+      DenialTextReader texts,
       DuplicateGuardReader guards) {
     this.places = places;
     this.rules = rules;
     this.subjects = subjects;
+    this.texts = texts;
     this.guards = guards;
   }
 
@@ -128,7 +131,7 @@ final class LimitPlanBuilder {
         SubjectSource source,
         Anonymous anonymous,
         List<Members> all) {
-      DenialText text = DenialTextReader.refused(limiter);
+      DenialText text = texts.refused(limiter);
       Map<SubjectSource, List<RateRuleReader.Read>> bySource = new LinkedHashMap<>();
       bySource.put(source, new ArrayList<>());
       for (Members rule : all) {

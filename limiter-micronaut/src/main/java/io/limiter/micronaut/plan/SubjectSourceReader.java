@@ -43,7 +43,7 @@ final class SubjectSourceReader {
     return limiter
         .constant("anonymous", Anonymous.class)
         .orElseGet(
-            () -> limiter.has("anonymousRules") ? Anonymous.ADDRESS : configuration.getAnonymous());
+            () -> limiter.has("anonymousRules") ? Anonymous.ADDRESS : configuration.anonymous());
   }
 
   /**

@@ -6,10 +6,11 @@ import io.limiter.core.LimitStore;
 import io.limiter.core.Limiter;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.RedisClients;
-import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.resilience.FallbackStore;
+import io.limiter.core.resilience.RefusingStore;
+import io.limiter.micronaut.config.LimiterConfiguration;
 import io.limiter.micronaut.config.MemoryConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.micronaut.configuration.lettuce.DefaultRedisConfiguration;
@@ -47,10 +48,16 @@ public final class LimitStores {
   @Bean(preDestroy = "close")
   @Requires(beans = SharedConnection.class)
   LimitStore redis(
-      SharedConnection connection, RedisConfiguration redis, MemoryConfiguration memory) {
-    RedisSettings settings = redis.settings();
-    return new FallbackStore(
-        new RedisStore(connection, settings), new MemoryStore(memory.getMaxSubjects()));
+      SharedConnection connection,
+      LimiterConfiguration limiter,
+      RedisConfiguration redis,
+      MemoryConfiguration memory) {
+    LimitStore fallback =
+        switch (limiter.fallback()) {
+          case LOCAL -> new MemoryStore(memory.getMaxSubjects());
+          case DENY -> new RefusingStore();
+        };
+    return new FallbackStore(new RedisStore(connection, redis.settings()), fallback);
   }
 
   @Singleton

@@ -5,7 +5,7 @@ import static io.limiter.micronaut.behaviour.LimitedRoutesContract.field;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.net.http.HttpResponse;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What a refused caller is answered, and what configuration can make of it. */
 class DenialAnswersTest {
 
-  private static final String HTML = "text/html,application/xhtml+xml,*/*;q=0.8";
+  static final String HTML = "text/html,application/xhtml+xml,*/*;q=0.8";
 
   @Test
   void theDefaultIsTheApplicationsFormatWithTheCodeAsItsLogref() {
@@ -43,9 +43,14 @@ class DenialAnswersTest {
     }
   }
 
-  @Test
-  void aBrowserGetsAPage() {
-    try (TestServer server = start(Map.of())) {
+  @ParameterizedTest
+  @ValueSource(strings = {"application", "problem", "template"})
+  void aBrowserGetsAPageWhateverProgramsGet(String body) {
+    Map<String, Object> settings = new LinkedHashMap<>(Map.of("limiter.denial.body", body));
+    if (body.equals("template")) {
+      settings.put("limiter.denial.template.msg", "{message}");
+    }
+    try (TestServer server = start(settings)) {
       server.get("/denials/message");
       HttpResponse<String> refused = server.get("/denials/message", "Accept", HTML);
 
@@ -53,6 +58,9 @@ class DenialAnswersTest {
       assertThat(field(refused, "Content-Type")).startsWith("text/html");
       assertThat(refused.body()).startsWith("<!doctype html>").contains(DenialRoutes.MESSAGE);
       assertHeaders(refused);
+      HttpResponse<String> program =
+          server.get("/denials/message", "Accept", "text/html, application/json");
+      assertThat(program.body()).startsWith("{").contains(DenialRoutes.MESSAGE);
     }
   }
 
@@ -150,7 +158,7 @@ class DenialAnswersTest {
   }
 
   static TestServer start(Map<String, Object> settings) {
-    Map<String, Object> all = new HashMap<>(settings);
+    Map<String, Object> all = new LinkedHashMap<>(settings);
     all.put(DenialRoutes.ENABLED, true);
     return TestServer.start("Denials", all);
   }

@@ -51,6 +51,33 @@ class DenialRoutes {
     return Flux.just("ok");
   }
 
+  @Get("/arguments")
+  @RateLimiter(
+      name = "told",
+      rules = @RateRule(count = 1, time = 1800, name = "half-hour"),
+      message =
+          "{code} {policy} {violated} {limit} {remaining} {window} {method} {path} {{it's}} {retryAfter}")
+  String arguments() {
+    return "ok";
+  }
+
+  @Get("/sms")
+  @RateLimiter(rules = @RateRule(count = 1, time = 60), message = "{retryAfter}")
+  String onlyAnArgument() {
+    return "ok";
+  }
+
+  @Get("/three")
+  @RateLimiter(
+      rules = {
+        @RateRule(count = 3, time = 60),
+        @RateRule(count = 4, time = 3600),
+        @RateRule(count = 3, time = 1800)
+      })
+  String three() {
+    return "ok";
+  }
+
   @Post("/duplicate")
   @RateLimiter(preventDuplicate = true, preventDuplicateRule = @RateRule(count = 1, time = 60))
   String duplicate() {

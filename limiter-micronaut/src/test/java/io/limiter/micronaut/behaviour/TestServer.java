@@ -13,7 +13,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -54,7 +54,7 @@ final class TestServer implements AutoCloseable {
    */
   static TestServer start(String specification, Map<String, Object> settings) {
     String prefix = "test:" + UUID.randomUUID().toString().substring(0, 8) + ":";
-    Map<String, Object> all = new HashMap<>();
+    Map<String, Object> all = new LinkedHashMap<>();
     all.put("spec.name", specification);
     all.put("redis.uri", RedisFixture.uri());
     all.put("limiter.redis.key-prefix", prefix);
@@ -62,6 +62,8 @@ final class TestServer implements AutoCloseable {
     all.put("limiter.redis.deadline", "10s");
     all.put("limiter.redis.warm-up", "10s");
     all.put("micronaut.server.port", -1);
+    // Whatever the language of the machine.
+    all.put("micronaut.server.locale-resolution.default-locale", "en");
     all.putAll(settings);
     return new TestServer(ApplicationContext.run(EmbeddedServer.class, all), new RedisKeys(prefix));
   }

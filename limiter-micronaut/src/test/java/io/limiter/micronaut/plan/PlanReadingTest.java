@@ -108,7 +108,7 @@ class PlanReadingTest {
     assertThat(declared(RateLimiter.class, "preventDuplicate")).isEqualTo(false);
     assertThat(declared(RateLimiter.class, "requireIdempotencyKey")).isEqualTo(true);
     assertThat(declared(RateLimiter.class, "anonymous"))
-        .isEqualTo(context.getBean(LimiterConfiguration.class).getAnonymous());
+        .isEqualTo(context.getBean(LimiterConfiguration.class).anonymous());
     assertThat(plan("plainRule").duplicates()).isEmpty();
     assertThat(plan("plainRule").texts()).isEmpty();
     assertThat(plan("plainRule").policy().duplicates()).isEmpty();

@@ -48,7 +48,15 @@ class PolicyMistakesTest extends MistakesContract {
             "@RateLimiter.subject = phone: it is the same for every call",
             "write an expression over the arguments, such as \"#{phone}\", or use limitType = GLOBAL"),
         arguments(ExpressionAsKey.class, "@RateLimiter.key = #{…}", ONLY_SUBJECT),
-        arguments(ExpressionAsMessage.class, "@RateLimiter.message = #{…}", ONLY_SUBJECT));
+        arguments(ExpressionAsMessage.class, "@RateLimiter.message = #{…}", ONLY_SUBJECT),
+        arguments(
+            UnknownMessageKey.class,
+            "@RateLimiter.message = {sms.nowhere}: no message source has a message 'sms.nowhere'",
+            "add it to a bundle of the application, or write a text"),
+        arguments(
+            UnknownArgument.class,
+            "@RateLimiter.duplicateMessage = Wait {seconds}: there is no argument {seconds}",
+            "use {code}, {policy}, {violated}, {retryAfter}"));
   }
 
   @Singleton
@@ -145,6 +153,20 @@ class PolicyMistakesTest extends MistakesContract {
   @Requires(property = "spec.name", value = "ExpressionAsMessage")
   static class ExpressionAsMessage {
     @RateLimiter(message = "Not #{phone} again", rules = @RateRule)
+    void call(String phone) {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "UnknownMessageKey")
+  static class UnknownMessageKey {
+    @RateLimiter(message = "{sms.nowhere}", rules = @RateRule)
+    void call(String phone) {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "UnknownArgument")
+  static class UnknownArgument {
+    @RateLimiter(duplicateMessage = "Wait {seconds}", preventDuplicate = true)
     void call(String phone) {}
   }
 }

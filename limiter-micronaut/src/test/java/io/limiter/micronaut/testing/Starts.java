@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.exceptions.ConfigurationException;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.Map;
 
 /** Starts contexts by hand: with the beans of one case, or expecting that a mistake stops them. */
@@ -21,7 +21,7 @@ public final class Starts {
 
   /** What stops the start with these properties. Fails if nothing does. */
   public static ConfigurationException mistake(Map<String, Object> properties) {
-    Map<String, Object> all = new HashMap<>(Map.of("spec.name", "none"));
+    Map<String, Object> all = new LinkedHashMap<>(Map.of("spec.name", "none"));
     all.putAll(properties);
     Throwable thrown = catchThrowable(() -> ApplicationContext.run(all).close());
     assertThat(thrown).as("what stops the start with %s", properties).isNotNull();

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.demo;
+
+import io.micronaut.http.HttpRequest;
+import io.micronaut.security.authentication.AuthenticationRequest;
+import io.micronaut.security.authentication.AuthenticationResponse;
+import io.micronaut.security.authentication.provider.HttpRequestAuthenticationProvider;
+import jakarta.inject.Singleton;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Who may log in. This is a demo: a service does not keep passwords in its code, nor in clear. */
+@Singleton
+final class DemoUsers<B> implements HttpRequestAuthenticationProvider<B> {
+
+  private static final Map<String, String> PASSWORDS = Map.of("ann", "ann", "bob", "bob");
+
+  @Override
+  public AuthenticationResponse authenticate(
+      @Nullable HttpRequest<B> request, AuthenticationRequest<String, String> credentials) {
+    String user = credentials.getIdentity();
+    return credentials.getSecret().equals(PASSWORDS.get(user))
+        ? AuthenticationResponse.success(user)
+        : AuthenticationResponse.failure();
+  }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.config;
+
+import io.micronaut.context.exceptions.ConfigurationException;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.stream.Collectors;
+
+/** Reads a setting that is one of a few words, so that a mistake is told with the remedy. */
+final class Choice {
+
+  private Choice() {}
+
+  /**
+   * @param property the property, for the message
+   * @throws ConfigurationException naming the property, its value and the words it may have
+   */
+  static <E extends Enum<E>> E of(Class<E> words, String property, String value) {
+    E[] all = words.getEnumConstants();
+    return Arrays.stream(all)
+        .filter(word -> word.name().equalsIgnoreCase(value.trim()))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new ConfigurationException(
+                    "%s = %s: give it one of %s"
+                        .formatted(
+                            property,
+                            value,
+                            Arrays.stream(all)
+                                .map(word -> word.name().toLowerCase(Locale.ROOT))
+                                .collect(Collectors.joining(", ")))));
+  }
+}

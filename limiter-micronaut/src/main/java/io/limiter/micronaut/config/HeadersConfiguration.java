@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.config;
+
+import io.micronaut.context.annotation.ConfigurationProperties;
+import io.micronaut.context.annotation.Context;
+
+/**
+ * Which header fields tell a caller where he stands. That nobody may store a refusal is not among
+ * them: {@code Cache-Control: no-store} is always sent.
+ */
+@Context // a mistake stops the start
+@ConfigurationProperties(HeadersConfiguration.PREFIX)
+public final class HeadersConfiguration {
+
+  /** All settings stand under this. */
+  public static final String PREFIX = LimiterConfiguration.PREFIX + ".headers";
+
+  private boolean enabled = true;
+  private boolean retryAfter = true;
+  private Legacy legacy = Legacy.OFF;
+
+  /** The form of {@code X-RateLimit-Reset}, about which services disagree. */
+  public enum Legacy {
+    /** No {@code X-RateLimit} fields. */
+    OFF,
+    /** Seconds from now. */
+    SECONDS,
+    /** Seconds since 1970, by the clock of this service. */
+    EPOCH
+  }
+
+  /** Whether {@code RateLimit-Policy} and {@code RateLimit} are sent. */
+  public boolean isEnabled() {
+    return enabled;
+  }
+
+  /** Default value true. */
+  public void setEnabled(boolean enabled) {
+    this.enabled = enabled;
+  }
+
+  /** Whether {@code Retry-After} is sent. */
+  public boolean isRetryAfter() {
+    return retryAfter;
+  }
+
+  /** Default value true. */
+  public void setRetryAfter(boolean retryAfter) {
+    this.retryAfter = retryAfter;
+  }
+
+  /** Whether and how {@code X-RateLimit-Limit}, {@code -Remaining} and {@code -Reset} are sent. */
+  public Legacy legacy() {
+    return legacy;
+  }
+
+  /** Default value {@code off}; or {@code seconds}, or {@code epoch}. */
+  public void setXRateLimit(String form) {
+    // In YAML an off without quotes is a boolean.
+    this.legacy =
+        form.equalsIgnoreCase("false")
+            ? Legacy.OFF
+            : Choice.of(Legacy.class, PREFIX + ".x-rate-limit", form);
+  }
+}

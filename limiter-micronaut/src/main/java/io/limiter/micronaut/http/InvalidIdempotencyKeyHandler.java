@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.http;
+
+import io.limiter.micronaut.exception.InvalidIdempotencyKeyException;
+import io.limiter.micronaut.message.DenialMessages;
+import io.micronaut.http.annotation.Produces;
+import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
+import jakarta.inject.Singleton;
+
+/** Answers submissions that bring no usable {@code Idempotency-Key} where one is needed. */
+@Singleton
+@Produces
+public class InvalidIdempotencyKeyHandler
+    extends BadRequestHandler<InvalidIdempotencyKeyException> {
+
+  public InvalidIdempotencyKeyHandler(ErrorResponseProcessor<?> errors, DenialMessages messages) {
+    super(errors, messages);
+  }
+
+  @Override
+  protected String message(InvalidIdempotencyKeyException invalid) {
+    return invalid.isMissing()
+        ? "{limiter.idempotency-key-missing}"
+        : "{limiter.idempotency-key-malformed}";
+  }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.http;
+
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.Verdict;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/** How long a refused caller has to wait, and because of which rule. */
+final class Waits {
+
+  /** A moment: nobody knows when the store is back. */
+  private static final long UNAVAILABLE_SECONDS = 1;
+
+  private Waits() {}
+
+  /**
+   * The value of {@code Retry-After}: whole seconds rounded up, at least 1. There is none where no
+   * wait would help, nor for a duplicate: a client that obeys it would submit once more what was
+   * accepted.
+   */
+  static OptionalLong retryAfter(Verdict verdict) {
+    return switch (verdict.outcome()) {
+      case LIMITED ->
+          verdict.retryAfter().stream().mapToLong(wait -> Math.max(1, secondsUp(wait))).findFirst();
+      case UNAVAILABLE -> OptionalLong.of(UNAVAILABLE_SECONDS);
+      case DUPLICATE, ALLOWED -> OptionalLong.empty();
+    };
+  }
+
+  /**
+   * The rule that the caller has to wait longest for; that of the duplicate guard if it refuses.
+   */
+  static Optional<RuleVerdict> longest(Verdict verdict) {
+    return switch (verdict.outcome()) {
+      case LIMITED -> violatedLongest(verdict);
+      case DUPLICATE -> verdict.duplicate();
+      case UNAVAILABLE, ALLOWED -> Optional.empty();
+    };
+  }
+
+  /**
+   * The rule that says most about where the caller stands: the one to wait longest for if rules
+   * refuse, else the one with the fewest units left, of two the one that gets some later.
+   */
+  static Optional<RuleVerdict> closestToExhaustion(Verdict verdict) {
+    return violatedLongest(verdict)
+        .or(
+            () ->
+                verdict.rules().stream()
+                    .min(
+                        Comparator.comparingLong(RuleVerdict::remaining)
+                            .thenComparing(
+                                RuleVerdict::effectiveWindow, Comparator.reverseOrder())));
+  }
+
+  private static Optional<RuleVerdict> violatedLongest(Verdict verdict) {
+    return verdict.rules().stream()
+        .filter(RuleVerdict::violated)
+        .max(Comparator.comparing(Waits::retryAfterOrEver));
+  }
+
+  /** A call that costs more than a rule allows waits for ever. */
+  private static Duration retryAfterOrEver(RuleVerdict rule) {
+    return rule.retryAfter().orElse(Duration.ofSeconds(Long.MAX_VALUE));
+  }
+
+  static long secondsUp(Duration duration) {
+    return duration.toSeconds() + (duration.toNanosPart() > 0 ? 1 : 0);
+  }
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.docs;
+
+import io.limiter.micronaut.annotation.RateRule;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+
+@Controller
+class ArticleController {
+
+  @Get("/articles")
+  @RateRule(count = 10, time = 60)
+  @RateRule(count = 20, time = 120)
+  String articles() {
+    return "articles";
+  }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static io.limiter.micronaut.behaviour.DenialAnswersTest.second;
+import static io.limiter.micronaut.behaviour.DenialAnswersTest.start;
+import static io.limiter.micronaut.behaviour.LimitedRoutesContract.field;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.micronaut.exception.LimitDeniedException;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Error;
+import java.net.http.HttpResponse;
+import java.time.Instant;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Which header fields tell a caller where he stands, and that nobody ever stores a refusal. */
+class DenialHeadersTest {
+
+  private static final String CACHE_CONTROL = "test.cache-control";
+
+  /** An application that thinks its errors may be stored, or forbids it itself. */
+  @Controller
+  @Requires(property = CACHE_CONTROL)
+  static class StoredErrors {
+    private final String cacheControl;
+
+    StoredErrors(io.micronaut.context.env.Environment environment) {
+      this.cacheControl = environment.getRequiredProperty(CACHE_CONTROL, String.class);
+    }
+
+    @Error(global = true)
+    io.micronaut.http.HttpResponse<String> refused(LimitDeniedException denied) {
+      return io.micronaut.http.HttpResponse.<String>status(429, "Later")
+          .header("Cache-Control", cacheControl)
+          .header("X-RateLimit-Limit", "mine")
+          .body("own");
+    }
+  }
+
+  @Test
+  void withoutThemARefusalStillSaysWhenToComeBack() {
+    try (TestServer server = start(Map.of("limiter.headers.enabled", false))) {
+      HttpResponse<String> admitted = server.get("/denials/limited");
+      HttpResponse<String> refused = server.get("/denials/limited");
+
+      assertThat(admitted.headers().map()).doesNotContainKeys("ratelimit", "ratelimit-policy");
+      assertThat(refused.statusCode()).isEqualTo(429);
+      assertThat(refused.headers().map()).doesNotContainKeys("ratelimit", "ratelimit-policy");
+      assertThat(field(refused, "Retry-After")).matches("60|[345]\\d");
+      assertThat(field(refused, "Cache-Control")).isEqualTo("no-store");
+    }
+  }
+
+  @Test
+  void whenToComeBackNeedNotBeSaid() {
+    try (TestServer server = start(Map.of("limiter.headers.retry-after", false))) {
+      HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+
+      assertThat(refused.statusCode()).isEqualTo(429);
+      assertThat(refused.headers().map()).doesNotContainKey("retry-after");
+      assertThat(field(refused, "RateLimit")).startsWith("\"1-per-60s\";r=0;t=");
+      assertThat(field(refused, "Cache-Control")).isEqualTo("no-store");
+    }
+  }
+
+  @Test
+  void theFieldsOfOlderClientsAreNotSentUnlessTheyAreWanted() {
+    try (TestServer server = start(Map.of())) {
+      assertThat(server.get("/denials/limited").headers().map().keySet())
+          .noneMatch(name -> name.startsWith("x-"));
+      assertThat(server.get("/denials/limited").headers().map().keySet())
+          .noneMatch(name -> name.startsWith("x-"));
+    }
+  }
+
+  /** Of 3 in 60 s, 4 in 3600 s and 3 in 1800 s. */
+  @Test
+  void olderClientsAreToldOfTheRuleThatIsExhaustedFirst() {
+    try (TestServer server =
+        start(
+            Map.of("limiter.headers.x-rate-limit", "seconds", "limiter.headers.enabled", false))) {
+      for (int left = 2; left >= 0; left--) {
+        HttpResponse<String> admitted = server.get("/denials/three");
+        assertThat(admitted.statusCode()).isEqualTo(200);
+        assertLegacy(admitted, "3", Integer.toString(left), "1800|17\\d\\d");
+      }
+      HttpResponse<String> refused = server.get("/denials/three");
+      assertThat(refused.statusCode()).isEqualTo(429);
+      assertLegacy(refused, "3", "0", field(refused, "Retry-After"));
+      assertThat(field(refused, "Retry-After")).matches("1800|17\\d\\d");
+      assertThat(refused.headers().map()).doesNotContainKeys("ratelimit", "ratelimit-policy");
+    }
+  }
+
+  @Test
+  void olderClientsCanBeToldTheTimeInstead() {
+    try (TestServer server = start(Map.of("limiter.headers.x-rate-limit", "epoch"))) {
+      HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+
+      long reset = Long.parseLong(field(refused, "X-RateLimit-Reset"));
+      long now = Instant.now().getEpochSecond();
+      assertThat(reset - now).isBetween(30L, 61L);
+      assertLegacy(refused, "1", "0", Long.toString(reset));
+      assertThat(field(refused, "RateLimit")).startsWith("\"1-per-60s\";r=0;t=");
+    }
+  }
+
+  @Test
+  void aDuplicateSaysNothingOfRulesThereAreNot() {
+    try (TestServer server = start(Map.of("limiter.headers.x-rate-limit", "seconds"))) {
+      HttpResponse<String> refused = second(server, "POST", "/denials/duplicate");
+
+      assertThat(refused.statusCode()).isEqualTo(409);
+      assertThat(refused.headers().map().keySet())
+          .noneMatch(name -> name.contains("ratelimit") || name.equals("retry-after"));
+      assertThat(field(refused, "Cache-Control")).isEqualTo("no-store");
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "'public, max-age=60',no-store",
+    "no-cache,no-store",
+    "'private,  No-Store ','private,  No-Store'",
+    "no-store-at-all,no-store"
+  })
+  void nobodyMayStoreARefusalWhateverTheApplicationSays(String own, String sent) {
+    try (TestServer server = start(Map.of(CACHE_CONTROL, own, "limiter.headers.enabled", false))) {
+      HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+
+      assertThat(refused.body()).isEqualTo("own");
+      assertThat(field(refused, "Cache-Control")).isEqualTo(sent);
+    }
+  }
+
+  @Test
+  void whatTheApplicationSaysItselfIsKept() {
+    Map<String, Object> settings =
+        Map.of(CACHE_CONTROL, "no-store", "limiter.headers.x-rate-limit", "seconds");
+    try (TestServer server = start(settings)) {
+      HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+
+      assertThat(field(refused, "X-RateLimit-Limit")).isEqualTo("mine");
+      assertThat(refused.headers().map()).doesNotContainKey("x-ratelimit-reset");
+    }
+  }
+
+  private static void assertLegacy(
+      HttpResponse<String> answer, String limit, String remaining, String reset) {
+    assertThat(field(answer, "X-RateLimit-Limit")).isEqualTo(limit);
+    assertThat(field(answer, "X-RateLimit-Remaining")).isEqualTo(remaining);
+    assertThat(field(answer, "X-RateLimit-Reset")).matches(reset);
+  }
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static io.limiter.micronaut.behaviour.DenialAnswersTest.HTML;
+import static io.limiter.micronaut.behaviour.LimitedRoutesContract.field;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.exception.InvalidIdempotencyKeyException;
+import io.micronaut.context.MessageSource;
+import io.micronaut.context.annotation.Factory;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.i18n.ResourceBundleMessageSource;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.http.annotation.QueryValue;
+import jakarta.inject.Singleton;
+import java.net.http.HttpResponse;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** A refused caller is told in his language, in every form of the body. */
+class DenialLanguagesTest {
+
+  private static final String BUNDLES = "test.denial-bundles";
+  private static final String CHINESE = "请求过于频繁，请稍后再试";
+
+  /** The texts of an application. */
+  @Factory
+  @Requires(property = BUNDLES)
+  static class Bundles {
+    @Singleton
+    MessageSource texts() {
+      return new ResourceBundleMessageSource("denials.app", Locale.ENGLISH);
+    }
+  }
+
+  /** Is told by a key of the application's. */
+  @Controller("/denials/keyed")
+  @Requires(property = BUNDLES)
+  static class Keyed {
+    @Get
+    @RateLimiter(rules = @RateRule(count = 1, time = 60), message = "{sms.limited}")
+    String keyed() {
+      return "ok";
+    }
+  }
+
+  /** Needs a key. */
+  @Controller("/denials/submission")
+  @Requires(property = DenialRoutes.ENABLED)
+  static class Submissions {
+    @Get
+    String submit(@QueryValue boolean missing) {
+      throw missing
+          ? InvalidIdempotencyKeyException.missing()
+          : InvalidIdempotencyKeyException.malformed("it is another");
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "application|application/json|\"errors\":[{\"message\":\"%s\"}]",
+        "problem|application/problem+json|\"title\":\"Quota Exceeded\",\"status\":429,\"detail\":\"%s\"",
+        "template|application/json|{\"msg\":\"%s\",\"title\":\"Too Many Requests\"}"
+      })
+  void programsAreToldInTheLanguageOfTheRequest(String body, String type, String told) {
+    Map<String, Object> settings = new LinkedHashMap<>(Map.of("limiter.denial.body", body));
+    if (body.equals("template")) {
+      settings.put("limiter.denial.template.msg", "{message}");
+      settings.put("limiter.denial.template.title", "{title}");
+    }
+    try (TestServer server = DenialAnswersTest.start(settings)) {
+      server.get("/denials/limited");
+      HttpResponse<String> chinese =
+          server.get("/denials/limited", "Accept-Language", "zh-CN,zh;q=0.9,en;q=0.8");
+      HttpResponse<String> french = server.get("/denials/limited", "Accept-Language", "fr");
+
+      assertThat(field(chinese, "Content-Type")).isEqualTo(type);
+      assertThat(chinese.body()).contains(told.formatted(CHINESE));
+      assertThat(french.body()).contains(told.formatted("Too many requests, try again later"));
+    }
+  }
+
+  @Test
+  void peopleAreToldInTheLanguageOfTheirBrowser() {
+    try (TestServer server = DenialAnswersTest.start(Map.of())) {
+      server.get("/denials/limited");
+      HttpResponse<String> page =
+          server.get("/denials/limited", "Accept", HTML, "Accept-Language", "zh-TW");
+
+      assertThat(page.body()).startsWith("<!doctype html>").contains("請求過於頻繁，請稍後再試");
+    }
+  }
+
+  @Test
+  void theApplicationsBundlesGoBeforeOurs() {
+    try (TestServer server = DenialAnswersTest.start(Map.of(BUNDLES, true))) {
+      server.post("/denials/duplicate", "");
+
+      assertThat(duplicate(server, "de")).contains("Das haben wir schon");
+      assertThat(duplicate(server, "zh")).as("theirs has no Chinese").contains("We have this one");
+      server.get("/denials/limited");
+      assertThat(server.get("/denials/limited", "Accept-Language", "zh").body())
+          .as("theirs has no such key")
+          .contains(CHINESE);
+    }
+  }
+
+  @Test
+  void aKeyOfAnAnnotationIsToldWhereALanguageHasIt() {
+    try (TestServer server = DenialAnswersTest.start(Map.of(BUNDLES, true))) {
+      server.get("/denials/keyed");
+      HttpResponse<String> german = server.get("/denials/keyed", "Accept-Language", "de-DE");
+
+      assertThat(german.body())
+          .contains("Code kommt gleich, warte " + field(german, "Retry-After") + " s");
+      assertThat(server.get("/denials/keyed", "Accept-Language", "zh").body()).contains(CHINESE);
+    }
+  }
+
+  @Test
+  void aTextHasItsArguments() {
+    try (TestServer server = DenialAnswersTest.start(Map.of())) {
+      HttpResponse<String> told = DenialAnswersTest.second(server, "GET", "/denials/arguments?a=b");
+      HttpResponse<String> only = DenialAnswersTest.second(server, "GET", "/denials/sms");
+
+      assertThat(told.body())
+          .contains(
+              "\"message\":\"rate_limited told half-hour 1 0 1800 GET /denials/arguments {it's} %s\""
+                  .formatted(field(told, "Retry-After")));
+      assertThat(only.body()).contains("\"message\":\"" + field(only, "Retry-After") + "\"");
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({";", "','", "*", "x-%s"})
+  void aLanguageThatIsNoneIsNoReasonToFail(String language) {
+    try (TestServer server = DenialAnswersTest.start(Map.of(BUNDLES, true))) {
+      server.get("/denials/limited");
+      HttpResponse<String> refused = server.get("/denials/limited", "Accept-Language", language);
+
+      assertThat(refused.statusCode()).isEqualTo(429);
+      assertThat(refused.body()).contains("Too many requests, try again later");
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "/denials/message-by-argument?who=,en,The request lacks a value that it is limited by",
+    "/denials/message-by-argument?who=,zh,请求缺少用于限流的值",
+    "/denials/submission?missing=true,en,The request needs an Idempotency-Key header",
+    "/denials/submission?missing=true,zh,请求需要 Idempotency-Key 请求头",
+    "/denials/submission?missing=false,en,The Idempotency-Key header is not usable",
+    "/denials/submission?missing=false,zh-Hant,Idempotency-Key 標頭無效"
+  })
+  void whoLacksWhatTheLimitNeedsIsToldToo(String path, String language, String told) {
+    try (TestServer server = DenialAnswersTest.start(Map.of())) {
+      HttpResponse<String> bad = server.get(path, "Accept-Language", language);
+
+      assertThat(bad.statusCode()).isEqualTo(400);
+      assertThat(field(bad, "Content-Type")).isEqualTo("application/json");
+      assertThat(bad.body()).contains("\"errors\":[{\"message\":\"" + told + "\"}]");
+    }
+  }
+
+  private static String duplicate(TestServer server, String language) {
+    HttpResponse<String> refused =
+        server.exchange("POST", "/denials/duplicate", "", "Accept-Language", language);
+    assertThat(refused.statusCode()).isEqualTo(409);
+    return refused.body();
+  }
+}

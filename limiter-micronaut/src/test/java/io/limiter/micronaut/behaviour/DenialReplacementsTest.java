@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static io.limiter.micronaut.behaviour.DenialAnswersTest.second;
+import static io.limiter.micronaut.behaviour.LimitedRoutesContract.field;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.Verdict;
+import io.limiter.micronaut.config.DenialConfiguration;
+import io.limiter.micronaut.config.HeadersConfiguration;
+import io.limiter.micronaut.exception.InvalidIdempotencyKeyException;
+import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.exception.MissingSubjectException;
+import io.limiter.micronaut.http.DenialBodies;
+import io.limiter.micronaut.http.DenialBody;
+import io.limiter.micronaut.http.DenialResponses;
+import io.limiter.micronaut.http.InvalidIdempotencyKeyHandler;
+import io.limiter.micronaut.http.MissingSubjectHandler;
+import io.limiter.micronaut.http.RateLimitFields;
+import io.limiter.micronaut.message.DenialMessages;
+import io.micronaut.context.MessageSource;
+import io.micronaut.context.annotation.Factory;
+import io.micronaut.context.annotation.Replaces;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.util.LocaleResolver;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.MutableHttpResponse;
+import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
+import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
+import jakarta.inject.Singleton;
+import java.net.http.HttpResponse;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Each part of an answer can be put in place of ours, and the others go on as before. */
+class DenialReplacementsTest {
+
+  private static final String REPLACED = "test.replaced";
+
+  /** Says everything louder. */
+  @Singleton
+  @Replaces(DenialMessages.class)
+  @Requires(property = REPLACED, value = "messages")
+  static class Louder extends DenialMessages {
+    Louder(
+        MessageSource source,
+        LocaleResolver<HttpRequest<?>> locales,
+        HttpLocaleResolutionConfiguration configuration) {
+      super(source, locales, configuration);
+    }
+
+    @Override
+    public String tell(
+        String message,
+        String otherwise,
+        HttpRequest<?> request,
+        Supplier<Map<String, Object>> arguments) {
+      return super.tell(message, otherwise, request, arguments) + "!";
+    }
+
+    @Override
+    public void requireUsable(String message) {
+      // Its messages are checked by somebody else.
+    }
+  }
+
+  /** A body by the factory's place. */
+  @Factory
+  @Requires(property = REPLACED, value = "bodies")
+  static class OwnBodies {
+    @Singleton
+    @Replaces(bean = DenialBody.class, factory = DenialBodies.class)
+    DenialBody own() {
+      return (denial, response) ->
+          response.body(
+              "%s %s %s".formatted(denial.title(), denial.violated(), denial.rule().isPresent()));
+    }
+  }
+
+  /** Whole answers. */
+  @Singleton
+  @Replaces(DenialResponses.class)
+  @Requires(property = REPLACED, value = "responses")
+  static class OwnResponses extends DenialResponses {
+    OwnResponses(
+        DenialConfiguration configuration,
+        DenialMessages messages,
+        RateLimitFields fields,
+        DenialBody body) {
+      super(configuration, messages, fields, body);
+    }
+
+    @Override
+    public MutableHttpResponse<?> respond(HttpRequest<?> request, LimitDeniedException cause) {
+      return super.respond(request, cause).header("X-Own", "responses");
+    }
+  }
+
+  /** Header fields. */
+  @Singleton
+  @Replaces(RateLimitFields.class)
+  @Requires(property = REPLACED, value = "fields")
+  static class OwnFields extends RateLimitFields {
+    OwnFields(HeadersConfiguration configuration) {
+      super(configuration);
+    }
+
+    @Override
+    public void writeIfAbsent(Verdict verdict, MutableHttpResponse<?> response) {
+      response.getHeaders().set("X-Own", "fields");
+    }
+  }
+
+  /** Bad requests. */
+  @Singleton
+  @Replaces(MissingSubjectHandler.class)
+  @Requires(property = REPLACED, value = "subjects")
+  static class OwnSubjects extends MissingSubjectHandler {
+    OwnSubjects(ErrorResponseProcessor<?> errors, DenialMessages messages) {
+      super(errors, messages);
+    }
+
+    @Override
+    protected String message(MissingSubjectException missing) {
+      return "Who are you on {path}?";
+    }
+  }
+
+  /** Bad keys. */
+  @Singleton
+  @Replaces(InvalidIdempotencyKeyHandler.class)
+  @Requires(property = REPLACED, value = "keys")
+  static class OwnKeys extends InvalidIdempotencyKeyHandler {
+    OwnKeys(ErrorResponseProcessor<?> errors, DenialMessages messages) {
+      super(errors, messages);
+    }
+
+    @Override
+    protected String message(InvalidIdempotencyKeyException invalid) {
+      return "{method} it with a key";
+    }
+  }
+
+  @Test
+  void theMessages() {
+    try (TestServer server = start("messages", "limiter.denial.duplicate-message", "{not.there}")) {
+      assertThat(second(server, "GET", "/denials/limited").body())
+          .contains("\"Too many requests, try again later!\"");
+      assertThat(second(server, "POST", "/denials/duplicate").body())
+          .contains("\"This was submitted already!\"");
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"application", "problem"})
+  void theBodies(String body) {
+    try (TestServer server = start("bodies", "limiter.denial.body", body)) {
+      HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+
+      assertThat(refused.body()).isEqualTo("Too Many Requests [1-per-60s] true");
+      DenialAnswersTest.assertHeaders(refused);
+    }
+  }
+
+  @Test
+  void theAnswers() {
+    try (TestServer server = start("responses", "limiter.denial.body", "problem")) {
+      HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+
+      assertThat(field(refused, "X-Own")).isEqualTo("responses");
+      assertThat(refused.body()).startsWith("{\"type\":\"https://iana.org/");
+      DenialAnswersTest.assertHeaders(refused);
+    }
+  }
+
+  @Test
+  void theHeaderFields() {
+    try (TestServer server = start("fields", "limiter.denial.body", "problem")) {
+      HttpResponse<String> admitted = server.get("/denials/limited");
+      HttpResponse<String> refused = server.get("/denials/limited");
+
+      assertThat(field(admitted, "X-Own")).isEqualTo("fields");
+      assertThat(field(refused, "X-Own")).isEqualTo("fields");
+      assertThat(refused.headers().map()).doesNotContainKeys("ratelimit", "ratelimit-policy");
+      assertThat(field(refused, "Cache-Control")).isEqualTo("no-store");
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "subjects,/denials/message-by-argument?who=,Who are you on /denials/message-by-argument?",
+    "keys,/denials/submission?missing=true,GET it with a key"
+  })
+  void theAnswersToBadRequests(String replaced, String path, String told) {
+    try (TestServer server = start(replaced, "limiter.denial.body", "problem")) {
+      HttpResponse<String> bad = server.get(path);
+
+      assertThat(bad.statusCode()).isEqualTo(400);
+      assertThat(bad.body()).contains("\"errors\":[{\"message\":\"" + told + "\"}]");
+    }
+  }
+
+  private static TestServer start(String replaced, String property, Object value) {
+    return DenialAnswersTest.start(Map.of(REPLACED, replaced, property, value));
+  }
+}

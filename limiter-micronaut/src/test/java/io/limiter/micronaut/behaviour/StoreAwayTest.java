@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static io.limiter.micronaut.behaviour.LimitedRoutesContract.field;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.limiter.core.Outcome;
+import io.limiter.core.testing.RedisProcess;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.exception.LimiterUnavailableException;
+import io.micronaut.context.annotation.Requires;
+import jakarta.inject.Singleton;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What is answered while Redis is away and the fallback is to refuse. */
+class StoreAwayTest {
+
+  private static final String APPLICATION =
+      """
+      {"message":"Service Unavailable","logref":"limiter_unavailable","_links":{"self":{"href":"%s","templated":false}},"_embedded":{"errors":[{"message":"The service is busy, try again in a moment"}]}}""";
+
+  private final RedisProcess redis = RedisProcess.onFreePort().start();
+
+  /** Limited without HTTP. */
+  @Singleton
+  @Requires(property = DenialRoutes.ENABLED)
+  static class Plain {
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        rules = @RateRule(count = 2, time = 60),
+        name = "plain",
+        message = "of limits")
+    String call() {
+      return "ok";
+    }
+  }
+
+  @AfterEach
+  void stop() {
+    redis.close();
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void everyLimitedCallIsRefusedAndNoLimitIsBlamed(boolean gate) {
+    try (TestServer server = deny(Map.of("limiter.gate.enabled", gate))) {
+      assertThat(server.get("/denials/limited").statusCode()).isEqualTo(200);
+      redis.kill();
+
+      for (String path : new String[] {"/denials/limited", "/denials/message"}) {
+        HttpResponse<String> refused = server.get(path);
+        assertRefused(refused);
+        assertThat(refused.body()).isEqualTo(APPLICATION.formatted(path));
+      }
+      assertRefused(server.get("/denials/message-by-argument?who=a"));
+      assertRefused(server.post("/denials/duplicate", ""));
+      assertThat(server.exchange("HEAD", "/denials/stack", "").statusCode()).isEqualTo(503);
+
+      redis.start();
+      await()
+          .atMost(Duration.ofSeconds(10))
+          .until(() -> server.get("/denials/stack").statusCode() == 200);
+      assertThat(server.post("/denials/duplicate", "").statusCode()).isEqualTo(200);
+      assertThat(server.post("/denials/duplicate", "").statusCode()).isEqualTo(409);
+    }
+  }
+
+  @Test
+  void aProblemIsOfReducedCapacityAndNamesNoPolicy() {
+    try (TestServer server = deny(Map.of("limiter.denial.body", "problem"))) {
+      redis.kill();
+      HttpResponse<String> refused = server.get("/denials/stack");
+
+      assertRefused(refused);
+      assertThat(field(refused, "Content-Type")).isEqualTo("application/problem+json");
+      assertThat(refused.body())
+          .isEqualTo(
+              """
+              {"type":"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity","title":"Temporary Reduced Capacity","status":503,"detail":"The service is busy, try again in a moment","instance":"/denials/stack","code":"limiter_unavailable","violated-policies":[]}""");
+    }
+  }
+
+  @Test
+  void aTemplateHasNothingOfAnyRule() {
+    Map<String, Object> settings = new LinkedHashMap<>(Map.of("limiter.denial.body", "template"));
+    for (String name : "code violated retryAfter limit remaining window reset".split(" ")) {
+      settings.put("limiter.denial.template." + name, "{" + name + "}");
+    }
+    try (TestServer server = deny(settings)) {
+      redis.kill();
+
+      assertThat(server.get("/denials/stack").body())
+          .isEqualTo(
+              """
+              {"code":"limiter_unavailable","violated":[],"retryAfter":1,"limit":null,"remaining":null,"window":null,"reset":null}""");
+    }
+  }
+
+  @Test
+  void statusCodeAndMessageCanBeConfigured() {
+    Map<String, Object> settings =
+        Map.of(
+            "limiter.denial.unavailable-status", 500,
+            "limiter.denial.unavailable-code", "away",
+            "limiter.denial.unavailable-message", "Komm in {retryAfter} s wieder");
+    try (TestServer server = deny(settings)) {
+      redis.kill();
+      HttpResponse<String> refused = server.get("/denials/limited");
+
+      assertThat(refused.statusCode()).isEqualTo(500);
+      assertThat(refused.body()).contains("\"logref\":\"away\"", "\"Komm in 1 s wieder\"");
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"zh,服务繁忙，请稍后再试", "fr,'The service is busy, try again in a moment'"})
+  void itIsToldInTheLanguageOfTheRequest(String language, String told) {
+    try (TestServer server = deny(Map.of())) {
+      redis.kill();
+
+      assertThat(server.get("/denials/limited", "Accept-Language", language).body()).contains(told);
+    }
+  }
+
+  @Test
+  void outsideOfHttpTheCallerGetsAnExceptionOfItsOwn() {
+    try (TestServer server = deny(Map.of())) {
+      Plain plain = server.context().getBean(Plain.class);
+      assertThat(plain.call()).isEqualTo("ok");
+      redis.kill();
+
+      assertThatThrownBy(plain::call)
+          .isInstanceOf(LimiterUnavailableException.class)
+          .isInstanceOf(LimitDeniedException.class)
+          .hasMessage(
+              "The limit of 'plain' cannot be checked, so the call is refused: the store does not answer (DISCONNECTED)")
+          .satisfies(
+              thrown ->
+                  assertThat(((LimitDeniedException) thrown).verdict().outcome())
+                      .isEqualTo(Outcome.UNAVAILABLE));
+    }
+  }
+
+  @Test
+  void byDefaultMemoryDecides() {
+    try (TestServer server = start(Map.of())) {
+      redis.kill();
+
+      assertThat(server.get("/denials/limited").statusCode()).isEqualTo(200);
+      assertThat(server.get("/denials/limited").statusCode()).isEqualTo(429);
+    }
+  }
+
+  private static void assertRefused(HttpResponse<String> refused) {
+    assertThat(refused.statusCode()).isEqualTo(503);
+    assertThat(field(refused, "Retry-After")).isEqualTo("1");
+    assertThat(field(refused, "Cache-Control")).isEqualTo("no-store");
+    assertThat(refused.headers().map()).doesNotContainKeys("ratelimit", "ratelimit-policy");
+  }
+
+  private TestServer deny(Map<String, Object> settings) {
+    Map<String, Object> all = new LinkedHashMap<>(settings);
+    all.put("limiter.fallback", "deny");
+    return start(all);
+  }
+
+  private TestServer start(Map<String, Object> settings) {
+    Map<String, Object> all = new LinkedHashMap<>(settings);
+    all.put("redis.uri", redis.uri());
+    return DenialAnswersTest.start(all);
+  }
+}

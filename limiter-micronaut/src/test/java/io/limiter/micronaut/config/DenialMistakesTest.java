@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.config;
+
+import static io.limiter.micronaut.testing.Sources.yaml;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNoException;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
+import io.limiter.micronaut.testing.Starts;
+import io.micronaut.context.ApplicationContext;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** A message or a template that cannot be told stops the start: which property, value, remedy. */
+class DenialMistakesTest {
+
+  @ParameterizedTest
+  @CsvSource({"message", "duplicate-message", "unavailable-message"})
+  void aMessageThatCannotBeTold(String property) {
+    String name = "limiter.denial." + property;
+
+    assertThat(Starts.mistake(Map.of(name, "Wait {seconds}")))
+        .hasMessageStartingWith(
+            name + " = Wait {seconds}: there is no argument {seconds}: use {code}, ")
+        .hasMessageEndingWith("{path}, {method}, or write {{ for a brace");
+    assertThat(Starts.mistake(Map.of(name, "{nobody.has}")))
+        .hasMessageStartingWith(
+            name
+                + " = {nobody.has}: no message source has a message 'nobody.has' in any language: add it to a bundle of the application, or write a text");
+  }
+
+  static Stream<Arguments> templates() {
+    return Stream.of(
+        arguments(
+            "{msg: \"{messages}\"}",
+            "limiter.denial.template.msg = {messages}: there is no placeholder {messages}: use {code}, {message}, {status}, {title}, {policy}, {violated}, {retryAfter}, {limit}, {remaining}, {window}, {reset}, {path}, {method}, {timestamp}, or write {{ for a brace"),
+        arguments(
+            "{data: {rows: [1, {wait: \"in {wait} s\"}]}}",
+            "limiter.denial.template.data.rows[1].wait = in {wait} s: there is no placeholder {wait}: use {code},"),
+        arguments(
+            "{data: \"{message\"}",
+            "limiter.denial.template.data = {message: the brace at character 1 begins no placeholder: write {name}, or {{ for a brace"),
+        arguments(
+            "{}",
+            "limiter.denial.body = template: there is no field under limiter.denial.template: write the fields of the body there, such as limiter.denial.template.code = {code}"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("templates")
+  void aTemplateThatCannotBeFilled(String template, String mistake) {
+    assertThat(
+            Starts.mistake(
+                yaml("limiter: {denial: {body: template, template: %s}}".formatted(template))))
+        .hasMessageContaining(mistake);
+  }
+
+  @Test
+  void aTemplateThatIsNotThere() {
+    assertThat(Starts.mistake(Map.of("limiter.denial.body", "template")))
+        .hasMessageContaining(
+            "limiter.denial.body = template: there is no field under limiter.denial.template");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"application", "problem"})
+  void aTemplateThatIsNotUsed(String body) {
+    assertThat(
+            Starts.mistake(
+                yaml("limiter: {denial: {body: %s, template: {msg: x}}}".formatted(body))))
+        .hasMessageContaining(
+            "limiter.denial.template = {msg=x}: it is used only where limiter.denial.body = template: set that, or remove the template");
+  }
+
+  @Test
+  void whatCanBeToldIsFine() {
+    Map<String, Object> settings =
+        yaml(
+            """
+            limiter:
+              denial:
+                message: "Wait {retryAfter} s {{really}}"
+                duplicate-message: "{limiter.duplicate}"
+                unavailable-message: "{path}"
+                body: template
+                template: {a: "{{code}}", b: "{code}"}
+            """);
+    assertThatNoException().isThrownBy(() -> ApplicationContext.run(settings).close());
+  }
+}

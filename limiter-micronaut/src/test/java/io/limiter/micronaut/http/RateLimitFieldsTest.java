@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.http;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.Outcome;
+import io.limiter.core.Policy;
+import io.limiter.core.Receipt;
+import io.limiter.core.Rule;
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.Source;
+import io.limiter.core.Verdict;
+import io.limiter.micronaut.config.HeadersConfiguration;
+import io.micronaut.http.HttpResponse;
+import io.micronaut.http.MutableHttpResponse;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** The fields follow from what each rule of a verdict says, whosever rule it is. */
+class RateLimitFieldsTest {
+
+  private static final Rule MINUTE = SlidingWindowLog.of(10, Duration.ofMinutes(1));
+  private static final Rule HOUR = SlidingWindowLog.of(20, Duration.ofHours(1));
+  private static final Rule SHORT = new SlidingWindowLog("half", 3, Duration.ofMillis(1500));
+
+  private final HeadersConfiguration configuration = new HeadersConfiguration();
+  private final RateLimitFields fields = new RateLimitFields(configuration);
+  private final MutableHttpResponse<?> response = HttpResponse.ok();
+
+  @Test
+  void everyRuleOfTheVerdictHasAnItemWhateverThePolicyHolds() {
+    fields.writeIfAbsent(
+        verdict(
+            Outcome.ALLOWED,
+            rule(MINUTE, 3, Duration.ofMillis(20_001), null),
+            rule(SHORT, 2, Duration.ofMillis(1_500), null)),
+        response);
+
+    assertThat(response.header("RateLimit-Policy"))
+        .isEqualTo("\"10-per-60s\";q=10;w=60, \"half\";q=3");
+    assertThat(response.header("RateLimit")).isEqualTo("\"10-per-60s\";r=3;t=21, \"half\";r=2;t=2");
+  }
+
+  @Test
+  void theRuleWithTheFewestUnitsLeftIsToldToOlderClients() {
+    configuration.setXRateLimit("seconds");
+
+    fields.writeIfAbsent(
+        verdict(
+            Outcome.ALLOWED,
+            rule(HOUR, 4, Duration.ofHours(1), null),
+            rule(MINUTE, 3, Duration.ofSeconds(5), null)),
+        response);
+
+    assertThat(response.header("X-RateLimit-Limit")).isEqualTo("10");
+    assertThat(response.header("X-RateLimit-Remaining")).isEqualTo("3");
+    assertThat(response.header("X-RateLimit-Reset")).isEqualTo("5");
+  }
+
+  @Test
+  void theLongestWaitOfThoseThatRefuseIsToldEvenIfAnotherHasFewerLeft() {
+    configuration.setXRateLimit("seconds");
+
+    fields.writeRefusal(
+        verdict(
+            Outcome.LIMITED,
+            rule(SHORT, 0, Duration.ofSeconds(1), null),
+            rule(MINUTE, 1, Duration.ofSeconds(9), Duration.ofSeconds(9)),
+            rule(HOUR, 2, Duration.ofSeconds(70), Duration.ofSeconds(70))),
+        response);
+
+    assertThat(response.header("X-RateLimit-Limit")).isEqualTo("20");
+    assertThat(response.header("X-RateLimit-Reset")).isEqualTo("70");
+    assertThat(response.header("Retry-After")).isEqualTo("70");
+  }
+
+  @Test
+  void aWaitOfNoTimeIsASecond() {
+    fields.writeRefusal(
+        verdict(Outcome.LIMITED, rule(MINUTE, 0, Duration.ZERO, Duration.ZERO)), response);
+
+    assertThat(response.header("Retry-After")).isEqualTo("1");
+  }
+
+  private static Verdict verdict(Outcome outcome, RuleVerdict... rules) {
+    return new Verdict(
+        Policy.of("test", HOUR),
+        outcome,
+        List.of(rules),
+        Optional.empty(),
+        Source.STORE,
+        Optional.empty(),
+        Receipt.NOTHING);
+  }
+
+  /** One that refuses has a wait. */
+  private static RuleVerdict rule(Rule rule, long remaining, Duration effective, Duration wait) {
+    return new RuleVerdict(
+        rule, wait != null, remaining, Optional.ofNullable(wait), rule.window(), effective);
+  }
+}
