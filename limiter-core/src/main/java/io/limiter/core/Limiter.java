@@ -39,8 +39,9 @@ public final class Limiter {
   }
 
   /**
-   * Counts without checking; the verdict is always allowed. More than a rule's count is not
-   * remembered: the newest units are kept, as many as the largest rule of the limit allows.
+   * Counts without checking; the verdict is allowed, unless the store is away and the policy is to
+   * refuse then. More than a rule's count is not remembered: the newest units are kept, as many as
+   * the largest rule of the limit allows.
    */
   public CompletionStage<Verdict> record(LimitRequest request) {
     return store.decide(request, Mode.RECORD);
