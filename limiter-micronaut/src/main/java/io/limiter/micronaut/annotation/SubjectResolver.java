@@ -18,8 +18,8 @@ import java.util.Optional;
  * }
  * }</pre>
  *
- * <p>It is asked on the request's event loop for every call, so it must not wait. What it throws
- * fails the call.
+ * <p>It is asked for every call, mostly on the request's event loop, so it must not wait. What it
+ * throws fails the call.
  */
 @FunctionalInterface
 public interface SubjectResolver {

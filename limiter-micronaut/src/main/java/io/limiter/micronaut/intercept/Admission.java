@@ -20,6 +20,13 @@ record Admission(LimitPlan plan, Verdict verdict, Optional<Ticket> ticket) {
     ticket.ifPresent(Ticket::settled);
   }
 
+  /**
+   * The same for the items of a stream: once its answer has begun, no status tells of its failure.
+   */
+  Admission streamed() {
+    return new Admission(plan, verdict, Optional.empty());
+  }
+
   /** Releases the duplicate guard of a failed call, if the plan says so. Never fails. */
   CompletionStage<Void> release() {
     return plan.releaseAfterException(verdict, ticket.isPresent());

@@ -59,7 +59,8 @@ final class PublisherGuard {
   }
 
   private static Flux<Object> guarded(GuardedCall call, Admission admission, Publisher<?> method) {
-    return Flux.<Object>from(method).onErrorResume(failure -> fail(call, admission, failure));
+    return Flux.<Object>from(method)
+        .onErrorResume(failure -> fail(call, admission.streamed(), failure));
   }
 
   /** Both the method and what happens on subscription are the application's code. */

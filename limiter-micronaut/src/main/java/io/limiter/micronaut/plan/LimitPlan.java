@@ -119,7 +119,7 @@ public final class LimitPlan {
       charges.add(new Charge(quota.limit(), key, quota.rules(counted.anonymous()), 1));
     }
     Optional<Charge> submission =
-        content.map(text -> submission(duplicates.orElseThrow(), charges, who, text));
+        duplicates.flatMap(guard -> submission(guard, charges, who, content));
     return charges.isEmpty() && submission.isEmpty()
         ? Optional.empty()
         : Optional.of(new LimitRequest(policy, charges, submission));
@@ -137,14 +137,18 @@ public final class LimitPlan {
     return Key.of(guard.limit(), who.apply(guard.submitter()).subject());
   }
 
-  private Charge submission(
+  /** The submitter is asked for even if there is nothing to submit: he may have to be refused. */
+  private Optional<Charge> submission(
       DuplicateGuard guard,
       List<Charge> charges,
       Function<SubjectSource, Counted> who,
-      String content) {
+      Optional<String> content) {
+    Key submitter = submitter(guard, charges, who);
     // No method's description has a line break, so no content can make one look like another.
-    Key key = submitter(guard, charges, who).duplicates(method + '\n' + content);
-    return new Charge(guard.limit(), key, guard.stack(), 1);
+    return content.map(
+        text ->
+            new Charge(
+                guard.limit(), submitter.duplicates(method + '\n' + text), guard.stack(), 1));
   }
 
   /** What the annotations say that a refused caller is answered. */

@@ -3,14 +3,17 @@ package io.limiter.micronaut.plan;
 
 import io.limiter.core.Rule;
 import io.limiter.core.RuleStack;
+import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.subject.CallExpression;
 import io.limiter.micronaut.subject.SubjectSource;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Collects the rules of one method, from all places where they stand: those that count one subject
@@ -18,12 +21,18 @@ import java.util.Map;
  */
 final class QuotaBuilder {
 
-  private record Owner(String limit, SubjectSource source) {}
+  /**
+   * One key in the store.
+   *
+   * @param subjects who is counted, whatever becomes of callers whom it cannot tell
+   */
+  private record Owner(String limit, SubjectSource subjects) {}
 
   private record Rules(List<Rule> told, List<Rule> anonymous) {}
 
   private final String method;
   private final Map<Owner, Rules> quotas = new LinkedHashMap<>();
+  private final Set<Owner> refusing = new HashSet<>();
   private final Map<String, List<CallExpression>> expressions = new HashMap<>();
   private final Map<String, DenialText> texts = new HashMap<>();
   private final RuleNames names = new RuleNames();
@@ -42,7 +51,8 @@ final class QuotaBuilder {
   }
 
   /**
-   * Adds what one annotation says of one subject. A rule that is there already counts once.
+   * Adds what one annotation says of one subject. A rule that is there already counts once. If one
+   * annotation refuses callers whom the source cannot tell, they are refused.
    *
    * @param told the rules for a caller whom the source tells
    * @param anonymous the rules for another
@@ -57,9 +67,12 @@ final class QuotaBuilder {
     if (told.isEmpty() && anonymous.isEmpty()) {
       return;
     }
+    Owner owner = new Owner(limit, source.withAnonymous(Anonymous.ADDRESS));
+    if (source.anonymous() == Anonymous.REFUSE) {
+      refusing.add(owner);
+    }
     Rules rules =
-        quotas.computeIfAbsent(
-            new Owner(limit, source), any -> new Rules(new ArrayList<>(), new ArrayList<>()));
+        quotas.computeIfAbsent(owner, any -> new Rules(new ArrayList<>(), new ArrayList<>()));
     Map<RateRuleReader.Read, Rule> named = new HashMap<>();
     put(told, rules.told, named, text);
     put(anonymous, rules.anonymous, named, text);
@@ -102,8 +115,14 @@ final class QuotaBuilder {
     quotas.forEach(
         (owner, rules) ->
             built.add(
-                new Quota(owner.limit, owner.source, stack(rules.told), stack(rules.anonymous))));
+                new Quota(owner.limit, source(owner), stack(rules.told), stack(rules.anonymous))));
     return List.copyOf(built);
+  }
+
+  private SubjectSource source(Owner owner) {
+    return refusing.contains(owner)
+        ? owner.subjects.withAnonymous(Anonymous.REFUSE)
+        : owner.subjects;
   }
 
   /** What a caller is answered, by the name of the rule that refuses him. */

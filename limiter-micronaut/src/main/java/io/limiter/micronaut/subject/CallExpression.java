@@ -68,11 +68,18 @@ public final class CallExpression {
               "the expression gives a %s, which may be another text at each call: let it give a text or a number"
                   .formatted(value.getClass().getName())));
     }
-    String plain = value instanceof Number number ? NumberText.of(number) : value.toString();
+    String plain = plain(value);
     if (plain.isBlank()) {
       throw missing("the expression is empty: the call must give it a value");
     }
     return plain;
+  }
+
+  private static String plain(Object value) {
+    if (value instanceof Number number) {
+      return NumberText.of(number);
+    }
+    return value instanceof Enum<?> constant ? constant.name() : value.toString();
   }
 
   private MissingSubjectException missing(String remedy) {

@@ -35,7 +35,7 @@ public final class IdempotencyKey {
       throw InvalidIdempotencyKeyException.malformed(
           "it was sent %d times".formatted(lines.size()));
     }
-    String field = lines.get(0).strip();
+    String field = withoutSpaceAround(lines.get(0));
     return field.isEmpty() ? Optional.empty() : Optional.of(key(field));
   }
 
@@ -44,9 +44,6 @@ public final class IdempotencyKey {
       throw tooLong();
     }
     String key = field.charAt(0) == '"' ? unquoted(field) : field;
-    if (key.isBlank()) {
-      throw InvalidIdempotencyKeyException.malformed("it is an empty string");
-    }
     if (key.length() > MAX_LENGTH) {
       throw tooLong();
     }
@@ -54,7 +51,27 @@ public final class IdempotencyKey {
       throw InvalidIdempotencyKeyException.malformed(
           "it has characters other than printable ASCII");
     }
+    if (key.isBlank()) {
+      throw InvalidIdempotencyKeyException.malformed("it is an empty string");
+    }
     return key;
+  }
+
+  /** RFC 9110, section 5.6.3: only these two are no part of a value; Java knows many more. */
+  private static String withoutSpaceAround(String line) {
+    int from = 0;
+    int to = line.length();
+    while (from < to && isSpace(line.charAt(from))) {
+      from++;
+    }
+    while (to > from && isSpace(line.charAt(to - 1))) {
+      to--;
+    }
+    return line.substring(from, to);
+  }
+
+  private static boolean isSpace(char c) {
+    return c == ' ' || c == '\t';
   }
 
   /** RFC 9651 knows two escapes within a string: of the quote, and of the backslash. */

@@ -77,7 +77,7 @@ public class RequestSubjects {
     return request
         .getUserPrincipal()
         .map(Principal::getName)
-        .filter(name -> !name.isEmpty())
+        .filter(name -> !name.isBlank())
         .map(name -> Counted.known(USER, name))
         .orElseGet(() -> anonymous(USER, anonymous, request));
   }

@@ -90,6 +90,24 @@ public sealed interface SubjectSource {
     return this instanceof User || this instanceof Header || this instanceof Resolver;
   }
 
+  /** What becomes of callers whom it cannot tell; if there may be none, they are not refused. */
+  default Anonymous anonymous() {
+    return Anonymous.ADDRESS;
+  }
+
+  /** The same subjects, with this said of callers whom it cannot tell. */
+  default SubjectSource withAnonymous(Anonymous anonymous) {
+    if (this instanceof User) {
+      return new User(anonymous);
+    }
+    if (this instanceof Header header) {
+      return new Header(header.name(), anonymous);
+    }
+    return this instanceof Resolver resolver
+        ? new Resolver(resolver.type(), anonymous, resolver.bean())
+        : this;
+  }
+
   /**
    * Whose submission a call is, for a duplicate guard: where everybody is counted as one, still
    * each caller's own.

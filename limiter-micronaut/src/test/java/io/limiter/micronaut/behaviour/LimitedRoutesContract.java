@@ -158,7 +158,8 @@ abstract class LimitedRoutesContract {
   }
 
   /**
-   * The one thing in which the two doors differ: the gate counts a call before its body is read.
+   * The gate counts a call before its body is read; {@link GateDifferencesTest} has all in which
+   * the two doors differ.
    */
   @Test
   void countsACallWhoseBodyCannotBeBoundOnlyIfTheGateDecidesIt() {

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
+import java.util.Arrays;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Which statuses release a submission, where the annotation lists them, and where none does. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+abstract class ReleaseOnContract {
+
+  private TestServer server;
+
+  abstract boolean gate();
+
+  @BeforeAll
+  void start() {
+    server = TestServer.start(ReleaseOnRoutes.SPEC, Map.of("limiter.gate.enabled", gate()));
+  }
+
+  @AfterAll
+  void stop() {
+    server.close();
+  }
+
+  @BeforeEach
+  void forget() {
+    server.keys().clear();
+  }
+
+  static Stream<Arguments> endings() {
+    return Stream.of("sync", "stage", "stage-throws", "mono", "flux-throws")
+        .flatMap(
+            route ->
+                Arrays.stream(Ending.values())
+                    .filter(end -> end != Ending.UNEXPECTED)
+                    .filter(end -> end != Ending.RETURNED || !route.startsWith("flux"))
+                    .map(end -> arguments(route, end)));
+  }
+
+  @ParameterizedTest
+  @MethodSource("endings")
+  void aListedStatusReleasesWhoeverMadeIt(String route, Ending end) {
+    for (int listed : new int[] {422, 503}) {
+      assertThat(submit(route, end, listed)).isEqualTo(listed);
+      assertThat(submit(route, end, listed)).isEqualTo(listed);
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("endings")
+  void anotherStatusDoesNotWhoeverMadeIt(String route, Ending end) {
+    for (int other : new int[] {400, 409, 421, 500, 502, 504}) {
+      server.keys().clear();
+      assertThat(submit(route, end, other)).isEqualTo(other);
+      assertThat(submit(route, end, other)).isEqualTo(409);
+      assertThat(server.keys().all()).hasSize(1);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sync", "stage", "stage-throws", "mono", "flux-throws", "flux"})
+  void anExceptionThatNobodyAnswersIsA500WhichIsNotListed(String route) {
+    assertThat(submit(route, Ending.UNEXPECTED, 503)).isEqualTo(500);
+    assertThat(submit(route, Ending.UNEXPECTED, 503)).isEqualTo(409);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sync", "stage", "mono", "flux"})
+  void anExceptionThatNobodyAnswersIsA500WhichIsListed(String route) {
+    assertThat(submit("500/" + route)).isEqualTo(500);
+    assertThat(submit("500/" + route)).isEqualTo(500);
+    assertThat(server.keys().all()).isEmpty();
+  }
+
+  @Test
+  void aStreamThatFailsAfterItHasBegunCountsAs500Too() {
+    assertThatThrownBy(() -> submit("500/flux-begun")).hasMessageContaining("got no answer");
+
+    await().until(() -> server.keys().all().isEmpty());
+  }
+
+  @ParameterizedTest
+  @CsvSource({"MAPPED, 422", "HANDLED, 503"})
+  void whatFailsWithinAStreamIsA500WhateverWouldBecomeOfIt(Ending end, int status) {
+    assertThat(submit("flux", end, status)).isEqualTo(500);
+    assertThat(submit("flux", end, status)).isEqualTo(409);
+  }
+
+  @ParameterizedTest
+  @MethodSource("neverReleased")
+  void noFailureReleasesWhereThePlanSaysSo(String route, Ending end, int status) {
+    assertThat(submit("never/" + route, end, status)).isEqualTo(status);
+    assertThat(submit("never/" + route, end, status)).isEqualTo(409);
+  }
+
+  static Stream<Arguments> neverReleased() {
+    Stream<Arguments> single =
+        Stream.of("sync", "stage", "mono")
+            .flatMap(
+                route ->
+                    Stream.of(
+                        arguments(route, Ending.RETURNED, 503),
+                        arguments(route, Ending.MAPPED, 422),
+                        arguments(route, Ending.HANDLED, 503),
+                        arguments(route, Ending.UNEXPECTED, 500)));
+    return Stream.concat(single, Stream.of(arguments("flux", Ending.UNEXPECTED, 500)));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"{\"a\":", "[]"})
+  void aSubmissionThatCannotBeBoundMayBeRepeatedIf400IsListed(String broken) {
+    assertThat(bind("400", broken)).isEqualTo(400);
+    assertThat(bind("400", "{\"a\":[1]}")).isEqualTo(200);
+    assertThat(bind("400", "{\"a\":[1]}")).isEqualTo(409);
+  }
+
+  private int bind(String route, String body) {
+    return server.post("/release-on/bound/" + route, body).statusCode();
+  }
+
+  private int submit(String route) {
+    return server.exchange("POST", "/release-on/" + route, "").statusCode();
+  }
+
+  private int submit(String route, Ending end, int status) {
+    return submit(route + "?end=" + end + "&status=" + status);
+  }
+}

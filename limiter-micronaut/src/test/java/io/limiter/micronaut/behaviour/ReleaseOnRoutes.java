@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.HttpResponse;
+import io.micronaut.http.annotation.Body;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Post;
+import io.micronaut.http.annotation.QueryValue;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/** Submissions of an address that are released by some statuses only, or by none. */
+@Controller("/release-on")
+@Requires(property = "spec.name", value = ReleaseOnRoutes.SPEC)
+class ReleaseOnRoutes {
+
+  static final String SPEC = "ReleaseOn";
+
+  @Post("/sync")
+  @RateLimiter(
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 60),
+      releaseOn = {422, 503})
+  HttpResponse<String> sync(@QueryValue Ending end, @QueryValue int status) {
+    return end.end(status);
+  }
+
+  @Post("/stage")
+  @RateLimiter(
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 60),
+      releaseOn = {422, 503})
+  CompletionStage<HttpResponse<String>> stage(@QueryValue Ending end, @QueryValue int status) {
+    return CompletableFuture.supplyAsync(() -> end.end(status));
+  }
+
+  @Post("/stage-throws")
+  @RateLimiter(
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 60),
+      releaseOn = {422, 503})
+  CompletionStage<HttpResponse<String>> stageThrows(
+      @QueryValue Ending end, @QueryValue int status) {
+    return CompletableFuture.completedFuture(end.end(status));
+  }
+
+  @Post("/mono")
+  @RateLimiter(
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 60),
+      releaseOn = {422, 503})
+  Mono<HttpResponse<String>> mono(@QueryValue Ending end, @QueryValue int status) {
+    return Mono.fromCallable(() -> end.end(status));
+  }
+
+  /** Throws before there is a stream. */
+  @Post("/flux-throws")
+  @RateLimiter(
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 60),
+      releaseOn = {422, 503})
+  Flux<Integer> fluxThrows(@QueryValue Ending end, @QueryValue int status) {
+    throw end.exception(status);
+  }
+
+  /** Fails within its stream. */
+  @Post("/flux")
+  @RateLimiter(
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 60),
+      releaseOn = {422, 503})
+  Flux<Integer> flux(@QueryValue Ending end, @QueryValue int status) {
+    return Flux.error(end.exception(status));
+  }
+
+  @Post("/500/sync")
+  @RateLimiter(
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 60),
+      releaseOn = 500)
+  String sync500() {
+    throw Ending.UNEXPECTED.exception(500);
+  }
+
+  @Post("/500/stage")
+  @RateLimiter(
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 60),
+      releaseOn = 500)
+  CompletionStage<String> stage500() {
+    return CompletableFuture.failedFuture(Ending.UNEXPECTED.exception(500));
+  }
+
+  @Post("/500/mono")
+  @RateLimiter(
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 60),
+      releaseOn = 500)
+  Mono<String> mono500() {
+    return Mono.error(Ending.UNEXPECTED.exception(500));
+  }
+
+  @Post("/500/flux")
+  @RateLimiter(
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 60),
+      releaseOn = 500)
+  Flux<Integer> flux500() {
+    return Flux.error(Ending.UNEXPECTED.exception(500));
+  }
+
+  @Post("/500/flux-begun")
+  @RateLimiter(
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 60),
+      releaseOn = 500)
+  Flux<Integer> fluxBegun500() {
+    return Flux.concat(Flux.just(1), Flux.error(Ending.UNEXPECTED.exception(500)));
+  }
+
+  @Post("/never/sync")
+  @RateLimiter(
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 60),
+      releaseOnFailure = false)
+  HttpResponse<String> neverSync(@QueryValue Ending end, @QueryValue int status) {
+    return end.end(status);
+  }
+
+  @Post("/never/stage")
+  @RateLimiter(
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 60),
+      releaseOnFailure = false)
+  CompletionStage<HttpResponse<String>> neverStage(@QueryValue Ending end, @QueryValue int status) {
+    return CompletableFuture.supplyAsync(() -> end.end(status));
+  }
+
+  @Post("/never/mono")
+  @RateLimiter(
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 60),
+      releaseOnFailure = false)
+  Mono<HttpResponse<String>> neverMono(@QueryValue Ending end, @QueryValue int status) {
+    return Mono.fromCallable(() -> end.end(status));
+  }
+
+  @Post("/never/flux")
+  @RateLimiter(
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 60),
+      releaseOnFailure = false)
+  Flux<Integer> neverFlux(@QueryValue Ending end, @QueryValue int status) {
+    return Flux.error(end.exception(status));
+  }
+
+  @Post("/bound/400")
+  @RateLimiter(
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 60),
+      releaseOn = 400)
+  String boundOn400(@Body Map<String, List<Integer>> body) {
+    return "ok";
+  }
+
+  @Post("/bound/500")
+  @RateLimiter(
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 60),
+      releaseOn = 500)
+  String boundOn500(@Body Map<String, List<Integer>> body) {
+    return "ok";
+  }
+
+  @Post("/bound/never")
+  @RateLimiter(
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 60),
+      releaseOnFailure = false)
+  String boundNever(@Body Map<String, List<Integer>> body) {
+    return "ok";
+  }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import io.limiter.micronaut.annotation.DuplicateBy;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.SubjectResolver;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.annotation.Body;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Post;
+import io.micronaut.http.annotation.QueryValue;
+import jakarta.inject.Singleton;
+import java.util.Map;
+import java.util.Optional;
+
+/** Whatever can come into a key, or into what is stored under it. */
+@Controller("/stored")
+@Requires(property = "spec.name", value = StoredTextRoutes.SPEC)
+class StoredTextRoutes {
+
+  static final String SPEC = "StoredText";
+
+  private static final String OK = "ok";
+
+  @Post("/request")
+  @RateLimiter(
+      key = "limitOfSecrets",
+      name = "policyOfSecrets",
+      header = "X-Api-Key",
+      rules = {
+        @RateRule(count = 100, name = "ruleOfSecrets"),
+        @RateRule(count = 200, limitType = LimitType.USER_ID),
+        @RateRule(count = 300, limitType = LimitType.IP),
+        @RateRule(count = 400, limitType = LimitType.GLOBAL)
+      },
+      preventDuplicate = true,
+      duplicateBy = DuplicateBy.IDEMPOTENCY_KEY)
+  String request() {
+    return OK;
+  }
+
+  @Post("/resolved")
+  @RateLimiter(resolver = Owner.class, rules = @RateRule, preventDuplicate = true)
+  String resolved() {
+    return OK;
+  }
+
+  @Post("/argument")
+  @RateLimiter(
+      subject = "#{phone}",
+      rules = @RateRule,
+      preventDuplicate = true,
+      duplicateKey = "#{note}")
+  String argument(@QueryValue String phone, @QueryValue String note) {
+    return OK;
+  }
+
+  @Post("/arguments")
+  @RateLimiter(
+      limitType = LimitType.USER_ID,
+      rules = @RateRule,
+      preventDuplicate = true,
+      duplicateBy = DuplicateBy.ARGUMENTS)
+  String arguments(@QueryValue String phone, @Body Map<String, Object> order) {
+    return OK;
+  }
+
+  /** An owner is whom the header names. */
+  @Singleton
+  @Requires(property = "spec.name", value = SPEC)
+  static class Owner implements SubjectResolver {
+    @Override
+    public Optional<String> resolve(HttpRequest<?> request) {
+      return request.getHeaders().get("X-Owner", String.class);
+    }
+  }
+}

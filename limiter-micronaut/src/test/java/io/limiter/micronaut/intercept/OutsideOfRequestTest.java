@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.intercept;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.limiter.micronaut.annotation.DuplicateBy;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.SubjectResolver;
+import io.limiter.micronaut.exception.DuplicateSubmissionException;
+import io.limiter.micronaut.exception.RateLimitExceededException;
+import io.limiter.micronaut.testing.RecordedDecisions;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.HttpRequest;
+import jakarta.inject.Singleton;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/** Subjects and submissions of calls that no request has led to: a job, a consumer of messages. */
+class OutsideOfRequestTest {
+
+  private final ApplicationContext context =
+      ApplicationContext.run(Map.of("spec.name", "OutsideOfRequestTest", "test.recorded", true));
+  private final Jobs jobs = context.getBean(Jobs.class);
+  private final Shift shift = context.getBean(Shift.class);
+  private final RecordedDecisions decisions = context.getBean(RecordedDecisions.class);
+
+  @AfterEach
+  void close() {
+    context.close();
+  }
+
+  @Test
+  void aResolverMayKnowWhoCalls() {
+    shift.worker = Optional.of("night");
+    jobs.run();
+    assertThatExceptionOfType(RateLimitExceededException.class).isThrownBy(jobs::run);
+
+    shift.worker = Optional.of("day");
+    jobs.run();
+    assertThatExceptionOfType(RateLimitExceededException.class).isThrownBy(jobs::run);
+  }
+
+  @Test
+  void aResolverThatNamesNobodyFailsTheCallWithTheRemedy() {
+    for (Optional<String> nobody : List.of(Optional.<String>empty(), Optional.of(" "))) {
+      shift.worker = nobody;
+      assertThatExceptionOfType(IllegalStateException.class)
+          .isThrownBy(jobs::run)
+          .withMessageStartingWith(Jobs.class.getName() + ".run(): @RateLimiter.resolver = ")
+          .withMessageContaining("outside of an HTTP request");
+    }
+    assertThat(decisions.requests()).isEmpty();
+  }
+
+  @Test
+  void aResolverThatFailsFailsTheCall() {
+    shift.worker = null;
+
+    assertThatExceptionOfType(NullPointerException.class).isThrownBy(jobs::run);
+    assertThat(decisions.requests()).isEmpty();
+  }
+
+  @Test
+  void aHeaderIsKnownToRequestsOnly() {
+    assertThatExceptionOfType(IllegalStateException.class)
+        .isThrownBy(jobs::byHeader)
+        .withMessageContaining("@RateLimiter.header = x-key: the method was called outside");
+    assertThatExceptionOfType(IllegalStateException.class)
+        .isThrownBy(jobs::byIdempotencyKey)
+        .withMessageContaining("@RateLimiter.duplicateBy = IDEMPOTENCY_KEY: the method was called");
+    assertThat(decisions.requests()).isEmpty();
+  }
+
+  @Test
+  void anExpressionTellsSubmissionsApart() {
+    jobs.book("7", "a");
+    jobs.book("8", "a");
+
+    assertThatExceptionOfType(DuplicateSubmissionException.class)
+        .isThrownBy(() -> jobs.book("7", "b"));
+  }
+
+  /** The kinds of result, and how a call of each ends. */
+  enum Kind {
+    SYNCHRONOUS(Jobs::on500, Jobs::on503),
+    STAGE(jobs -> join(jobs.on500Stage()), jobs -> join(jobs.on503Stage())),
+    MONO(jobs -> jobs.on500Mono().block(), jobs -> jobs.on503Mono().block()),
+    FLUX(jobs -> jobs.on500Flux().blockLast(), jobs -> jobs.on503Flux().blockLast());
+
+    final Consumer<Jobs> on500;
+    final Consumer<Jobs> on503;
+
+    Kind(Consumer<Jobs> on500, Consumer<Jobs> on503) {
+      this.on500 = on500;
+      this.on503 = on503;
+    }
+
+    private static void join(CompletionStage<String> stage) {
+      try {
+        stage.toCompletableFuture().join();
+      } catch (CompletionException e) {
+        throw e.getCause() instanceof RuntimeException cause ? cause : e;
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void anExceptionCountsAs500(Kind kind) {
+    for (int call = 0; call < 3; call++) {
+      assertThatThrownBy(() -> kind.on500.accept(jobs)).hasMessage("broken");
+    }
+
+    assertThatThrownBy(() -> kind.on503.accept(jobs)).hasMessage("broken");
+    assertThatExceptionOfType(DuplicateSubmissionException.class)
+        .isThrownBy(() -> kind.on503.accept(jobs));
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "OutsideOfRequestTest")
+  static class Shift implements SubjectResolver {
+
+    volatile Optional<String> worker = Optional.empty();
+
+    @Override
+    public Optional<String> resolve(HttpRequest<?> request) {
+      throw new IllegalStateException("There is no request");
+    }
+
+    @Override
+    public Optional<String> resolveOutsideOfRequest() {
+      return worker.map(name -> name);
+    }
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "OutsideOfRequestTest")
+  static class Jobs {
+
+    private static IllegalStateException broken() {
+      return new IllegalStateException("broken");
+    }
+
+    @RateLimiter(resolver = Shift.class, rules = @RateRule(count = 1))
+    void run() {}
+
+    @RateLimiter(header = "X-Key", rules = @RateRule(count = 1))
+    void byHeader() {}
+
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        preventDuplicate = true,
+        duplicateBy = DuplicateBy.IDEMPOTENCY_KEY)
+    void byIdempotencyKey() {}
+
+    @RateLimiter(limitType = LimitType.GLOBAL, preventDuplicate = true, duplicateKey = "#{number}")
+    void book(String number, String note) {}
+
+    @RateLimiter(limitType = LimitType.GLOBAL, preventDuplicate = true, releaseOn = 500)
+    void on500() {
+      throw broken();
+    }
+
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        preventDuplicate = true,
+        releaseOn = {422, 503})
+    void on503() {
+      throw broken();
+    }
+
+    @RateLimiter(limitType = LimitType.GLOBAL, preventDuplicate = true, releaseOn = 500)
+    CompletionStage<String> on500Stage() {
+      return CompletableFuture.failedFuture(broken());
+    }
+
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        preventDuplicate = true,
+        releaseOn = {422, 503})
+    CompletionStage<String> on503Stage() {
+      return CompletableFuture.failedFuture(broken());
+    }
+
+    @RateLimiter(limitType = LimitType.GLOBAL, preventDuplicate = true, releaseOn = 500)
+    Mono<String> on500Mono() {
+      return Mono.error(broken());
+    }
+
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        preventDuplicate = true,
+        releaseOn = {422, 503})
+    Mono<String> on503Mono() {
+      return Mono.error(broken());
+    }
+
+    @RateLimiter(limitType = LimitType.GLOBAL, preventDuplicate = true, releaseOn = 500)
+    Flux<Integer> on500Flux() {
+      return Flux.error(broken());
+    }
+
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        preventDuplicate = true,
+        releaseOn = {422, 503})
+    Flux<Integer> on503Flux() {
+      return Flux.concat(Flux.just(1), Flux.error(broken()));
+    }
+  }
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.subject;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.limiter.core.Key;
+import io.limiter.core.Subject;
+import io.limiter.micronaut.annotation.Anonymous;
+import io.limiter.micronaut.annotation.SubjectResolver;
+import io.limiter.micronaut.exception.MissingSubjectException;
+import io.limiter.micronaut.testing.FakeRequest;
+import io.micronaut.http.HttpRequest;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.NullSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Whom headers, resolvers and logins tell, who is anonymous, and that nobody can be another. */
+class ToldSubjectsTest {
+
+  private static final String ADDRESS = "192.0.2.7";
+
+  private final RequestSubjects subjects = new RequestSubjects(request -> ADDRESS);
+
+  private static SubjectSource header(String name) {
+    return new SubjectSource.Header(name, Anonymous.ADDRESS);
+  }
+
+  private static SubjectSource user(Anonymous anonymous) {
+    return new SubjectSource.User(anonymous);
+  }
+
+  private static SubjectSource resolver(Class<? extends SubjectResolver> type, String value) {
+    SubjectResolver bean = request -> Optional.ofNullable(value);
+    return new SubjectSource.Resolver(type, Anonymous.ADDRESS, () -> bean);
+  }
+
+  @Test
+  void aHeaderTellsByItsValueWhateverTheCaseOfItsName() {
+    Counted known = counted(header("x-key"), new FakeRequest().header("x-key", "a"));
+
+    assertThat(known.anonymous()).isFalse();
+    assertThat(counted(header("x-key"), new FakeRequest().header("X-KEY", "a"))).isEqualTo(known);
+    assertThat(counted(header("x-key"), new FakeRequest().header("X-Key", "A")))
+        .isNotEqualTo(known);
+  }
+
+  @Test
+  void theFirstOfSeveralLinesCounts() {
+    FakeRequest twice = new FakeRequest().header("X-Key", "a").header("X-Key", "b");
+
+    assertThat(counted(header("x-key"), twice))
+        .isEqualTo(counted(header("x-key"), new FakeRequest().header("X-Key", "a")));
+  }
+
+  @Test
+  void oneValueInTwoHeadersIsTwoSubjects() {
+    FakeRequest both = new FakeRequest().header("X-Key", "a").header("X-Tenant", "a");
+
+    assertDifferent(counted(header("x-key"), both), counted(header("x-tenant"), both));
+  }
+
+  @Test
+  void oneAddressIsAnotherSubjectForEachWayInWhichItComesToBeCounted() {
+    FakeRequest stranger = new FakeRequest();
+
+    assertDifferent(
+        counted(new SubjectSource.Address(), stranger),
+        counted(user(Anonymous.ADDRESS), stranger),
+        counted(header("x-key"), stranger),
+        counted(header("x-tenant"), stranger),
+        counted(resolver(One.class, null), stranger),
+        counted(resolver(Other.class, null), stranger),
+        counted(user(Anonymous.ADDRESS), new FakeRequest().user(ADDRESS)),
+        counted(header("x-key"), new FakeRequest().header("x-key", ADDRESS)));
+  }
+
+  @Test
+  void onlyWhoIsNotToldIsAnonymous() {
+    FakeRequest stranger = new FakeRequest();
+
+    assertThat(counted(user(Anonymous.ADDRESS), stranger).anonymous()).isTrue();
+    assertThat(counted(header("x-key"), stranger).anonymous()).isTrue();
+    assertThat(counted(resolver(One.class, null), stranger).anonymous()).isTrue();
+    assertThat(counted(new SubjectSource.Address(), stranger).anonymous()).isFalse();
+    assertThat(counted(new SubjectSource.Everybody(), stranger).anonymous()).isFalse();
+    assertThat(counted(user(Anonymous.ADDRESS), new FakeRequest().user("ada")).anonymous())
+        .isFalse();
+    assertThat(counted(resolver(One.class, "a"), stranger).anonymous()).isFalse();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", " ", "\t"})
+  void anEmptyValueTellsNobody(String empty) {
+    FakeRequest request = new FakeRequest().header("X-Key", empty).user(empty.strip());
+
+    assertThat(counted(header("x-key"), request).anonymous()).isTrue();
+    assertThat(counted(resolver(One.class, empty), request).anonymous()).isTrue();
+    assertThat(counted(user(Anonymous.ADDRESS), request).anonymous()).isTrue();
+  }
+
+  @ParameterizedTest
+  @NullSource
+  @ValueSource(strings = "")
+  void strangersAreRefusedWhereThatIsSaid(String value) {
+    FakeRequest stranger = value == null ? new FakeRequest() : new FakeRequest().user(value);
+    SubjectResolver nobody = request -> Optional.ofNullable(value);
+
+    for (SubjectSource source :
+        List.of(
+            user(Anonymous.REFUSE),
+            new SubjectSource.Header("x-key", Anonymous.REFUSE),
+            new SubjectSource.Resolver(One.class, Anonymous.REFUSE, () -> nobody))) {
+      assertThatExceptionOfType(MissingSubjectException.class)
+          .as(source.written())
+          .isThrownBy(() -> counted(source, stranger))
+          .withMessageContaining("anonymous = REFUSE");
+    }
+  }
+
+  @Test
+  void aSubmitterIsTheUserElseTheAddressAndNeverRefused() {
+    assertThat(counted(new SubjectSource.Submitter(), new FakeRequest().user("ada")))
+        .isEqualTo(counted(user(Anonymous.REFUSE), new FakeRequest().user("ada")));
+    assertThat(counted(new SubjectSource.Submitter(), new FakeRequest()))
+        .isEqualTo(counted(user(Anonymous.ADDRESS), new FakeRequest()));
+  }
+
+  /** What would be somebody else's subject, if values were just put together. */
+  static Stream<String> forgeries() {
+    return Stream.of(
+        "a",
+        "a\n",
+        "\na",
+        "a\nb",
+        "a\r\nX-Tenant: a",
+        "x-key\na",
+        "x-tenant\na",
+        "key\na",
+        "header x-key\n" + ADDRESS,
+        "user\n" + ADDRESS,
+        One.class.getName() + "\na",
+        "a\0",
+        "a".repeat(1 << 20),
+        "a".repeat(1 << 20) + "\n");
+  }
+
+  @ParameterizedTest
+  @MethodSource("forgeries")
+  void noValueMakesOneSubjectLookLikeAnother(String value) {
+    FakeRequest forged =
+        new FakeRequest().header("X-Key", value).header("X-Tenant", value).user(value);
+
+    assertDifferent(
+        counted(new SubjectSource.Address(), forged),
+        counted(user(Anonymous.ADDRESS), forged),
+        counted(user(Anonymous.ADDRESS), new FakeRequest()),
+        counted(header("x-key"), forged),
+        counted(header("x-key"), new FakeRequest()),
+        counted(header("x-tenant"), forged),
+        counted(header("x"), new FakeRequest().header("x", "key\n" + value)),
+        counted(resolver(One.class, value), forged),
+        counted(resolver(Other.class, value), forged),
+        counted(new SubjectSource.Everybody(), forged));
+  }
+
+  @Test
+  void twoValuesAreNeverOneSubject() {
+    assertDifferent(
+        forgeries()
+            .map(value -> counted(header("x-key"), new FakeRequest().header("X-Key", value)))
+            .toArray(Counted[]::new));
+  }
+
+  @Test
+  void outsideOfARequestOnlyEverybodyAndResolversTell() {
+    SubjectResolver job =
+        new SubjectResolver() {
+          @Override
+          public Optional<String> resolve(HttpRequest<?> request) {
+            throw new IllegalStateException("There is no request");
+          }
+
+          @Override
+          public Optional<String> resolveOutsideOfRequest() {
+            return Optional.of("job");
+          }
+        };
+    SubjectSource known = new SubjectSource.Resolver(One.class, Anonymous.REFUSE, () -> job);
+
+    assertThat(subjects.resolveOutsideOfRequest(known))
+        .contains(counted(resolver(One.class, "job"), new FakeRequest()));
+    assertThat(subjects.resolveOutsideOfRequest(new SubjectSource.Everybody()))
+        .contains(new Counted(Subject.global(), false));
+    assertThat(
+            Stream.of(
+                resolver(One.class, "a"),
+                header("x-key"),
+                user(Anonymous.ADDRESS),
+                new SubjectSource.Address()))
+        .allSatisfy(source -> assertThat(subjects.resolveOutsideOfRequest(source)).isEmpty());
+  }
+
+  private Counted counted(SubjectSource source, HttpRequest<?> request) {
+    return subjects.resolve(source, request);
+  }
+
+  /** Different in what becomes of them: keys of one length, without any of their text. */
+  private static void assertDifferent(Counted... all) {
+    List<Key> keys = Stream.of(all).map(each -> Key.of("limit", each.subject())).toList();
+    assertThat(keys).doesNotHaveDuplicates();
+    assertThat(keys).extracting(key -> key.tag().length()).containsOnly(22);
+  }
+
+  interface One extends SubjectResolver {}
+
+  interface Other extends SubjectResolver {}
+}
