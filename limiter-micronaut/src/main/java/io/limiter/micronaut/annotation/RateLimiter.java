@@ -26,8 +26,9 @@ import java.lang.annotation.Target;
  *
  * <p>On a class it holds for each method by itself, unless it has a {@link #key}: for the routes of
  * a controller, for all methods of other beans. It holds for methods that implement or override the
- * one it stands on, and for what bears an annotation of your own that it stands on. {@link
- * NoRateLimit} makes an exception.
+ * one it stands on, and for what bears an annotation of your own that it stands on; give that
+ * {@code @Inherited} if it is to hold for what implements or overrides, too. {@link NoRateLimit}
+ * makes an exception.
  */
 @Limited
 @Inherited

@@ -15,12 +15,13 @@ final class LimitPlaces {
 
   /**
    * Those places, nearest first. A class speaks for the routes of a controller, not for its error
-   * routes and helpers, and for all methods of another bean.
+   * routes and helpers, and for all methods of another bean but those that every object has.
    *
    * @param description the method, for messages
    */
   List<Place> of(ExecutableMethod<?, ?> method, String description) {
-    boolean classSpeaks = !method.hasStereotype(Controller.class) || isRoute(method);
+    boolean classSpeaks =
+        method.hasStereotype(Controller.class) ? isRoute(method) : !isOfObject(method);
     List<Place> limited = new ArrayList<>();
     for (Place place : Place.of(method)) {
       if (place.exempt() && !place.isEmpty()) {
@@ -31,7 +32,7 @@ final class LimitPlaces {
             "one contradicts the other: remove one of them");
       }
       if (place.exempt()) {
-        return limited;
+        break;
       }
       if (!place.isEmpty() && (place.onMethod() || classSpeaks)) {
         limited.add(place);
@@ -43,6 +44,16 @@ final class LimitPlaces {
 
   private static boolean isRoute(ExecutableMethod<?, ?> method) {
     return method.hasStereotype(HttpMethodMapping.class) && !method.hasAnnotation(Error.class);
+  }
+
+  /** Whoever logs a bean, or puts it into a set, makes no call of it. */
+  private static boolean isOfObject(ExecutableMethod<?, ?> method) {
+    List<Class<?>> parameters = List.of(method.getArgumentTypes());
+    return switch (method.getMethodName()) {
+      case "toString", "hashCode" -> parameters.isEmpty();
+      case "equals" -> parameters.equals(List.of(Object.class));
+      default -> false;
+    };
   }
 
   /** An error route answers what was decided already, on a thread that must not wait. */

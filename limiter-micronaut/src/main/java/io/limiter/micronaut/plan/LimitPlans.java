@@ -2,28 +2,62 @@
 package io.limiter.micronaut.plan;
 
 import io.limiter.micronaut.annotation.Limited;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.processor.ExecutableMethodProcessor;
 import io.micronaut.inject.BeanDefinition;
 import io.micronaut.inject.ExecutableMethod;
 import jakarta.inject.Singleton;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * The plans of all limited methods, each built once. Methods of beans are planned when the context
- * starts, so that a mistake in an annotation stops the start.
+ * starts, so that a mistake in an annotation stops the start; those of beans that a factory makes
+ * are planned when they are first called.
  */
 @Singleton
 public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
 
+  /** Micronaut makes one or two objects for each method; should it make more, they wait longer. */
+  private static final int MAX_REMEMBERED = 65_536;
+
   private final LimitPlanBuilder builder;
-  // Bounded by the number of limited methods in the application.
-  private final Map<ExecutableMethod<?, ?>, Optional<LimitPlan>> plans = new ConcurrentHashMap<>();
   private final SharedLimits shared = new SharedLimits();
+  private final Map<Known, Optional<LimitPlan>> known = new ConcurrentHashMap<>();
+  // Bounded by the number of limited methods in the application.
+  private final Map<Limits, Optional<LimitPlan>> plans = new ConcurrentHashMap<>();
 
   LimitPlans(LimitPlanBuilder builder) {
     this.builder = builder;
+  }
+
+  /** A method as this very object: the look-up of each request hashes nothing else. */
+  private record Known(ExecutableMethod<?, ?> method) {
+
+    @Override
+    public boolean equals(Object other) {
+      return other instanceof Known that && method == that.method;
+    }
+
+    @Override
+    public int hashCode() {
+      return System.identityHashCode(method);
+    }
+  }
+
+  /** A method and what limits it: a factory may make two beans of one class with other limits. */
+  private record Limits(ExecutableMethod<?, ?> method, List<String> annotations) {
+
+    static Limits of(ExecutableMethod<?, ?> method) {
+      return new Limits(
+          method,
+          List.of(
+              Place.asWritten(method.getAnnotationValuesByType(RateLimiter.class).toArray()),
+              Place.asWritten(method.getAnnotationValuesByType(RateRule.class).toArray())));
+    }
   }
 
   @Override
@@ -33,14 +67,23 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
 
   /** The plan of a method; empty if it is not limited. */
   public Optional<LimitPlan> of(ExecutableMethod<?, ?> method) {
-    Optional<LimitPlan> known = plans.get(method);
-    return known != null ? known : plans.computeIfAbsent(method, this::build);
+    Optional<LimitPlan> plan = known.get(new Known(method));
+    return plan != null ? plan : find(method);
+  }
+
+  /** One plan for all objects that stand for one method: gate and guard may hold different ones. */
+  private Optional<LimitPlan> find(ExecutableMethod<?, ?> method) {
+    Optional<LimitPlan> plan =
+        method.hasStereotype(Limited.class)
+            ? plans.computeIfAbsent(Limits.of(method), any -> build(method))
+            : Optional.empty();
+    if (known.size() < MAX_REMEMBERED) {
+      known.put(new Known(method), plan);
+    }
+    return plan;
   }
 
   private Optional<LimitPlan> build(ExecutableMethod<?, ?> method) {
-    if (!method.hasStereotype(Limited.class)) {
-      return Optional.empty();
-    }
     Optional<LimitPlan> plan = builder.build(method);
     plan.ifPresent(shared::register);
     return plan;

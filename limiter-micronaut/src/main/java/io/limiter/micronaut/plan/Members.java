@@ -4,6 +4,7 @@ package io.limiter.micronaut.plan;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.AnnotationValue;
 import io.micronaut.core.expressions.EvaluatedExpression;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -64,7 +65,8 @@ record Members(String method, String name, AnnotationValue<?> annotation) {
   /** Refuses a member that has no sense where it stands. */
   void refuse(String member, String remedy) {
     if (has(member)) {
-      throw error(member, String.valueOf(raw(member)), remedy);
+      Object raw = raw(member);
+      throw error(member, raw instanceof int[] list ? Arrays.toString(list) : raw, remedy);
     }
   }
 

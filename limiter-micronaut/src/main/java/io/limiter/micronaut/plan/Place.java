@@ -4,7 +4,10 @@ package io.limiter.micronaut.plan;
 import io.limiter.micronaut.annotation.NoRateLimit;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.micronaut.context.annotation.Bean;
+import io.micronaut.context.annotation.Factory;
 import io.micronaut.core.annotation.AnnotationMetadata;
+import io.micronaut.core.annotation.AnnotationUtil;
 import io.micronaut.core.annotation.AnnotationValue;
 import io.micronaut.inject.ExecutableMethod;
 import io.micronaut.inject.annotation.AnnotationMetadataHierarchy;
@@ -49,7 +52,7 @@ record Place(
       elements.add(all.getTargetAnnotationMetadata());
     }
     // Micronaut gives a method without any annotation of its own the metadata of its class.
-    boolean hasOwn = elements.size() > 1;
+    boolean hasOwn = elements.size() > 1 && !isMadeByFactory(elements);
     List<Place> places = new ArrayList<>();
     for (int i = 0; i < elements.size(); i++) {
       AnnotationMetadata element = elements.get(i).getTargetAnnotationMetadata();
@@ -58,6 +61,13 @@ record Place(
       places.add(inherited(all, element, onMethod));
     }
     return places;
+  }
+
+  /** A method of a bean that a factory makes has the metadata of the factory and its method. */
+  private static boolean isMadeByFactory(List<AnnotationMetadata> elements) {
+    AnnotationMetadata nearest = elements.get(0);
+    return elements.get(elements.size() - 1).hasDeclaredAnnotation(Factory.class)
+        && (nearest.hasStereotype(Bean.class) || nearest.hasStereotype(AnnotationUtil.SCOPE));
   }
 
   private static Place own(AnnotationMetadata all, AnnotationMetadata element, boolean onMethod) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
+import io.limiter.core.Rule;
 import io.limiter.core.RuleStack;
 import io.micronaut.context.exceptions.ConfigurationException;
 import java.util.ArrayList;
@@ -16,7 +17,7 @@ final class SharedLimits {
 
   private record Named(String by, String method) {}
 
-  private record Ruled(List<RuleStack> stacks, String method) {}
+  private record Ruled(List<List<Rule>> stacks, String method) {}
 
   // Both are bounded by what the application's annotations say.
   private final Map<String, Named> names = new HashMap<>();
@@ -33,7 +34,7 @@ final class SharedLimits {
     stacks(plan).forEach((limit, stacks) -> requireSameRules(plan, limit, stacks));
   }
 
-  private void requireSameRules(LimitPlan plan, String limit, List<RuleStack> stacks) {
+  private void requireSameRules(LimitPlan plan, String limit, List<List<Rule>> stacks) {
     Ruled sharer = limits.putIfAbsent(limit, new Ruled(stacks, plan.method()));
     if (sharer != null && !sharer.stacks.equals(stacks)) {
       throw new ConfigurationException(
@@ -42,13 +43,18 @@ final class SharedLimits {
     }
   }
 
-  private static Map<String, List<RuleStack>> stacks(LimitPlan plan) {
-    Map<String, List<RuleStack>> stacks = new HashMap<>();
+  private static Map<String, List<List<Rule>>> stacks(LimitPlan plan) {
+    Map<String, List<List<Rule>>> stacks = new HashMap<>();
     for (Quota quota : plan.quotas()) {
-      List<RuleStack> ofLimit = stacks.computeIfAbsent(quota.limit(), any -> new ArrayList<>());
-      ofLimit.add(quota.rules());
-      ofLimit.add(quota.anonymousRules());
+      List<List<Rule>> ofLimit = stacks.computeIfAbsent(quota.limit(), any -> new ArrayList<>());
+      ofLimit.add(nameless(quota.rules()));
+      ofLimit.add(nameless(quota.anonymousRules()));
     }
     return stacks;
+  }
+
+  /** Another rule of the method may have taken the name that is made from the numbers. */
+  private static List<Rule> nameless(RuleStack stack) {
+    return stack.rules().stream().map(rule -> rule.withName("rule")).toList();
   }
 }
