@@ -119,6 +119,10 @@ class PackageArrowsTest {
           .that(WRITTEN_BY_HAND)
           .and()
           .doNotHaveSimpleName("NettyCallerThread")
+          .and()
+          .doNotHaveSimpleName("ServerLoops")
+          .and()
+          .doNotHaveSimpleName("RedisConnections")
           .should()
           .dependOnClassesThat()
           .resideInAnyPackage("io.micronaut.http.server.netty..", "io.netty..");

@@ -3,6 +3,8 @@ package io.limiter.core.redis;
 
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.StoreException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 
 /**
  * Which connection a decision is sent on. Called on the thread that decides, so it must not block.
@@ -15,6 +17,14 @@ public interface ConnectionSource extends AutoCloseable {
    * @throws StoreException with reason {@code DISCONNECTED} if there is none now
    */
   RedisClusterAsyncCommands<byte[], byte[]> commands();
+
+  /**
+   * Completes when every connection has been tried once: with true if all of them are open and
+   * warm, else with false. Never fails. At once, unless the source opens connections itself.
+   */
+  default CompletionStage<Boolean> firstAttempt() {
+    return CompletableFuture.completedFuture(true);
+  }
 
   @Override
   void close();

@@ -8,7 +8,13 @@ import io.lettuce.core.SocketOptions;
 import io.lettuce.core.TimeoutOptions;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.Delay;
+import io.lettuce.core.resource.NettyCustomizer;
+import io.netty.channel.Channel;
+import io.netty.channel.EventLoop;
+import io.netty.handler.flush.FlushConsolidationHandler;
 import java.time.Duration;
+import java.util.Collection;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -21,6 +27,9 @@ public final class RedisClients {
   /** Commands that may wait for an answer on one connection; more are refused at once. */
   static final int MAX_QUEUED = 4_096;
 
+  /** Writes that wait at most for one flush. */
+  private static final int MAX_CONSOLIDATED = 256;
+
   /** Channels tell of their end after they have ended: threads outlive them by this. */
   private static final long QUIET_MILLIS = 50;
 
@@ -32,18 +41,42 @@ public final class RedisClients {
 
   private RedisClients() {}
 
-  /** A client with resources of its own, which {@link #shutdown} frees. */
+  /** A client with resources of its own, which {@link #shutdown(RedisClient)} frees. */
   public static RedisClient create() {
-    ClientResources resources =
-        ClientResources.builder()
-            .reconnectDelay(
-                () ->
-                    Delay.fullJitter(
-                        MIN_RECONNECT_DELAY, MAX_RECONNECT_DELAY, 1, TimeUnit.MILLISECONDS))
-            .build();
+    return client(resources().build());
+  }
+
+  static ClientResources.Builder resources() {
+    return ClientResources.builder()
+        .reconnectDelay(
+            () ->
+                Delay.fullJitter(
+                    MIN_RECONNECT_DELAY, MAX_RECONNECT_DELAY, 1, TimeUnit.MILLISECONDS));
+  }
+
+  /** A client that lives on one event loop, and shares all else with others. */
+  static RedisClient onLoop(ClientResources shared, EventLoop loop) {
+    return client(
+        shared
+            .mutate()
+            .eventLoopGroupProvider(new OneLoop(loop))
+            .nettyCustomizer(new Consolidated())
+            .build());
+  }
+
+  private static RedisClient client(ClientResources resources) {
     RedisClient client = RedisClient.create(resources);
     client.setOptions(options());
     return client;
+  }
+
+  /** Sends what was written in one turn of the loop at its end, instead of packet by packet. */
+  private static final class Consolidated implements NettyCustomizer {
+
+    @Override
+    public void afterChannelInitialized(Channel channel) {
+      channel.pipeline().addFirst(new FlushConsolidationHandler(MAX_CONSOLIDATED, true));
+    }
   }
 
   /**
@@ -79,6 +112,23 @@ public final class RedisClients {
                       client
                           .getResources()
                           .shutdown(QUIET_MILLIS, MAX_SHUTDOWN_MILLIS, TimeUnit.MILLISECONDS);
+                });
+  }
+
+  /** The same for clients that share their resources. */
+  static void shutdown(Collection<RedisClient> clients, ClientResources shared) {
+    CompletableFuture<?>[] ends =
+        clients.stream()
+            .map(client -> client.shutdownAsync(0, 0, TimeUnit.MILLISECONDS))
+            .toArray(CompletableFuture[]::new);
+    // Loops that have gone before cannot tell that their channels have.
+    var unused =
+        CompletableFuture.allOf(ends)
+            .orTimeout(MAX_SHUTDOWN_MILLIS, TimeUnit.MILLISECONDS)
+            .whenComplete(
+                (done, failure) -> {
+                  var ignored =
+                      shared.shutdown(QUIET_MILLIS, MAX_SHUTDOWN_MILLIS, TimeUnit.MILLISECONDS);
                 });
   }
 }

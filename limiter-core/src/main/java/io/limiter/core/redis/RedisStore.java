@@ -114,7 +114,13 @@ public final class RedisStore implements LimitStore {
       RedisScript script, ScriptOutputType output, byte[][] keys, byte[][] arguments) {
     try {
       return new ScriptCall<T>(
-              connections.commands(), script, output, keys, arguments, settings.deadline())
+              connections.commands(),
+              System::nanoTime,
+              script,
+              output,
+              keys,
+              arguments,
+              settings.deadline())
           .start(timer);
     } catch (StoreException disconnected) {
       return CompletableFuture.failedFuture(disconnected);

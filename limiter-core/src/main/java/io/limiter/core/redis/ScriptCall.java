@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,7 +24,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements TimerTask {
 
+  /** A timer that fires so late has stood still with the whole process, as in a long pause. */
+  private static final long LATE_NANOS = 20_000_000;
+
+  /** Time to read what came in during the pause. */
+  private static final long GRACE_MILLIS = 10;
+
   private final RedisClusterAsyncCommands<byte[], byte[]> commands;
+  private final LongSupplier nanoTime;
   private final RedisScript script;
   private final ScriptOutputType output;
   private final byte[][] keys;
@@ -32,15 +40,19 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
   private volatile @Nullable RedisFuture<T> command;
   private volatile @Nullable Timeout timeout;
   private boolean sentWhole;
+  private long due;
+  private boolean graced;
 
   ScriptCall(
       RedisClusterAsyncCommands<byte[], byte[]> commands,
+      LongSupplier nanoTime,
       RedisScript script,
       ScriptOutputType output,
       byte[][] keys,
       byte[][] arguments,
       Duration deadline) {
     this.commands = commands;
+    this.nanoTime = nanoTime;
     this.script = script;
     this.output = output;
     this.keys = keys;
@@ -50,6 +62,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
 
   ScriptCall<T> start(Timer timer) {
     try {
+      due = nanoTime.getAsLong() + deadline.toNanos();
       timeout = timer.newTimeout(this, deadline.toNanos(), TimeUnit.NANOSECONDS);
       follow(commands.evalsha(script.sha(), output, keys, arguments));
     } catch (RuntimeException refused) {
@@ -93,6 +106,15 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
 
   @Override
   public void run(Timeout expired) {
+    if (!graced && nanoTime.getAsLong() - due > LATE_NANOS) {
+      graced =
+          true; // an answer that is in the socket already wins over a timer that is merely late
+      timeout = expired.timer().newTimeout(this, GRACE_MILLIS, TimeUnit.MILLISECONDS);
+      if (isDone()) {
+        stopTimer();
+      }
+      return;
+    }
     completeExceptionally(
         new StoreException(
             FailureReason.TIMEOUT,

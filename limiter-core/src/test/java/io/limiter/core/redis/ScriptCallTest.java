@@ -12,6 +12,7 @@ import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import io.limiter.core.redis.FakeRedis.Sent;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 /** One run of a script, by hand: what is sent, and what becomes of it. */
@@ -22,6 +23,7 @@ class ScriptCallTest {
 
   private final FakeRedis redis = new FakeRedis();
   private final FakeTimer timer = new FakeTimer();
+  private final AtomicLong nanos = new AtomicLong();
   private final byte[][] keys = {{1}};
   private final byte[][] arguments = {{2}, {3}};
 
@@ -47,6 +49,44 @@ class ScriptCallTest {
 
     assertFailed(call, FailureReason.TIMEOUT, "Redis did not answer within 100 ms");
     assertThat(redis.sent(0)).isCancelled();
+  }
+
+  /** After a pause of the whole process the timer may run before the answer is read. */
+  @Test
+  void anAnswerThatIsThereAlreadyWinsOverATimerThatIsLate() {
+    ScriptCall<Long> call = call();
+    nanos.set(DEADLINE.plusSeconds(5).toNanos());
+    timer.fire();
+    assertThat(call).isNotDone();
+    assertThat(timer.delay()).isEqualTo(Duration.ofMillis(10));
+
+    redis.sent(0).complete(7L);
+
+    assertThat(call).isCompletedWithValue(7L);
+    assertThat(timer.isWaiting()).isFalse();
+  }
+
+  @Test
+  void aTimerThatIsLateWaitsOnce() {
+    ScriptCall<Long> call = call();
+    nanos.set(DEADLINE.plusSeconds(5).toNanos());
+    timer.fire();
+
+    nanos.set(DEADLINE.plusSeconds(10).toNanos());
+    timer.fire();
+
+    assertFailed(call, FailureReason.TIMEOUT, "Redis did not answer within 100 ms");
+    assertThat(redis.sent(0)).isCancelled();
+  }
+
+  @Test
+  void aTimerThatIsAlmostOnTimeDoesNotWait() {
+    ScriptCall<Long> call = call();
+    nanos.set(DEADLINE.plusMillis(20).toNanos());
+
+    timer.fire();
+
+    assertFailed(call, FailureReason.TIMEOUT, "Redis did not answer within 100 ms");
   }
 
   @Test
@@ -162,7 +202,13 @@ class ScriptCallTest {
 
   private ScriptCall<Long> call() {
     return new ScriptCall<Long>(
-            redis.commands(), SCRIPT, ScriptOutputType.INTEGER, keys, arguments, DEADLINE)
+            redis.commands(),
+            nanos::get,
+            SCRIPT,
+            ScriptOutputType.INTEGER,
+            keys,
+            arguments,
+            DEADLINE)
         .start(timer);
   }
 

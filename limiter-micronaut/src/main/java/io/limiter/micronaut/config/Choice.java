@@ -18,7 +18,7 @@ final class Choice {
   static <E extends Enum<E>> E of(Class<E> words, String property, String value) {
     E[] all = words.getEnumConstants();
     return Arrays.stream(all)
-        .filter(word -> word.name().equalsIgnoreCase(value.trim()))
+        .filter(word -> word(word).equalsIgnoreCase(value.trim()))
         .findFirst()
         .orElseThrow(
             () ->
@@ -28,7 +28,11 @@ final class Choice {
                             property,
                             value,
                             Arrays.stream(all)
-                                .map(word -> word.name().toLowerCase(Locale.ROOT))
+                                .map(Choice::word)
                                 .collect(Collectors.joining(", ")))));
+  }
+
+  private static String word(Enum<?> constant) {
+    return constant.name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 }

@@ -21,6 +21,18 @@ public final class RedisConfiguration {
   private Duration deadline = RedisSettings.DEFAULT_DEADLINE;
   private String keyPrefix = RedisSettings.DEFAULT_PREFIX;
   private Duration warmUp = Duration.ofSeconds(2);
+  private Connections connections = Connections.AUTO;
+  private int maxConnections = 16;
+
+  /** Which connections decisions are sent on. */
+  public enum Connections {
+    /** As {@link #EVENT_LOOP} where that can be, else as {@link #SHARED}. */
+    AUTO,
+    /** One on each event loop of the server: an answer need not change threads. */
+    EVENT_LOOP,
+    /** One for all threads. */
+    SHARED
+  }
 
   /** Time after which a decision that Redis has not answered is taken in memory. */
   public Duration getDeadline() {
@@ -57,6 +69,30 @@ public final class RedisConfiguration {
           "limiter.redis.warm-up = %s: give it 0 to 1 minute".formatted(warmUp));
     }
     this.warmUp = warmUp;
+  }
+
+  /** Which connections decisions are sent on. */
+  public Connections connections() {
+    return connections;
+  }
+
+  /** Default value {@code auto}; or {@code event-loop}, or {@code shared}. */
+  public void setConnections(String connections) {
+    this.connections = Choice.of(Connections.class, PREFIX + ".connections", connections);
+  }
+
+  /** The most connections; the server's other event loops use those of its first. */
+  public int getMaxConnections() {
+    return maxConnections;
+  }
+
+  /** Default value 16; 1 to 1,024. */
+  public void setMaxConnections(int maxConnections) {
+    if (maxConnections < 1 || maxConnections > 1_024) {
+      throw new ConfigurationException(
+          "limiter.redis.max-connections = %d: give it 1 to 1024".formatted(maxConnections));
+    }
+    this.maxConnections = maxConnections;
   }
 
   /**

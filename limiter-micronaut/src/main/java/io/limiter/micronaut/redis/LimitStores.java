@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.redis;
 
-import io.lettuce.core.RedisURI;
 import io.limiter.core.LimitStore;
 import io.limiter.core.Limiter;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.redis.RedisClients;
+import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.redis.RedisStore;
-import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.resilience.RefusingStore;
 import io.limiter.micronaut.config.LimiterConfiguration;
@@ -17,38 +15,21 @@ import io.micronaut.configuration.lettuce.DefaultRedisConfiguration;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Requires;
-import io.micronaut.context.exceptions.ConfigurationException;
 import jakarta.inject.Singleton;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * Makes the store, and the connection it asks. A store of your own replaces a bean of this factory.
- */
+/** Makes the store. A store of your own replaces a bean of this factory. */
 @Factory
 public final class LimitStores {
 
   private static final Logger LOG = LoggerFactory.getLogger(LimitStores.class);
 
-  /** Begins to connect, and does not wait: see {@link WarmStart}. */
   @Singleton
   @Bean(preDestroy = "close")
-  @Requires(beans = DefaultRedisConfiguration.class)
-  SharedConnection connection(DefaultRedisConfiguration redis, RedisConfiguration limiter) {
-    if (!redis.getUris().isEmpty()) {
-      throw new ConfigurationException(
-          "redis.uris = %s: the limiter does not support Redis Cluster yet: set redis.uri to a stand-alone or Sentinel Redis"
-              .formatted(redis.getUris()));
-    }
-    RedisURI uri = redis.getUri().orElse(redis);
-    return SharedConnection.open(RedisClients.create(), uri, limiter.settings());
-  }
-
-  @Singleton
-  @Bean(preDestroy = "close")
-  @Requires(beans = SharedConnection.class)
+  @Requires(beans = ConnectionSource.class)
   LimitStore redis(
-      SharedConnection connection,
+      ConnectionSource connections,
       LimiterConfiguration limiter,
       RedisConfiguration redis,
       MemoryConfiguration memory) {
@@ -57,7 +38,7 @@ public final class LimitStores {
           case LOCAL -> new MemoryStore(memory.getMaxSubjects());
           case DENY -> new RefusingStore();
         };
-    return new FallbackStore(new RedisStore(connection, redis.settings()), fallback);
+    return new FallbackStore(new RedisStore(connections, redis.settings()), fallback);
   }
 
   @Singleton

@@ -8,7 +8,7 @@ import io.limiter.core.Policy;
 import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.redis.SharedConnection;
+import io.limiter.core.redis.ConnectionSource;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.annotation.Requires;
@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory;
  * connect has failed.
  */
 @Context
-@Requires(beans = SharedConnection.class)
+@Requires(beans = ConnectionSource.class)
 final class WarmStart implements ApplicationEventListener<StartupEvent> {
 
   private static final Logger LOG = LoggerFactory.getLogger(WarmStart.class);
@@ -38,12 +38,12 @@ final class WarmStart implements ApplicationEventListener<StartupEvent> {
           Policy.of("io.limiter.warm-start", SlidingWindowLog.of(1, Duration.ofSeconds(1))),
           Subject.global());
 
-  private final SharedConnection connection;
+  private final ConnectionSource connections;
   private final LimitStore store;
   private final Duration longest;
 
-  WarmStart(SharedConnection connection, LimitStore store, RedisConfiguration redis) {
-    this.connection = connection;
+  WarmStart(ConnectionSource connections, LimitStore store, RedisConfiguration redis) {
+    this.connections = connections;
     this.store = store;
     this.longest = redis.getWarmUp();
   }
@@ -52,7 +52,7 @@ final class WarmStart implements ApplicationEventListener<StartupEvent> {
   public void onApplicationEvent(StartupEvent started) {
     try {
       Verdict first =
-          connection
+          connections
               .firstAttempt()
               .thenCompose(warm -> store.decide(PROBE, Mode.PEEK))
               .toCompletableFuture()

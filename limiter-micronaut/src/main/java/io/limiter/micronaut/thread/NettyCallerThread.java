@@ -24,9 +24,18 @@ final class NettyCallerThread implements CallerThread {
     }
     if (innermost instanceof NettyHttpRequest<?> netty) {
       EventLoop loop = netty.getChannelHandlerContext().channel().eventLoop();
-      return loop.inEventLoop() ? Optional.of(loop) : Optional.empty();
+      return loop.inEventLoop() ? Optional.of(task -> run(loop, task)) : Optional.empty();
     }
     return Optional.empty();
+  }
+
+  /** At once where the loop has had the answer itself: another turn would only cost time. */
+  private static void run(EventLoop loop, Runnable task) {
+    if (loop.inEventLoop()) {
+      task.run();
+    } else {
+      loop.execute(task);
+    }
   }
 
   /**

@@ -29,6 +29,7 @@ class ConfigurationMistakesTest {
             "limiter.denial.body", "nonsense", "give it one of application, problem, template"),
         arguments("limiter.fallback", "open", "give it one of local, deny"),
         arguments("limiter.headers.x-rate-limit", "on", "give it one of off, seconds, epoch"),
+        arguments("limiter.anonymous", "free", "one of address, refuse"),
         arguments("limiter.max-count", 0, "give it 1 to 1000000"),
         arguments("limiter.max-count", 1_000_001, "give it 1 to 1000000"),
         arguments("limiter.memory.max-subjects", 0, "give it 1 or more"));
@@ -41,6 +42,9 @@ class ConfigurationMistakesTest {
         arguments("limiter.redis.key-prefix", "{limits}", "up to 32 letters, digits and :._-"),
         arguments("limiter.redis.warm-up", "-1s", "0 to 1 minute"),
         arguments("limiter.redis.warm-up", "61s", "0 to 1 minute"),
+        arguments("limiter.redis.connections", "many", "one of auto, event-loop, shared"),
+        arguments("limiter.redis.max-connections", "0", "give it 1 to 1024"),
+        arguments("limiter.redis.max-connections", "1025", "give it 1 to 1024"),
         arguments("redis.uris", "redis://127.0.0.1:1", "set redis.uri"));
   }
 

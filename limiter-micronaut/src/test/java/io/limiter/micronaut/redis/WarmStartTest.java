@@ -33,6 +33,7 @@ class WarmStartTest {
               "redis.uri", redis.uri(),
               "limiter.redis.key-prefix", "warm:",
               "limiter.redis.deadline", "5s",
+              "limiter.redis.connections", "shared",
               "micronaut.server.port", -1));
   private final RedisClient client = RedisClient.create(redis.uri());
   private final StatefulRedisConnection<String, String> connection = client.connect();

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import io.lettuce.core.RedisCommandExecutionException;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.event.Level;
+
+/**
+ * Says once that there is no connection, however many are tried how often, and once that there is
+ * one again; the fallback says how many decisions it has taken.
+ */
+final class ConnectionLog {
+
+  private final Logger log;
+  private final AtomicBoolean failing = new AtomicBoolean();
+
+  ConnectionLog(Logger log) {
+    this.log = log;
+  }
+
+  void failed(@Nullable Throwable failure) {
+    log.atLevel(failing.getAndSet(true) ? Level.DEBUG : Level.WARN)
+        .log("No connection to Redis yet: {}", failure == null ? "" : words(failure));
+  }
+
+  void connected() {
+    if (failing.getAndSet(false)) {
+      log.info("Connected to Redis");
+    }
+  }
+
+  private static String words(Throwable failure) {
+    Throwable root = failure;
+    while (root.getCause() != null) {
+      root = root.getCause();
+    }
+    if (root instanceof TimeoutException) {
+      return "it was not ready within " + ManagedConnection.ATTEMPT_MILLIS + " ms";
+    }
+    return root instanceof RedisCommandExecutionException
+        ? String.valueOf(RedisFailures.translate(root).getMessage())
+        : String.valueOf(root.getMessage());
+  }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.resource.ClientResources;
+import io.limiter.core.FailureReason;
+import io.limiter.core.StoreException;
+import io.netty.channel.EventLoop;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One connection on each of a server's event loops: a decision is written, answered and gone on
+ * with on the thread that serves the request. What one turn of a loop writes leaves in one packet.
+ * Other threads use any of the connections.
+ *
+ * <p>The loops are the server's: they are neither started nor stopped here.
+ */
+public final class LoopConnections implements ConnectionSource {
+
+  private static final Logger LOG = LoggerFactory.getLogger(LoopConnections.class);
+
+  private final ClientResources resources;
+  private final List<RedisClient> clients = new ArrayList<>();
+  private final List<ManagedConnection> connections = new ArrayList<>();
+  // One entry for each loop that has a connection.
+  private final Map<Thread, ManagedConnection> byThread = new ConcurrentHashMap<>();
+
+  private LoopConnections(
+      Collection<? extends EventLoop> loops, RedisURI uri, RedisSettings settings) {
+    resources = RedisClients.resources().build();
+    ConnectionLog log = new ConnectionLog(LOG);
+    for (EventLoop loop : loops) {
+      RedisClient client = RedisClients.onLoop(resources, loop);
+      ManagedConnection connection = ManagedConnection.open(client, uri, settings, log);
+      clients.add(client);
+      connections.add(connection);
+      loop.execute(() -> byThread.put(Thread.currentThread(), connection));
+    }
+  }
+
+  /**
+   * Begins to connect.
+   *
+   * @param loops event loops for which {@link LoopTransport#matches}; one or more
+   */
+  public static LoopConnections open(
+      Collection<? extends EventLoop> loops, RedisURI uri, RedisSettings settings) {
+    if (loops.isEmpty()) {
+      throw new IllegalArgumentException("No event loops to connect on: name one or more");
+    }
+    return new LoopConnections(loops, uri, settings);
+  }
+
+  @Override
+  public CompletionStage<Boolean> firstAttempt() {
+    CompletionStage<Boolean> all = CompletableFuture.completedFuture(true);
+    for (ManagedConnection connection : connections) {
+      all = all.thenCombine(connection.firstAttempt(), Boolean::logicalAnd);
+    }
+    return all;
+  }
+
+  @Override
+  public RedisClusterAsyncCommands<byte[], byte[]> commands() {
+    Thread current = Thread.currentThread();
+    ManagedConnection own = byThread.get(current);
+    StatefulRedisConnection<byte[], byte[]> open = own == null ? null : own.ifOpen();
+    if (open == null) {
+      open = any(current.hashCode());
+    }
+    if (open == null) {
+      throw new StoreException(FailureReason.DISCONNECTED, "Redis is not connected", null);
+    }
+    return open.async();
+  }
+
+  /** The first that is open, from one on that is mostly another for another thread. */
+  private @Nullable StatefulRedisConnection<byte[], byte[]> any(int start) {
+    int size = connections.size();
+    for (int i = 0; i < size; i++) {
+      StatefulRedisConnection<byte[], byte[]> open =
+          connections.get(Math.floorMod(start + i, size)).ifOpen();
+      if (open != null) {
+        return open;
+      }
+    }
+    return null;
+  }
+
+  /** How many connections there are, open or not. */
+  public int size() {
+    return connections.size();
+  }
+
+  @Override
+  public void close() {
+    connections.forEach(ManagedConnection::close);
+    RedisClients.shutdown(clients, resources);
+  }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.codec.ByteArrayCodec;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One connection, opened without blocking and tried again, with jitter, until it stands; from then
+ * on Lettuce keeps it up. It is handed out only once it is warm.
+ */
+final class ManagedConnection {
+
+  private static final int MAX_RETRY_MILLIS = 1_000;
+
+  /** Time for one attempt, from the first packet to a warm connection. */
+  static final long ATTEMPT_MILLIS = 1_500;
+
+  private final RedisClient client;
+  private final RedisURI uri;
+  private final WarmUp warmUp;
+  private final ConnectionLog log;
+  private final CompletableFuture<Boolean> firstAttempt = new CompletableFuture<>();
+  private volatile @Nullable StatefulRedisConnection<byte[], byte[]> connection;
+  private volatile boolean closed;
+
+  private ManagedConnection(RedisClient client, RedisURI uri, WarmUp warmUp, ConnectionLog log) {
+    this.client = client;
+    this.uri = uri;
+    this.warmUp = warmUp;
+    this.log = log;
+  }
+
+  /** Begins to connect. */
+  static ManagedConnection open(
+      RedisClient client, RedisURI uri, RedisSettings settings, ConnectionLog log) {
+    ManagedConnection connection =
+        new ManagedConnection(client, bounded(uri), new WarmUp(settings, RedisScripts.load()), log);
+    connection.connect();
+    return connection;
+  }
+
+  /**
+   * Completes when the first attempt has ended: with true if the connection is warm, else with
+   * false. Never fails.
+   */
+  CompletionStage<Boolean> firstAttempt() {
+    return firstAttempt.copy();
+  }
+
+  /** The connection, if it is open now. */
+  @Nullable StatefulRedisConnection<byte[], byte[]> ifOpen() {
+    StatefulRedisConnection<byte[], byte[]> open = connection;
+    return open != null && open.isOpen() ? open : null;
+  }
+
+  private void connect() {
+    if (closed) {
+      return;
+    }
+    CompletableFuture<StatefulRedisConnection<byte[], byte[]>> attempt = new CompletableFuture<>();
+    var unused =
+        attempt
+            .orTimeout(ATTEMPT_MILLIS, TimeUnit.MILLISECONDS)
+            .whenComplete((opened, failure) -> attempted(opened, failure));
+    try {
+      var unusedPending =
+          client
+              .connectAsync(ByteArrayCodec.INSTANCE, uri)
+              .whenComplete(
+                  (opened, failure) -> {
+                    if (failure == null) {
+                      warm(opened, attempt);
+                    } else {
+                      attempt.completeExceptionally(failure);
+                    }
+                  });
+    } catch (RuntimeException refused) {
+      attempt.completeExceptionally(refused);
+    }
+  }
+
+  /** A connection that does not become warm in time is closed, also one that opens too late. */
+  private void warm(
+      StatefulRedisConnection<byte[], byte[]> opened,
+      CompletableFuture<StatefulRedisConnection<byte[], byte[]>> attempt) {
+    var unusedClosing =
+        attempt.whenComplete(
+            (warm, failure) -> {
+              if (failure != null) {
+                var unused = opened.closeAsync();
+              }
+            });
+    var unusedWarming =
+        warmUp
+            .run(opened.async())
+            .whenComplete(
+                (done, failure) -> {
+                  if (failure == null) {
+                    attempt.complete(opened);
+                  } else {
+                    attempt.completeExceptionally(failure);
+                  }
+                });
+  }
+
+  private void attempted(
+      @Nullable StatefulRedisConnection<byte[], byte[]> opened, @Nullable Throwable failure) {
+    connection = opened;
+    firstAttempt.complete(opened != null);
+    if (opened == null) {
+      log.failed(failure);
+      retry();
+    } else {
+      log.connected();
+    }
+  }
+
+  private void retry() {
+    int delay = ThreadLocalRandom.current().nextInt(MAX_RETRY_MILLIS / 10, MAX_RETRY_MILLIS);
+    if (!closed) {
+      client.getResources().timer().newTimeout(expired -> connect(), delay, TimeUnit.MILLISECONDS);
+    }
+  }
+
+  /** Lettuce would wait a minute for a handshake, at each reconnect too. */
+  private static RedisURI bounded(RedisURI uri) {
+    return RedisURI.builder(uri).withTimeout(Duration.ofMillis(ATTEMPT_MILLIS)).build();
+  }
+
+  /** Tries no more. Whoever made the client closes it. */
+  void close() {
+    closed = true;
+  }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.redis;
+
+import io.lettuce.core.RedisURI;
+import io.limiter.core.redis.ConnectionSource;
+import io.limiter.core.redis.LoopConnections;
+import io.limiter.core.redis.LoopTransport;
+import io.limiter.core.redis.RedisClients;
+import io.limiter.core.redis.SharedConnection;
+import io.limiter.micronaut.config.RedisConfiguration;
+import io.limiter.micronaut.config.RedisConfiguration.Connections;
+import io.micronaut.configuration.lettuce.DefaultRedisConfiguration;
+import io.micronaut.context.annotation.Bean;
+import io.micronaut.context.annotation.Factory;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.exceptions.ConfigurationException;
+import io.netty.channel.EventLoop;
+import jakarta.inject.Singleton;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
+
+/** Makes the connections that the store asks: one on each event loop of the server, or one. */
+@Factory
+final class RedisConnections {
+
+  private static final Logger LOG = LoggerFactory.getLogger(RedisConnections.class);
+
+  /** Far above what a loop that does nothing yet takes to answer. */
+  private static final long ANSWER_SECONDS = 2;
+
+  /** Begins to connect, and does not wait for Redis: see {@link WarmStart}. */
+  @Singleton
+  @Bean(preDestroy = "close")
+  @Requires(beans = DefaultRedisConfiguration.class)
+  ConnectionSource connections(
+      DefaultRedisConfiguration redis, RedisConfiguration limiter, Optional<ServerLoops> server) {
+    if (!redis.getUris().isEmpty()) {
+      throw new ConfigurationException(
+          "redis.uris = %s: the limiter does not support Redis Cluster yet: set redis.uri to a stand-alone or Sentinel Redis"
+              .formatted(redis.getUris()));
+    }
+    RedisURI uri = redis.getUri().orElse(redis);
+    List<EventLoop> loops = loops(limiter, server);
+    if (loops.isEmpty()) {
+      return SharedConnection.open(RedisClients.create(), uri, limiter.settings());
+    }
+    LOG.debug("One connection to Redis on each of {} event loops", loops.size());
+    return LoopConnections.open(loops, uri, limiter.settings());
+  }
+
+  /** The event loops to connect on; none where one connection is wanted, or has to do. */
+  private static List<EventLoop> loops(RedisConfiguration limiter, Optional<ServerLoops> server) {
+    if (limiter.connections() == Connections.SHARED) {
+      return List.of();
+    }
+    List<EventLoop> loops =
+        server.map(known -> known.loops(limiter.getMaxConnections())).orElse(List.of());
+    if (fit(loops)) {
+      return loops;
+    }
+    LOG.atLevel(limiter.connections() == Connections.EVENT_LOOP ? Level.WARN : Level.INFO)
+        .log(
+            "One connection to Redis for all event loops: {}",
+            loops.isEmpty()
+                ? "there is no Netty server here"
+                : "a %s does not fit on those of the server, which use another transport"
+                    .formatted(LoopTransport.name()));
+    return List.of();
+  }
+
+  /** Whether Lettuce can connect on these loops, which are all of one kind. */
+  private static boolean fit(List<EventLoop> loops) {
+    try {
+      return !loops.isEmpty()
+          && LoopTransport.matches(loops.get(0))
+              .toCompletableFuture()
+              .get(ANSWER_SECONDS, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
+    } catch (ExecutionException | TimeoutException e) {
+      return false;
+    }
+  }
+}
