@@ -7,12 +7,11 @@
 @Configuration
 @Requires(
     property = "limiter.enabled",
-    notEquals = StringUtils.FALSE,
-    defaultValue = StringUtils.TRUE)
+    pattern = "(?i)(?!\\s*(?:false|off|no)\\s*$).*",
+    defaultValue = "true")
 @NullMarked
 package io.limiter.micronaut;
 
 import io.micronaut.context.annotation.Configuration;
 import io.micronaut.context.annotation.Requires;
-import io.micronaut.core.util.StringUtils;
 import org.jspecify.annotations.NullMarked;

@@ -9,8 +9,9 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Frees a method from the limits of its class, and of the methods it overrides; on a class, from
- * those of its interfaces and superclasses.
+ * Frees a method from the limits of its class, and of the methods it overrides; on a class, its
+ * methods from those of the interfaces and superclasses themselves, not from those of their
+ * methods.
  *
  * <pre>{@code
  * @Controller

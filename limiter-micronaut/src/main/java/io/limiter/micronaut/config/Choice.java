@@ -32,6 +32,21 @@ final class Choice {
                                 .collect(Collectors.joining(", ")))));
   }
 
+  /**
+   * Whether something is on. Micronaut takes every word but a few for false, also a mistyped true.
+   *
+   * @throws ConfigurationException naming the property, its value and the words it may have
+   */
+  static boolean isOn(String property, String value) {
+    return switch (value.trim().toLowerCase(Locale.ROOT)) {
+      case "true", "on", "yes" -> true;
+      case "false", "off", "no" -> false;
+      default ->
+          throw new ConfigurationException(
+              "%s = %s: give it true or false".formatted(property, value));
+    };
+  }
+
   private static String word(Enum<?> constant) {
     return constant.name().toLowerCase(Locale.ROOT).replace('_', '-');
   }

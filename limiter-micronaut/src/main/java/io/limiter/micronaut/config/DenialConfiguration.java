@@ -91,7 +91,7 @@ public final class DenialConfiguration {
 
   /** What programs tell it by. Default value {@code rate_limited}. */
   public void setCode(String code) {
-    this.code = code;
+    this.code = requireCode("code", code);
   }
 
   /** What people are told. Default value {@code {limiter.rate-limited}}. */
@@ -109,7 +109,7 @@ public final class DenialConfiguration {
 
   /** What programs tell a duplicate by. Default value {@code duplicate_submission}. */
   public void setDuplicateCode(String duplicateCode) {
-    this.duplicateCode = duplicateCode;
+    this.duplicateCode = requireCode("duplicate-code", duplicateCode);
   }
 
   /** What people are told of a duplicate. Default value {@code {limiter.duplicate}}. */
@@ -124,12 +124,21 @@ public final class DenialConfiguration {
 
   /** What programs tell that by. Default value {@code limiter_unavailable}. */
   public void setUnavailableCode(String unavailableCode) {
-    this.unavailableCode = unavailableCode;
+    this.unavailableCode = requireCode("unavailable-code", unavailableCode);
   }
 
   /** What people are told of that. Default value {@code {limiter.unavailable}}. */
   public void setUnavailableMessage(String unavailableMessage) {
     this.unavailableMessage = unavailableMessage;
+  }
+
+  private static String requireCode(String property, String code) {
+    if (code.isBlank()) {
+      throw new ConfigurationException(
+          "%s.%s = '%s': it is blank: write a code, or leave it out"
+              .formatted(PREFIX, property, code));
+    }
+    return code;
   }
 
   private static int requireError(String property, int status) {

@@ -2,8 +2,10 @@
 package io.limiter.micronaut.config;
 
 import io.micronaut.context.annotation.ConfigurationProperties;
+import io.micronaut.context.annotation.Context;
 
 /** The gate, which decides requests before their bodies are read. */
+@Context // a mistake stops the start
 @ConfigurationProperties(GateConfiguration.PREFIX)
 public final class GateConfiguration {
 
@@ -13,12 +15,12 @@ public final class GateConfiguration {
   private boolean enabled = true;
 
   /** Whether the gate decides. Without it, the guard decides all calls. */
-  public boolean isEnabled() {
+  public boolean decides() {
     return enabled;
   }
 
   /** Default value true. */
-  public void setEnabled(boolean enabled) {
-    this.enabled = enabled;
+  public void setEnabled(String enabled) {
+    this.enabled = Choice.isOn(PREFIX + ".enabled", enabled);
   }
 }

@@ -30,23 +30,23 @@ public final class HeadersConfiguration {
   }
 
   /** Whether {@code RateLimit-Policy} and {@code RateLimit} are sent. */
-  public boolean isEnabled() {
+  public boolean rateLimit() {
     return enabled;
   }
 
   /** Default value true. */
-  public void setEnabled(boolean enabled) {
-    this.enabled = enabled;
+  public void setEnabled(String enabled) {
+    this.enabled = Choice.isOn(PREFIX + ".enabled", enabled);
   }
 
   /** Whether {@code Retry-After} is sent. */
-  public boolean isRetryAfter() {
+  public boolean retryAfter() {
     return retryAfter;
   }
 
   /** Default value true. */
-  public void setRetryAfter(boolean retryAfter) {
-    this.retryAfter = retryAfter;
+  public void setRetryAfter(String retryAfter) {
+    this.retryAfter = Choice.isOn(PREFIX + ".retry-after", retryAfter);
   }
 
   /** Whether and how {@code X-RateLimit-Limit}, {@code -Remaining} and {@code -Reset} are sent. */

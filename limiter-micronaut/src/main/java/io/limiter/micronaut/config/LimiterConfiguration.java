@@ -31,6 +31,15 @@ public final class LimiterConfiguration {
   }
 
   /**
+   * Default value true. Where it is false, this bean and all of the limiter is not there.
+   *
+   * @throws ConfigurationException if it is a word for neither
+   */
+  public void setEnabled(String enabled) {
+    var unused = Choice.isOn(PREFIX + ".enabled", enabled);
+  }
+
+  /**
    * The largest count a rule may have. An exact log takes about 8 bytes a unit, for each subject.
    */
   public long getMaxCount() {

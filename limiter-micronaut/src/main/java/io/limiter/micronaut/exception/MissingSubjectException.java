@@ -2,15 +2,16 @@
 package io.limiter.micronaut.exception;
 
 /**
- * A call names nobody to count: the expression of its limit is null, empty or fails. Over HTTP it
- * is a bad request. The call is not let through, and strangers are not counted as one.
+ * A call names nobody to count: the expression of its limit is null, empty or fails, or a stranger
+ * comes where they are refused. Over HTTP it is a bad request. The call is not let through, and
+ * strangers are not counted as one.
  */
 public final class MissingSubjectException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;
 
   /**
-   * @param message the method, the annotation's member, its value and the remedy
+   * @param message what the call lacks, for the log
    */
   public MissingSubjectException(String message) {
     super(message, null, false, false);

@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Answers requests that lack what they are limited by, in the application's own error format. The
- * log says which method asks; the caller is not told our names.
+ * log says what they lack, at debug level; the caller is not told our names.
  *
  * @param <E> what is wrong with them
  */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
-import io.limiter.core.Verdict;
 import io.limiter.micronaut.plan.RoutePlans;
 import io.limiter.micronaut.plan.Ticket;
 import io.limiter.micronaut.thread.CallerThreads;
@@ -49,13 +48,9 @@ public final class LimitAnswer implements ConditionalFilter {
     if (ticket.isEmpty()) {
       return CompletableFuture.completedFuture(response);
     }
-    Verdict verdict = ticket.get().verdict();
-    if (!verdict.allowed()) {
-      // An @Error method of the application may have answered, which knows nothing of our fields.
-      fields.writeRefusal(verdict, response);
-      return CompletableFuture.completedFuture(response);
+    if (RefusalAnswer.refusal(response).isEmpty()) {
+      fields.writeIfAbsent(ticket.get().verdict(), response);
     }
-    fields.writeIfAbsent(verdict, response);
     return threads
         .back(ticket.get().settle(response.code()), Optional.of(request))
         .thenApply(settled -> response);

@@ -5,6 +5,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
 import io.limiter.core.Mode;
 import io.limiter.core.Verdict;
+import io.limiter.micronaut.config.GateConfiguration;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.RoutePlans;
@@ -12,9 +13,7 @@ import io.limiter.micronaut.plan.Submissions;
 import io.limiter.micronaut.plan.Ticket;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.thread.CallerThreads;
-import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Order;
-import io.micronaut.core.util.StringUtils;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.annotation.RequestFilter;
 import io.micronaut.http.annotation.ServerFilter;
@@ -30,10 +29,6 @@ import java.util.concurrent.CompletionStage;
  * carries a ticket on which the guard enters the method.
  */
 @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
-@Requires(
-    property = "limiter.gate.enabled",
-    notEquals = StringUtils.FALSE,
-    defaultValue = StringUtils.TRUE)
 public final class LimitGate implements ConditionalFilter {
 
   /** Behind {@link ServerFilterPhase#SECURITY}, which knows the user. */
@@ -43,12 +38,19 @@ public final class LimitGate implements ConditionalFilter {
   private final RequestSubjects subjects;
   private final LimitStore store;
   private final CallerThreads threads;
+  private final GateConfiguration gate;
 
-  LimitGate(RoutePlans routes, RequestSubjects subjects, LimitStore store, CallerThreads threads) {
+  LimitGate(
+      RoutePlans routes,
+      RequestSubjects subjects,
+      LimitStore store,
+      CallerThreads threads,
+      GateConfiguration gate) {
     this.routes = routes;
     this.subjects = subjects;
     this.store = store;
     this.threads = threads;
+    this.gate = gate;
   }
 
   @Override
@@ -57,7 +59,9 @@ public final class LimitGate implements ConditionalFilter {
   }
 
   private Optional<LimitPlan> plan(HttpRequest<?> request) {
-    return routes.of(request).filter(LimitPlan::decidedByRequest);
+    return gate.decides()
+        ? routes.of(request).filter(LimitPlan::decidedByRequest)
+        : Optional.empty();
   }
 
   @RequestFilter

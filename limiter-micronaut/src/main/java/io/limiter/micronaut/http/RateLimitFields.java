@@ -51,7 +51,7 @@ public class RateLimitFields {
     if (verdict.rules().isEmpty()) {
       return;
     }
-    if (configuration.isEnabled() && !headers.contains(LIMIT)) {
+    if (configuration.rateLimit() && !headers.contains(LIMIT)) {
       headers.set(POLICY, policy(verdict.rules()));
       headers.set(LIMIT, limit(verdict.rules()));
     }
@@ -71,7 +71,7 @@ public class RateLimitFields {
     if (!forbidsStoring(headers)) {
       headers.set(HttpHeaders.CACHE_CONTROL, NO_STORE);
     }
-    if (configuration.isRetryAfter() && !headers.contains(HttpHeaders.RETRY_AFTER)) {
+    if (configuration.retryAfter() && !headers.contains(HttpHeaders.RETRY_AFTER)) {
       Waits.retryAfter(verdict)
           .ifPresent(seconds -> headers.set(HttpHeaders.RETRY_AFTER, Long.toString(seconds)));
     }

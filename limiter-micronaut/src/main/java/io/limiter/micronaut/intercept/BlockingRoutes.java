@@ -71,7 +71,7 @@ final class BlockingRoutes implements BeanCreatedEventListener<ExecutorSelector>
   }
 
   private boolean decidedByGuard(LimitPlan plan) {
-    return !gate.isEnabled() || !plan.decidedByRequest();
+    return !gate.decides() || !plan.decidedByRequest();
   }
 
   private static boolean isSynchronous(ReturnType<?> result) {

@@ -13,7 +13,6 @@ import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Puts into words what a refused caller is told. A message is a text with arguments in braces, such
@@ -42,7 +41,7 @@ public class DenialMessages {
           "method");
 
   private final MessageSource source;
-  private final LocaleResolver<HttpRequest<?>> locales;
+  private final RequestLanguage languages;
   private final Locale usual;
   private final BoundedLocales bounded = new BoundedLocales();
 
@@ -51,8 +50,8 @@ public class DenialMessages {
       LocaleResolver<HttpRequest<?>> locales,
       HttpLocaleResolutionConfiguration configuration) {
     this.source = source;
-    this.locales = locales;
     this.usual = configuration.getDefaultLocale();
+    this.languages = new RequestLanguage(locales, usual);
   }
 
   /**
@@ -76,7 +75,9 @@ public class DenialMessages {
       Map<String, Object> values = arguments.get();
       return text.fill(name -> String.valueOf(values.getOrDefault(name, "{" + name + "}")));
     }
-    MessageSource.MessageContext context = new RequestMessage(locale(request), arguments);
+    Locale asked = languages.of(request);
+    MessageSource.MessageContext context =
+        new RequestMessage(asked, bounded.bound(asked, usual), arguments);
     return source
         .getMessage(key.get(), context)
         .or(
@@ -131,41 +132,5 @@ public class DenialMessages {
         .anyMatch(
             locale ->
                 source.getRawMessage(key, MessageSource.MessageContext.of(locale)).isPresent());
-  }
-
-  private Locale locale(HttpRequest<?> request) {
-    try {
-      return bounded.bound(locales.resolveOrDefault(request), usual);
-    } catch (RuntimeException e) {
-      // Micronaut fails at an Accept-Language such as ";", which is no reason to answer 500.
-      return usual;
-    }
-  }
-
-  /** Asks for the arguments only if the message has some, and once. */
-  private static final class RequestMessage implements MessageSource.MessageContext {
-
-    private final Locale locale;
-    private final Supplier<Map<String, Object>> arguments;
-
-    RequestMessage(Locale locale, Supplier<Map<String, Object>> arguments) {
-      this.locale = locale;
-      this.arguments = arguments;
-    }
-
-    @Override
-    public Locale getLocale() {
-      return locale;
-    }
-
-    @Override
-    public Locale getLocale(@Nullable Locale ignored) {
-      return locale;
-    }
-
-    @Override
-    public Map<String, Object> getVariables() {
-      return arguments.get();
-    }
   }
 }

@@ -44,8 +44,13 @@ final class ShippedMessages extends AbstractMessageSource {
   public Optional<String> getRawMessage(String code, MessageContext context) {
     // All keys are in English, and the other bundles stand before it.
     return english.containsKey(code)
-        ? Optional.of(bundleFor(context.getLocale()).getString(code))
+        ? Optional.of(bundleFor(asked(context)).getString(code))
         : Optional.empty();
+  }
+
+  /** The locale as the request has it: asking here makes nothing grow. */
+  private static Locale asked(MessageContext context) {
+    return context instanceof RequestMessage request ? request.asked() : context.getLocale();
   }
 
   private ResourceBundle bundleFor(Locale asked) {

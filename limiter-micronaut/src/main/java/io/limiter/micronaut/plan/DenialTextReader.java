@@ -21,7 +21,7 @@ final class DenialTextReader {
   DenialText refused(Members limiter) {
     return orNone(
         new DenialText(
-            status(limiter, "status"), limiter.text("code"), message(limiter, "message")));
+            status(limiter, "status"), code(limiter, "code"), message(limiter, "message")));
   }
 
   /** For a duplicate. */
@@ -29,7 +29,7 @@ final class DenialTextReader {
     return orNone(
         new DenialText(
             status(limiter, "duplicateStatus"),
-            limiter.text("duplicateCode"),
+            code(limiter, "duplicateCode"),
             message(limiter, "duplicateMessage").or(() -> message(limiter, "message"))));
   }
 
@@ -45,6 +45,14 @@ final class DenialTextReader {
       throw limiter.error(member, message.orElse(""), String.valueOf(e.getMessage()));
     }
     return message;
+  }
+
+  private static Optional<String> code(Members limiter, String member) {
+    Optional<String> code = limiter.text(member);
+    if (code.filter(String::isBlank).isPresent()) {
+      throw limiter.error(member, code.orElse(""), "it is blank: write a code, or leave it out");
+    }
+    return code;
   }
 
   private static OptionalInt status(Members limiter, String member) {

@@ -47,7 +47,15 @@ record Members(String method, String name, AnnotationValue<?> annotation) {
           "#{…}",
           "it is read once, when the service starts, and only subject and duplicateKey may be expressions: write a text");
     }
-    return annotation.stringValue(member).filter(text -> !text.isEmpty());
+    try {
+      return annotation.stringValue(member).filter(text -> !text.isEmpty());
+    } catch (ConfigurationException unresolved) {
+      throw error(
+          member,
+          raw(member),
+          "%s: set it, or give it a default, as in ${name:default}"
+              .formatted(unresolved.getMessage()));
+    }
   }
 
   boolean isTrue(String member) {

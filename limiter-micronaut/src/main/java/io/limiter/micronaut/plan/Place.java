@@ -26,14 +26,14 @@ import java.util.stream.Collectors;
  *
  * @param onMethod whether that is the method, or one that it overrides; else its class, or what
  *     that extends
- * @param shared whether other methods may be limited by the same annotations
+ * @param inherited whether that is what the method overrides, or what its class extends
  * @param limiters in the order in which they are written, those of composed annotations last
  * @param rules the rules beside them
  * @param exempt whether the place frees the method from the limits of farther ones
  */
 record Place(
     boolean onMethod,
-    boolean shared,
+    boolean inherited,
     List<AnnotationValue<RateLimiter>> limiters,
     List<AnnotationValue<RateRule>> rules,
     boolean exempt) {
@@ -73,7 +73,7 @@ record Place(
   private static Place own(AnnotationMetadata all, AnnotationMetadata element, boolean onMethod) {
     return new Place(
         onMethod,
-        !onMethod,
+        false,
         readable(all, RateLimiter.class, element::getDeclaredAnnotationValuesByType),
         readable(all, RateRule.class, element::getDeclaredAnnotationValuesByType),
         element.hasDeclaredStereotype(NoRateLimit.class));
@@ -125,6 +125,11 @@ record Place(
     }
     String text = value instanceof int[] numbers ? Arrays.toString(numbers) : value.toString();
     return text.length() + ":" + text;
+  }
+
+  /** Whether other methods may be limited by the same annotations. */
+  boolean shared() {
+    return inherited || !onMethod;
   }
 
   /** Whether nothing is limited here. */

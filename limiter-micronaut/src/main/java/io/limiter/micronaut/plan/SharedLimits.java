@@ -3,6 +3,7 @@ package io.limiter.micronaut.plan;
 
 import io.limiter.core.Rule;
 import io.limiter.core.RuleStack;
+import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.context.exceptions.ConfigurationException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -17,7 +18,10 @@ final class SharedLimits {
 
   private record Named(String by, String method) {}
 
-  private record Ruled(List<List<Rule>> stacks, String method) {}
+  private record Ruled(List<Counted> quotas, String method) {}
+
+  /** Whom rules count, in what way, and which: their names may differ. */
+  private record Counted(String who, List<Rule> rules, List<Rule> anonymousRules) {}
 
   // Both are bounded by what the application's annotations say.
   private final Map<String, Named> names = new HashMap<>();
@@ -31,26 +35,33 @@ final class SharedLimits {
           "%s: @RateLimiter.name = '%s' is also the name of the policy of %s: give each policy a name of its own"
               .formatted(plan.method(), plan.policy().name(), namesake.method));
     }
-    stacks(plan).forEach((limit, stacks) -> requireSameRules(plan, limit, stacks));
+    counted(plan).forEach((limit, quotas) -> requireSame(plan, limit, quotas));
   }
 
-  private void requireSameRules(LimitPlan plan, String limit, List<List<Rule>> stacks) {
-    Ruled sharer = limits.putIfAbsent(limit, new Ruled(stacks, plan.method()));
-    if (sharer != null && !sharer.stacks.equals(stacks)) {
+  private void requireSame(LimitPlan plan, String limit, List<Counted> quotas) {
+    Ruled sharer = limits.putIfAbsent(limit, new Ruled(quotas, plan.method()));
+    if (sharer != null && !sharer.quotas.equals(quotas)) {
       throw new ConfigurationException(
-          "%s: @RateLimiter.key = '%s' is shared with %s, which has other rules: give both the same rules, or other keys"
+          "%s: @RateLimiter.key = '%s' is shared with %s, which has other rules, or counts others: give both the same, or other keys"
               .formatted(plan.method(), limit, sharer.method));
     }
   }
 
-  private static Map<String, List<List<Rule>>> stacks(LimitPlan plan) {
-    Map<String, List<List<Rule>>> stacks = new HashMap<>();
+  private static Map<String, List<Counted>> counted(LimitPlan plan) {
+    Map<String, List<Counted>> counted = new HashMap<>();
     for (Quota quota : plan.quotas()) {
-      List<List<Rule>> ofLimit = stacks.computeIfAbsent(quota.limit(), any -> new ArrayList<>());
-      ofLimit.add(nameless(quota.rules()));
-      ofLimit.add(nameless(quota.anonymousRules()));
+      counted
+          .computeIfAbsent(quota.limit(), any -> new ArrayList<>())
+          .add(
+              new Counted(
+                  who(quota.source()), nameless(quota.rules()), nameless(quota.anonymousRules())));
     }
-    return stacks;
+    return counted;
+  }
+
+  /** Two methods name their arguments as they like: their expressions are told by their order. */
+  private static String who(SubjectSource source) {
+    return source instanceof SubjectSource.Expression ? "an argument" : source.written();
   }
 
   /** Another rule of the method may have taken the name that is made from the numbers. */

@@ -54,7 +54,19 @@ public final class CallExpression {
       throw missing("the expression failed (" + e.getMessage() + ")");
     }
     return text(
-        value.orElseThrow(() -> missing("the expression is null: the call must give it a value")));
+        value
+            .flatMap(CallExpression::unwrapped)
+            .orElseThrow(() -> missing("the expression is null: the call must give it a value")));
+  }
+
+  /** An untyped body has its texts and numbers in nodes, and an optional argument may be empty. */
+  private static Optional<?> unwrapped(Object value) {
+    if (value instanceof Optional<?> optional) {
+      return optional;
+    }
+    return value instanceof JsonNode node && node.isValueNode()
+        ? Optional.ofNullable(node.getValue())
+        : Optional.of(value);
   }
 
   private String text(Object value) {

@@ -5,11 +5,13 @@ import io.micronaut.core.beans.BeanIntrospector;
 import io.micronaut.core.beans.BeanReadProperty;
 import io.micronaut.core.type.Argument;
 import io.micronaut.json.tree.JsonNode;
+import java.net.URI;
 import java.time.temporal.TemporalAccessor;
 import java.time.temporal.TemporalAmount;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -34,7 +36,7 @@ public final class DigestibleTypes {
    */
   private static Optional<String> indigestiblePart(Argument<?> argument, Set<Class<?>> known) {
     Class<?> type = argument.getType();
-    if (isPlain(type) || JsonNode.class.isAssignableFrom(type)) {
+    if (isPlain(type) || isTree(type)) {
       return Optional.empty();
     }
     if (type.isArray()) {
@@ -54,12 +56,14 @@ public final class DigestibleTypes {
     return known.add(type) ? firstIndigestible(properties.stream(), known) : Optional.empty();
   }
 
+  /** An untyped body, or part of one; also where a superclass leaves the type open. */
+  private static boolean isTree(Class<?> type) {
+    return type == Object.class || JsonNode.class.isAssignableFrom(type);
+  }
+
   private static Optional<String> firstIndigestible(
       Stream<Argument<?>> parts, Set<Class<?>> known) {
-    return parts
-        .filter(part -> part.getType() != Object.class) // a JSON tree
-        .flatMap(part -> indigestiblePart(part, known).stream())
-        .findFirst();
+    return parts.flatMap(part -> indigestiblePart(part, known).stream()).findFirst();
   }
 
   private static List<Argument<?>> properties(Class<?> type) {
@@ -81,6 +85,8 @@ public final class DigestibleTypes {
         || Number.class.isAssignableFrom(type)
         || TemporalAccessor.class.isAssignableFrom(type)
         || TemporalAmount.class.isAssignableFrom(type)
-        || type == UUID.class;
+        || type == UUID.class
+        || type == URI.class
+        || type == Locale.class;
   }
 }

@@ -7,6 +7,7 @@ import io.limiter.micronaut.exception.MissingSubjectException;
 import io.micronaut.http.HttpRequest;
 import jakarta.inject.Singleton;
 import java.security.Principal;
+import java.util.Objects;
 import java.util.Optional;
 
 /** Finds who is counted from the request alone. */
@@ -52,7 +53,7 @@ public class RequestSubjects {
           .orElseGet(() -> anonymous(HEADER + ' ' + header.name(), header.anonymous(), request));
     }
     if (source instanceof SubjectSource.Resolver resolver) {
-      return present(resolver.bean().get().resolve(request))
+      return present(asked(resolver, resolver.bean().get().resolve(request)))
           .map(value -> resolved(resolver, value))
           .orElseGet(
               () ->
@@ -68,7 +69,7 @@ public class RequestSubjects {
       return Optional.of(EVERYBODY);
     }
     return source instanceof SubjectSource.Resolver resolver
-        ? present(resolver.bean().get().resolveOutsideOfRequest())
+        ? present(asked(resolver, resolver.bean().get().resolveOutsideOfRequest()))
             .map(value -> resolved(resolver, value))
         : Optional.empty();
   }
@@ -86,6 +87,15 @@ public class RequestSubjects {
     return Counted.known(RESOLVER, resolver.type().getName() + '\n' + value);
   }
 
+  /** Java lets a bean of the application give null, whatever our annotations say. */
+  private static Optional<String> asked(SubjectSource.Resolver resolver, Optional<String> answer) {
+    return Objects.requireNonNull(
+        answer,
+        () ->
+            "%s gave null: let it give Optional.empty() where nobody is told"
+                .formatted(resolver.type().getName()));
+  }
+
   private static Optional<String> present(Optional<String> value) {
     return value.filter(text -> !text.isBlank());
   }
@@ -94,7 +104,7 @@ public class RequestSubjects {
   private Counted anonymous(String source, Anonymous anonymous, HttpRequest<?> request) {
     if (anonymous == Anonymous.REFUSE) {
       throw new MissingSubjectException(
-          "A request without %s was refused, as anonymous = REFUSE says".formatted(source));
+          "The request tells no %s to count, and such are refused".formatted(source));
     }
     return new Counted(new Subject(ANONYMOUS, source + '\n' + address.of(request)), true);
   }

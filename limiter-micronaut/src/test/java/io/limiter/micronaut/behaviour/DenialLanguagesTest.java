@@ -89,6 +89,41 @@ class DenialLanguagesTest {
     }
   }
 
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "en;q=0.1, zh;q=0.9|Chinese",
+        "zh;q=0.1, en;q=0.9|English",
+        "zh;q=0, en|English",
+        "*;q=0.5, zh|Chinese",
+        "*|English",
+        ";|English",
+        "zh;q=high|English"
+      })
+  void whatTheCallerPrefersCounts(String accepted, String told) {
+    try (TestServer server = DenialAnswersTest.start(Map.of())) {
+      server.get("/denials/limited");
+
+      assertThat(server.get("/denials/limited", "Accept-Language", accepted).body())
+          .contains(told.equals("Chinese") ? CHINESE : "Too many requests");
+    }
+  }
+
+  /** Locales that are made up could use up what is remembered of them. */
+  @Test
+  void nobodyCanTakeOthersTheirLanguage() {
+    try (TestServer server = DenialAnswersTest.start(Map.of())) {
+      server.get("/denials/limited");
+      for (int i = 0; i < 600; i++) {
+        server.get("/denials/limited", "Accept-Language", "en-%03d".formatted(i));
+      }
+
+      assertThat(server.get("/denials/limited", "Accept-Language", "zh-TW").body())
+          .contains("請求過於頻繁，請稍後再試");
+    }
+  }
+
   @Test
   void peopleAreToldInTheLanguageOfTheirBrowser() {
     try (TestServer server = DenialAnswersTest.start(Map.of())) {

@@ -8,6 +8,7 @@ import java.net.http.HttpResponse;
 import java.util.Map;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class SwitchedOffTest {
 
@@ -24,6 +25,24 @@ class SwitchedOffTest {
       }
       assertThat(server.keys().all()).isEmpty();
       assertThat(server.context().containsBean(LimitStore.class)).isFalse();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"false", "FALSE", "off", "no"})
+  void itIsSwitchedOffByAnyWordForIt(String word) {
+    try (TestServer server = TestServer.start("SwitchedOff", Map.of("limiter.enabled", word))) {
+      assertThat(server.get("/off/by-request").statusCode()).isEqualTo(200);
+      assertThat(server.get("/off/by-request").statusCode()).isEqualTo(200);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"true", "on", "Yes"})
+  void itIsOnByAnyWordForThat(String word) {
+    try (TestServer server = TestServer.start("SwitchedOff", Map.of("limiter.enabled", word))) {
+      assertThat(server.get("/off/by-request").statusCode()).isEqualTo(200);
+      assertThat(server.get("/off/by-request").statusCode()).isEqualTo(429);
     }
   }
 

@@ -12,7 +12,11 @@ import io.limiter.micronaut.exception.RateLimitExceededException;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.json.tree.JsonNode;
 import jakarta.inject.Singleton;
+import java.net.URI;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -80,11 +84,27 @@ class ExpressionSubjectsTest {
         () -> sender.toObject(new Object()),
         "toObject(java.lang.Object)",
         "the expression gives a java.lang.Object, which may be another text at each call: let it give a text or a number");
-    assertRefused(
-        IllegalStateException.class,
-        () -> sender.toObject(Optional.of("555")),
-        "toObject(java.lang.Object)",
-        "Optional");
+  }
+
+  @Test
+  void whatWrapsATextOrANumberIsThatTextOrNumber() {
+    sender.toObject(Optional.of("555"));
+
+    for (Object same : List.of("555", JsonNode.createStringNode("555"))) {
+      assertDenied(() -> sender.toObject(same));
+    }
+    sender.toObject(JsonNode.createNumberNode(7));
+    assertDenied(() -> sender.toObject(7.0));
+    sender.toObject(URI.create("urn:phone:1"));
+    assertDenied(() -> sender.toObject(URI.create("urn:phone:1")));
+  }
+
+  @Test
+  void whatWrapsNothingIsMissing() {
+    assertMissing(() -> sender.toObject(Optional.empty()), "toObject", "null");
+    assertMissing(() -> sender.toObject(JsonNode.nullNode()), "toObject", "null");
+    assertMissing(
+        () -> sender.toObject(JsonNode.createObjectNode(Map.of())), "toObject", "a structure");
   }
 
   @Test

@@ -30,6 +30,13 @@ class ConfigurationMistakesTest {
         arguments("limiter.fallback", "open", "give it one of local, deny"),
         arguments("limiter.headers.x-rate-limit", "on", "give it one of off, seconds, epoch"),
         arguments("limiter.anonymous", "free", "one of address, refuse"),
+        arguments("limiter.enabled", "yess", "give it true or false"),
+        arguments("limiter.gate.enabled", "yess", "give it true or false"),
+        arguments("limiter.headers.enabled", "yess", "give it true or false"),
+        arguments("limiter.headers.retry-after", "1", "give it true or false"),
+        arguments("limiter.denial.code", " ", "it is blank: write a code, or leave it out"),
+        arguments("limiter.denial.duplicate-code", " ", "write a code, or leave it out"),
+        arguments("limiter.denial.unavailable-code", " ", "write a code, or leave it out"),
         arguments("limiter.max-count", 0, "give it 1 to 1000000"),
         arguments("limiter.max-count", 1_000_001, "give it 1 to 1000000"),
         arguments("limiter.memory.max-subjects", 0, "give it 1 or more"));

@@ -104,7 +104,8 @@ class FactoryBeansTest {
 
     assertThatExceptionOfType(ConfigurationException.class)
         .isThrownBy(fast::call)
-        .withMessageContaining("which has other rules: give both the same rules, or other keys");
+        .withMessageContaining(
+            "which has other rules, or counts others: give both the same, or other keys");
   }
 
   private static List<String> refused(Runnable call) {

@@ -42,7 +42,19 @@ class PolicyMistakesTest extends MistakesContract {
         arguments(
             OneKeyOtherRules.class,
             "@RateLimiter.key = 'sms' is shared with ",
-            "which has other rules: give both the same rules, or other keys"),
+            "which has other rules, or counts others: give both the same, or other keys"),
+        arguments(
+            OneKeyOtherSubjects.class,
+            "@RateLimiter.key = 'sms' is shared with ",
+            "which has other rules, or counts others: give both the same, or other keys"),
+        arguments(
+            UnknownPlaceholder.class,
+            "@RateLimiter.key = ${no.such.property}: Could not resolve placeholder",
+            "set it, or give it a default, as in ${name:default}"),
+        arguments(
+            BlankCode.class,
+            "@RateLimiter.code =   : it is blank",
+            "write a code, or leave it out"),
         arguments(
             ConstantSubject.class,
             "@RateLimiter.subject = phone: it is the same for every call",
@@ -168,5 +180,29 @@ class PolicyMistakesTest extends MistakesContract {
   static class UnknownArgument {
     @RateLimiter(duplicateMessage = "Wait {seconds}", preventDuplicate = true)
     void call(String phone) {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "OneKeyOtherSubjects")
+  static class OneKeyOtherSubjects {
+    @RateLimiter(key = "sms", header = "X-One", rules = @RateRule)
+    void call() {}
+
+    @RateLimiter(key = "sms", header = "X-Other", rules = @RateRule)
+    void call(String phone) {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "UnknownPlaceholder")
+  static class UnknownPlaceholder {
+    @RateLimiter(key = "${no.such.property}", rules = @RateRule)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "BlankCode")
+  static class BlankCode {
+    @RateLimiter(code = "  ", rules = @RateRule)
+    void call() {}
   }
 }

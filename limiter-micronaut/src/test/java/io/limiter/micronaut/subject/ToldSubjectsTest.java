@@ -3,6 +3,7 @@ package io.limiter.micronaut.subject;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import io.limiter.core.Key;
 import io.limiter.core.Subject;
@@ -119,8 +120,19 @@ class ToldSubjectsTest {
       assertThatExceptionOfType(MissingSubjectException.class)
           .as(source.written())
           .isThrownBy(() -> counted(source, stranger))
-          .withMessageContaining("anonymous = REFUSE");
+          .withMessageContaining("to count, and such are refused");
     }
+  }
+
+  @Test
+  void aResolverThatGivesNullIsNamed() {
+    SubjectSource source =
+        new SubjectSource.Resolver(One.class, Anonymous.ADDRESS, () -> request -> null);
+
+    assertThatNullPointerException()
+        .isThrownBy(() -> counted(source, new FakeRequest()))
+        .withMessage(
+            One.class.getName() + " gave null: let it give Optional.empty() where nobody is told");
   }
 
   @Test

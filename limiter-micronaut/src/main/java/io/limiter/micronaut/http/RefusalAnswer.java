@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.http;
+
+import io.limiter.micronaut.exception.LimitDeniedException;
+import io.micronaut.core.annotation.Order;
+import io.micronaut.core.order.Ordered;
+import io.micronaut.http.MutableHttpResponse;
+import io.micronaut.http.annotation.ResponseFilter;
+import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.web.router.RouteAttributes;
+import java.util.Optional;
+
+/**
+ * Sees refused requests out, whoever has refused them, a route or a bean behind it, and whoever has
+ * answered: an {@code @Error} method of the application knows nothing of our fields, and a filter
+ * may say that everything can be stored. It is outermost, so that nobody speaks after it.
+ */
+@ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
+final class RefusalAnswer {
+
+  /** An exception within so many others is not the reason of the answer. */
+  private static final int MAX_CAUSES = 8;
+
+  private final RateLimitFields fields;
+
+  RefusalAnswer(RateLimitFields fields) {
+    this.fields = fields;
+  }
+
+  @ResponseFilter
+  @Order(Ordered.HIGHEST_PRECEDENCE)
+  void answer(MutableHttpResponse<?> response) {
+    refusal(response).ifPresent(denied -> fields.writeRefusal(denied.verdict(), response));
+  }
+
+  /** The refusal that this answer was made of. */
+  static Optional<LimitDeniedException> refusal(MutableHttpResponse<?> response) {
+    Throwable cause = RouteAttributes.getException(response).orElse(null);
+    for (int i = 0; cause != null && i < MAX_CAUSES; i++) {
+      if (cause instanceof LimitDeniedException denied) {
+        return Optional.of(denied);
+      }
+      cause = cause.getCause();
+    }
+    return Optional.empty();
+  }
+}

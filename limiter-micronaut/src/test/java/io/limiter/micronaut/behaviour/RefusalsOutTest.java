@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static io.limiter.micronaut.behaviour.LimitedRoutesContract.field;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.exception.LimitDeniedException;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.annotation.Order;
+import io.micronaut.http.HttpHeaders;
+import io.micronaut.http.HttpResponse;
+import io.micronaut.http.HttpStatus;
+import io.micronaut.http.MutableHttpResponse;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Error;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.http.annotation.ResponseFilter;
+import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.scheduling.TaskExecutors;
+import io.micronaut.scheduling.annotation.ExecuteOn;
+import jakarta.inject.Singleton;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Whatever refuses a request, and whoever answers it, the answer says what every refusal says. */
+class RefusalsOutTest {
+
+  private static final String SPEC = "RefusalsOutTest";
+
+  private final TestServer server = TestServer.start(SPEC);
+
+  @AfterEach
+  void stop() {
+    server.close();
+  }
+
+  @ParameterizedTest
+  @CsvSource({"route, 1-per-100s", "bean, 1-per-90s", "both, 1-per-90s"})
+  void itIsNotToBeStoredAndTellsOfTheRulesThatRefused(String path, String rule) {
+    assertThat(server.get("/out/" + path).statusCode()).isEqualTo(200);
+
+    java.net.http.HttpResponse<String> refused = server.get("/out/" + path);
+    assertThat(refused.statusCode()).isEqualTo(429);
+    assertThat(refused.body()).isEqualTo("own");
+    assertThat(field(refused, "Cache-Control")).isEqualTo("no-store");
+    assertThat(field(refused, "Retry-After")).matches("\\d+");
+    assertThat(field(refused, "RateLimit")).startsWith('"' + rule + "\";r=0;");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"both", "caught"})
+  void anAnswerThatIsNoRefusalIsLeftAlone(String path) {
+    java.net.http.HttpResponse<String> first = server.get("/out/" + path);
+
+    assertThat(first.statusCode()).isEqualTo(200);
+    assertThat(field(first, "Cache-Control")).isEqualTo("public, max-age=60");
+    java.net.http.HttpResponse<String> caught = server.get("/out/caught");
+    assertThat(caught.statusCode()).isEqualTo(200);
+    assertThat(field(caught, "Cache-Control")).isEqualTo("public, max-age=60");
+    assertThat(caught.headers().map()).doesNotContainKey("retry-after");
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = SPEC)
+  static class Service {
+    @RateRule(count = 1, time = 90)
+    String call() {
+      return "ok";
+    }
+  }
+
+  @Controller("/out")
+  @ExecuteOn(TaskExecutors.BLOCKING)
+  @Requires(property = "spec.name", value = SPEC)
+  static class Routes {
+
+    private final Service service;
+
+    Routes(Service service) {
+      this.service = service;
+    }
+
+    @Get("/route")
+    @RateRule(count = 1, time = 100)
+    String route() {
+      return "ok";
+    }
+
+    @Get("/bean")
+    String bean() {
+      return service.call();
+    }
+
+    @Get("/both")
+    @RateRule(count = 50, time = 100)
+    String both() {
+      return service.call();
+    }
+
+    @Get("/caught")
+    String caught() {
+      try {
+        return service.call();
+      } catch (LimitDeniedException denied) {
+        return "from the cache";
+      }
+    }
+
+    @Error
+    HttpResponse<String> refused(LimitDeniedException denied) {
+      return HttpResponse.status(HttpStatus.TOO_MANY_REQUESTS).body("own");
+    }
+  }
+
+  /** Says of everything that it may be stored. */
+  @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
+  @Requires(property = "spec.name", value = SPEC)
+  static class Cacheable {
+    @ResponseFilter
+    @Order(-1_000)
+    void store(MutableHttpResponse<?> response) {
+      response.getHeaders().set(HttpHeaders.CACHE_CONTROL, "public, max-age=60");
+    }
+  }
+}
