@@ -43,7 +43,7 @@ public final class RedisClients {
 
   /** A client with resources of its own, which {@link #shutdown(RedisClient)} frees. */
   public static RedisClient create() {
-    return client(resources().build());
+    return client(resources().nettyCustomizer(new Watched()).build());
   }
 
   static ClientResources.Builder resources() {
@@ -70,11 +70,21 @@ public final class RedisClients {
     return client;
   }
 
-  /** Sends what was written in one turn of the loop at its end, instead of packet by packet. */
-  private static final class Consolidated implements NettyCustomizer {
+  /** Leaves a peer that has gone without a word. */
+  private static class Watched implements NettyCustomizer {
 
     @Override
     public void afterChannelInitialized(Channel channel) {
+      channel.pipeline().addFirst(new SilenceWatch());
+    }
+  }
+
+  /** Also sends what was written in one turn of the loop at its end, not packet by packet. */
+  private static final class Consolidated extends Watched {
+
+    @Override
+    public void afterChannelInitialized(Channel channel) {
+      super.afterChannelInitialized(channel);
       channel.pipeline().addFirst(new FlushConsolidationHandler(MAX_CONSOLIDATED, true));
     }
   }

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class SilenceWatchTest {
+
+  private EmbeddedChannel channel;
+
+  @BeforeEach
+  void open() {
+    channel = new EmbeddedChannel();
+    channel.freezeTime();
+    channel.pipeline().addFirst(new SilenceWatch());
+    channel.pipeline().fireChannelActive();
+  }
+
+  @AfterEach
+  void close() {
+    channel.finishAndReleaseAll();
+  }
+
+  @Test
+  void whoIsAskedAndSaysNothingIsLeft() {
+    channel.writeOutbound("question");
+
+    pass(2_500);
+    assertThat(channel.isOpen()).isTrue();
+    pass(500);
+    assertThat(channel.isOpen()).isFalse();
+  }
+
+  @Test
+  void whoIsNotAskedMaySayNothing() {
+    pass(60_000);
+
+    assertThat(channel.isOpen()).isTrue();
+  }
+
+  @Test
+  void whoAnswersInTimeIsNotLeft() {
+    for (int i = 0; i < 20; i++) {
+      channel.writeOutbound("question");
+      pass(2_000);
+      channel.writeInbound("answer");
+    }
+
+    pass(60_000);
+    assertThat(channel.isOpen()).isTrue();
+  }
+
+  @Test
+  void askingAgainAndAgainIsNoAnswer() {
+    for (int i = 0; i < 30; i++) {
+      channel.writeOutbound("question");
+      pass(100);
+    }
+
+    assertThat(channel.isOpen()).isFalse();
+  }
+
+  private void pass(long millis) {
+    for (long passed = 0; passed < millis; passed += 100) {
+      channel.advanceTimeBy(100, TimeUnit.MILLISECONDS);
+      channel.runScheduledPendingTasks();
+    }
+  }
+}
