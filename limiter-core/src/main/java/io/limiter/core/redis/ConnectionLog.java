@@ -2,6 +2,7 @@
 package io.limiter.core.redis;
 
 import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -15,10 +16,12 @@ import org.slf4j.event.Level;
 final class ConnectionLog {
 
   private final Logger log;
+  private final ServerCheck check;
   private final AtomicBoolean failing = new AtomicBoolean();
 
   ConnectionLog(Logger log) {
     this.log = log;
+    this.check = new ServerCheck(log);
   }
 
   void failed(@Nullable Throwable failure) {
@@ -26,10 +29,11 @@ final class ConnectionLog {
         .log("No connection to Redis yet: {}", failure == null ? "" : words(failure));
   }
 
-  void connected() {
+  void connected(RedisClusterAsyncCommands<byte[], byte[]> commands) {
     if (failing.getAndSet(false)) {
       log.info("Connected to Redis");
     }
+    check.look(commands);
   }
 
   private static String words(Throwable failure) {

@@ -119,7 +119,7 @@ final class ManagedConnection {
       log.failed(failure);
       retry();
     } else {
-      log.connected();
+      log.connected(opened.async());
     }
   }
 
