@@ -3,6 +3,7 @@ package io.limiter.core.redis;
 
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.DisconnectedBehavior;
+import io.lettuce.core.LettuceVersion;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.TimeoutOptions;
@@ -65,6 +66,7 @@ public final class RedisClients {
   }
 
   private static RedisClient client(ClientResources resources) {
+    LettuceCheck.requireAtMostOnce(LettuceVersion.getVersion());
     RedisClient client = RedisClient.create(resources);
     client.setOptions(options());
     return client;
