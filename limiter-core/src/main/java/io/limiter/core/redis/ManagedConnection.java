@@ -132,7 +132,12 @@ final class ManagedConnection {
 
   /** Lettuce would wait a minute for a handshake, at each reconnect too. */
   private static RedisURI bounded(RedisURI uri) {
-    return RedisURI.builder(uri).withTimeout(Duration.ofMillis(ATTEMPT_MILLIS)).build();
+    RedisURI.Builder builder = RedisURI.builder(uri).withTimeout(Duration.ofMillis(ATTEMPT_MILLIS));
+    uri.getSentinels().forEach(sentinel -> builder.withSentinel(bounded(sentinel)));
+    if (uri.getSentinelMasterId() != null) {
+      builder.withSentinelMasterId(uri.getSentinelMasterId());
+    }
+    return builder.build();
   }
 
   /** Tries no more. Whoever made the client closes it. */

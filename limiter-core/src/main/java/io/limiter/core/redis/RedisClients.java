@@ -139,8 +139,13 @@ public final class RedisClients {
             .orTimeout(MAX_SHUTDOWN_MILLIS, TimeUnit.MILLISECONDS)
             .whenComplete(
                 (done, failure) -> {
-                  var ignored =
-                      shared.shutdown(QUIET_MILLIS, MAX_SHUTDOWN_MILLIS, TimeUnit.MILLISECONDS);
+                  clients.forEach(client -> end(client.getResources()));
+                  end(shared);
                 });
+  }
+
+  /** Of resources that share others' threads only what is their own ends. */
+  private static void end(ClientResources resources) {
+    var unused = resources.shutdown(QUIET_MILLIS, MAX_SHUTDOWN_MILLIS, TimeUnit.MILLISECONDS);
   }
 }
