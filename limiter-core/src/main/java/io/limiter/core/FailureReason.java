@@ -9,6 +9,8 @@ public enum FailureReason {
   DISCONNECTED,
   /** Too many calls were waiting for an answer; it was not asked. */
   OVERLOADED,
+  /** It failed a moment ago, so it was not asked. */
+  BREAKER_OPEN,
   /** It answered with an error, or with something that is no answer. */
   ERROR
 }

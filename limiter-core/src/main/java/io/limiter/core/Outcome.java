@@ -3,7 +3,7 @@ package io.limiter.core;
 
 /** What became of a call. */
 public enum Outcome {
-  /** Every rule admits it. */
+  /** Every rule admits it; or nobody looked, since the store did not answer and calls pass then. */
   ALLOWED,
   /** At least one rule refuses it, whether or not the duplicate guard does. */
   LIMITED,

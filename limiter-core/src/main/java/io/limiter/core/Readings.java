@@ -64,6 +64,7 @@ public interface Readings {
             : Optional.empty(),
         Source.STORE,
         Optional.empty(),
+        Optional.empty(),
         taken ? receipt : Receipt.NOTHING);
   }
 

@@ -27,6 +27,9 @@ public sealed interface Rule permits SlidingWindowLog {
   /** The same rule under another name. */
   Rule withName(String name);
 
+  /** The same rule, by the same name, with another count. */
+  Rule withCount(long count);
+
   /**
    * Checks a name: 1 to {@value #MAX_NAME} printable ASCII characters without space, quote or
    * backslash, so that it can stand in a header field, a metric's tag or a configuration key as it

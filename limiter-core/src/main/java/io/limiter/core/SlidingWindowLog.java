@@ -51,6 +51,11 @@ public record SlidingWindowLog(String name, long count, Duration window) impleme
     return new SlidingWindowLog(other, count, window);
   }
 
+  @Override
+  public SlidingWindowLog withCount(long other) {
+    return new SlidingWindowLog(name, other, window);
+  }
+
   private static String text(Duration window) {
     if (window.toNanosPart() == 0) {
       return window.toSeconds() + "s";

@@ -6,7 +6,8 @@ public enum Source {
   /** The store that the limiter was given. */
   STORE,
   /**
-   * Another store, because that one did not answer; the verdict gives the {@link FailureReason}.
+   * Another store, or nobody, because that one did not answer; the verdict gives the {@link
+   * FailureReason}.
    */
   FALLBACK
 }

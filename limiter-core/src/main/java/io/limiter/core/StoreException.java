@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import java.time.Duration;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,17 +14,42 @@ public final class StoreException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
   private final FailureReason reason;
+  private final transient Optional<Duration> retryAfter;
 
   /**
    * @param message which store failed, and how
    */
   public StoreException(FailureReason reason, String message, @Nullable Throwable cause) {
+    this(reason, message, cause, Optional.empty());
+  }
+
+  /**
+   * The store failed a moment ago, so it was not asked.
+   *
+   * @param message which store
+   * @param retryAfter the time after which it is asked again
+   */
+  public static StoreException notAsked(String message, Duration retryAfter) {
+    return new StoreException(FailureReason.BREAKER_OPEN, message, null, Optional.of(retryAfter));
+  }
+
+  private StoreException(
+      FailureReason reason,
+      String message,
+      @Nullable Throwable cause,
+      Optional<Duration> retryAfter) {
     super(message, cause, false, false);
     this.reason = reason;
+    this.retryAfter = retryAfter;
   }
 
   /** Why there is no verdict. */
   public FailureReason reason() {
     return reason;
+  }
+
+  /** The time after which the store is asked again; empty if the next call asks it. */
+  public Optional<Duration> retryAfter() {
+    return retryAfter;
   }
 }

@@ -17,6 +17,8 @@ import java.util.stream.Stream;
  * @param duplicate what the duplicate guard says
  * @param source who decided
  * @param reason why the fallback decided; empty if the store did
+ * @param storeRetryAfter the time after which the store is asked again; empty if it has decided,
+ *     and if the next call asks it
  * @param receipt the way to give back what was taken
  */
 public record Verdict(
@@ -26,6 +28,7 @@ public record Verdict(
     Optional<RuleVerdict> duplicate,
     Source source,
     Optional<FailureReason> reason,
+    Optional<Duration> storeRetryAfter,
     Receipt receipt) {
 
   /** The verdict on a call that is charged nothing, so that nobody is asked. */
@@ -36,6 +39,7 @@ public record Verdict(
         List.of(),
         Optional.empty(),
         Source.STORE,
+        Optional.empty(),
         Optional.empty(),
         Receipt.NOTHING);
   }
@@ -52,10 +56,13 @@ public record Verdict(
 
   /**
    * The time after which the same call would pass every rule and the duplicate guard, if nobody
-   * calls in between: the longest of all that refuse. Empty if it is allowed, and if no wait would
-   * help.
+   * calls in between: the longest of all that refuse. Where nobody looked, the time after which the
+   * store is asked again. Empty if it is allowed, and if no wait would help or none is known to.
    */
   public Optional<Duration> retryAfter() {
+    if (outcome == Outcome.UNAVAILABLE) {
+      return storeRetryAfter;
+    }
     List<RuleVerdict> refusing =
         Stream.concat(rules.stream(), duplicate.stream()).filter(RuleVerdict::violated).toList();
     if (refusing.stream().anyMatch(rule -> rule.retryAfter().isEmpty())) {
@@ -66,9 +73,16 @@ public record Verdict(
         .max(Comparator.naturalOrder());
   }
 
-  /** The same verdict, given by the fallback for this reason. */
-  public Verdict fromFallback(FailureReason why) {
+  /** The same verdict, given by the fallback because the store has failed. */
+  public Verdict fromFallback(StoreException why) {
     return new Verdict(
-        policy, outcome, rules, duplicate, Source.FALLBACK, Optional.of(why), receipt);
+        policy,
+        outcome,
+        rules,
+        duplicate,
+        Source.FALLBACK,
+        Optional.of(why.reason()),
+        why.retryAfter(),
+        receipt);
   }
 }

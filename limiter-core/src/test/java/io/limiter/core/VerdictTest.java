@@ -32,7 +32,14 @@ class VerdictTest {
     Policy policy = Policy.of("policy", rule(1, HOUR));
     List<RuleVerdict> list = Arrays.asList(rules);
     return new Verdict(
-        policy, outcome, list, duplicate, Source.STORE, Optional.empty(), Receipt.NOTHING);
+        policy,
+        outcome,
+        list,
+        duplicate,
+        Source.STORE,
+        Optional.empty(),
+        Optional.empty(),
+        Receipt.NOTHING);
   }
 
   @Test
@@ -74,10 +81,29 @@ class VerdictTest {
   @Test
   void aVerdictOfTheFallbackSaysWhy() {
     Verdict verdict = verdict(Outcome.ALLOWED, Optional.empty(), passes(1));
-    Verdict fallback = verdict.fromFallback(FailureReason.TIMEOUT);
+    Verdict fallback =
+        verdict.fromFallback(new StoreException(FailureReason.TIMEOUT, "away", null));
     assertThat(fallback.source()).isEqualTo(Source.FALLBACK);
     assertThat(fallback.reason()).contains(FailureReason.TIMEOUT);
     assertThat(fallback.rules()).isEqualTo(verdict.rules());
+  }
+
+  @Test
+  void whereNobodyLookedRetryAfterIsWhenTheStoreIsAskedAgain() {
+    Verdict unavailable = verdict(Outcome.UNAVAILABLE, Optional.empty());
+    StoreException away = StoreException.notAsked("away", SECOND);
+    assertThat(unavailable.retryAfter()).isEmpty();
+    assertThat(unavailable.fromFallback(away).retryAfter()).contains(SECOND);
+    assertThat(unavailable.fromFallback(away).storeRetryAfter()).contains(SECOND);
+  }
+
+  @Test
+  void nobodyHasToWaitForTheStoreWhereTheFallbackAllows() {
+    StoreException away = StoreException.notAsked("away", HOUR);
+    Verdict allowed = verdict(Outcome.ALLOWED, Optional.empty(), passes(1));
+    Verdict limited = verdict(Outcome.LIMITED, Optional.empty(), refuses(1, SECOND));
+    assertThat(allowed.fromFallback(away).retryAfter()).isEmpty();
+    assertThat(limited.fromFallback(away).retryAfter()).contains(SECOND);
   }
 
   @Test

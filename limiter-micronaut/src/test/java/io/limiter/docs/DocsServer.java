@@ -7,9 +7,12 @@ import io.limiter.core.LimitStore;
 import io.limiter.core.Mode;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.resilience.Fallback;
+import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.resilience.FallbackStore;
-import io.limiter.core.resilience.RefusingStore;
+import io.limiter.core.resilience.Fallbacks;
 import io.limiter.micronaut.config.LimiterConfiguration;
+import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.redis.LimitStores;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Replaces;
@@ -82,11 +85,13 @@ final class DocsServer implements AutoCloseable {
   @Replaces(value = LimitStore.class, factory = LimitStores.class)
   static class StandingStill implements LimitStore {
 
+    private final Fallbacks fallbacks;
     private final boolean away;
     private volatile LimitStore store;
 
-    StandingStill(LimiterConfiguration configuration) {
-      away = configuration.fallback() == LimiterConfiguration.Fallback.DENY;
+    StandingStill(LimiterConfiguration configuration, PoliciesConfiguration policies) {
+      fallbacks = policies.fallbacks(configuration.fallback());
+      away = fallbacks.usual() != Fallback.LOCAL || !fallbacks.byPolicy().isEmpty();
       store = begun();
     }
 
@@ -100,8 +105,9 @@ final class DocsServer implements AutoCloseable {
       if (!away) {
         return memory;
       }
-      memory.close();
-      return new FallbackStore(memory, new RefusingStore());
+      MemoryStore redis = new MemoryStore();
+      redis.close();
+      return new FallbackStore(redis, memory, fallbacks, new FallbackCounts());
     }
 
     @Override

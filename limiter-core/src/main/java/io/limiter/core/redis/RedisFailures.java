@@ -6,6 +6,7 @@ import io.lettuce.core.RedisException;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import java.io.IOException;
+import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -17,6 +18,36 @@ final class RedisFailures {
   private static final Pattern FULL = Pattern.compile("(queue|stack) size exceeded");
 
   private static final Pattern CODE = Pattern.compile("[A-Z]+");
+
+  /** Redis before 7 puts the error of a command into one that the script has made. */
+  private static final Pattern CODE_IN_SCRIPT =
+      Pattern.compile("ERR [^\n]{0,160}?user_script: ?\\d+: -?([A-Z]+) ");
+
+  /** Errors with which any other call would meet too. */
+  private static final Set<String> OF_THE_NODE =
+      Set.of(
+          "BUSY",
+          "CLUSTERDOWN",
+          "LOADING",
+          "MASTERDOWN",
+          "MISCONF",
+          "NOAUTH",
+          "NOPERM",
+          "NOREPLICAS",
+          "OOM",
+          "READONLY",
+          "UNKILLABLE",
+          "WRONGPASS");
+
+  /** Whose a failure is. */
+  enum Blame {
+    /** The node's: another call would fail as well. */
+    NODE,
+    /** This call's: the node has answered, and would answer others. */
+    CALL,
+    /** That of this process. */
+    NOBODY
+  }
 
   private RedisFailures() {}
 
@@ -44,8 +75,21 @@ final class RedisFailures {
     return new StoreException(FailureReason.ERROR, "Redis could not be asked", failure);
   }
 
+  /** Whether a failure is a reason not to ask the node. One caller's broken key is none. */
+  static Blame blame(Throwable failure) {
+    if (failure instanceof RedisCommandExecutionException reply) {
+      String message = String.valueOf(reply.getMessage());
+      return OF_THE_NODE.contains(code(message)) ? Blame.NODE : Blame.CALL;
+    }
+    return translate(failure).reason() == FailureReason.ERROR ? Blame.NOBODY : Blame.NODE;
+  }
+
   /** The code that an error reply begins with: the rest may quote keys or arguments. */
   private static String code(String message) {
+    Matcher inScript = CODE_IN_SCRIPT.matcher(message);
+    if (inScript.lookingAt()) {
+      return inScript.group(1);
+    }
     Matcher code = CODE.matcher(message);
     return code.lookingAt() ? code.group() : "that has no code";
   }

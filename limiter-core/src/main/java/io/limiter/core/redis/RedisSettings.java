@@ -2,8 +2,10 @@
 package io.limiter.core.redis;
 
 import io.limiter.core.Key;
+import io.limiter.core.Policy;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Map;
 
 /**
  * How the store uses Redis.
@@ -12,11 +14,15 @@ import java.time.Duration;
  *     share a Redis but not their limits need different ones; {@value #DEFAULT_PREFIX} by default
  * @param deadline time after which a command that has not been answered is ended and the store
  *     gives up, 1 ms to 10 s; 100 ms by default
+ * @param policyDeadlines the same for decisions under some policies, by name
  */
-public record RedisSettings(String prefix, Duration deadline) {
+public record RedisSettings(
+    String prefix, Duration deadline, Map<String, Duration> policyDeadlines) {
 
   public static final String DEFAULT_PREFIX = "limiter:";
   public static final Duration DEFAULT_DEADLINE = Duration.ofMillis(100);
+  public static final Duration MIN_DEADLINE = Duration.ofMillis(1);
+  public static final Duration MAX_DEADLINE = Duration.ofSeconds(10);
 
   public RedisSettings {
     if (!prefix.matches("[A-Za-z0-9:._-]{0,32}")) {
@@ -24,11 +30,32 @@ public record RedisSettings(String prefix, Duration deadline) {
           "The key prefix '%s' is not usable: give it up to 32 letters, digits and :._-"
               .formatted(prefix));
     }
-    if (deadline.compareTo(Duration.ofMillis(1)) < 0
-        || deadline.compareTo(Duration.ofSeconds(10)) > 0) {
+    policyDeadlines = Map.copyOf(policyDeadlines);
+    requireDeadline("Redis deadline", deadline);
+    policyDeadlines.forEach(
+        (policy, own) -> requireDeadline("Redis deadline of the policy '" + policy + "',", own));
+  }
+
+  /** Settings with one deadline for all. */
+  public RedisSettings(String prefix, Duration deadline) {
+    this(prefix, deadline, Map.of());
+  }
+
+  private static void requireDeadline(String what, Duration deadline) {
+    if (deadline.compareTo(MIN_DEADLINE) < 0 || deadline.compareTo(MAX_DEADLINE) > 0) {
       throw new IllegalArgumentException(
-          "The Redis deadline %s is not usable: give it 1 ms to 10 s".formatted(deadline));
+          "The %s %s is not usable: give it 1 ms to 10 s".formatted(what, deadline));
     }
+  }
+
+  /** The same settings with deadlines of their own for these policies. */
+  public RedisSettings withPolicyDeadlines(Map<String, Duration> deadlines) {
+    return new RedisSettings(prefix, deadline, deadlines);
+  }
+
+  Duration deadline(Policy policy) {
+    Duration own = policyDeadlines.get(policy.name());
+    return own == null ? deadline : own;
   }
 
   /** The name of a key in Redis: within its braces the part that names its slot in a Cluster. */

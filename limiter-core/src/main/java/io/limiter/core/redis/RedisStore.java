@@ -2,6 +2,7 @@
 package io.limiter.core.redis;
 
 import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.Charge;
 import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
@@ -13,6 +14,7 @@ import io.limiter.core.Verdict;
 import io.netty.util.HashedWheelTimer;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -26,6 +28,10 @@ import org.jspecify.annotations.Nullable;
  * Decides in Redis 6.2 or later, with one EVALSHA for a call. Redis' clock is the only clock. Each
  * key expires one second after its newest unit has left the longest window; a subject takes about 8
  * bytes a unit.
+ *
+ * <p>After failures in a row it fails at once for about a second at a time, with the reason {@code
+ * BREAKER_OPEN}. Decisions, refunds and resets are alike in that: each may meet the failure, none
+ * is worth waiting for.
  *
  * <p>Stages complete on a thread of Lettuce, or on the deadline's.
  */
@@ -49,6 +55,7 @@ public final class RedisStore implements LimitStore {
   private final RedisSettings settings;
   private final RedisScripts scripts;
   private final HashedWheelTimer timer;
+  private final Breaker breaker;
   private final Map<RuleStack, EncodedStack> encoded = new ConcurrentHashMap<>();
 
   public RedisStore(ConnectionSource connections, RedisSettings settings) {
@@ -56,9 +63,18 @@ public final class RedisStore implements LimitStore {
   }
 
   RedisStore(ConnectionSource connections, RedisSettings settings, RedisScripts scripts) {
+    this(connections, settings, scripts, new Breakers());
+  }
+
+  RedisStore(
+      ConnectionSource connections,
+      RedisSettings settings,
+      RedisScripts scripts,
+      Breakers breakers) {
     this.connections = connections;
     this.settings = settings;
     this.scripts = scripts;
+    this.breaker = breakers.of(Breakers.ONLY);
     this.timer =
         new HashedWheelTimer(
             new DefaultThreadFactory("limiter-deadline", true), TICK_MILLIS, TimeUnit.MILLISECONDS);
@@ -79,7 +95,8 @@ public final class RedisStore implements LimitStore {
       arguments[2 * i] = stacks[i].argument(mode, charge.cost());
       arguments[2 * i + 1] = stacks[i].ttl();
     }
-    return this.<byte[]>run(scripts.decide(), ScriptOutputType.VALUE, keys, arguments)
+    Duration deadline = settings.deadline(request.policy());
+    return this.<byte[]>run(scripts.decide(), ScriptOutputType.VALUE, keys, arguments, deadline)
         .thenApply(
             bytes -> {
               DecideReply reply = new DecideReply(bytes, stacks);
@@ -112,19 +129,29 @@ public final class RedisStore implements LimitStore {
 
   private <T> CompletionStage<@Nullable T> run(
       RedisScript script, ScriptOutputType output, byte[][] keys, byte[][] arguments) {
+    return run(script, output, keys, arguments, settings.deadline());
+  }
+
+  private <T> CompletionStage<@Nullable T> run(
+      RedisScript script,
+      ScriptOutputType output,
+      byte[][] keys,
+      byte[][] arguments,
+      Duration deadline) {
+    Breaker.Period period = breaker.admit();
+    if (period == null) {
+      return CompletableFuture.failedFuture(breaker.refusal());
+    }
+    RedisClusterAsyncCommands<byte[], byte[]> commands;
     try {
-      return new ScriptCall<T>(
-              connections.commands(),
-              System::nanoTime,
-              script,
-              output,
-              keys,
-              arguments,
-              settings.deadline())
-          .start(timer);
+      commands = connections.commands();
     } catch (StoreException disconnected) {
+      period.unsent(disconnected);
       return CompletableFuture.failedFuture(disconnected);
     }
+    return new ScriptCall<T>(
+            period, commands, System::nanoTime, script, output, keys, arguments, deadline)
+        .start(timer);
   }
 
   private EncodedStack encoded(RuleStack stack) {

@@ -30,6 +30,13 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
   /** Time to read what came in during the pause. */
   private static final long GRACE_MILLIS = 10;
 
+  /**
+   * A deadline that is noticed later than this tells of such a pause, and nothing of Redis. Above
+   * what a busy machine is late by: there a Redis that is silent has to be noticed too.
+   */
+  private static final long PAUSE_NANOS = 100_000_000;
+
+  private final Breaker.Period period;
   private final RedisClusterAsyncCommands<byte[], byte[]> commands;
   private final LongSupplier nanoTime;
   private final RedisScript script;
@@ -43,7 +50,11 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
   private long due;
   private boolean graced;
 
+  /**
+   * @param period is told how the call ends, before its caller is
+   */
   ScriptCall(
+      Breaker.Period period,
       RedisClusterAsyncCommands<byte[], byte[]> commands,
       LongSupplier nanoTime,
       RedisScript script,
@@ -51,6 +62,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
       byte[][] keys,
       byte[][] arguments,
       Duration deadline) {
+    this.period = period;
     this.commands = commands;
     this.nanoTime = nanoTime;
     this.script = script;
@@ -82,7 +94,10 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
   private void answered(@Nullable T reply, @Nullable Throwable failure) {
     if (failure == null) {
       stopTimer();
-      complete(reply);
+      if (!isDone()) {
+        period.answered();
+        complete(reply);
+      }
     } else if (failure instanceof RedisNoScriptException && !sentWhole && !isDone()) {
       sentWhole = true;
       try {
@@ -101,7 +116,15 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
         failure instanceof CompletionException && failure.getCause() != null
             ? failure.getCause()
             : failure;
-    completeExceptionally(RedisFailures.translate(cause));
+    if (!isDone()) {
+      StoreException failed = RedisFailures.translate(cause);
+      switch (RedisFailures.blame(cause)) {
+        case NODE -> period.failed(failed);
+        case CALL -> period.answered();
+        case NOBODY -> period.undecided();
+      }
+      completeExceptionally(failed);
+    }
   }
 
   @Override
@@ -115,11 +138,19 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
       }
       return;
     }
-    completeExceptionally(
-        new StoreException(
-            FailureReason.TIMEOUT,
-            "Redis did not answer within " + deadline.toMillis() + " ms",
-            null));
+    if (!isDone()) {
+      StoreException late =
+          new StoreException(
+              FailureReason.TIMEOUT,
+              "Redis did not answer within " + deadline.toMillis() + " ms",
+              null);
+      if (nanoTime.getAsLong() - due < PAUSE_NANOS) {
+        period.failed(late);
+      } else {
+        period.undecided();
+      }
+      completeExceptionally(late);
+    }
     endCommand();
   }
 

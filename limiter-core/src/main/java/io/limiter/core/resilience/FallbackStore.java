@@ -5,6 +5,7 @@ import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
 import io.limiter.core.Mode;
+import io.limiter.core.Outcome;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import java.util.Collection;
@@ -15,7 +16,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks the fallback when the store fails. Its verdicts name the {@link
+ * Asks the fallback of the request's policy when the store fails. Its verdicts name the {@link
  * io.limiter.core.Source#FALLBACK} and the reason. Nothing is copied between the two: while the
  * store is away every process counts for itself, and when it is back its counts rule. A receipt
  * goes back to the store that wrote it.
@@ -25,12 +26,28 @@ public final class FallbackStore implements LimitStore {
   private static final Logger LOG = LoggerFactory.getLogger(FallbackStore.class);
 
   private final LimitStore store;
-  private final LimitStore fallback;
+  private final LimitStore local;
+  private final Fallbacks fallbacks;
+  private final FallbackCounts counts;
+  private final LimitStore allow = new UndecidedStore(Outcome.ALLOWED);
+  private final LimitStore deny = new UndecidedStore(Outcome.UNAVAILABLE);
   private final FailureLog failures = new FailureLog(LOG);
 
-  public FallbackStore(LimitStore store, LimitStore fallback) {
+  /** Asks the local store under every policy. */
+  public FallbackStore(LimitStore store, LimitStore local) {
+    this(store, local, Fallbacks.of(Fallback.LOCAL), new FallbackCounts());
+  }
+
+  /**
+   * @param local the store that decides where the fallback is {@link Fallback#LOCAL}
+   * @param counts is told of every decision that a fallback takes
+   */
+  public FallbackStore(
+      LimitStore store, LimitStore local, Fallbacks fallbacks, FallbackCounts counts) {
     this.store = store;
-    this.fallback = fallback;
+    this.local = local;
+    this.fallbacks = fallbacks;
+    this.counts = counts;
   }
 
   @Override
@@ -44,7 +61,7 @@ public final class FallbackStore implements LimitStore {
                 decided.complete(verdict);
               } else if (unwrap(failure) instanceof StoreException known) {
                 failures.report(known);
-                decideLocally(request, mode, known, decided);
+                decideWithout(request, mode, known, decided);
               } else {
                 decided.completeExceptionally(failure);
               }
@@ -52,15 +69,17 @@ public final class FallbackStore implements LimitStore {
     return decided;
   }
 
-  private void decideLocally(
+  private void decideWithout(
       LimitRequest request, Mode mode, StoreException failure, CompletableFuture<Verdict> decided) {
+    Fallback fallback = fallbacks.of(request.policy());
+    counts.count(fallback, failure.reason());
     try {
-      fallback
+      store(fallback)
           .decide(request, mode)
           .whenComplete(
               (verdict, second) -> {
                 if (second == null) {
-                  decided.complete(verdict.fromFallback(failure.reason()));
+                  decided.complete(verdict.fromFallback(failure));
                 } else {
                   decided.completeExceptionally(second);
                 }
@@ -70,10 +89,18 @@ public final class FallbackStore implements LimitStore {
     }
   }
 
+  private LimitStore store(Fallback fallback) {
+    return switch (fallback) {
+      case LOCAL -> local;
+      case ALLOW -> allow;
+      case DENY -> deny;
+    };
+  }
+
   /** Resets both; fails if the store does. */
   @Override
   public CompletionStage<Void> reset(Collection<Key> keys) {
-    return fallback.reset(keys).thenCompose(done -> store.reset(keys));
+    return local.reset(keys).thenCompose(done -> store.reset(keys));
   }
 
   private static Throwable unwrap(Throwable failure) {
@@ -84,7 +111,7 @@ public final class FallbackStore implements LimitStore {
 
   @Override
   public void close() {
-    try (fallback) {
+    try (local) {
       store.close();
     }
   }

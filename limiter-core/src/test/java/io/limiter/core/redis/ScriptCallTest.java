@@ -202,6 +202,7 @@ class ScriptCallTest {
 
   private ScriptCall<Long> call() {
     return new ScriptCall<Long>(
+            new RecordedPeriod(),
             redis.commands(),
             nanos::get,
             SCRIPT,

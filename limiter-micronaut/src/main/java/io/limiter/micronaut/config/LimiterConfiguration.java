@@ -2,6 +2,7 @@
 package io.limiter.micronaut.config;
 
 import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.resilience.Fallback;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
@@ -21,14 +22,6 @@ public final class LimiterConfiguration {
   private long maxCount = DEFAULT_MAX_COUNT;
   private Anonymous anonymous = Anonymous.ADDRESS;
   private Fallback fallback = Fallback.LOCAL;
-
-  /** Who decides while Redis does not answer. */
-  public enum Fallback {
-    /** Memory: each instance counts for itself. */
-    LOCAL,
-    /** Nobody: every limited call is refused, with 503 over HTTP. */
-    DENY
-  }
 
   /**
    * Default value true. Where it is false, this bean and all of the limiter is not there.
@@ -69,14 +62,14 @@ public final class LimiterConfiguration {
     this.anonymous = Choice.of(Anonymous.class, PREFIX + ".anonymous", anonymous);
   }
 
-  /** Who decides while Redis does not answer. */
+  /** Who decides while Redis does not answer, where a policy has no fallback of its own. */
   public Fallback fallback() {
     return fallback;
   }
 
   /**
-   * Default value {@code local}; or {@code deny}. Without a Redis there is nothing to fall back
-   * from, and memory decides.
+   * Default value {@code local}; or {@code allow}, or {@code deny}: 503 over HTTP. Without a Redis
+   * there is nothing to fall back from, and memory decides.
    */
   public void setFallback(String fallback) {
     this.fallback = Choice.of(Fallback.class, PREFIX + ".fallback", fallback);

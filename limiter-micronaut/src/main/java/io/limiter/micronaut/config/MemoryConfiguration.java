@@ -17,6 +17,7 @@ public final class MemoryConfiguration {
   public static final String PREFIX = LimiterConfiguration.PREFIX + ".memory";
 
   private int maxSubjects = 100_000;
+  private int instances = 1;
 
   /** Subjects that are remembered at the same time. */
   public int getMaxSubjects() {
@@ -30,5 +31,22 @@ public final class MemoryConfiguration {
           "%s.max-subjects = %d: give it 1 or more".formatted(PREFIX, maxSubjects));
     }
     this.maxSubjects = maxSubjects;
+  }
+
+  /** Instances of the service, which share a limit wherever memory decides. */
+  public int getInstances() {
+    return instances;
+  }
+
+  /**
+   * Default value 1, which gives every instance the whole limit. With more, each gets the count
+   * divided by their number, rounded up.
+   */
+  public void setInstances(int instances) {
+    if (instances < 1) {
+      throw new ConfigurationException(
+          "%s.instances = %d: give it 1 or more".formatted(PREFIX, instances));
+    }
+    this.instances = instances;
   }
 }

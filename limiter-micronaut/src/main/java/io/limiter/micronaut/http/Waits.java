@@ -11,21 +11,21 @@ import java.util.OptionalLong;
 /** How long a refused caller has to wait, and because of which rule. */
 final class Waits {
 
-  /** A moment: nobody knows when the store is back. */
-  private static final long UNAVAILABLE_SECONDS = 1;
+  /** The shortest wait that can be told; also where the next call asks the store again. */
+  private static final long MIN_SECONDS = 1;
 
   private Waits() {}
 
   /**
-   * The value of {@code Retry-After}: whole seconds rounded up, at least 1. There is none where no
-   * wait would help, nor for a duplicate: a client that obeys it would submit once more what was
-   * accepted.
+   * The value of {@code Retry-After}: whole seconds rounded up, at least 1. While the store is away
+   * it is the time until that is asked again. There is none where no wait would help, nor for a
+   * duplicate: a client that obeys it would submit once more what was accepted.
    */
   static OptionalLong retryAfter(Verdict verdict) {
     return switch (verdict.outcome()) {
-      case LIMITED ->
-          verdict.retryAfter().stream().mapToLong(wait -> Math.max(1, secondsUp(wait))).findFirst();
-      case UNAVAILABLE -> OptionalLong.of(UNAVAILABLE_SECONDS);
+      case LIMITED -> verdict.retryAfter().stream().mapToLong(Waits::told).findFirst();
+      case UNAVAILABLE ->
+          OptionalLong.of(verdict.retryAfter().map(Waits::told).orElse(MIN_SECONDS));
       case DUPLICATE, ALLOWED -> OptionalLong.empty();
     };
   }
@@ -65,6 +65,10 @@ final class Waits {
   /** A call that costs more than a rule allows waits for ever. */
   private static Duration retryAfterOrEver(RuleVerdict rule) {
     return rule.retryAfter().orElse(Duration.ofSeconds(Long.MAX_VALUE));
+  }
+
+  private static long told(Duration wait) {
+    return Math.max(MIN_SECONDS, secondsUp(wait));
   }
 
   static long secondsUp(Duration duration) {

@@ -11,7 +11,10 @@ import jakarta.inject.Singleton;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 
 /**
  * The plans of all limited methods, each built once. Methods of beans are planned when the context
@@ -69,6 +72,14 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   public Optional<LimitPlan> of(ExecutableMethod<?, ?> method) {
     Optional<LimitPlan> plan = known.get(new Known(method));
     return plan != null ? plan : find(method);
+  }
+
+  /** The names of the policies of all methods that are planned by now. */
+  Set<String> policyNames() {
+    return plans.values().stream()
+        .flatMap(Optional::stream)
+        .map(plan -> plan.policy().name())
+        .collect(Collectors.toCollection(TreeSet::new));
   }
 
   /** One plan for all objects that stand for one method: gate and guard may hold different ones. */

@@ -6,10 +6,12 @@ import io.limiter.core.Limiter;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.redis.RedisStore;
+import io.limiter.core.resilience.DividedStore;
+import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.resilience.FallbackStore;
-import io.limiter.core.resilience.RefusingStore;
 import io.limiter.micronaut.config.LimiterConfiguration;
 import io.limiter.micronaut.config.MemoryConfiguration;
+import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.micronaut.configuration.lettuce.DefaultRedisConfiguration;
 import io.micronaut.context.annotation.Bean;
@@ -32,13 +34,14 @@ public final class LimitStores {
       ConnectionSource connections,
       LimiterConfiguration limiter,
       RedisConfiguration redis,
-      MemoryConfiguration memory) {
-    LimitStore fallback =
-        switch (limiter.fallback()) {
-          case LOCAL -> new MemoryStore(memory.getMaxSubjects());
-          case DENY -> new RefusingStore();
-        };
-    return new FallbackStore(new RedisStore(connections, redis.settings()), fallback);
+      MemoryConfiguration memory,
+      PoliciesConfiguration policies,
+      FallbackCounts counts) {
+    return new FallbackStore(
+        new RedisStore(connections, redis.settings().withPolicyDeadlines(policies.deadlines())),
+        inMemory(memory),
+        policies.fallbacks(limiter.fallback()),
+        counts);
   }
 
   @Singleton
@@ -46,7 +49,18 @@ public final class LimitStores {
   @Requires(missingBeans = DefaultRedisConfiguration.class)
   LimitStore memory(MemoryConfiguration memory) {
     LOG.warn("No redis.uri is set: each instance of this service counts for itself");
-    return new MemoryStore(memory.getMaxSubjects());
+    return inMemory(memory);
+  }
+
+  private static LimitStore inMemory(MemoryConfiguration memory) {
+    LimitStore store = new MemoryStore(memory.getMaxSubjects());
+    return memory.getInstances() == 1 ? store : new DividedStore(store, memory.getInstances());
+  }
+
+  /** How often a fallback decided, for whoever wants to know. */
+  @Singleton
+  FallbackCounts fallbackCounts() {
+    return new FallbackCounts();
   }
 
   @Singleton

@@ -10,6 +10,7 @@ import io.limiter.core.Rule;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.Source;
+import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.config.HeadersConfiguration;
 import io.micronaut.http.HttpResponse;
@@ -18,6 +19,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The fields follow from what each rule of a verdict says, whosever rule it is. */
 class RateLimitFieldsTest {
@@ -85,6 +88,23 @@ class RateLimitFieldsTest {
     assertThat(response.header("Retry-After")).isEqualTo("1");
   }
 
+  @ParameterizedTest
+  @CsvSource({"0,1", "1,1", "1000,1", "1001,2", "9999,10"})
+  void whileTheStoreIsAwayTheWaitIsUntilItIsAskedAgain(long millis, String seconds) {
+    StoreException away = StoreException.notAsked("away", Duration.ofMillis(millis));
+
+    fields.writeRefusal(verdict(Outcome.UNAVAILABLE).fromFallback(away), response);
+
+    assertThat(response.header("Retry-After")).isEqualTo(seconds);
+  }
+
+  @Test
+  void whileNobodyKnowsWhenTheStoreIsAskedAgainTheWaitIsASecond() {
+    fields.writeRefusal(verdict(Outcome.UNAVAILABLE), response);
+
+    assertThat(response.header("Retry-After")).isEqualTo("1");
+  }
+
   private static Verdict verdict(Outcome outcome, RuleVerdict... rules) {
     return new Verdict(
         Policy.of("test", HOUR),
@@ -92,6 +112,7 @@ class RateLimitFieldsTest {
         List.of(rules),
         Optional.empty(),
         Source.STORE,
+        Optional.empty(),
         Optional.empty(),
         Receipt.NOTHING);
   }

@@ -27,7 +27,7 @@ class ConfigurationMistakesTest {
         arguments("limiter.denial.unavailable-status", 399, "give it an error status, 400 to 599"),
         arguments(
             "limiter.denial.body", "nonsense", "give it one of application, problem, template"),
-        arguments("limiter.fallback", "open", "give it one of local, deny"),
+        arguments("limiter.fallback", "open", "give it one of local, allow, deny"),
         arguments("limiter.headers.x-rate-limit", "on", "give it one of off, seconds, epoch"),
         arguments("limiter.anonymous", "free", "one of address, refuse"),
         arguments("limiter.enabled", "yess", "give it true or false"),
@@ -39,7 +39,17 @@ class ConfigurationMistakesTest {
         arguments("limiter.denial.unavailable-code", " ", "write a code, or leave it out"),
         arguments("limiter.max-count", 0, "give it 1 to 1000000"),
         arguments("limiter.max-count", 1_000_001, "give it 1 to 1000000"),
-        arguments("limiter.memory.max-subjects", 0, "give it 1 or more"));
+        arguments("limiter.memory.max-subjects", 0, "give it 1 or more"),
+        arguments("limiter.memory.instances", 0, "give it 1 or more"),
+        arguments("limiter.policies.sms.fallback", "open", "give it one of local, allow, deny"),
+        arguments("limiter.policies.sms.deadline", "0ms", "give it 1 ms to 10 s"),
+        arguments("limiter.policies.sms.deadline", "-5s", "give it 1 ms to 10 s"),
+        arguments("limiter.policies.sms.deadline", "10001ms", "give it 1 ms to 10 s"),
+        arguments("limiter.policies.sms.deadline", "soon", "give it 1 ms to 10 s"),
+        arguments("limiter.policies.sms.falback", "deny", "fallback and deadline"),
+        arguments("limiter.policies.sms", "deny", "write limiter.policies.<name>.fallback"),
+        arguments("limiter.policies", "deny", "write limiter.policies.<name>.fallback"),
+        arguments("limiter.policies[0].fallback", "deny", "fallback and deadline"));
   }
 
   static Stream<Arguments> mistakesWithRedis() {

@@ -31,17 +31,18 @@ class RedisDownAtStartTest {
     try (Service service = Service.start(redis, "limiter.redis.warm-up", "60s")) {
       assertThat(Duration.ofNanos(System.nanoTime() - before)).isLessThan(Duration.ofSeconds(20));
 
-      service.fallsBack(Service.COUNT, FailureReason.DISCONNECTED);
+      service.fallsBack(1, FailureReason.DISCONNECTED);
+      service.fallsBack(Service.COUNT - 1, FailureReason.DISCONNECTED, FailureReason.BREAKER_OPEN);
       Verdict refused = service.call();
       assertThat(refused.allowed()).isFalse();
-      assertThat(refused.reason()).contains(FailureReason.DISCONNECTED);
+      assertThat(refused.source()).isEqualTo(Source.FALLBACK);
     }
   }
 
   @Test
   void itDecidesInRedisOnceThatIsThere() {
     try (Service service = Service.start(redis)) {
-      service.fallsBack(Service.COUNT, FailureReason.DISCONNECTED);
+      service.fallsBack(Service.COUNT, FailureReason.DISCONNECTED, FailureReason.BREAKER_OPEN);
       assertThat(service.call().allowed()).isFalse();
 
       redis.start();

@@ -16,21 +16,28 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * The fallback of those who fail closed: it refuses every call, in every mode, as {@link
- * Outcome#UNAVAILABLE}. It has counted nothing, so it says nothing of any rule, and what is
- * recorded with it is lost.
+ * Looks at nothing and gives all calls the same answer, in every mode: {@link Outcome#ALLOWED} for
+ * those who fail open, {@link Outcome#UNAVAILABLE} for those who fail closed. It has counted
+ * nothing, so it says nothing of any rule, and what is recorded with it is lost.
  */
-public final class RefusingStore implements LimitStore {
+final class UndecidedStore implements LimitStore {
+
+  private final Outcome outcome;
+
+  UndecidedStore(Outcome outcome) {
+    this.outcome = outcome;
+  }
 
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
     return CompletableFuture.completedFuture(
         new Verdict(
             request.policy(),
-            Outcome.UNAVAILABLE,
+            outcome,
             List.of(),
             Optional.empty(),
             Source.STORE,
+            Optional.empty(),
             Optional.empty(),
             Receipt.NOTHING));
   }

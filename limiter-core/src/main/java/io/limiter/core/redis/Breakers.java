@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import org.slf4j.LoggerFactory;
+
+/** A breaker for each Redis node, so that one that is down does not keep calls from the others. */
+final class Breakers {
+
+  /** A stand-alone Redis, or the one that Sentinel names. */
+  static final String ONLY = "Redis";
+
+  /** Addresses may come and go; should there be more, the rest has one breaker together. */
+  private static final int MAX_NODES = 1_000;
+
+  private static final String OTHERS = "A Redis beyond the first " + MAX_NODES;
+
+  private final Function<String, Breaker> make;
+  private final Map<String, Breaker> breakers = new ConcurrentHashMap<>();
+
+  Breakers() {
+    this(node -> new Breaker(new BreakerLog(LoggerFactory.getLogger(Breaker.class), node)));
+  }
+
+  Breakers(Function<String, Breaker> make) {
+    this.make = make;
+  }
+
+  /**
+   * @param node its name in messages
+   */
+  Breaker of(String node) {
+    Breaker known = breakers.get(node);
+    if (known != null) {
+      return known;
+    }
+    String name = breakers.size() < MAX_NODES ? node : OTHERS;
+    return breakers.computeIfAbsent(name, make);
+  }
+}

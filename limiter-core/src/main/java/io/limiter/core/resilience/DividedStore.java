@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.resilience;
+
+import io.limiter.core.Charge;
+import io.limiter.core.Key;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
+import io.limiter.core.Rule;
+import io.limiter.core.RuleStack;
+import io.limiter.core.Verdict;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Gives each of several instances its share, where each counts for itself: the count of every rule
+ * divided by their number, rounded up. Together they admit at most instances × ceil(count /
+ * instances), less than count + instances, instead of instances × count.
+ *
+ * <p>Verdicts speak of the shares, since they are what decides; the rules keep their names. A call
+ * that costs more than a share is refused. Duplicate guards are not divided: a share of one
+ * submission is one.
+ */
+public final class DividedStore implements LimitStore {
+
+  /** Stacks whose share is remembered. A service has one or two a method. */
+  private static final int MAX_REMEMBERED = 4_096;
+
+  private final LimitStore store;
+  private final int instances;
+  private final Map<RuleStack, RuleStack> shares = new ConcurrentHashMap<>();
+
+  /**
+   * @param instances how many there are, 1 or more
+   */
+  public DividedStore(LimitStore store, int instances) {
+    if (instances < 1) {
+      throw new IllegalArgumentException(
+          "Limits divided among %d instances: give it 1 or more".formatted(instances));
+    }
+    this.store = store;
+    this.instances = instances;
+  }
+
+  @Override
+  public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+    List<Charge> charges =
+        request.charges().stream()
+            .map(all -> new Charge(all.limit(), all.key(), share(all.stack()), all.cost()))
+            .toList();
+    return store.decide(new LimitRequest(request.policy(), charges, request.duplicate()), mode);
+  }
+
+  private RuleStack share(RuleStack whole) {
+    RuleStack known = shares.get(whole);
+    if (known != null) {
+      return known;
+    }
+    RuleStack made = RuleStack.of(whole.rules().stream().map(this::share).toList());
+    if (shares.size() < MAX_REMEMBERED) {
+      shares.put(whole, made);
+    }
+    return made;
+  }
+
+  private Rule share(Rule whole) {
+    return whole.withCount((whole.count() - 1) / instances + 1);
+  }
+
+  @Override
+  public CompletionStage<Void> reset(Collection<Key> keys) {
+    return store.reset(keys);
+  }
+
+  @Override
+  public void close() {
+    store.close();
+  }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisNoScriptException;
+import io.lettuce.core.ScriptOutputType;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+/** What the breaker is told of one run of a script: its end, once, and before its caller. */
+class ScriptCallBreakerTest {
+
+  private static final Duration DEADLINE = Duration.ofMillis(100);
+
+  private final FakeRedis redis = new FakeRedis();
+  private final FakeTimer timer = new FakeTimer();
+  private final AtomicLong nanos = new AtomicLong();
+  private final RecordedPeriod period = new RecordedPeriod();
+
+  @Test
+  void anAnswerIsToldToTheBreakerOnce() {
+    redis.ignoreCancelling();
+    call();
+
+    redis.sent(0).complete(7L);
+    timer.fire();
+
+    assertThat(period.told()).containsExactly("answered");
+  }
+
+  @Test
+  void aDeadlineIsToldToTheBreakerOnce() {
+    redis.ignoreCancelling();
+    call();
+
+    timer.fire();
+    redis.sent(0).complete(7L);
+
+    assertThat(period.told()).containsExactly("failed TIMEOUT");
+  }
+
+  @Test
+  void theCommandThatTheDeadlineEndedIsNoSecondFailure() {
+    call();
+
+    timer.fire();
+
+    assertThat(redis.sent(0)).isCancelled();
+    assertThat(period.told()).containsExactly("failed TIMEOUT");
+  }
+
+  @Test
+  void aDeadlineThatIsNoticedMuchTooLateTellsOfAPauseOfThisProcess() {
+    call();
+    nanos.set(DEADLINE.plusSeconds(5).toNanos());
+    timer.fire(); // gives what is in the socket time to be read
+    assertThat(period.told()).isEmpty();
+
+    timer.fire();
+
+    assertThat(period.told()).containsExactly("undecided");
+  }
+
+  @Test
+  void aDeadlineThatIsNoticedALittleLateIsRedisFailure() {
+    call();
+    nanos.set(DEADLINE.plusMillis(99).toNanos());
+    timer.fire();
+    timer.fire();
+
+    assertThat(period.told()).containsExactly("failed TIMEOUT");
+  }
+
+  @Test
+  void theBreakerKnowsBeforeTheCaller() {
+    ScriptCall<Long> call = call();
+    call.whenComplete((reply, failure) -> period.told().add("caller"));
+
+    timer.fire();
+
+    assertThat(period.told()).containsExactly("failed TIMEOUT", "caller");
+  }
+
+  @Test
+  void aScriptThatRedisDoesNotKnowSaysNothingToTheBreakerUntilItHasRun() {
+    call();
+
+    redis.sent(0).completeExceptionally(new RedisNoScriptException("NOSCRIPT No matching script"));
+    assertThat(period.told()).isEmpty();
+    redis.sent(1).completeExceptionally(new RedisCommandExecutionException("OOM no memory"));
+
+    assertThat(period.told()).containsExactly("failed ERROR");
+  }
+
+  @Test
+  void whatThisProcessCouldNotDoIsNobodysFailure() {
+    redis.refuse(new IllegalStateException("a defect"));
+    call();
+
+    assertThat(period.told()).containsExactly("undecided");
+  }
+
+  private ScriptCall<Long> call() {
+    return new ScriptCall<Long>(
+            period,
+            redis.commands(),
+            nanos::get,
+            RedisScript.of("return 1"),
+            ScriptOutputType.INTEGER,
+            new byte[][] {{1}},
+            new byte[][] {{2}, {3}},
+            DEADLINE)
+        .start(timer);
+  }
+}

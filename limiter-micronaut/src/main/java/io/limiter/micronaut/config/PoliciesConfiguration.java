@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.config;
+
+import io.limiter.core.redis.RedisSettings;
+import io.limiter.core.resilience.Fallback;
+import io.limiter.core.resilience.Fallbacks;
+import io.micronaut.context.annotation.Context;
+import io.micronaut.context.env.Environment;
+import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.core.convert.ConversionService;
+import io.micronaut.core.naming.conventions.StringConvention;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Settings of single policies: {@code limiter.policies.<name>.fallback} and {@code .deadline}.
+ *
+ * <p>Names of policies are told apart by every character, dots and capitals too, so the properties
+ * are read raw: Micronaut binds them under names that it has normalized. Environment variables,
+ * which cannot spell them, are not read.
+ */
+@Context // a mistake stops the start
+public final class PoliciesConfiguration {
+
+  /** The settings of all policies stand under this. */
+  public static final String PREFIX = LimiterConfiguration.PREFIX + ".policies";
+
+  private static final String POLICIES = "policies";
+
+  private final Map<String, Fallback> fallbacks = new TreeMap<>();
+  private final Map<String, Duration> deadlines = new TreeMap<>();
+  private final Map<String, String> written = new TreeMap<>();
+
+  PoliciesConfiguration(Environment environment) {
+    environment
+        .getProperties(LimiterConfiguration.PREFIX, StringConvention.RAW)
+        .forEach((property, value) -> read(property, value, environment));
+  }
+
+  /** A file has a property for each leaf; a map from code may hold maps. */
+  private void read(String path, @Nullable Object value, ConversionService conversion) {
+    if (value instanceof Map<?, ?> map) {
+      map.forEach((name, inner) -> read(path + '.' + name, inner, conversion));
+    } else if (path.matches(POLICIES + "([.\\[].*)?")) {
+      String text = value == null ? "" : value.toString();
+      String property = LimiterConfiguration.PREFIX + '.' + path;
+      int member = path.lastIndexOf('.');
+      if (member <= POLICIES.length() || path.charAt(POLICIES.length()) != '.') {
+        throw mistake(property, text, "");
+      }
+      set(path.substring(POLICIES.length() + 1, member), property, text, conversion);
+    }
+  }
+
+  private void set(String policy, String property, String value, ConversionService conversion) {
+    switch (property.substring(property.lastIndexOf('.') + 1)) {
+      case "fallback" -> fallbacks.put(policy, Choice.of(Fallback.class, property, value));
+      case "deadline" -> deadlines.put(policy, deadline(property, value, conversion));
+      default -> throw mistake(property, value, " '" + policy + "'");
+    }
+    written.put(policy, property + " = " + value);
+  }
+
+  private static Duration deadline(String property, String value, ConversionService conversion) {
+    Optional<Duration> deadline = conversion.convert(value, Duration.class);
+    return deadline
+        .filter(time -> time.compareTo(RedisSettings.MIN_DEADLINE) >= 0)
+        .filter(time -> time.compareTo(RedisSettings.MAX_DEADLINE) <= 0)
+        .orElseThrow(
+            () ->
+                new ConfigurationException(
+                    "%s = %s: give it 1 ms to 10 s, such as 100ms".formatted(property, value)));
+  }
+
+  private static ConfigurationException mistake(String property, String value, String policy) {
+    return new ConfigurationException(
+        "%s = %s: the settings of a policy%s are fallback and deadline: write %s.<name>.fallback or %s.<name>.deadline"
+            .formatted(property, value, policy, PREFIX, PREFIX));
+  }
+
+  /**
+   * The fallbacks of all policies.
+   *
+   * @param usual that of policies that have none of their own
+   */
+  public Fallbacks fallbacks(Fallback usual) {
+    return new Fallbacks(usual, fallbacks);
+  }
+
+  /** The deadlines of policies that have one of their own. */
+  public Map<String, Duration> deadlines() {
+    return Collections.unmodifiableMap(deadlines);
+  }
+
+  /** One property of each policy that has any, as it was written, by the policy's name. */
+  public Map<String, String> written() {
+    return Collections.unmodifiableMap(written);
+  }
+}
