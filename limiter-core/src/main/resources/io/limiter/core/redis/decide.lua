@@ -32,7 +32,9 @@ local KEYS, ARGV = KEYS, ARGV
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 local DENSE = 118 -- units at most in a dense log: with any header less than a page
-local allowed, reply, write, writes, patches, lives, repairs = true
+local EXACT = 9007199254740992 -- 2^53; no time is as late
+local LONGEST = 31622400000000 -- 366 days; no window is longer
+local allowed, reply, write, writes, patches, lives, repairs, broken = true
 
 -- Two readers of a log, made only where a look at the first page does not do: stamp(k) of a unit, and advance(k, edge),
 -- the first unit from k on that is younger than the edge, n if none is. It gallops: cursors mostly move by little.
@@ -43,6 +45,10 @@ local function readers(key, page, header, n)
     if at < 0 or at + 8 > #page then
       from, at = header + 8 * k, 0
       page = call('GETRANGE', key, from, from + 511)
+    end
+    if #page < at + 8 then -- fewer units than it says
+      broken = key
+      return 0
     end
     return (unpack('>d', page, at + 1))
   end
@@ -82,7 +88,8 @@ for i = 1, #KEYS do
       local kept, outlived, _, low = unpack('>I4dBI4', whole, 25)
       -- Units that this log has no more, though a roomy one still holds them.
       local gone = math.max(stored ~= 0 and low or 0, n - kept)
-      if others < 1 or others > 8 or gone >= n or n % 1 > 0 or first + 8 * n > #whole then
+      if others < 1 or others > 8 or gone >= n or n % 1 > 0 or first + 8 * n > #whole
+        or not (outlived <= LONGEST) then
         page, n, newest, shift = fresh, 0, 0, 0
       else
         keep, horizon = math.max(keep, kept), math.max(longest, outlived)
@@ -98,6 +105,7 @@ for i = 1, #KEYS do
       newest = unpack('>d', page, #page - 7)
     end
     now = clock + shift
+    if not (now < EXACT) then broken = key end
     if now < newest then -- Redis' clock was set back: the log's time goes on from its newest unit
       shift, now, moved = newest - clock, newest, moved or {}
       if mode > 0 then
@@ -126,6 +134,8 @@ for i = 1, #KEYS do
           moved = moved or {}
           moved[r] = k
         end
+      elseif k > n then
+        broken = key
       end
     end
     local left, wait = count - n + k, oldest - edge
@@ -138,6 +148,7 @@ for i = 1, #KEYS do
       if leaves < n then
         if not stamp then stamp, advance = readers(key, page, header, n) end
         wait = stamp(leaves) - edge
+        if not (wait <= window) then broken = key end
       else
         wait = mode < 2 and -1 or window
       end
@@ -145,7 +156,7 @@ for i = 1, #KEYS do
     reply = reply .. pack('>i4d', left, wait)
   end
 
-  if mode > 0 and allowed then
+  if mode > 0 and allowed and not broken then
     local units = pack('>d', now)
     if cost > 1 then units = string.rep(units, cost) end
     if not moved and not roomy and mode == 1 and n + cost <= DENSE then
@@ -185,7 +196,10 @@ for i = 1, #KEYS do
   end
 end
 
-if allowed and write then
+if broken then -- written by something else: it would deny, or admit, for ever
+  call('DEL', broken)
+  return redis.error_reply('ERR what lay under a key was no log, and was removed')
+elseif allowed and write then
   for i = 1, #KEYS do
     local value, ttl = writes and writes[i] or write, lives and lives[i] or ARGV[2 * i]
     if patches and patches[i] then

@@ -3,9 +3,16 @@ package io.limiter.micronaut.behaviour;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
+import io.limiter.core.Limiter;
+import io.limiter.core.Policy;
+import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.Subject;
 import java.net.http.HttpResponse;
+import java.time.Duration;
 import java.util.Map;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -25,6 +32,21 @@ class SwitchedOffTest {
       }
       assertThat(server.keys().all()).isEmpty();
       assertThat(server.context().containsBean(LimitStore.class)).isFalse();
+    }
+  }
+
+  @Test
+  void codeThatLimitsByItselfGoesOn() {
+    LimitRequest call =
+        LimitRequest.of(
+            Policy.of("off", SlidingWindowLog.of(1, Duration.ofHours(1))), Subject.global());
+    try (TestServer server = TestServer.start("SwitchedOff", Map.of("limiter.enabled", "off"))) {
+      Limiter limiter = server.context().getBean(Limiter.class);
+
+      for (int i = 0; i < 3; i++) {
+        assertThat(limiter.acquire(call).toCompletableFuture().join().allowed()).isTrue();
+      }
+      assertThat(server.keys().all()).isEmpty();
     }
   }
 

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.faults;
+
+import io.limiter.core.Verdict;
+import java.time.Duration;
+import java.util.Optional;
+
+/**
+ * One call of a load, by the caller's own clock ({@link System#nanoTime}).
+ *
+ * @param subject whose key it was
+ * @param verdict empty if the call failed instead
+ */
+record Answer(String subject, long sent, long answered, Optional<Verdict> verdict) {
+
+  Duration latency() {
+    return Duration.ofNanos(answered - sent);
+  }
+}

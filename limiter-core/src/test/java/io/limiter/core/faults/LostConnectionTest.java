@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.faults;
+
+import static io.limiter.core.faults.FaultAssertions.assertAnsweredInTime;
+import static io.limiter.core.faults.FaultAssertions.assertFellBack;
+import static io.limiter.core.faults.FaultAssertions.assertNotOverAdmitted;
+import static io.limiter.core.faults.FaultAssertions.fromStore;
+import static io.limiter.core.faults.FaultAssertions.reasons;
+import static io.limiter.core.faults.FaultBench.DEADLINE;
+import static io.limiter.core.faults.FaultBench.HOUR;
+import static io.limiter.core.faults.FaultBench.MANY_ATTEMPTS;
+import static io.limiter.core.faults.FaultBench.call;
+import static io.limiter.core.faults.FaultBench.calls;
+import static io.limiter.core.faults.FaultBench.pass;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.limiter.core.FailureReason;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Source;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Connections that end, at the worst moment, again and again. */
+class LostConnectionTest {
+
+  private static final Duration SECOND = Duration.ofSeconds(1);
+
+  @Test
+  @DisplayName("F2: Redis killed under load (SIGKILL) and started again, empty")
+  void aKilledRedisIsReplacedAtOnceAndTakenBackEmpty() {
+    try (FaultBench bench = FaultBench.start()) {
+      Load load = Load.start(bench.limiter, calls(4, 20, SECOND), 1_000);
+      await().until(() -> load.answeredSoFar().size() > 200);
+      bench.redis.kill();
+      pass(Duration.ofMillis(300));
+      Set<String> ended = new HashSet<>(bench.nonces(true));
+      ended.addAll(bench.nonces(false));
+      bench.redis.start();
+      bench.assertHeals();
+      Collection<Answer> answers = load.stop();
+
+      assertAnsweredInTime(answers);
+      assertThat(reasons(answers)).contains(FailureReason.DISCONNECTED);
+      List<Duration> fallbacks =
+          answers.stream()
+              .filter(answer -> answer.verdict().get().source() == Source.FALLBACK)
+              .map(Answer::latency)
+              .sorted()
+              .toList();
+      assertThat(fallbacks.get(fallbacks.size() * 9 / 10))
+          .as("nobody waits for the deadline")
+          .isLessThan(DEADLINE.dividedBy(2));
+      // One loss: at most the count once more.
+      assertNotOverAdmitted(answers, Source.STORE, 40, SECOND);
+      assertNotOverAdmitted(answers, Source.FALLBACK, 20, SECOND);
+      List<String> executed = bench.executed();
+      assertThat(OverAdmissionChecker.repeated(executed)).isEmpty();
+      assertThat(executed).as("what had ended before").doesNotContainAnyElementsOf(ended);
+    }
+  }
+
+  @Test
+  @DisplayName("F6: the connection is cut after the script ran, before its reply, 20 times")
+  void aCallWhoseReplyWasLostCountsOnce() {
+    try (FaultBench bench = FaultBench.start()) {
+      LimitRequest call = call("cut", 1_000, HOUR);
+      for (int i = 1; i <= 20; i++) {
+        long used = bench.used(call);
+        bench.proxy.cutAfterReplies(0);
+        assertThat(bench.ask(call).reason()).contains(FailureReason.DISCONNECTED);
+        bench.assertHeals();
+        assertThat(bench.used(call)).isEqualTo(used + 1);
+      }
+      assertThat(bench.proxy.accepted()).isEqualTo(21);
+      bench.assertRanAtMostOnce();
+    }
+  }
+
+  @Test
+  @DisplayName("F7: 64 calls in flight when the connection is cut, 10 times")
+  void nothingIsReplayed() {
+    cutInFlight(10);
+  }
+
+  @Test
+  @Tag("faults")
+  @DisplayName("F7: 64 calls in flight when the connection is cut, 200 times")
+  void nothingIsEverReplayed() {
+    cutInFlight(200);
+  }
+
+  private void cutInFlight(int times) {
+    try (FaultBench bench = FaultBench.start()) {
+      LimitRequest call = call("in-flight", 1_000_000, HOUR);
+      for (int i = 0; i < times; i++) {
+        bench.proxy.cutAfterReplies(i % 64);
+        Collection<Answer> answers = Load.burst(bench.limiter, call, 64);
+        assertThat(answers).allMatch(answer -> answer.verdict().isPresent());
+        bench.assertHeals();
+      }
+      bench.assertRanAtMostOnce();
+      assertThat(bench.executed())
+          .as("some ran unheard, or this tested nothing")
+          .containsAnyElementsOf(bench.nonces(false));
+    }
+  }
+
+  @Test
+  @DisplayName("F8: a thousand calls while there is no connection")
+  void nothingThatWasRefusedRunsLater() {
+    try (FaultBench bench = FaultBench.start()) {
+      LimitRequest call = call("ghost", 1_000_000, HOUR);
+      bench.proxy.refuse();
+      Collection<Answer> answers = Load.burst(bench.limiter, call, 1_000);
+      assertThat(fromStore(answers)).isEmpty();
+      assertAnsweredInTime(answers);
+      bench.proxy.pass();
+      bench.assertHeals();
+
+      assertThat(bench.used(call)).isZero();
+      bench.assertRanAtMostOnce();
+    }
+  }
+
+  @Test
+  @DisplayName("F8: calls that time out and then lose their connection")
+  void nothingThatTimedOutRunsAfterAReconnect() {
+    try (FaultBench bench = FaultBench.start()) {
+      LimitRequest call = call("ghost", 1_000_000, HOUR);
+      bench.proxy.blackHole();
+      Collection<Answer> answers = Load.burst(bench.limiter, call, 100);
+      assertThat(reasons(answers)).containsExactly(FailureReason.TIMEOUT);
+      bench.proxy.pass();
+      bench.proxy.reset();
+      bench.assertHeals();
+
+      assertThat(bench.used(call)).isZero();
+    }
+  }
+
+  @Test
+  @DisplayName("F24: Redis has no place for another client")
+  void theConnectionThatStandsIsKeptAndAnotherIsTriedForPatiently() {
+    try (FaultBench bench = FaultBench.start()) {
+      LimitRequest call = call("crowd", 1_000, HOUR);
+      bench.admin(redis -> redis.configSet("maxclients", "1"));
+      assertThat(bench.ask(call).source()).isEqualTo(Source.STORE);
+
+      int before = bench.proxy.accepted();
+      bench.proxy.reset();
+      Collection<Answer> answers =
+          Load.during(Duration.ofSeconds(2), bench.limiter, List.of(call), 100);
+      assertAnsweredInTime(answers.stream().skip(10).toList());
+      assertFellBack(answers, FailureReason.DISCONNECTED);
+      assertThat(bench.proxy.accepted() - before)
+          .as("attempts to connect")
+          .isLessThan(MANY_ATTEMPTS);
+      assertThat(bench.proxy.open()).isLessThanOrEqualTo(1);
+
+      bench.admin(redis -> redis.configSet("maxclients", "100"));
+      bench.assertHeals();
+      assertThat(bench.proxy.open()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  @DisplayName("F37: the way to Redis comes and goes, for three seconds")
+  void aFlappingRedisHoldsNobodyUp() {
+    flap(Duration.ofSeconds(3));
+  }
+
+  @Test
+  @Tag("faults")
+  @DisplayName("F37: the way to Redis comes and goes, for a minute")
+  void aRedisThatFlapsForLongHoldsNobodyUp() {
+    flap(Duration.ofMinutes(1));
+  }
+
+  private void flap(Duration time) {
+    try (FaultBench bench = FaultBench.start()) {
+      bench.proxy.flap(Duration.ofMillis(500));
+      Collection<Answer> answers = Load.during(time, bench.limiter, calls(4, 20, SECOND), 500);
+      assertThat(bench.proxy.accepted())
+          .as("attempts to connect")
+          .isLessThan(MANY_ATTEMPTS + 2 * (int) time.toSeconds());
+      bench.proxy.pass();
+      bench.assertHeals();
+
+      assertAnsweredInTime(answers);
+      assertNotOverAdmitted(answers, Source.STORE, 20, SECOND);
+      assertNotOverAdmitted(answers, Source.FALLBACK, 20, SECOND);
+      bench.assertRanAtMostOnce();
+    }
+  }
+}

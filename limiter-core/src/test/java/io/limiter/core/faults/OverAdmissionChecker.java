@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.faults;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/**
+ * Judges a finished run without trusting anybody's account of when a decision was taken. It was
+ * taken between the moment its call was sent and the moment it was answered; so all calls that were
+ * sent and answered within one window were decided within it, and no more of them than the rule
+ * allows may have been admitted. This never accuses a correct limiter, whatever the delays.
+ */
+final class OverAdmissionChecker {
+
+  /** One admitted call; times in ns of one clock. */
+  record Admission(String key, long sent, long answered, String nonce) {}
+
+  private final long count;
+
+  /**
+   * Less a thousandth: the clocks of the caller and of Redis may run apart, NTP slews by 0.05 %.
+   */
+  private final long windowNanos;
+
+  /**
+   * @param count the most calls of one key that any window may hold: the rule's count, and what the
+   *     fault of the run excuses
+   */
+  OverAdmissionChecker(long count, Duration window) {
+    this.count = count;
+    this.windowNanos = window.toNanos() - window.toNanos() / 1_000;
+  }
+
+  /** What is wrong, in words; empty if nothing is. */
+  List<String> violations(Collection<Admission> admissions) {
+    List<String> found = new ArrayList<>();
+    Map<String, List<Admission>> byKey =
+        admissions.stream()
+            .collect(Collectors.groupingBy(Admission::key, TreeMap::new, Collectors.toList()));
+    byKey.forEach(
+        (key, ofKey) -> {
+          long most = most(ofKey);
+          if (most > count) {
+            found.add("%d calls of %s admitted in one window of %d".formatted(most, key, count));
+          }
+        });
+    found.addAll(repeated(admissions.stream().map(Admission::nonce).toList()));
+    return found;
+  }
+
+  /** Which of these stand there more than once. */
+  static List<String> repeated(Collection<String> nonces) {
+    Set<String> seen = new HashSet<>();
+    return nonces.stream()
+        .filter(nonce -> !seen.add(nonce))
+        .map("%s counted twice"::formatted)
+        .toList();
+  }
+
+  /**
+   * The most calls that began after some call began, and ended within a window from then. From the
+   * latest begin to the earliest; a tree counts the ends.
+   */
+  private long most(List<Admission> admissions) {
+    long[] ends = admissions.stream().mapToLong(Admission::answered).sorted().toArray();
+    int[] tree = new int[ends.length + 1];
+    long most = 0;
+    List<Admission> latestFirst =
+        admissions.stream().sorted(Comparator.comparingLong(Admission::sent).reversed()).toList();
+    for (Admission admission : latestFirst) {
+      for (int i = place(ends, admission.answered()); i < tree.length; i += i & -i) {
+        tree[i]++;
+      }
+      long within = 0;
+      for (int i = place(ends, admission.sent() + windowNanos - 1); i > 0; i -= i & -i) {
+        within += tree[i];
+      }
+      most = Math.max(most, within);
+    }
+    return most;
+  }
+
+  /** How many ends are not later than this. */
+  private static int place(long[] ends, long time) {
+    int at = Arrays.binarySearch(ends, time);
+    if (at < 0) {
+      return -at - 1;
+    }
+    while (at + 1 < ends.length && ends[at + 1] == time) {
+      at++;
+    }
+    return at + 1;
+  }
+}

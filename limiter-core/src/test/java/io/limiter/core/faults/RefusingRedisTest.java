@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.faults;
+
+import static io.limiter.core.faults.FaultAssertions.assertAnsweredInTime;
+import static io.limiter.core.faults.FaultAssertions.assertDecidedByRedis;
+import static io.limiter.core.faults.FaultAssertions.assertFellBack;
+import static io.limiter.core.faults.FaultAssertions.fromStore;
+import static io.limiter.core.faults.FaultAssertions.reasons;
+import static io.limiter.core.faults.FaultBench.HEALED;
+import static io.limiter.core.faults.FaultBench.HOUR;
+import static io.limiter.core.faults.FaultBench.MANY_ATTEMPTS;
+import static io.limiter.core.faults.FaultBench.call;
+import static io.limiter.core.faults.FaultBench.calls;
+import static io.limiter.core.faults.FaultBench.pass;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.lettuce.core.ScriptOutputType;
+import io.limiter.core.FailureReason;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Mode;
+import io.limiter.core.Source;
+import io.limiter.core.StoreException;
+import io.limiter.core.redis.AuditedStore;
+import io.limiter.core.redis.RedisSettings;
+import io.limiter.core.redis.RedisStore;
+import io.limiter.core.testing.RedisProcess;
+import java.io.IOException;
+import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Redis answers, with an error. Nothing ran then. */
+class RefusingRedisTest {
+
+  private static final LimitRequest CALL = call("refused", 1_000, HOUR);
+
+  @Test
+  @DisplayName("F11: the scripts are flushed every 50 ms")
+  void flushedScriptsAreSentAgainWithinTheSameCall() {
+    try (FaultBench bench = FaultBench.start()) {
+      Load load = Load.start(bench.limiter, calls(4, 1_000, HOUR), 500);
+      for (int i = 0; i < 20; i++) {
+        bench.admin(redis -> redis.scriptFlush());
+        pass(Duration.ofMillis(50));
+      }
+      Collection<Answer> answers = load.stop();
+
+      assertDecidedByRedis(answers);
+      assertAnsweredInTime(answers);
+      bench.assertRanAtMostOnce();
+    }
+  }
+
+  @Test
+  @DisplayName("F14: READONLY, after Redis was made a replica")
+  void aReplicaDecidesNothing() {
+    try (FaultBench bench = FaultBench.start();
+        RedisProcess primary = RedisProcess.onFreePort().start()) {
+      bench.admin(redis -> redis.replicaof("127.0.0.1", primary.port()));
+      Collection<Answer> answers =
+          Load.during(Duration.ofMillis(500), bench.limiter, List.of(CALL), 200);
+
+      assertAnsweredInTime(answers);
+      assertThat(fromStore(answers)).isEmpty();
+      bench.admin(redis -> redis.replicaofNoOne());
+      bench.assertHeals();
+    }
+  }
+
+  @Test
+  @DisplayName("F19: LOADING, after Redis was started with much to read")
+  void aRedisThatIsLoadingDecidesNothing(@TempDir Path directory) {
+    try (FaultBench bench =
+        FaultBench.start(
+            "--dir", directory.toString(), "--rdbcompression", "no", "--key-load-delay", "300")) {
+      bench.ask(CALL);
+      bench.admin(
+          redis ->
+              redis.eval(
+                  "for i = 1, 4000 do redis.call('SET', 'junk-' .. i, string.rep('x', 10000)) end",
+                  ScriptOutputType.STATUS));
+      bench.admin(redis -> redis.save());
+      bench.redis.kill();
+      bench.redis.start();
+      int before = bench.proxy.accepted();
+      Load load = Load.start(bench.limiter, List.of(CALL), 200);
+      await().until(() -> reasons(load.answeredSoFar()).contains(FailureReason.ERROR));
+      bench.assertHeals();
+      Collection<Answer> answers = load.stop();
+
+      assertAnsweredInTime(answers);
+      assertThat(bench.proxy.accepted() - before).as("attempts to connect").isLessThan(5);
+      bench.assertRanAtMostOnce();
+    }
+  }
+
+  @Test
+  @DisplayName("F20: OOM, nothing of a stack is taken")
+  void aFullRedisTakesNothing() {
+    try (FaultBench bench = FaultBench.start()) {
+      RedisStore plain = new RedisStore(bench.connection, RedisSettings.defaults());
+      LimitRequest both = call("first", 10, HOUR).and(call("second", 10, HOUR));
+      assertThat(plain.decide(both, Mode.ACQUIRE)).succeedsWithin(HEALED);
+      List<String> before = dump(bench, both);
+
+      bench.admin(redis -> redis.configSet("maxmemory", "1"));
+      for (int i = 0; i < 20; i++) {
+        assertThat(plain.decide(both.withCost(3), Mode.ACQUIRE))
+            .failsWithin(HEALED)
+            .withThrowableThat()
+            .havingRootCause()
+            .isInstanceOfSatisfying(
+                StoreException.class,
+                e -> assertThat(e.reason()).isIn(FailureReason.ERROR, FailureReason.BREAKER_OPEN));
+      }
+      assertThat(bench.ask(both).source()).isEqualTo(Source.FALLBACK);
+      assertThat(dump(bench, both)).isEqualTo(before);
+
+      bench.admin(redis -> redis.configSet("maxmemory", "0"));
+      bench.assertHeals();
+      bench.assertRanAtMostOnce();
+      plain.close();
+    }
+  }
+
+  private static List<String> dump(FaultBench bench, LimitRequest call) {
+    return call.allCharges().stream()
+        .map(charge -> new String(AuditedStore.name(charge.key())))
+        .map(key -> HexFormat.of().formatHex(bench.admin(redis -> redis.dump(key))))
+        .toList();
+  }
+
+  @Test
+  @DisplayName("F22: BUSY, another client's script does not end")
+  void aRedisThatRunsSomebodyElsesScriptDecidesNothing() throws IOException {
+    try (FaultBench bench = FaultBench.start("--lua-time-limit", "300")) {
+      Load load = Load.start(bench.limiter, List.of(CALL), 200);
+      Socket tenant = bench.type("EVAL \"while true do end\" 0");
+      await().until(() -> reasons(load.answeredSoFar()).contains(FailureReason.ERROR));
+      bench.admin("SCRIPT KILL");
+      tenant.close();
+      bench.assertHeals();
+      Collection<Answer> answers = load.stop();
+
+      assertAnsweredInTime(answers);
+      assertFellBack(answers, FailureReason.TIMEOUT, FailureReason.ERROR);
+      bench.assertRanAtMostOnce();
+    }
+  }
+
+  /** Redis 6.2 says ERR of what fails within a script, whatever it was. */
+  @ParameterizedTest(name = "F23: {0}")
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "NOPERM     | ACL SETUSER default -evalsha      | ACL SETUSER default +evalsha",
+        "NOREPLICAS | CONFIG SET min-replicas-to-write 1 | CONFIG SET min-replicas-to-write 0",
+        "MASTERDOWN | CONFIG SET replica-serve-stale-data no ; REPLICAOF 127.0.0.1 1 | REPLICAOF NO ONE",
+      })
+  void whatRedisDoesNotAllowTheFallbackDecides(String error, String fault, String remedy) {
+    try (FaultBench bench = FaultBench.start()) {
+      bench.admin(fault);
+      assertThat(bench.store.decide(CALL, Mode.ACQUIRE))
+          .failsWithin(HEALED)
+          .withThrowableThat()
+          .havingRootCause()
+          .isInstanceOf(StoreException.class)
+          .withMessageMatching("Redis answered with the error (ERR|%s)".formatted(error));
+      Collection<Answer> answers =
+          Load.during(Duration.ofMillis(300), bench.limiter, List.of(CALL), 200);
+      assertAnsweredInTime(answers);
+      assertFellBack(answers, FailureReason.ERROR, FailureReason.BREAKER_OPEN);
+      assertThat(fromStore(answers)).isEmpty();
+
+      bench.admin(remedy);
+      bench.assertHeals();
+      bench.assertRanAtMostOnce();
+    }
+  }
+
+  @Test
+  @DisplayName("F23: MISCONF, Redis cannot save")
+  void aRedisThatCannotSaveDecidesNothing(@TempDir Path directory) throws IOException {
+    try (FaultBench bench =
+        FaultBench.start("--dir", directory.toString(), "--dbfilename", "taken")) {
+      Files.createDirectory(directory.resolve("taken"));
+      bench.admin(redis -> redis.configSet("save", "3600 1"));
+      bench.admin("BGSAVE");
+      await().until(() -> bench.ask(CALL).reason().equals(Optional.of(FailureReason.ERROR)));
+      bench.admin("CONFIG SET stop-writes-on-bgsave-error no");
+      bench.assertHeals();
+      bench.assertRanAtMostOnce();
+    }
+  }
+
+  @Test
+  @DisplayName("F23: NOAUTH, the password was changed")
+  void aRedisThatWantsAnotherPasswordIsTriedPatiently() {
+    try (FaultBench bench = FaultBench.start()) {
+      bench.admin(redis -> redis.configSet("requirepass", "other"));
+      assertThat(bench.ask(CALL).source()).as("the connection that stands").isEqualTo(Source.STORE);
+      int before = bench.proxy.accepted();
+      bench.proxy.reset();
+      await().until(() -> bench.proxy.accepted() > before);
+      Collection<Answer> answers =
+          Load.during(Duration.ofSeconds(2), bench.limiter, List.of(CALL), 200);
+      assertAnsweredInTime(answers);
+      assertFellBack(answers, FailureReason.DISCONNECTED);
+      assertThat(bench.proxy.accepted() - before)
+          .as("attempts to connect")
+          .isLessThan(MANY_ATTEMPTS);
+
+      bench.admin(redis -> redis.configSet("requirepass", ""));
+      bench.assertHeals();
+      bench.assertRanAtMostOnce();
+    }
+  }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.faults;
+
+import static io.limiter.core.faults.FaultAssertions.assertAnsweredInTime;
+import static io.limiter.core.faults.FaultAssertions.assertFellBack;
+import static io.limiter.core.faults.FaultAssertions.assertNotOverAdmitted;
+import static io.limiter.core.faults.FaultAssertions.fromStore;
+import static io.limiter.core.faults.FaultAssertions.reasons;
+import static io.limiter.core.faults.FaultBench.ANSWERED;
+import static io.limiter.core.faults.FaultBench.HOUR;
+import static io.limiter.core.faults.FaultBench.NOISE;
+import static io.limiter.core.faults.FaultBench.call;
+import static io.limiter.core.faults.FaultBench.calls;
+import static io.limiter.core.faults.FaultBench.pass;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.limiter.core.FailureReason;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Source;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Redis is there, and says nothing: stopped, behind a dead network, or with one answer lost. */
+class SilentRedisTest {
+
+  private static final Duration SECOND = Duration.ofSeconds(1);
+
+  @Test
+  @DisplayName("F3: Redis stopped for half a second (SIGSTOP) and continued")
+  void aStoppedRedisHoldsNobodyUpAndRunsNothingTwice() {
+    stopFor(Duration.ofMillis(500));
+  }
+
+  @Test
+  @Tag("faults")
+  @DisplayName("F3: Redis stopped for three seconds (SIGSTOP) and continued")
+  void aRedisThatStopsForLongHoldsNobodyUpAndRunsNothingTwice() {
+    stopFor(Duration.ofSeconds(3));
+  }
+
+  private void stopFor(Duration time) {
+    try (FaultBench bench = FaultBench.start()) {
+      Load load = Load.start(bench.limiter, calls(4, 20, SECOND), 500);
+      await().until(() -> load.answeredSoFar().size() > 100);
+      int threads = Thread.activeCount();
+      bench.redis.suspend();
+      pass(time);
+      assertThat(Thread.activeCount()).as("threads").isLessThanOrEqualTo(threads);
+      bench.redis.resume();
+      bench.assertHeals();
+      Collection<Answer> answers = load.stop();
+
+      assertAnsweredInTime(answers);
+      assertThat(reasons(answers)).contains(FailureReason.TIMEOUT);
+      assertNotOverAdmitted(answers, Source.STORE, 20, SECOND);
+      assertNotOverAdmitted(answers, Source.FALLBACK, 20, SECOND);
+      bench.assertRanAtMostOnce();
+    }
+  }
+
+  @Test
+  @DisplayName("F4: black hole, every call answered in time")
+  void aBlackHoleHoldsNobodyUp() {
+    try (FaultBench bench = FaultBench.start()) {
+      bench.proxy.blackHole();
+      Collection<Answer> answers =
+          Load.during(Duration.ofMillis(500), bench.limiter, calls(4, 20, SECOND), 500);
+
+      assertAnsweredInTime(answers);
+      assertThat(fromStore(answers)).isEmpty();
+      bench.assertRanAtMostOnce();
+    }
+  }
+
+  @Test
+  @Tag("faults")
+  @DisplayName("F4: black hole, the connection is given up and opened anew")
+  void aConnectionThatLeadsNowhereIsGivenUp() {
+    try (FaultBench bench = FaultBench.start()) {
+      bench.proxy.blackHoleOpenConnections();
+      LimitRequest call = call("hole", 1_000_000, HOUR);
+      await()
+          .atMost(Duration.ofSeconds(5).multipliedBy(NOISE))
+          .until(() -> bench.ask(call).source() == Source.STORE);
+      assertThat(bench.proxy.accepted()).isBetween(2, 4);
+      bench.assertRanAtMostOnce();
+    }
+  }
+
+  @Test
+  @DisplayName("F9: one reply is lost in the middle of a pipeline")
+  void aLostReplyHoldsNobodyUp() {
+    try (FaultBench bench = FaultBench.start()) {
+      bench.proxy.swallowReplyAfter(20);
+      Collection<Answer> answers = Load.burst(bench.limiter, call("lost", 1_000, HOUR), 64);
+
+      assertThat(answers).hasSize(64);
+      assertThat(answers)
+          .allMatch(answer -> answer.latency().compareTo(ANSWERED.multipliedBy(NOISE)) < 0);
+      assertThat(reasons(answers)).containsExactly(FailureReason.TIMEOUT);
+    }
+  }
+
+  @Test
+  @DisplayName("F10: more calls than may wait")
+  void beyondTheQueueCallsAreRefusedAtOnce() {
+    Duration patience = Duration.ofSeconds(3);
+    try (FaultBench bench = FaultBench.withDeadline(patience);
+        var muted = MutedLog.of("io.lettuce.core.protocol.DefaultEndpoint")) {
+      LimitRequest call = call("queue", 100_000, HOUR);
+      bench.redis.suspend();
+      Load crowd = Load.start(bench.limiter, List.of(call), 20_000);
+      await().until(() -> reasons(crowd.answeredSoFar()).contains(FailureReason.OVERLOADED));
+      List<Answer> refused = new ArrayList<>();
+      for (int i = 0; i < 50; i++) {
+        refused.addAll(Load.burst(bench.limiter, call, 1));
+      }
+      crowd.stopSending();
+      bench.redis.resume();
+      crowd.stop();
+
+      assertFellBack(refused, FailureReason.OVERLOADED, FailureReason.BREAKER_OPEN);
+      assertThat(fromStore(refused)).isEmpty();
+      assertThat(refused.stream().map(Answer::latency).sorted().toList().get(25))
+          .as("median of the refused")
+          .isLessThan(Duration.ofMillis(5));
+      bench.assertHeals();
+      bench.assertRanAtMostOnce();
+      assertThat(bench.executed()).as("what waited").hasSizeLessThan(4_096 + 20);
+    }
+  }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.faults;
+
+import static io.limiter.core.faults.FaultAssertions.assertAnsweredInTime;
+import static io.limiter.core.faults.FaultAssertions.assertDecidedByRedis;
+import static io.limiter.core.faults.FaultAssertions.assertEachGotItsOwnReply;
+import static io.limiter.core.faults.FaultAssertions.assertFellBack;
+import static io.limiter.core.faults.FaultAssertions.fromStore;
+import static io.limiter.core.faults.FaultAssertions.reasons;
+import static io.limiter.core.faults.FaultBench.DEADLINE;
+import static io.limiter.core.faults.FaultBench.HOUR;
+import static io.limiter.core.faults.FaultBench.call;
+import static io.limiter.core.faults.FaultBench.pass;
+import static io.limiter.core.faults.FaultBench.unlikeCalls;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lettuce.core.ScriptOutputType;
+import io.limiter.core.FailureReason;
+import io.limiter.core.LimitRequest;
+import java.time.Duration;
+import java.util.Collection;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** F5: Redis answers, and takes its time. */
+class SlowRedisTest {
+
+  @Test
+  @DisplayName("F5: half the deadline later")
+  void aReplyWithinTheDeadlineDecides() {
+    try (FaultBench bench = FaultBench.start()) {
+      bench.proxy.delay(DEADLINE.dividedBy(2));
+      Collection<Answer> answers =
+          Load.during(Duration.ofMillis(500), bench.limiter, unlikeCalls(5), 200);
+
+      assertAnsweredInTime(answers);
+      assertDecidedByRedis(answers);
+      assertEachGotItsOwnReply(answers);
+      bench.assertRanAtMostOnce();
+    }
+  }
+
+  @Test
+  @DisplayName("F5: twice the deadline later")
+  void aLateReplyIsNobodys() {
+    try (FaultBench bench = FaultBench.start()) {
+      bench.proxy.delay(DEADLINE.multipliedBy(2));
+      Load load = Load.start(bench.limiter, unlikeCalls(5), 200);
+      pass(Duration.ofMillis(500));
+      assertThat(fromStore(load.answeredSoFar())).isEmpty();
+      bench.proxy.pass();
+      bench.assertHeals();
+      Collection<Answer> answers = load.stop();
+
+      assertAnsweredInTime(answers);
+      assertEachGotItsOwnReply(answers);
+      bench.assertRanAtMostOnce();
+    }
+  }
+
+  @Test
+  @DisplayName("F5: byte by byte")
+  void aReplyThatDripsIsNoReplyUntilItIsWhole() {
+    try (FaultBench bench = FaultBench.start()) {
+      bench.proxy.drip(Duration.ofMillis(10));
+      LimitRequest call = call("drip", 1_000, HOUR);
+      Collection<Answer> answers = Load.burst(bench.limiter, call, 4);
+      bench.proxy.pass();
+
+      assertAnsweredInTime(answers);
+      assertThat(reasons(answers)).containsExactly(FailureReason.TIMEOUT);
+      bench.assertHeals();
+      assertThat(bench.used(call)).isEqualTo(4);
+      bench.assertRanAtMostOnce();
+    }
+  }
+
+  @Test
+  @DisplayName("F5: half a second of somebody else's work in Redis")
+  void aRedisThatIsBusyForAMomentHoldsNobodyUp() {
+    try (FaultBench bench = FaultBench.start()) {
+      Load load = Load.start(bench.limiter, unlikeCalls(5), 200);
+      bench.admin(
+          redis ->
+              redis.eval(
+                  """
+                  local from = redis.call('TIME')
+                  repeat
+                    local now = redis.call('TIME')
+                  until (now[1] - from[1]) * 1000000 + now[2] - from[2] > 500000
+                  return 1
+                  """,
+                  ScriptOutputType.INTEGER));
+      bench.assertHeals();
+      Collection<Answer> answers = load.stop();
+
+      assertAnsweredInTime(answers);
+      assertFellBack(answers, FailureReason.TIMEOUT);
+      assertEachGotItsOwnReply(answers);
+      bench.assertRanAtMostOnce();
+    }
+  }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.faults;
+
+import static io.limiter.core.faults.FaultAssertions.assertAnsweredInTime;
+import static io.limiter.core.faults.FaultAssertions.assertDecidedByRedis;
+import static io.limiter.core.faults.FaultAssertions.assertEachGotItsOwnReply;
+import static io.limiter.core.faults.FaultAssertions.reasons;
+import static io.limiter.core.faults.FaultBench.unlikeCalls;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.Collection;
+import org.junit.jupiter.api.Disabled;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What comes over the wire is not what Redis would say, or not as often. */
+class StrangeRepliesTest {
+
+  @ParameterizedTest(name = "F40: {0}")
+  @ValueSource(
+      strings = {
+        "HTTP/1.1 400 Bad Request\r\n\r\n",
+        "garbage",
+        "$5\r\nshort\r\n",
+        "$-1\r\n",
+        ":42\r\n",
+        "*2\r\n:1\r\n:2\r\n",
+        "%1\r\n+a\r\n+b\r\n",
+        "-\r\n",
+        "+OK\r\n"
+      })
+  void whatIsNoReplyIsAnErrorAndTheConnectionHeals(String text) {
+    try (FaultBench bench = FaultBench.start()) {
+      bench.proxy.replaceReplyAfter(3, text);
+      Collection<Answer> answers =
+          Load.during(Duration.ofMillis(200), bench.limiter, unlikeCalls(5), 200);
+      bench.assertHeals();
+      Collection<Answer> later =
+          Load.during(Duration.ofMillis(200), bench.limiter, unlikeCalls(5), 200);
+
+      assertThat(reasons(answers)).isNotEmpty();
+      assertAnsweredInTime(answers);
+      assertEachGotItsOwnReply(answers);
+      assertEachGotItsOwnReply(later);
+      assertDecidedByRedis(later);
+    }
+  }
+
+  @Test
+  @Disabled("Replies carry nothing that tells whose they are, and Lettuce counts on their order")
+  @DisplayName("F40: a reply comes twice")
+  void aReplyThatComesTwiceIsNotTheNextCalls() {
+    try (FaultBench bench = FaultBench.start()) {
+      bench.proxy.duplicateReplyAfter(3);
+      Collection<Answer> answers =
+          Load.during(Duration.ofMillis(300), bench.limiter, unlikeCalls(5), 200);
+      assertEachGotItsOwnReply(answers);
+    }
+  }
+
+  @Test
+  @Disabled("Replies carry nothing that tells whose they are, and Lettuce counts on their order")
+  @DisplayName("F40: a reply does not come")
+  void aReplyThatDoesNotComeIsNotReplacedByTheNext() {
+    try (FaultBench bench = FaultBench.start()) {
+      bench.proxy.swallowReplyAfter(3);
+      Collection<Answer> answers =
+          Load.during(Duration.ofMillis(300), bench.limiter, unlikeCalls(5), 200);
+      assertEachGotItsOwnReply(answers);
+    }
+  }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.testing;
+
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+
+/** What happens to one reply, after some that pass. */
+final class ReplyFault {
+
+  private final boolean cuts;
+  private final UnaryOperator<List<byte[]>> outcome;
+  private int passing;
+
+  private ReplyFault(int passing, boolean cuts, UnaryOperator<List<byte[]>> outcome) {
+    this.passing = passing;
+    this.cuts = cuts;
+    this.outcome = outcome;
+  }
+
+  /** Instead of the reply the client sees RST. */
+  static ReplyFault cut(int passing) {
+    return new ReplyFault(passing, true, reply -> List.of());
+  }
+
+  /** Instead of the reply the client sees these texts, or nothing. */
+  static ReplyFault instead(int passing, String... texts) {
+    List<byte[]> others =
+        Stream.of(texts).map(text -> text.getBytes(StandardCharsets.US_ASCII)).toList();
+    return new ReplyFault(passing, false, reply -> others);
+  }
+
+  static ReplyFault twice(int passing) {
+    return new ReplyFault(
+        passing, false, reply -> Stream.concat(reply.stream(), reply.stream()).toList());
+  }
+
+  /** Whether the next reply is still to pass. To be asked once for each. */
+  boolean passes() {
+    return passing-- > 0;
+  }
+
+  boolean cuts() {
+    return cuts;
+  }
+
+  List<byte[]> outcome(byte[] reply) {
+    return outcome.apply(List.of(reply));
+  }
+}
