@@ -26,6 +26,13 @@ public interface ConnectionSource extends AutoCloseable {
     return CompletableFuture.completedFuture(true);
   }
 
+  /**
+   * The node that was asked is not the one to ask any more: it was made a replica. Whoever opens
+   * connections himself opens them anew, and finds out where to. Does not wait; called for each
+   * answer that says so.
+   */
+  default void renew() {}
+
   @Override
   void close();
 }

@@ -99,6 +99,11 @@ public final class LoopConnections implements ConnectionSource {
     return null;
   }
 
+  @Override
+  public void renew() {
+    connections.forEach(ManagedConnection::renew);
+  }
+
   /** How many connections there are, open or not. */
   public int size() {
     return connections.size();

@@ -140,6 +140,13 @@ final class ManagedConnection {
     return builder.build();
   }
 
+  /** Ends the connection, so that Lettuce opens another, where sentinels or names lead now. */
+  void renew() {
+    if (client.getResources().nettyCustomizer() instanceof WatchedChannel watched) {
+      watched.close();
+    }
+  }
+
   /** Tries no more. Whoever made the client closes it. */
   void close() {
     closed = true;

@@ -9,10 +9,7 @@ import io.lettuce.core.SocketOptions;
 import io.lettuce.core.TimeoutOptions;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.Delay;
-import io.lettuce.core.resource.NettyCustomizer;
-import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
-import io.netty.handler.flush.FlushConsolidationHandler;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.concurrent.CompletableFuture;
@@ -28,9 +25,6 @@ public final class RedisClients {
   /** Commands that may wait for an answer on one connection; more are refused at once. */
   static final int MAX_QUEUED = 4_096;
 
-  /** Writes that wait at most for one flush. */
-  private static final int MAX_CONSOLIDATED = 256;
-
   /** Channels tell of their end after they have ended: threads outlive them by this. */
   private static final long QUIET_MILLIS = 50;
 
@@ -44,7 +38,7 @@ public final class RedisClients {
 
   /** A client with resources of its own, which {@link #shutdown(RedisClient)} frees. */
   public static RedisClient create() {
-    return client(resources().nettyCustomizer(new Watched()).build());
+    return client(resources().nettyCustomizer(new WatchedChannel(false)).build());
   }
 
   static ClientResources.Builder resources() {
@@ -61,7 +55,7 @@ public final class RedisClients {
         shared
             .mutate()
             .eventLoopGroupProvider(new OneLoop(loop))
-            .nettyCustomizer(new Consolidated())
+            .nettyCustomizer(new WatchedChannel(true))
             .build());
   }
 
@@ -70,25 +64,6 @@ public final class RedisClients {
     RedisClient client = RedisClient.create(resources);
     client.setOptions(options());
     return client;
-  }
-
-  /** Leaves a peer that has gone without a word. */
-  private static class Watched implements NettyCustomizer {
-
-    @Override
-    public void afterChannelInitialized(Channel channel) {
-      channel.pipeline().addFirst(new SilenceWatch());
-    }
-  }
-
-  /** Also sends what was written in one turn of the loop at its end, not packet by packet. */
-  private static final class Consolidated extends Watched {
-
-    @Override
-    public void afterChannelInitialized(Channel channel) {
-      super.afterChannelInitialized(channel);
-      channel.pipeline().addFirst(new FlushConsolidationHandler(MAX_CONSOLIDATED, true));
-    }
   }
 
   /**

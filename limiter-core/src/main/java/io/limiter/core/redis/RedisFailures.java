@@ -75,6 +75,12 @@ final class RedisFailures {
     return new StoreException(FailureReason.ERROR, "Redis could not be asked", failure);
   }
 
+  /** Whether the node was a primary, and is none any more. */
+  static boolean isDemotion(Throwable failure) {
+    return failure instanceof RedisCommandExecutionException reply
+        && code(String.valueOf(reply.getMessage())).equals("READONLY");
+  }
+
   /** Whether a failure is a reason not to ask the node. One caller's broken key is none. */
   static Blame blame(Throwable failure) {
     if (failure instanceof RedisCommandExecutionException reply) {

@@ -150,7 +150,15 @@ public final class RedisStore implements LimitStore {
       return CompletableFuture.failedFuture(disconnected);
     }
     return new ScriptCall<T>(
-            period, commands, System::nanoTime, script, output, keys, arguments, deadline)
+            period,
+            connections::renew,
+            commands,
+            System::nanoTime,
+            script,
+            output,
+            keys,
+            arguments,
+            deadline)
         .start(timer);
   }
 

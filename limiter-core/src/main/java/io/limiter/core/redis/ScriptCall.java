@@ -37,6 +37,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
   private static final long PAUSE_NANOS = 100_000_000;
 
   private final Breaker.Period period;
+  private final Runnable demoted;
   private final RedisClusterAsyncCommands<byte[], byte[]> commands;
   private final LongSupplier nanoTime;
   private final RedisScript script;
@@ -52,9 +53,11 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
 
   /**
    * @param period is told how the call ends, before its caller is
+   * @param demoted is told if the node is a primary no more
    */
   ScriptCall(
       Breaker.Period period,
+      Runnable demoted,
       RedisClusterAsyncCommands<byte[], byte[]> commands,
       LongSupplier nanoTime,
       RedisScript script,
@@ -63,6 +66,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
       byte[][] arguments,
       Duration deadline) {
     this.period = period;
+    this.demoted = demoted;
     this.commands = commands;
     this.nanoTime = nanoTime;
     this.script = script;
@@ -116,6 +120,9 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
         failure instanceof CompletionException && failure.getCause() != null
             ? failure.getCause()
             : failure;
+    if (RedisFailures.isDemotion(cause)) {
+      demoted.run();
+    }
     if (!isDone()) {
       StoreException failed = RedisFailures.translate(cause);
       switch (RedisFailures.blame(cause)) {

@@ -46,6 +46,11 @@ public final class SharedConnection implements ConnectionSource {
   }
 
   @Override
+  public void renew() {
+    connection.renew();
+  }
+
+  @Override
   public void close() {
     connection.close();
     RedisClients.shutdown(client);

@@ -106,6 +106,7 @@ class ScriptCallBreakerTest {
   private ScriptCall<Long> call() {
     return new ScriptCall<Long>(
             period,
+            () -> {},
             redis.commands(),
             nanos::get,
             RedisScript.of("return 1"),

@@ -24,6 +24,7 @@ class ScriptCallTest {
   private final FakeRedis redis = new FakeRedis();
   private final FakeTimer timer = new FakeTimer();
   private final AtomicLong nanos = new AtomicLong();
+  private final AtomicLong demotions = new AtomicLong();
   private final byte[][] keys = {{1}};
   private final byte[][] arguments = {{2}, {3}};
 
@@ -49,6 +50,20 @@ class ScriptCallTest {
 
     assertFailed(call, FailureReason.TIMEOUT, "Redis did not answer within 100 ms");
     assertThat(redis.sent(0)).isCancelled();
+  }
+
+  @Test
+  void aNodeThatIsNoPrimaryAnyMoreIsToldOf() {
+    ScriptCall<Long> call = call();
+
+    redis
+        .sent(0)
+        .completeExceptionally(
+            new RedisCommandExecutionException(
+                "READONLY You can't write against a read only replica."));
+
+    assertFailed(call, FailureReason.ERROR, "Redis answered with the error READONLY");
+    assertThat(demotions).hasValue(1);
   }
 
   /** After a pause of the whole process the timer may run before the answer is read. */
@@ -203,6 +218,7 @@ class ScriptCallTest {
   private ScriptCall<Long> call() {
     return new ScriptCall<Long>(
             new RecordedPeriod(),
+            demotions::incrementAndGet,
             redis.commands(),
             nanos::get,
             SCRIPT,

@@ -73,6 +73,28 @@ class SharedConnectionTest {
     await().atMost(HEALS_WITHIN).until(this::isConnected);
   }
 
+  /** Where it leads may have changed: sentinels, or a name, tell of another primary. */
+  @Test
+  void aConnectionToADemotedNodeIsOpenedAnew() {
+    redis.start();
+    assertThat(open().firstAttempt()).succeedsWithin(HEALS_WITHIN).isEqualTo(true);
+    Long before = connection.commands().clientId().toCompletableFuture().join();
+
+    connection.renew();
+
+    await()
+        .atMost(HEALS_WITHIN)
+        .until(
+            () ->
+                isConnected()
+                    && !connection
+                        .commands()
+                        .clientId()
+                        .toCompletableFuture()
+                        .join()
+                        .equals(before));
+  }
+
   @Test
   void aConnectionThatCannotBeWarmedIsNotHandedOut() {
     redis = RedisProcess.onFreePort("--rename-command", "SCRIPT", "").start();

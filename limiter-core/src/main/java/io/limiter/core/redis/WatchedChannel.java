@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import io.lettuce.core.resource.NettyCustomizer;
+import io.netty.channel.Channel;
+import io.netty.handler.flush.FlushConsolidationHandler;
+import org.jspecify.annotations.Nullable;
+
+/** The channel of a client that has one connection: a new one after each reconnect. */
+final class WatchedChannel implements NettyCustomizer {
+
+  /** Writes that wait at most for one flush. */
+  private static final int MAX_CONSOLIDATED = 256;
+
+  private final boolean consolidated;
+  private volatile @Nullable Channel channel;
+
+  /**
+   * @param consolidated whether what is written in one turn of the channel's event loop is sent at
+   *     its end, not packet by packet
+   */
+  WatchedChannel(boolean consolidated) {
+    this.consolidated = consolidated;
+  }
+
+  @Override
+  public void afterChannelInitialized(Channel opened) {
+    channel = opened;
+    opened.pipeline().addFirst(new SilenceWatch());
+    if (consolidated) {
+      opened.pipeline().addFirst(new FlushConsolidationHandler(MAX_CONSOLIDATED, true));
+    }
+  }
+
+  void close() {
+    Channel open = channel;
+    if (open != null) {
+      var unused = open.close();
+    }
+  }
+}
