@@ -99,9 +99,19 @@ public final class RedisStore implements LimitStore {
     return this.<byte[]>run(scripts.decide(), ScriptOutputType.VALUE, keys, arguments, deadline)
         .thenApply(
             bytes -> {
-              DecideReply reply = new DecideReply(bytes, stacks);
+              DecideReply reply = read(bytes, stacks);
               return reply.verdict(request, mode, new RedisReceipt(this, request, reply));
             });
+  }
+
+  /** A connection whose replies are not those to its calls will never be in step again. */
+  private DecideReply read(byte @Nullable [] bytes, EncodedStack[] stacks) {
+    try {
+      return new DecideReply(bytes, stacks);
+    } catch (StoreException outOfStep) {
+      connections.renew();
+      throw outOfStep;
+    }
   }
 
   CompletionStage<Long> refund(List<RedisReceipt.Units> units) {

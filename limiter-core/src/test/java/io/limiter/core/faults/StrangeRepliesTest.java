@@ -10,9 +10,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
 import java.util.Collection;
-import org.junit.jupiter.api.Disabled;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -46,30 +43,6 @@ class StrangeRepliesTest {
       assertEachGotItsOwnReply(answers);
       assertEachGotItsOwnReply(later);
       assertDecidedByRedis(later);
-    }
-  }
-
-  @Test
-  @Disabled("Replies carry nothing that tells whose they are, and Lettuce counts on their order")
-  @DisplayName("F40: a reply comes twice")
-  void aReplyThatComesTwiceIsNotTheNextCalls() {
-    try (FaultBench bench = FaultBench.start()) {
-      bench.proxy.duplicateReplyAfter(3);
-      Collection<Answer> answers =
-          Load.during(Duration.ofMillis(300), bench.limiter, unlikeCalls(5), 200);
-      assertEachGotItsOwnReply(answers);
-    }
-  }
-
-  @Test
-  @Disabled("Replies carry nothing that tells whose they are, and Lettuce counts on their order")
-  @DisplayName("F40: a reply does not come")
-  void aReplyThatDoesNotComeIsNotReplacedByTheNext() {
-    try (FaultBench bench = FaultBench.start()) {
-      bench.proxy.swallowReplyAfter(3);
-      Collection<Answer> answers =
-          Load.during(Duration.ofMillis(300), bench.limiter, unlikeCalls(5), 200);
-      assertEachGotItsOwnReply(answers);
     }
   }
 }

@@ -47,6 +47,11 @@ public final class AuditedStore implements LimitStore {
               }
 
               @Override
+              public void renew() {
+                connections.renew();
+              }
+
+              @Override
               public void close() {
                 connections.close();
               }
