@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
+import io.limiter.core.Verdict;
 import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.plan.Ticket;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.order.Ordered;
+import io.micronaut.http.HttpRequest;
 import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.annotation.ResponseFilter;
 import io.micronaut.http.annotation.ServerFilter;
@@ -29,8 +32,16 @@ final class RefusalAnswer {
 
   @ResponseFilter
   @Order(Ordered.HIGHEST_PRECEDENCE)
-  void answer(MutableHttpResponse<?> response) {
-    refusal(response).ifPresent(denied -> fields.writeRefusal(denied.verdict(), response));
+  void answer(HttpRequest<?> request, MutableHttpResponse<?> response) {
+    refusal(response)
+        .map(LimitDeniedException::verdict)
+        .or(() -> refusedRoute(request))
+        .ifPresent(verdict -> fields.writeRefusal(verdict, response));
+  }
+
+  /** A filter may have put another answer in place of the one that the exception was noted on. */
+  private static Optional<Verdict> refusedRoute(HttpRequest<?> request) {
+    return Ticket.of(request).map(Ticket::verdict).filter(verdict -> !verdict.allowed());
   }
 
   /** The refusal that this answer was made of. */

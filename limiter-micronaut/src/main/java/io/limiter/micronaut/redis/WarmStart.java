@@ -60,7 +60,7 @@ final class WarmStart implements ApplicationEventListener<StartupEvent> {
       LOG.debug("First decision by {}", first.source());
     } catch (TimeoutException e) {
       LOG.warn(
-          "Redis did not answer within {} ms of the start: deciding in memory until it does",
+          "Redis did not answer within {} ms of the start: the fallback decides until it does",
           longest.toMillis());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

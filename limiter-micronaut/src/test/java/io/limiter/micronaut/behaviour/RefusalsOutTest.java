@@ -9,6 +9,7 @@ import io.limiter.micronaut.exception.LimitDeniedException;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.http.HttpHeaders;
+import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponse;
 import io.micronaut.http.HttpStatus;
 import io.micronaut.http.MutableHttpResponse;
@@ -37,7 +38,12 @@ class RefusalsOutTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"route, 1-per-100s", "bean, 1-per-90s", "both, 1-per-90s"})
+  @CsvSource({
+    "route, 1-per-100s",
+    "bean, 1-per-90s",
+    "both, 1-per-90s",
+    "route?replaced, 1-per-100s"
+  })
   void itIsNotToBeStoredAndTellsOfTheRulesThatRefused(String path, String rule) {
     assertThat(server.get("/out/" + path).statusCode()).isEqualTo(200);
 
@@ -111,6 +117,19 @@ class RefusalsOutTest {
     @Error
     HttpResponse<String> refused(LimitDeniedException denied) {
       return HttpResponse.status(HttpStatus.TOO_MANY_REQUESTS).body("own");
+    }
+  }
+
+  /** Puts an answer of its own in place of any. */
+  @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
+  @Requires(property = "spec.name", value = SPEC)
+  static class Replacing {
+    @ResponseFilter
+    @Order(1_000)
+    MutableHttpResponse<?> replace(HttpRequest<?> request, MutableHttpResponse<?> response) {
+      return request.getUri().getQuery() == null
+          ? response
+          : HttpResponse.status(response.status()).body("own");
     }
   }
 
