@@ -15,9 +15,9 @@ import org.jspecify.annotations.Nullable;
  * Keeps calls from waiting for a Redis node that has just failed: the circuit breaker of Michael
  * Nygard's "Release It!", with the rolling window of Hystrix. Closed, it lets all calls through. It
  * opens when {@value #IN_A_ROW} of them fail in a row, or half of {@value #MIN_CALLS} or more that
- * ended within a second. Open, it refuses calls, and lets one probe through after a second, more or
- * less by a fifth, so that instances do not all probe at once. The probe's answer closes it; if it
- * fails, the next one goes a second after it.
+ * ended within a second. A call that could not be sent is none of them. Open, it refuses calls, and
+ * lets one probe through after a second, more or less by a fifth, so that instances do not all
+ * probe at once. The probe's answer closes it; if it fails, the next one goes a second after it.
  *
  * <p>Letting a call through neither locks nor allocates; transitions alone do.
  */
@@ -63,10 +63,11 @@ final class Breaker {
     /** The node has not answered, or with an error that would meet other calls too. */
     void failed(StoreException why);
 
-    /** There is no connection, so the call was not sent. */
-    void unsent(StoreException why);
-
-    /** The call has ended for a reason that says nothing of the node. */
+    /**
+     * The call has ended for a reason that says nothing of the node, or was not sent, because there
+     * is no connection. That cost nobody any time, so the next call may find out whether there is
+     * one: else decisions would lag behind it by up to a second.
+     */
     void undecided();
   }
 
@@ -120,11 +121,6 @@ final class Breaker {
     }
 
     @Override
-    public void unsent(StoreException why) {
-      failed(why);
-    }
-
-    @Override
     public void undecided() {}
 
     private void open(long now, String what, StoreException why) {
@@ -169,15 +165,6 @@ final class Breaker {
       if (period.get() == this) {
         log.stillOpen(nanos.getAsLong(), why);
       }
-    }
-
-    /**
-     * It has cost nothing and proved nothing, so the next call may try: else decisions would lag
-     * behind the connection by up to a second.
-     */
-    @Override
-    public void unsent(StoreException why) {
-      undecided();
     }
 
     @Override

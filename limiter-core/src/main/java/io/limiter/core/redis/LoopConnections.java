@@ -37,17 +37,16 @@ public final class LoopConnections implements ConnectionSource {
   // One entry for each loop that has a connection.
   private final Map<Thread, ManagedConnection> byThread = new ConcurrentHashMap<>();
 
-  private LoopConnections(
-      Collection<? extends EventLoop> loops, RedisURI uri, RedisSettings settings) {
-    resources = RedisClients.resources().build();
-    ConnectionLog log = new ConnectionLog(LOG);
-    for (EventLoop loop : loops) {
-      RedisClient client = RedisClients.onLoop(resources, loop);
-      ManagedConnection connection = ManagedConnection.open(client, uri, settings, log);
-      clients.add(client);
-      connections.add(connection);
-      loop.execute(() -> byThread.put(Thread.currentThread(), connection));
-    }
+  private LoopConnections(ClientResources resources) {
+    this.resources = resources;
+  }
+
+  private void connect(EventLoop loop, RedisURI uri, RedisSettings settings, ConnectionLog log) {
+    RedisClient client = RedisClients.onLoop(resources, loop);
+    clients.add(client);
+    ManagedConnection connection = ManagedConnection.open(client, uri, settings, log);
+    connections.add(connection);
+    loop.execute(() -> byThread.put(Thread.currentThread(), connection));
   }
 
   /**
@@ -57,10 +56,26 @@ public final class LoopConnections implements ConnectionSource {
    */
   public static LoopConnections open(
       Collection<? extends EventLoop> loops, RedisURI uri, RedisSettings settings) {
+    return open(loops, uri, settings, RedisClients.resources());
+  }
+
+  static LoopConnections open(
+      Collection<? extends EventLoop> loops,
+      RedisURI uri,
+      RedisSettings settings,
+      ClientResources.Builder resources) {
     if (loops.isEmpty()) {
       throw new IllegalArgumentException("No event loops to connect on: name one or more");
     }
-    return new LoopConnections(loops, uri, settings);
+    LoopConnections opened = new LoopConnections(resources.build());
+    ConnectionLog log = new ConnectionLog(LOG);
+    try {
+      loops.forEach(loop -> opened.connect(loop, uri, settings, log));
+    } catch (RuntimeException ended) { // a loop that has gone takes no task
+      opened.close();
+      throw ended;
+    }
+    return opened;
   }
 
   @Override

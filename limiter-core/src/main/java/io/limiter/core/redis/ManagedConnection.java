@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
+import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.protocol.DefaultEndpoint;
+import java.net.SocketAddress;
 import java.time.Duration;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ThreadLocalRandom;
@@ -43,8 +48,26 @@ final class ManagedConnection {
       RedisClient client, RedisURI uri, RedisSettings settings, ConnectionLog log) {
     ManagedConnection connection =
         new ManagedConnection(client, bounded(uri), new WarmUp(settings, RedisScripts.load()), log);
+    client.addListener(connection.reconnects());
     connection.connect();
     return connection;
+  }
+
+  /**
+   * Gives the scripts to whatever Redis Lettuce has connected to anew. It tells of that on the
+   * channel's event loop before the loop can write what other threads send, so the scripts are
+   * there before the first decision.
+   */
+  private RedisConnectionStateListener reconnects() {
+    return new RedisConnectionStateListener() {
+      @Override
+      public void onRedisConnected(RedisChannelHandler<?, ?> connected, SocketAddress address) {
+        StatefulRedisConnection<byte[], byte[]> mine = connection;
+        if (mine == connected) { // and no connection to a sentinel, nor one that is not warm yet
+          warmUp.load(mine.async());
+        }
+      }
+    };
   }
 
   /**
@@ -87,10 +110,16 @@ final class ManagedConnection {
     }
   }
 
-  /** A connection that does not become warm in time is closed, also one that opens too late. */
+  /**
+   * A connection that does not become warm in time is closed, also one that opens too late, or
+   * after {@link #close}: its event loop may be another's, and live on.
+   */
   private void warm(
       StatefulRedisConnection<byte[], byte[]> opened,
       CompletableFuture<StatefulRedisConnection<byte[], byte[]>> attempt) {
+    if (closed) {
+      attempt.completeExceptionally(new CancellationException("The limiter was closed"));
+    }
     var unusedClosing =
         attempt.whenComplete(
             (warm, failure) -> {
@@ -98,6 +127,9 @@ final class ManagedConnection {
                 var unused = opened.closeAsync();
               }
             });
+    if (attempt.isDone()) {
+      return;
+    }
     var unusedWarming =
         warmUp
             .run(opened.async())
@@ -115,18 +147,20 @@ final class ManagedConnection {
       @Nullable StatefulRedisConnection<byte[], byte[]> opened, @Nullable Throwable failure) {
     connection = opened;
     firstAttempt.complete(opened != null);
-    if (opened == null) {
+    if (opened != null) {
+      log.connected(opened.async());
+    } else if (!closed) {
       log.failed(failure);
       retry();
-    } else {
-      log.connected(opened.async());
     }
   }
 
   private void retry() {
     int delay = ThreadLocalRandom.current().nextInt(MAX_RETRY_MILLIS / 10, MAX_RETRY_MILLIS);
-    if (!closed) {
+    try {
       client.getResources().timer().newTimeout(expired -> connect(), delay, TimeUnit.MILLISECONDS);
+    } catch (IllegalStateException closing) { // the timer has ended, with the client
+      closed = true;
     }
   }
 
@@ -142,12 +176,13 @@ final class ManagedConnection {
 
   /** Ends the connection, so that Lettuce opens another, where sentinels or names lead now. */
   void renew() {
-    if (client.getResources().nettyCustomizer() instanceof WatchedChannel watched) {
-      watched.close();
+    if (connection instanceof RedisChannelHandler<?, ?> handler
+        && handler.getChannelWriter() instanceof DefaultEndpoint endpoint) {
+      endpoint.disconnect();
     }
   }
 
-  /** Tries no more. Whoever made the client closes it. */
+  /** Tries no more. Whoever made the client closes that. */
   void close() {
     closed = true;
   }

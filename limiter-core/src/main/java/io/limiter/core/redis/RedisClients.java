@@ -8,7 +8,6 @@ import io.lettuce.core.RedisClient;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.TimeoutOptions;
 import io.lettuce.core.resource.ClientResources;
-import io.lettuce.core.resource.Delay;
 import io.netty.channel.EventLoop;
 import java.time.Duration;
 import java.util.Collection;
@@ -31,22 +30,22 @@ public final class RedisClients {
   private static final long MAX_SHUTDOWN_MILLIS = 1_000;
 
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(1);
-  private static final Duration MIN_RECONNECT_DELAY = Duration.ofMillis(10);
-  private static final Duration MAX_RECONNECT_DELAY = Duration.ofSeconds(1);
 
   private RedisClients() {}
 
   /** A client with resources of its own, which {@link #shutdown(RedisClient)} frees. */
   public static RedisClient create() {
-    return client(resources().nettyCustomizer(new WatchedChannel(false)).build());
+    return create(resources());
+  }
+
+  static RedisClient create(ClientResources.Builder resources) {
+    return client(resources.nettyCustomizer(new WatchedChannel(false)).build());
   }
 
   static ClientResources.Builder resources() {
     return ClientResources.builder()
-        .reconnectDelay(
-            () ->
-                Delay.fullJitter(
-                    MIN_RECONNECT_DELAY, MAX_RECONNECT_DELAY, 1, TimeUnit.MILLISECONDS));
+        .reconnectDelay(new ReconnectDelay())
+        .addressResolverGroup(NameResolution.SHARED);
   }
 
   /** A client that lives on one event loop, and shares all else with others. */

@@ -17,6 +17,10 @@ final class RedisFailures {
   /** What Lettuce says when its queue of commands to send, or of answers to come, is full. */
   private static final Pattern FULL = Pattern.compile("(queue|stack) size exceeded");
 
+  /** What Lettuce says of a connection that has ended just now, instead of sending. */
+  private static final Pattern NOT_SENT =
+      Pattern.compile("Currently not connected|Connection is closed");
+
   private static final Pattern CODE = Pattern.compile("[A-Z]+");
 
   /** Redis before 7 puts the error of a command into one that the script has made. */
@@ -45,7 +49,7 @@ final class RedisFailures {
     NODE,
     /** This call's: the node has answered, and would answer others. */
     CALL,
-    /** That of this process. */
+    /** That of this process, or of a connection that had gone before anything was sent. */
     NOBODY
   }
 
@@ -61,10 +65,9 @@ final class RedisFailures {
           "Redis answered with the error " + code(String.valueOf(reply.getMessage())),
           null);
     }
-    if (failure instanceof RedisException refused
-        && FULL.matcher(String.valueOf(refused.getMessage())).find()) {
+    if (failure instanceof RedisException && says(FULL, failure)) {
       return new StoreException(
-          FailureReason.OVERLOADED, "Too many commands wait for Redis to answer", refused);
+          FailureReason.OVERLOADED, "Too many commands wait for Redis to answer", failure);
     }
     // Lettuce hands the socket's own failure to the oldest command as it is.
     if (failure instanceof RedisException
@@ -87,7 +90,14 @@ final class RedisFailures {
       String message = String.valueOf(reply.getMessage());
       return OF_THE_NODE.contains(code(message)) ? Blame.NODE : Blame.CALL;
     }
+    if (failure instanceof RedisException && says(NOT_SENT, failure)) {
+      return Blame.NOBODY;
+    }
     return translate(failure).reason() == FailureReason.ERROR ? Blame.NOBODY : Blame.NODE;
+  }
+
+  private static boolean says(Pattern words, Throwable failure) {
+    return words.matcher(String.valueOf(failure.getMessage())).find();
   }
 
   /** The code that an error reply begins with: the rest may quote keys or arguments. */

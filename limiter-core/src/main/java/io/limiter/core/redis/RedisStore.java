@@ -156,7 +156,7 @@ public final class RedisStore implements LimitStore {
     try {
       commands = connections.commands();
     } catch (StoreException disconnected) {
-      period.unsent(disconnected);
+      period.undecided();
       return CompletableFuture.failedFuture(disconnected);
     }
     return new ScriptCall<T>(

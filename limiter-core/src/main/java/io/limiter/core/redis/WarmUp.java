@@ -34,6 +34,15 @@ final class WarmUp {
     this.scripts = scripts;
   }
 
+  /**
+   * Loads the scripts again, without waiting. A Redis that does not take them says so at the next
+   * decision. What came by EVAL alone it would forget, from version 7.4 on.
+   */
+  void load(RedisClusterAsyncCommands<byte[], byte[]> commands) {
+    var unusedDecide = commands.scriptLoad(scripts.decide().text());
+    var unusedRefund = commands.scriptLoad(scripts.refund().text());
+  }
+
   CompletionStage<Void> run(RedisClusterAsyncCommands<byte[], byte[]> commands) {
     EncodedStack stack = new EncodedStack(PROBE.stack());
     return commands

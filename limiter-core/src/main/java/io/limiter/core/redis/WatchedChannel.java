@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
+import io.lettuce.core.protocol.CommandHandler;
 import io.lettuce.core.resource.NettyCustomizer;
 import io.netty.channel.Channel;
 import io.netty.handler.flush.FlushConsolidationHandler;
-import org.jspecify.annotations.Nullable;
 
-/** The channel of a client that has one connection: a new one after each reconnect. */
+/** What is added to each channel that Lettuce opens: at first, and at each reconnect. */
 final class WatchedChannel implements NettyCustomizer {
 
   /** Writes that wait at most for one flush. */
   private static final int MAX_CONSOLIDATED = 256;
 
   private final boolean consolidated;
-  private volatile @Nullable Channel channel;
 
   /**
    * @param consolidated whether what is written in one turn of the channel's event loop is sent at
@@ -25,17 +24,10 @@ final class WatchedChannel implements NettyCustomizer {
 
   @Override
   public void afterChannelInitialized(Channel opened) {
-    channel = opened;
     opened.pipeline().addFirst(new SilenceWatch());
     if (consolidated) {
       opened.pipeline().addFirst(new FlushConsolidationHandler(MAX_CONSOLIDATED, true));
     }
-  }
-
-  void close() {
-    Channel open = channel;
-    if (open != null) {
-      var unused = open.close();
-    }
+    opened.pipeline().addLast(UnansweredBound.of(opened.pipeline().get(CommandHandler.class)));
   }
 }

@@ -65,6 +65,9 @@ final class FaultBench implements AutoCloseable {
    */
   static final int MANY_ATTEMPTS = 20;
 
+  /** Of Lettuce's two pools, whose threads begin one by one as connections are opened anew. */
+  static final int LETTUCE_THREADS = 2 * Math.max(2, Runtime.getRuntime().availableProcessors());
+
   static final Duration HOUR = Duration.ofHours(1);
 
   final RedisProcess redis;

@@ -18,6 +18,7 @@ import static org.awaitility.Awaitility.await;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Source;
+import io.limiter.core.StoreException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashSet;
@@ -142,6 +143,31 @@ class LostConnectionTest {
       bench.assertHeals();
 
       assertThat(bench.used(call)).isZero();
+    }
+  }
+
+  /** Not a second later, as after calls that were sent and failed. */
+  @Test
+  @DisplayName("F8: Redis decides again with the first call after it is connected")
+  void wantOfAConnectionEndsWithTheConnection() {
+    try (FaultBench bench = FaultBench.withDeadline(SECOND)) {
+      LimitRequest call = call("blip", 1_000_000, HOUR);
+      bench.proxy.refuse();
+      await().until(() -> !isConnected(bench));
+      assertThat(reasons(Load.burst(bench.limiter, call, 1_000)))
+          .containsExactly(FailureReason.DISCONNECTED);
+      bench.proxy.pass();
+      await().pollInterval(Duration.ofMillis(1)).until(() -> isConnected(bench));
+
+      assertThat(bench.ask(call).source()).isEqualTo(Source.STORE);
+    }
+  }
+
+  private static boolean isConnected(FaultBench bench) {
+    try {
+      return bench.connection.commands() != null;
+    } catch (StoreException notNow) {
+      return false;
     }
   }
 

@@ -16,8 +16,6 @@ class BreakerTest {
   private static final Duration SECOND = Duration.ofSeconds(1);
   private static final StoreException TIMEOUT =
       new StoreException(FailureReason.TIMEOUT, "Redis did not answer within 100 ms", null);
-  private static final StoreException DISCONNECTED =
-      new StoreException(FailureReason.DISCONNECTED, "Redis is not connected", null);
 
   /** Near the end of a long: nanoseconds may start anywhere, and pass it. */
   private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5);
@@ -104,21 +102,12 @@ class BreakerTest {
   }
 
   @Test
-  void callsThatSayNothingOfTheNodeOpenNothing() {
+  void callsThatSayNothingOfTheNodeOrWereNotSentOpenNothing() {
     for (int i = 0; i < 100; i++) {
       breaker.admit().undecided();
     }
 
     assertThat(breaker.isOpen()).isFalse();
-  }
-
-  @Test
-  void wantOfAConnectionIsAFailure() {
-    for (int i = 0; i < 5; i++) {
-      breaker.admit().unsent(DISCONNECTED);
-    }
-
-    assertThat(breaker.isOpen()).isTrue();
   }
 
   private void advance(Duration time) {

@@ -23,6 +23,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -140,6 +141,15 @@ class LoopConnectionsTest {
     assertThat(group.shutdownGracefully(0, 1, TimeUnit.SECONDS).awaitUninterruptibly(5_000))
         .isTrue();
     store.close();
+
+    await().atMost(HEALS_WITHIN).until(() -> threads("lettuce-") == 0);
+  }
+
+  @Test
+  void whatWasBegunIsEndedIfALoopHasGone() {
+    group.shutdownGracefully(0, 1, TimeUnit.SECONDS).awaitUninterruptibly(5_000);
+
+    assertThatExceptionOfType(RejectedExecutionException.class).isThrownBy(() -> connect(loops));
 
     await().atMost(HEALS_WITHIN).until(() -> threads("lettuce-") == 0);
   }

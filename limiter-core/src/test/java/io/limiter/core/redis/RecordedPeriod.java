@@ -25,11 +25,6 @@ final class RecordedPeriod implements Breaker.Period {
   }
 
   @Override
-  public void unsent(StoreException why) {
-    told.add("unsent " + why.reason());
-  }
-
-  @Override
   public void undecided() {
     told.add("undecided");
   }

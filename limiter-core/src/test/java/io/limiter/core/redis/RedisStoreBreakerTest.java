@@ -144,12 +144,24 @@ class RedisStoreBreakerTest {
     assertThat(decide()).isNotCompleted();
   }
 
+  /** To ask for a connection that is not there takes no time. */
   @Test
-  void itsDecisionsComeFromRedisAgainAsSoonAsThereIsAConnection() {
+  void wantOfAConnectionLastsNoLongerThanTheConnectionIsAway() {
     connected = false;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 100; i++) {
       assertFails(decide(), FailureReason.DISCONNECTED);
     }
+
+    connected = true;
+
+    assertThat(decide()).isNotCompleted();
+    assertThat(redis.sent()).hasSize(1);
+  }
+
+  @Test
+  void anOpenOneIsProbedAsSoonAsThereIsAConnection() {
+    failTimes(5);
+    connected = false;
     assertFails(decide(), FailureReason.BREAKER_OPEN);
     nanos.addAndGet(Duration.ofSeconds(1).toNanos());
     for (int i = 0; i < 3; i++) {
@@ -157,11 +169,11 @@ class RedisStoreBreakerTest {
     }
 
     connected = true;
-    assertThat(decide()).isNotCompleted();
+    decide();
     last().completeExceptionally(new RedisCommandExecutionException("WRONGTYPE"));
 
     assertThat(decide()).isNotCompleted();
-    assertThat(redis.sent()).hasSize(2);
+    assertThat(redis.sent()).hasSize(7);
   }
 
   @Test

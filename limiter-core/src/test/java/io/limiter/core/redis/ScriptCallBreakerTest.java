@@ -4,6 +4,7 @@ package io.limiter.core.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
 import java.time.Duration;
@@ -101,6 +102,23 @@ class ScriptCallBreakerTest {
     call();
 
     assertThat(period.told()).containsExactly("undecided");
+  }
+
+  @Test
+  void wantOfAConnectionThatHasEndedJustNowIsNobodysFailure() {
+    redis.refuse(new RedisException("Currently not connected. Commands are rejected."));
+    call();
+
+    assertThat(period.told()).containsExactly("undecided");
+  }
+
+  @Test
+  void aConnectionThatEndsBeforeTheAnswerIsAFailure() {
+    call();
+
+    redis.sent(0).completeExceptionally(new RedisException("Connection disconnected"));
+
+    assertThat(period.told()).containsExactly("failed DISCONNECTED");
   }
 
   private ScriptCall<Long> call() {

@@ -29,6 +29,10 @@ class SharedConnectionTest {
 
   private static final Duration HEALS_WITHIN = Duration.ofSeconds(5);
 
+  private static final LimitRequest CALL =
+      LimitRequest.of(
+          Policy.of("calls", SlidingWindowLog.of(5, Duration.ofHours(1))), Subject.global());
+
   private RedisProcess redis = RedisProcess.onFreePort();
   private SharedConnection connection;
 
@@ -71,6 +75,30 @@ class SharedConnectionTest {
 
     redis.start();
     await().atMost(HEALS_WITHIN).until(this::isConnected);
+  }
+
+  /** However many calls wait for it to be back. */
+  @Test
+  void theScriptsAreThereBeforeTheFirstDecisionAfterALoss() {
+    redis.start();
+    assertThat(open().firstAttempt()).succeedsWithin(HEALS_WITHIN).isEqualTo(true);
+    RedisStore store = new RedisStore(connection, RedisSettings.defaults());
+
+    for (int loss = 0; loss < 3; loss++) {
+      redis.kill();
+      redis.start(); // knows no script
+      await()
+          .pollInterval(Duration.ofMillis(1))
+          .atMost(HEALS_WITHIN)
+          .ignoreExceptions()
+          .until(() -> store.decide(CALL, Mode.PEEK).toCompletableFuture().join().allowed());
+    }
+
+    String statistics = connection.commands().info("commandstats").toCompletableFuture().join();
+    assertThat(statistics).contains("cmdstat_evalsha:").doesNotContain("cmdstat_eval:");
+    assertThat(connection.commands().scriptExists(decideSha(), refundSha()).toCompletableFuture())
+        .succeedsWithin(HEALS_WITHIN)
+        .isEqualTo(List.of(true, true));
   }
 
   /** Where it leads may have changed: sentinels, or a name, tell of another primary. */
@@ -138,13 +166,9 @@ class SharedConnectionTest {
     List<RedisFuture<?>> sent = new CopyOnWriteArrayList<>();
     RedisStore store =
         new RedisStore(recording(sent), new RedisSettings("silent:", Duration.ofMillis(50)));
-    LimitRequest call =
-        LimitRequest.of(
-            Policy.of("calls", SlidingWindowLog.of(5, Duration.ofHours(1))), Subject.global());
-
     redis.suspend();
 
-    assertThat(store.decide(call, Mode.ACQUIRE))
+    assertThat(store.decide(CALL, Mode.ACQUIRE))
         .failsWithin(Duration.ofSeconds(2))
         .withThrowableThat()
         .havingRootCause()

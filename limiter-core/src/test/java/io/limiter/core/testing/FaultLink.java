@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.testing;
 
+import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.socket.nio.NioSocketChannel;
+import java.net.InetAddress;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.TimeUnit;
@@ -31,9 +36,24 @@ final class FaultLink {
     this.client = client;
   }
 
-  void connected(Channel upstream) {
-    server = upstream;
-    client.config().setAutoRead(true);
+  /** Opens the other half, to this port of loopback, and gives its replies to the consumer. */
+  void connect(EventLoopGroup loop, int target, BiConsumer<FaultLink, byte[]> reply) {
+    new Bootstrap()
+        .group(loop)
+        .channel(NioSocketChannel.class)
+        .option(ChannelOption.TCP_NODELAY, true)
+        .handler(fromServer(reply))
+        .connect(InetAddress.getLoopbackAddress(), target)
+        .addListener(
+            (ChannelFutureListener)
+                connecting -> {
+                  if (connecting.isSuccess()) {
+                    server = connecting.channel();
+                    client.config().setAutoRead(true);
+                  } else {
+                    reset();
+                  }
+                });
   }
 
   /** From now on what either side says is read and lost, the end of a connection too. */
@@ -101,7 +121,7 @@ final class FaultLink {
     };
   }
 
-  ChannelInboundHandlerAdapter fromServer(BiConsumer<FaultLink, byte[]> reply) {
+  private ChannelInboundHandlerAdapter fromServer(BiConsumer<FaultLink, byte[]> reply) {
     return new Side() {
       @Override
       void read(byte[] bytes) {

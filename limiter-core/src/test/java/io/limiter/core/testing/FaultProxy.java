@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.testing;
 
-import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
-import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
-import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.Future;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
@@ -37,8 +35,8 @@ public final class FaultProxy implements AutoCloseable {
 
   // All of these belong to the loop's thread.
   private final Set<FaultLink> links = new HashSet<>();
+  private final List<Long> accepted = new ArrayList<>();
   private Channel listener;
-  private int accepted;
   private boolean silent;
   private long delayNanos;
   private long nanosPerByte;
@@ -150,7 +148,12 @@ public final class FaultProxy implements AutoCloseable {
 
   /** Connections accepted so far. */
   public int accepted() {
-    return loop.submit(() -> accepted).syncUninterruptibly().getNow();
+    return acceptedAt().size();
+  }
+
+  /** When they were, in nanoseconds of {@link System#nanoTime}, the earliest first. */
+  public List<Long> acceptedAt() {
+    return loop.submit(() -> List.copyOf(accepted)).syncUninterruptibly().getNow();
   }
 
   /** Connections open now. */
@@ -228,27 +231,13 @@ public final class FaultProxy implements AutoCloseable {
   }
 
   private void accept(Channel client) {
-    accepted++;
+    accepted.add(System.nanoTime());
     FaultLink link = new FaultLink(client);
     links.add(link);
     if (silent) {
       link.silence();
     }
     client.pipeline().addLast(link.fromClient(links::remove));
-    new Bootstrap()
-        .group(loop)
-        .channel(NioSocketChannel.class)
-        .option(ChannelOption.TCP_NODELAY, true)
-        .handler(link.fromServer(this::reply))
-        .connect(InetAddress.getLoopbackAddress(), target)
-        .addListener(
-            (ChannelFutureListener)
-                connecting -> {
-                  if (connecting.isSuccess()) {
-                    link.connected(connecting.channel());
-                  } else {
-                    link.reset();
-                  }
-                });
+    link.connect(loop, target, this::reply);
   }
 }
