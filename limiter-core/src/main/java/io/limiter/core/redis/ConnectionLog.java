@@ -24,9 +24,14 @@ final class ConnectionLog {
     this.check = new ServerCheck(log);
   }
 
-  void failed(@Nullable Throwable failure) {
+  /**
+   * @param patienceMillis what the attempt was given
+   */
+  void failed(@Nullable Throwable failure, long patienceMillis) {
     log.atLevel(failing.getAndSet(true) ? Level.DEBUG : Level.WARN)
-        .log("No connection to Redis yet: {}", failure == null ? "" : words(failure));
+        .log(
+            "No connection to Redis yet: {}",
+            failure == null ? "" : words(failure, patienceMillis));
   }
 
   void connected(RedisClusterAsyncCommands<byte[], byte[]> commands) {
@@ -36,13 +41,13 @@ final class ConnectionLog {
     check.look(commands);
   }
 
-  private static String words(Throwable failure) {
+  private static String words(Throwable failure, long patienceMillis) {
     Throwable root = failure;
     while (root.getCause() != null) {
       root = root.getCause();
     }
     if (root instanceof TimeoutException) {
-      return "it was not ready within " + ManagedConnection.ATTEMPT_MILLIS + " ms";
+      return "it was not ready within " + patienceMillis + " ms";
     }
     return root instanceof RedisCommandExecutionException
         ? String.valueOf(RedisFailures.translate(root).getMessage())

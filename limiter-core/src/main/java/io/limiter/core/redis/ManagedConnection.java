@@ -25,7 +25,7 @@ final class ManagedConnection {
 
   private static final int MAX_RETRY_MILLIS = 1_000;
 
-  /** Time for one attempt, from the first packet to a warm connection. */
+  /** Time for one attempt, from the first packet to Redis to a warm connection. */
   static final long ATTEMPT_MILLIS = 1_500;
 
   private final RedisClient client;
@@ -91,7 +91,7 @@ final class ManagedConnection {
     CompletableFuture<StatefulRedisConnection<byte[], byte[]>> attempt = new CompletableFuture<>();
     var unused =
         attempt
-            .orTimeout(ATTEMPT_MILLIS, TimeUnit.MILLISECONDS)
+            .orTimeout(attemptMillis(uri), TimeUnit.MILLISECONDS)
             .whenComplete((opened, failure) -> attempted(opened, failure));
     try {
       var unusedPending =
@@ -150,7 +150,7 @@ final class ManagedConnection {
     if (opened != null) {
       log.connected(opened.async());
     } else if (!closed) {
-      log.failed(failure);
+      log.failed(failure, attemptMillis(uri));
       retry();
     }
   }
@@ -162,6 +162,11 @@ final class ManagedConnection {
     } catch (IllegalStateException closing) { // the timer has ended, with the client
       closed = true;
     }
+  }
+
+  /** Sentinels that are silent take time too. */
+  private static long attemptMillis(RedisURI uri) {
+    return ATTEMPT_MILLIS + uri.getSentinels().size() * SentinelClient.PATIENCE.toMillis();
   }
 
   /** Lettuce would wait a minute for a handshake, at each reconnect too. */

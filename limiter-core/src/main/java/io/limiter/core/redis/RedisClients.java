@@ -60,7 +60,7 @@ public final class RedisClients {
 
   private static RedisClient client(ClientResources resources) {
     LettuceCheck.requireAtMostOnce(LettuceVersion.getVersion());
-    RedisClient client = RedisClient.create(resources);
+    RedisClient client = new SentinelClient(resources);
     client.setOptions(options());
     return client;
   }

@@ -2,26 +2,15 @@
 package io.limiter.core.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
-import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
-import io.limiter.core.Policy;
-import io.limiter.core.SlidingWindowLog;
-import io.limiter.core.Source;
-import io.limiter.core.Subject;
-import io.limiter.core.Verdict;
-import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.AuditedStore;
 import io.limiter.core.redis.RedisClients;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.SharedConnection;
-import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.testing.FaultProxy;
 import io.limiter.core.testing.RedisProcess;
 import java.io.IOException;
@@ -30,97 +19,43 @@ import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 
-/**
- * A limiter as an application has it, on a Redis of its own behind a {@link FaultProxy}, and the
- * assertions that end each test of a fault.
- */
-final class FaultBench implements AutoCloseable {
-
-  /**
-   * Bounds of time are multiplied by this. What is promised is the deadline and 50 ms; a machine
-   * whose two cores run a load, a Redis, a proxy and another build pauses for longer than that now
-   * and then. Medians are not excused.
-   */
-  static final int NOISE = 3;
-
-  static final Duration DEADLINE = Duration.ofMillis(100);
-
-  /** Within this every call is answered, whatever the store does. */
-  static final Duration ANSWERED = DEADLINE.plusMillis(50);
-
-  /** Within this of Redis being there again it decides again. */
-  static final Duration HEALED = Duration.ofSeconds(2);
-
-  /**
-   * Attempts to connect within two seconds that are too many. The first ones follow each other
-   * quickly, so that a moment's loss is healed in a moment; from then on there are two a second.
-   */
-  static final int MANY_ATTEMPTS = 20;
-
-  /** Of Lettuce's two pools, whose threads begin one by one as connections are opened anew. */
-  static final int LETTUCE_THREADS = 2 * Math.max(2, Runtime.getRuntime().availableProcessors());
-
-  static final Duration HOUR = Duration.ofHours(1);
+/** On one Redis, behind a {@link FaultProxy}. */
+final class FaultBench extends LimiterBench {
 
   final RedisProcess redis;
   final FaultProxy proxy;
-  final AuditedStore store;
-  final LimitStore limiter;
   final SharedConnection connection;
   private final RedisClient admin = RedisClient.create();
   private StatefulRedisConnection<String, String> administrator;
 
-  private FaultBench(Duration deadline, String... settings) {
-    redis = RedisProcess.onFreePort(settings).start();
-    proxy = new FaultProxy(redis.port());
-    connection =
-        SharedConnection.open(
-            RedisClients.create(), RedisURI.create(proxy.uri()), RedisSettings.defaults());
-    store = new AuditedStore(connection, deadline);
-    limiter = new FallbackStore(store, new MemoryStore());
-    LimitRequest warmUp = call("warm-up", 1_000_000, HOUR);
-    await().until(() -> ask(warmUp).source() == Source.STORE);
+  private FaultBench(
+      RedisProcess redis, FaultProxy proxy, SharedConnection connection, Duration deadline) {
+    super(new AuditedStore(connection, deadline));
+    this.redis = redis;
+    this.proxy = proxy;
+    this.connection = connection;
+    awaitWarm();
   }
 
   /** Connected and warm. */
   static FaultBench start(String... settings) {
-    return new FaultBench(DEADLINE, settings);
+    return start(DEADLINE, settings);
   }
 
   static FaultBench withDeadline(Duration deadline) {
-    return new FaultBench(deadline);
+    return start(deadline);
   }
 
-  static LimitRequest call(String subject, long count, Duration window) {
-    return LimitRequest.of(
-        Policy.of("calls", SlidingWindowLog.of(count, window)), new Subject("user", subject));
-  }
-
-  /** Calls of so many subjects. */
-  static List<LimitRequest> calls(int subjects, long count, Duration window) {
-    return IntStream.range(0, subjects).mapToObj(i -> call("user-" + i, count, window)).toList();
-  }
-
-  Verdict ask(LimitRequest call) {
-    return limiter.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
-  }
-
-  Verdict look(LimitRequest call) {
-    return limiter.decide(call, Mode.PEEK).toCompletableFuture().join();
-  }
-
-  /** Units taken from the key of this call, as Redis itself says. */
-  long used(LimitRequest call) {
-    Verdict verdict = store.decide(call, Mode.PEEK).toCompletableFuture().join();
-    return verdict.rules().get(0).rule().count() - verdict.rules().get(0).remaining();
+  private static FaultBench start(Duration deadline, String... settings) {
+    RedisProcess redis = RedisProcess.onFreePort(settings).start();
+    FaultProxy proxy = new FaultProxy(redis.port());
+    SharedConnection connection =
+        SharedConnection.open(
+            RedisClients.create(), RedisURI.create(proxy.uri()), RedisSettings.defaults());
+    return new FaultBench(redis, proxy, connection, deadline);
   }
 
   /** Past the proxy. */
@@ -151,53 +86,9 @@ final class FaultBench implements AutoCloseable {
     return socket;
   }
 
-  /** The nonces of what ran, in the order in which it did. */
+  @Override
   List<String> executed() {
     return admin(commands -> commands.lrange(AuditedStore.AUDIT, 0, -1));
-  }
-
-  /** Lets time pass while a fault lasts: the stall is what the test is about. */
-  static void pass(Duration time) {
-    try {
-      TimeUnit.NANOSECONDS.sleep(time.toNanos());
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
-  /** C2: nothing ran twice, what was confirmed ran, and what ran without that is unknown. */
-  void assertRanAtMostOnce() {
-    List<String> executed = executed();
-    assertThat(OverAdmissionChecker.repeated(executed)).isEmpty();
-    Set<String> confirmed = nonces(true);
-    assertThat(executed).as("what was confirmed ran").containsAll(confirmed);
-    Set<String> ran = new HashSet<>(executed);
-    ran.removeAll(confirmed);
-    assertThat(nonces(false)).as("what ran and was not confirmed").containsAll(ran);
-  }
-
-  /** The nonces of the calls that were answered by Redis, or were not. */
-  Set<String> nonces(boolean answered) {
-    return store.calls().stream()
-        .filter(call -> call.answered() == answered)
-        .map(AuditedStore.Call::nonce)
-        .collect(Collectors.toSet());
-  }
-
-  /** Calls whose rules differ so much in their count that no reply fits another's call. */
-  static List<LimitRequest> unlikeCalls(int subjects) {
-    return IntStream.range(0, subjects)
-        .mapToObj(i -> call("unlike-" + i, 1_000L * (i + 1), HOUR))
-        .toList();
-  }
-
-  /** C5: Redis decides again, by itself. */
-  void assertHeals() {
-    LimitRequest call = call("healing", 1_000_000, HOUR);
-    await()
-        .pollInterval(Duration.ofMillis(20))
-        .atMost(HEALED.multipliedBy(NOISE))
-        .until(() -> ask(call).source() == Source.STORE);
   }
 
   @Override

@@ -17,6 +17,7 @@ import java.util.Queue;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.UnaryOperator;
 
 /**
  * A Redis store whose every call has a nonce, also when it is sent again, and whose copy of the
@@ -37,6 +38,14 @@ public final class AuditedStore implements LimitStore {
   public record Call(String nonce, boolean answered) {}
 
   public AuditedStore(ConnectionSource connections, Duration deadline) {
+    this(connections, deadline, script -> script);
+  }
+
+  /**
+   * @param change made to its copy of the script
+   */
+  public AuditedStore(
+      ConnectionSource connections, Duration deadline, UnaryOperator<String> change) {
     RedisScripts scripts = RedisScripts.load();
     this.store =
         new RedisStore(
@@ -60,7 +69,7 @@ public final class AuditedStore implements LimitStore {
             new RedisScripts(
                 RedisScript.of(
                     "redis.call('RPUSH', '%s', ARGV[#ARGV])\n".formatted(AUDIT)
-                        + scripts.decide().text()),
+                        + change.apply(scripts.decide().text())),
                 scripts.refund()));
   }
 

@@ -2,35 +2,33 @@
 package io.limiter.core.testing;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.ServerSocket;
-import java.net.Socket;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A private redis-server for tests of faults: it may be stopped, killed and suspended without
- * harming the server that other tests share. It listens on loopback, keeps nothing on disk, and can
- * be started again on the same port. Signals go only to the process started here.
+ * A private redis-server, or sentinel, for tests of faults: it may be stopped, killed and suspended
+ * without harming the server that other tests share. It listens on loopback, and can be started
+ * again on the same port. A server keeps nothing on disk. Signals go only to the process started
+ * here.
  */
 public final class RedisProcess implements AutoCloseable {
 
   private static final Duration START = Duration.ofSeconds(10);
+  private static final Duration LOOK = Duration.ofMillis(500);
   private static final Duration BETWEEN_LOOKS = Duration.ofMillis(10);
-  private static final Duration STOP = Duration.ofSeconds(5);
   private static final Pattern PID = Pattern.compile("process_id:(\\d+)");
   private static final Pattern VERSION = Pattern.compile("redis_version:(\\S+)");
 
@@ -43,14 +41,28 @@ public final class RedisProcess implements AutoCloseable {
 
   private final Path binary;
   private final int port;
-  private final List<String> settings;
+  private final List<String> arguments;
+  private final Map<String, String> environment = new HashMap<>();
   private Process process;
+  private Path directory;
   private String version = "";
 
   RedisProcess(Path binary, int port, String... settings) {
+    this(binary, port, server(port, settings));
+  }
+
+  private RedisProcess(Path binary, int port, List<String> arguments) {
     this.binary = binary;
     this.port = port;
-    this.settings = List.of(settings);
+    this.arguments = arguments;
+  }
+
+  private static List<String> server(int port, String... settings) {
+    List<String> arguments =
+        new ArrayList<>(List.of("--port", Integer.toString(port), "--bind", "127.0.0.1"));
+    arguments.addAll(List.of("--save", "", "--appendonly", "no"));
+    arguments.addAll(List.of(settings));
+    return arguments;
   }
 
   /**
@@ -65,6 +77,22 @@ public final class RedisProcess implements AutoCloseable {
   /** Not started yet; settings as for {@link #onFreePort}. */
   public static RedisProcess onPort(int port, String... settings) {
     return new RedisProcess(RedisBinary.installedOrEmbedded(), port, settings);
+  }
+
+  /**
+   * Not started yet.
+   *
+   * @param configuration names the port; the sentinel writes its state there
+   */
+  static RedisProcess sentinel(int port, Path configuration) {
+    return new RedisProcess(
+        RedisBinary.installedOrEmbedded(), port, List.of(configuration.toString(), "--sentinel"));
+  }
+
+  /** Sets a variable of the environment that the server is started in. */
+  public RedisProcess environment(String name, String value) {
+    environment.put(name, value);
+    return this;
   }
 
   /** A port that was free a moment ago. */
@@ -85,17 +113,17 @@ public final class RedisProcess implements AutoCloseable {
     if (isRunning()) {
       throw new IllegalStateException("The redis-server on port " + port + " runs already");
     }
+    deleteDirectory();
+    directory = TemporaryDirectory.create("limiter-redis-");
+    Path log = directory.resolve("redis.log");
     try {
-      Path directory = Files.createTempDirectory("limiter-redis-");
-      Path log = directory.resolve("redis.log");
-      directory.toFile().deleteOnExit();
-      log.toFile().deleteOnExit();
-      process =
-          new ProcessBuilder(command(directory))
+      ProcessBuilder builder =
+          new ProcessBuilder(command())
               .directory(directory.toFile())
               .redirectErrorStream(true)
-              .redirectOutput(log.toFile())
-              .start();
+              .redirectOutput(log.toFile());
+      builder.environment().putAll(environment);
+      process = builder.start();
       RUNNING.add(process);
       process.onExit().thenAccept(RUNNING::remove);
       awaitAnswer(log);
@@ -110,7 +138,7 @@ public final class RedisProcess implements AutoCloseable {
     if (isRunning()) {
       resume();
       process.destroy();
-      awaitEnd(process);
+      ProcessSignals.awaitEnd(process);
     }
   }
 
@@ -118,7 +146,7 @@ public final class RedisProcess implements AutoCloseable {
   public synchronized void kill() {
     if (isRunning()) {
       process.destroyForcibly();
-      awaitEnd(process);
+      ProcessSignals.awaitEnd(process);
     }
   }
 
@@ -148,25 +176,31 @@ public final class RedisProcess implements AutoCloseable {
     return version;
   }
 
-  /** The same as {@link #kill()}: quick, and nothing here is worth saving. */
+  /** Kills it and deletes its files: quick, and nothing here is worth saving. */
   @Override
-  public void close() {
+  public synchronized void close() {
     kill();
+    deleteDirectory();
   }
 
-  private List<String> command(Path directory) {
+  private void deleteDirectory() {
+    if (directory != null) {
+      TemporaryDirectory.delete(directory);
+      directory = null;
+    }
+  }
+
+  private List<String> command() {
     List<String> command = new ArrayList<>();
     command.add(binary.toString());
-    command.addAll(List.of("--port", Integer.toString(port), "--bind", "127.0.0.1"));
-    command.addAll(List.of("--save", "", "--appendonly", "no", "--dir", directory.toString()));
-    command.addAll(settings);
+    command.addAll(arguments);
     return command;
   }
 
   /** Another server may own the port and answer in our place, so the answer must carry our pid. */
   private void awaitAnswer(Path log) throws IOException {
     long deadline = System.nanoTime() + START.toNanos();
-    while (System.nanoTime() < deadline && !endsWithin(process, BETWEEN_LOOKS)) {
+    while (System.nanoTime() < deadline && !ProcessSignals.endsWithin(process, BETWEEN_LOOKS)) {
       Optional<String> info = info();
       if (info.isPresent() && pidIn(info.get()) == process.pid()) {
         Matcher matcher = VERSION.matcher(info.get());
@@ -186,21 +220,8 @@ public final class RedisProcess implements AutoCloseable {
   }
 
   private Optional<String> info() {
-    try (Socket socket = new Socket()) {
-      socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 500);
-      socket.setSoTimeout(500);
-      socket.getOutputStream().write("INFO server\r\n".getBytes(StandardCharsets.US_ASCII));
-      StringBuilder text = new StringBuilder();
-      byte[] buffer = new byte[4096];
-      InputStream in = socket.getInputStream();
-      while (!PID.matcher(text).find()) {
-        int read = in.read(buffer);
-        if (read < 0) {
-          return Optional.empty();
-        }
-        text.append(new String(buffer, 0, read, StandardCharsets.US_ASCII));
-      }
-      return Optional.of(text.toString());
+    try {
+      return Optional.of(TypedCommand.reply(port, "INFO server", LOOK));
     } catch (IOException notYet) {
       return Optional.empty();
     }
@@ -211,38 +232,10 @@ public final class RedisProcess implements AutoCloseable {
     return matcher.find() ? Long.parseLong(matcher.group(1)) : -1;
   }
 
-  /** Through a shell, whose kill is built in: a bare machine may have no other. */
   private void signal(String name) {
     if (!isRunning()) {
       throw new IllegalStateException("No redis-server of this test runs on port " + port);
     }
-    try {
-      Process kill =
-          new ProcessBuilder("sh", "-c", "kill -" + name + " " + process.pid()).inheritIO().start();
-      if (kill.waitFor() != 0) {
-        throw new IllegalStateException("kill -" + name + " " + process.pid() + " failed");
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException(e);
-    }
-  }
-
-  private static void awaitEnd(Process process) {
-    if (!endsWithin(process, STOP)) {
-      process.destroyForcibly();
-    }
-  }
-
-  private static boolean endsWithin(Process process, Duration time) {
-    try {
-      return process.waitFor(time.toMillis(), TimeUnit.MILLISECONDS);
-    } catch (InterruptedException e) {
-      process.destroyForcibly();
-      Thread.currentThread().interrupt();
-      return true;
-    }
+    ProcessSignals.send(process, name);
   }
 }

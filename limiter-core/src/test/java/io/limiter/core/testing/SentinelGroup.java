@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.testing;
 
-import io.lettuce.core.RedisClient;
-import io.lettuce.core.RedisURI;
-import io.lettuce.core.sentinel.api.StatefulRedisSentinelConnection;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -11,43 +8,46 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
+import java.util.OptionalInt;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 
 /**
  * A primary, two replicas and three sentinels on loopback, of real processes. The sentinels take a
- * primary for lost after a second.
+ * primary for lost after {@link #DOWN_AFTER}, if two of them agree.
  */
 public final class SentinelGroup implements AutoCloseable {
+
+  public static final Duration DOWN_AFTER = Duration.ofSeconds(1);
 
   private static final String NAME = "limits";
   private static final Duration READY = Duration.ofSeconds(20);
 
   private final List<RedisProcess> servers = new ArrayList<>();
-  private final List<Process> sentinels = new ArrayList<>();
-  private final List<Integer> sentinelPorts = new ArrayList<>();
+  private final List<RedisProcess> sentinels = new ArrayList<>();
+  private final Path directory = TemporaryDirectory.create("limiter-sentinel-");
 
   private SentinelGroup() {}
 
-  public static SentinelGroup start() {
+  /**
+   * Returns when every sentinel knows all others, and both replicas follow the primary.
+   *
+   * @param settings more of each server's command line
+   */
+  public static SentinelGroup start(String... settings) {
+    return start(UnaryOperator.identity(), settings);
+  }
+
+  /**
+   * @param replica changes a replica before it is started
+   */
+  public static SentinelGroup start(UnaryOperator<RedisProcess> replica, String... settings) {
     SentinelGroup group = new SentinelGroup();
     try {
-      RedisProcess primary = RedisProcess.onFreePort("--repl-diskless-sync-delay", "0").start();
-      group.servers.add(primary);
-      for (int i = 0; i < 2; i++) {
-        group.servers.add(
-            RedisProcess.onFreePort(
-                    "--replicaof",
-                    "127.0.0.1",
-                    Integer.toString(primary.port()),
-                    "--repl-diskless-sync-delay",
-                    "0")
-                .start());
-      }
-      for (int i = 0; i < 3; i++) {
-        group.startSentinel(primary.port());
-      }
+      group.startServers(replica, settings);
+      group.startSentinels();
       Awaitility.await().atMost(READY).until(group::isComplete);
       return group;
     } catch (RuntimeException e) {
@@ -56,78 +56,165 @@ public final class SentinelGroup implements AutoCloseable {
     }
   }
 
-  private void startSentinel(int primary) {
+  private void startServers(UnaryOperator<RedisProcess> replica, String... settings) {
+    List<String> common = new ArrayList<>(List.of("--repl-diskless-sync-delay", "0"));
+    common.addAll(List.of(settings));
+    servers.add(RedisProcess.onFreePort(common.toArray(String[]::new)).start());
+    List<String> following = new ArrayList<>(common);
+    following.addAll(List.of("--replicaof", "127.0.0.1", Integer.toString(servers.get(0).port())));
+    for (int i = 0; i < 2; i++) {
+      servers.add(replica.apply(RedisProcess.onFreePort(following.toArray(String[]::new))).start());
+    }
+  }
+
+  /** Each is told of all others at once: finding them would take ten seconds. */
+  private void startSentinels() {
+    List<Integer> ports = Stream.generate(RedisProcess::freePort).limit(3).toList();
+    for (int own : ports) {
+      Stream<String> facts =
+          Stream.of(
+              "port " + own,
+              "bind 127.0.0.1",
+              "dir " + directory,
+              "sentinel myid " + id(own),
+              "sentinel monitor %s 127.0.0.1 %d 2".formatted(NAME, servers.get(0).port()),
+              "sentinel down-after-milliseconds %s %d".formatted(NAME, DOWN_AFTER.toMillis()),
+              "sentinel failover-timeout %s 3000".formatted(NAME));
+      Stream<String> replicas =
+          servers.stream()
+              .skip(1)
+              .map(it -> "sentinel known-replica %s 127.0.0.1 %d".formatted(NAME, it.port()));
+      Stream<String> others =
+          ports.stream()
+              .filter(port -> port != own)
+              .map(it -> "sentinel known-sentinel %s 127.0.0.1 %d %s".formatted(NAME, it, id(it)));
+      sentinels.add(startSentinel(own, Stream.of(facts, replicas, others).flatMap(lines -> lines)));
+    }
+  }
+
+  /** A sentinel of nobody's, that names this server and learns nothing of any other. */
+  public RedisProcess addLoneSentinel(RedisProcess named) {
     int port = RedisProcess.freePort();
+    RedisProcess lone =
+        startSentinel(
+            port,
+            Stream.of(
+                "port " + port,
+                "bind 127.0.0.1",
+                "dir " + directory,
+                "sentinel monitor %s 127.0.0.1 %d 2".formatted(NAME, named.port())));
+    sentinels.add(lone);
+    return lone;
+  }
+
+  private RedisProcess startSentinel(int port, Stream<String> lines) {
+    Path configuration = directory.resolve(port + ".conf");
     try {
-      Path directory = Files.createTempDirectory("limiter-sentinel-");
-      Path configuration = directory.resolve("sentinel.conf");
-      Files.writeString(
-          configuration,
-          """
-          port %d
-          bind 127.0.0.1
-          dir %s
-          sentinel monitor %s 127.0.0.1 %d 2
-          sentinel down-after-milliseconds %s 1000
-          sentinel failover-timeout %s 3000
-          """
-              .formatted(port, directory, NAME, primary, NAME, NAME));
-      sentinels.add(
-          new ProcessBuilder(
-                  RedisBinary.installedOrEmbedded().toString(),
-                  configuration.toString(),
-                  "--sentinel")
-              .redirectErrorStream(true)
-              .redirectOutput(directory.resolve("sentinel.log").toFile())
-              .start());
-      sentinelPorts.add(port);
+      Files.writeString(configuration, lines.collect(Collectors.joining("\n", "", "\n")));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+    return RedisProcess.sentinel(port, configuration).start();
   }
 
-  /** Whether every sentinel knows both replicas and both other sentinels. */
+  /** Forty letters that are another sentinel's for another port. */
+  private static String id(int port) {
+    return "%040x".formatted(port);
+  }
+
   private boolean isComplete() {
-    return sentinelPorts.stream()
+    return sentinels.stream()
         .allMatch(
-            port -> {
-              Map<String, String> master = master(port);
-              return "2".equals(master.get("num-slaves"))
-                  && "2".equals(master.get("num-other-sentinels"));
+            sentinel -> {
+              String all =
+                  ask(sentinel, "SENTINEL REPLICAS " + NAME)
+                      + ask(sentinel, "SENTINEL SENTINELS " + NAME);
+              boolean reached = !all.contains("disconnected") && !all.contains("_down");
+              return reached && all.split("master-link-status\r\n\\$2\r\nok", -1).length == 3;
             });
   }
 
-  private Map<String, String> master(int sentinel) {
-    RedisURI uri = RedisURI.create("redis://127.0.0.1:" + sentinel);
-    uri.setTimeout(Duration.ofSeconds(2));
-    RedisClient client = RedisClient.create(uri);
-    try (StatefulRedisSentinelConnection<String, String> connection = client.connectSentinel()) {
-      return connection.sync().master(NAME);
-    } catch (RuntimeException notYet) {
-      return Map.of();
-    } finally {
-      client.shutdown(Duration.ZERO, Duration.ofSeconds(1));
+  /** Empty if it does not answer. */
+  private static String ask(RedisProcess sentinel, String command) {
+    try {
+      return TypedCommand.reply(sentinel.port(), command, Duration.ofSeconds(1));
+    } catch (IOException notNow) {
+      return "";
     }
   }
 
-  /** The server that the first sentinel takes for the primary. */
+  /** The server that the first of those sentinels that answer takes for the primary. */
   public RedisProcess primary() {
-    String port = master(sentinelPorts.get(0)).get("port");
-    return servers.stream()
-        .filter(server -> Integer.toString(server.port()).equals(port))
+    return sentinels.stream()
+        .flatMapToInt(sentinel -> namedBy(sentinel).stream())
+        .boxed()
         .findFirst()
-        .orElseThrow(() -> new IllegalStateException("No primary: " + port));
+        .flatMap(port -> servers.stream().filter(server -> server.port() == port).findFirst())
+        .orElseThrow(() -> new IllegalStateException("No sentinel names a primary"));
+  }
+
+  private static OptionalInt namedBy(RedisProcess sentinel) {
+    String[] lines = ask(sentinel, "SENTINEL get-master-addr-by-name " + NAME).split("\r\n");
+    return lines.length == 5 ? OptionalInt.of(Integer.parseInt(lines[4])) : OptionalInt.empty();
+  }
+
+  /** Returns when the first sentinel names another than this. */
+  public RedisProcess awaitPrimaryInsteadOf(RedisProcess lost) {
+    Awaitility.await()
+        .pollInterval(Duration.ofMillis(20))
+        .atMost(READY)
+        .until(() -> primary() != lost);
+    return primary();
+  }
+
+  /** Changes {@link #DOWN_AFTER} for this group. */
+  public void takeForLostAfter(Duration time) {
+    for (RedisProcess sentinel : sentinels) {
+      type(sentinel, "SENTINEL SET " + NAME + " down-after-milliseconds " + time.toMillis());
+    }
+  }
+
+  /** Has the sentinels name another primary, as an administrator would. */
+  public void failOver() {
+    type(sentinels.get(0), "SENTINEL FAILOVER " + NAME);
+  }
+
+  private static void type(RedisProcess sentinel, String command) {
+    String reply = ask(sentinel, command);
+    if (!reply.startsWith("+OK")) {
+      throw new IllegalStateException(command + ": " + reply);
+    }
+  }
+
+  /** The first of them was the primary at the start. */
+  public List<RedisProcess> servers() {
+    return List.copyOf(servers);
+  }
+
+  public List<RedisProcess> replicas() {
+    RedisProcess primary = primary();
+    return servers.stream().filter(server -> server != primary).toList();
+  }
+
+  public List<RedisProcess> sentinels() {
+    return List.copyOf(sentinels);
   }
 
   public String uri() {
-    return sentinelPorts.stream()
-        .map(port -> "127.0.0.1:" + port)
+    return uri(sentinels);
+  }
+
+  /** Of these sentinels, in this order. */
+  public static String uri(List<RedisProcess> sentinels) {
+    return sentinels.stream()
+        .map(sentinel -> "127.0.0.1:" + sentinel.port())
         .collect(Collectors.joining(",", "redis-sentinel://", "#" + NAME));
   }
 
   @Override
   public void close() {
-    sentinels.forEach(Process::destroyForcibly);
+    sentinels.forEach(RedisProcess::close);
     servers.forEach(RedisProcess::close);
+    TemporaryDirectory.delete(directory);
   }
 }

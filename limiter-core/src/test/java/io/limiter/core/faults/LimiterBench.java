@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
+import io.limiter.core.Policy;
+import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.Source;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
+import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.redis.AuditedStore;
+import io.limiter.core.resilience.FallbackStore;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/**
+ * A limiter as an application has it, on a Redis whose calls are audited, and the assertions that
+ * end each test of a fault. What Redis that is, is for those to say who extend this.
+ */
+abstract class LimiterBench implements AutoCloseable {
+
+  /**
+   * Bounds of time are multiplied by this. What is promised is the deadline and 50 ms; a machine
+   * whose two cores run a load, a Redis, a proxy and another build pauses for longer than that now
+   * and then. Medians are not excused.
+   */
+  static final int NOISE = 3;
+
+  static final Duration DEADLINE = Duration.ofMillis(100);
+
+  /** Within this every call is answered, whatever the store does. */
+  static final Duration ANSWERED = DEADLINE.plusMillis(50);
+
+  /** Within this of Redis being there again it decides again. */
+  static final Duration HEALED = Duration.ofSeconds(2);
+
+  /**
+   * Attempts to connect within two seconds that are too many. The first ones follow each other
+   * quickly, so that a moment's loss is healed in a moment; from then on there are two a second.
+   */
+  static final int MANY_ATTEMPTS = 20;
+
+  /** Of Lettuce's two pools, whose threads begin one by one as connections are opened anew. */
+  static final int LETTUCE_THREADS = 2 * Math.max(2, Runtime.getRuntime().availableProcessors());
+
+  static final Duration HOUR = Duration.ofHours(1);
+
+  final AuditedStore store;
+  final LimitStore limiter;
+
+  LimiterBench(AuditedStore store) {
+    this.store = store;
+    this.limiter = new FallbackStore(store, new MemoryStore());
+  }
+
+  void awaitWarm() {
+    LimitRequest call = call("warm-up", 1_000_000, HOUR);
+    await().until(() -> ask(call).source() == Source.STORE);
+  }
+
+  static LimitRequest call(String subject, long count, Duration window) {
+    return LimitRequest.of(
+        Policy.of("calls", SlidingWindowLog.of(count, window)), new Subject("user", subject));
+  }
+
+  /** Calls of so many subjects. */
+  static List<LimitRequest> calls(int subjects, long count, Duration window) {
+    return IntStream.range(0, subjects).mapToObj(i -> call("user-" + i, count, window)).toList();
+  }
+
+  Verdict ask(LimitRequest call) {
+    return limiter.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
+  }
+
+  Verdict look(LimitRequest call) {
+    return limiter.decide(call, Mode.PEEK).toCompletableFuture().join();
+  }
+
+  /** Units taken from the key of this call, as Redis itself says. */
+  long used(LimitRequest call) {
+    Verdict verdict = store.decide(call, Mode.PEEK).toCompletableFuture().join();
+    return verdict.rules().get(0).rule().count() - verdict.rules().get(0).remaining();
+  }
+
+  /** The nonces of what ran, in the order in which it did. */
+  abstract List<String> executed();
+
+  /** Lets time pass while a fault lasts: the stall is what the test is about. */
+  static void pass(Duration time) {
+    try {
+      TimeUnit.NANOSECONDS.sleep(time.toNanos());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** C2: nothing ran twice, what was confirmed ran, and what ran without that is unknown. */
+  void assertRanAtMostOnce() {
+    assertNothingRanTwice();
+    assertThat(executed()).as("what was confirmed ran").containsAll(nonces(true));
+  }
+
+  /** The same where Redis may have lost what it has confirmed. */
+  void assertNothingRanTwice() {
+    List<String> executed = executed();
+    assertThat(OverAdmissionChecker.repeated(executed)).isEmpty();
+    Set<String> unheard = new HashSet<>(executed);
+    unheard.removeAll(nonces(true));
+    assertThat(nonces(false)).as("what ran and was not confirmed").containsAll(unheard);
+  }
+
+  /** The nonces of the calls that were answered by Redis, or were not. */
+  Set<String> nonces(boolean answered) {
+    return store.calls().stream()
+        .filter(call -> call.answered() == answered)
+        .map(AuditedStore.Call::nonce)
+        .collect(Collectors.toSet());
+  }
+
+  /** Calls whose rules differ so much in their count that no reply fits another's call. */
+  static List<LimitRequest> unlikeCalls(int subjects) {
+    return IntStream.range(0, subjects)
+        .mapToObj(i -> call("unlike-" + i, 1_000L * (i + 1), HOUR))
+        .toList();
+  }
+
+  /** C5: Redis decides again, by itself. */
+  void assertHeals() {
+    LimitRequest call = call("healing", 1_000_000, HOUR);
+    await()
+        .pollInterval(Duration.ofMillis(20))
+        .atMost(HEALED.multipliedBy(NOISE))
+        .until(() -> ask(call).source() == Source.STORE);
+  }
+}

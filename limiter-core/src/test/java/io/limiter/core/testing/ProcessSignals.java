@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.testing;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+
+/** What Java's processes lack: signals other than TERM and KILL, and an end within a time. */
+final class ProcessSignals {
+
+  private static final Duration END = Duration.ofSeconds(5);
+
+  private ProcessSignals() {}
+
+  /** Through a shell, whose kill is built in: a bare machine may have no other. */
+  static void send(Process process, String name) {
+    try {
+      Process kill =
+          new ProcessBuilder("sh", "-c", "kill -" + name + " " + process.pid()).inheritIO().start();
+      if (kill.waitFor() != 0) {
+        throw new IllegalStateException("kill -" + name + " " + process.pid() + " failed");
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /** Waits for the end that it was asked for, and brings it about if it does not come. */
+  static void awaitEnd(Process process) {
+    if (!endsWithin(process, END)) {
+      process.destroyForcibly();
+    }
+  }
+
+  static boolean endsWithin(Process process, Duration time) {
+    try {
+      return process.waitFor(time.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      process.destroyForcibly();
+      Thread.currentThread().interrupt();
+      return true;
+    }
+  }
+}
