@@ -15,14 +15,20 @@ import java.util.Base64;
  * @param tag hash of limit and subject, 22 characters of base64url; all keys of one subject under
  *     one limit share it, so that they live in one slot of a Redis Cluster
  * @param name tells the keys of one tag apart; written by this library only
+ * @param breadth how many callers may stand behind the subject, as {@link Subject#breadth()} says
  */
-public record Key(String tag, String name) {
+public record Key(String tag, String name, int breadth) {
 
   private static final ThreadLocal<MessageDigest> SHA_256 = ThreadLocal.withInitial(Key::sha256);
 
+  /** A key of one caller. */
+  public Key(String tag, String name) {
+    this(tag, name, Subject.ONE_CALLER);
+  }
+
   /** The key under which the rules of a limit count a subject. */
   public static Key of(String limit, Subject subject) {
-    return new Key(hash(limit, subject.kind(), subject.value()), "r");
+    return new Key(hash(limit, subject.kind(), subject.value()), "r", subject.breadth());
   }
 
   /**
@@ -30,7 +36,7 @@ public record Key(String tag, String name) {
    * holds.
    */
   public Key duplicates() {
-    return new Key(tag, "d");
+    return new Key(tag, "d", breadth);
   }
 
   /**
@@ -39,7 +45,7 @@ public record Key(String tag, String name) {
    * @param submission what makes a submission the same, of any length
    */
   public Key duplicates(String submission) {
-    return new Key(tag, "d." + hash(submission));
+    return new Key(tag, "d." + hash(submission), breadth);
   }
 
   /** 128 bits of SHA-256 over the parts, each preceded by its length. */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import java.util.Set;
+
 /**
  * Who is counted: an address, a user, everybody, the value of an argument.
  *
@@ -10,7 +12,19 @@ package io.limiter.core;
  */
 public record Subject(String kind, String value) {
 
-  private static final Subject GLOBAL = new Subject("global", "*");
+  /** The {@link #breadth} of a subject behind which one caller stands. */
+  public static final int ONE_CALLER = 0;
+
+  /** That of an address, which many may share. */
+  public static final int AN_ADDRESS = 1;
+
+  /** That of everybody. */
+  public static final int EVERYBODY = 2;
+
+  private static final String EVERYBODY_KIND = "global";
+  private static final Set<String> ADDRESS_KINDS = Set.of("ip", "anonymous");
+
+  private static final Subject GLOBAL = new Subject(EVERYBODY_KIND, "*");
 
   public Subject {
     Rule.requireName("subject kind", kind);
@@ -24,6 +38,17 @@ public record Subject(String kind, String value) {
   /** Everybody together. */
   public static Subject global() {
     return GLOBAL;
+  }
+
+  /**
+   * How many callers may stand behind it, roughly: a store that cannot take from several subjects
+   * at once begins with the narrowest, so that a call which is refused has disturbed few.
+   */
+  public int breadth() {
+    if (kind.equals(EVERYBODY_KIND)) {
+      return EVERYBODY;
+    }
+    return ADDRESS_KINDS.contains(kind) ? AN_ADDRESS : ONE_CALLER;
   }
 
   /** A subject without its value, which may be personal data. */

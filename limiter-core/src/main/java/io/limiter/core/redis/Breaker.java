@@ -71,6 +71,19 @@ final class Breaker {
     void undecided();
   }
 
+  /** For a call that waits for no node. */
+  static final Period UNCONCERNED =
+      new Period() {
+        @Override
+        public void answered() {}
+
+        @Override
+        public void failed(StoreException why) {}
+
+        @Override
+        public void undecided() {}
+      };
+
   /** The period that lets a call through; null if it may not be sent. */
   @Nullable Period admit() {
     Period now = period.get();

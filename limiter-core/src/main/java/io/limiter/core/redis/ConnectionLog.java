@@ -16,12 +16,21 @@ import org.slf4j.event.Level;
 final class ConnectionLog {
 
   private final Logger log;
+  private final String node;
   private final ServerCheck check;
   private final AtomicBoolean failing = new AtomicBoolean();
 
   ConnectionLog(Logger log) {
+    this(log, "Redis", new ServerCheck(log));
+  }
+
+  /**
+   * @param node what is connected to, in words
+   */
+  ConnectionLog(Logger log, String node, ServerCheck check) {
     this.log = log;
-    this.check = new ServerCheck(log);
+    this.node = node;
+    this.check = check;
   }
 
   /**
@@ -30,13 +39,14 @@ final class ConnectionLog {
   void failed(@Nullable Throwable failure, long patienceMillis) {
     log.atLevel(failing.getAndSet(true) ? Level.DEBUG : Level.WARN)
         .log(
-            "No connection to Redis yet: {}",
+            "No connection to {} yet: {}",
+            node,
             failure == null ? "" : words(failure, patienceMillis));
   }
 
   void connected(RedisClusterAsyncCommands<byte[], byte[]> commands) {
     if (failing.getAndSet(false)) {
-      log.info("Connected to Redis");
+      log.info("Connected to {}", node);
     }
     check.look(commands);
   }

@@ -2,13 +2,12 @@
 package io.limiter.core.redis;
 
 import io.limiter.core.FailureReason;
-import io.limiter.core.Readings;
 import io.limiter.core.StoreException;
 import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /** Reads what {@code decide.lua} returned. */
-final class DecideReply implements Readings {
+final class DecideReply implements Taken {
 
   private final ByteBuffer reply;
   private final EncodedStack[] stacks;
@@ -48,8 +47,8 @@ final class DecideReply implements Readings {
     return newest == 0 ? Long.MAX_VALUE : (long) (reply.getDouble(offsets[charge]) - newest);
   }
 
-  /** The stamp that the units of this call bear, as the script wants it back. */
-  byte[] stamp(int charge) {
+  @Override
+  public byte[] stamp(int charge) {
     byte[] stamp = new byte[8];
     reply.get(offsets[charge], stamp);
     return stamp;

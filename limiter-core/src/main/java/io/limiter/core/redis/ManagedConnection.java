@@ -46,8 +46,13 @@ final class ManagedConnection {
   /** Begins to connect. */
   static ManagedConnection open(
       RedisClient client, RedisURI uri, RedisSettings settings, ConnectionLog log) {
-    ManagedConnection connection =
-        new ManagedConnection(client, bounded(uri), new WarmUp(settings, RedisScripts.load()), log);
+    return open(client, uri, new WarmUp(settings, RedisScripts.load()), log);
+  }
+
+  /** Begins to connect, and warms the connection in a way of the caller's. */
+  static ManagedConnection open(
+      RedisClient client, RedisURI uri, WarmUp warmUp, ConnectionLog log) {
+    ManagedConnection connection = new ManagedConnection(client, bounded(uri), warmUp, log);
     client.addListener(connection.reconnects());
     connection.connect();
     return connection;
@@ -170,7 +175,7 @@ final class ManagedConnection {
   }
 
   /** Lettuce would wait a minute for a handshake, at each reconnect too. */
-  private static RedisURI bounded(RedisURI uri) {
+  static RedisURI bounded(RedisURI uri) {
     RedisURI.Builder builder = RedisURI.builder(uri).withTimeout(Duration.ofMillis(ATTEMPT_MILLIS));
     uri.getSentinels().forEach(sentinel -> builder.withSentinel(bounded(sentinel)));
     if (uri.getSentinelMasterId() != null) {

@@ -58,6 +58,16 @@ public final class RedisClients {
             .build());
   }
 
+  /** A client for one node of many, which shares all but its channel with the others. */
+  static RedisClient ofNode(ClientResources shared) {
+    return client(
+        shared
+            .mutate()
+            .eventLoopGroupProvider(shared.eventLoopGroupProvider())
+            .nettyCustomizer(new WatchedChannel(false))
+            .build());
+  }
+
   private static RedisClient client(ClientResources resources) {
     LettuceCheck.requireAtMostOnce(LettuceVersion.getVersion());
     RedisClient client = new SentinelClient(resources);

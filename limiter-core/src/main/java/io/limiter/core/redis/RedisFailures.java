@@ -8,6 +8,7 @@ import io.limiter.core.StoreException;
 import java.io.IOException;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletionException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -82,6 +83,19 @@ final class RedisFailures {
   static boolean isDemotion(Throwable failure) {
     return failure instanceof RedisCommandExecutionException reply
         && code(String.valueOf(reply.getMessage())).equals("READONLY");
+  }
+
+  /** Whether a slot is on its way to another node, and some keys of the call were there already. */
+  static boolean isTryAgain(Throwable failure) {
+    return failure instanceof RedisCommandExecutionException reply
+        && code(String.valueOf(reply.getMessage())).equals("TRYAGAIN");
+  }
+
+  /** What is the matter, without what futures wrap it in. */
+  static Throwable unwrap(Throwable failure) {
+    return failure instanceof CompletionException && failure.getCause() != null
+        ? failure.getCause()
+        : failure;
   }
 
   /** Whether a failure is a reason not to ask the node. One caller's broken key is none. */

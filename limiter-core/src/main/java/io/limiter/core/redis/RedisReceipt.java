@@ -18,11 +18,11 @@ final class RedisReceipt implements Receipt {
 
   private final RedisStore store;
   private final LimitRequest request;
-  private final DecideReply reply;
+  private final Taken reply;
   private final AtomicBoolean chargesReturned = new AtomicBoolean();
   private final AtomicBoolean duplicateReturned = new AtomicBoolean();
 
-  RedisReceipt(RedisStore store, LimitRequest request, DecideReply reply) {
+  RedisReceipt(RedisStore store, LimitRequest request, Taken reply) {
     this.store = store;
     this.request = request;
     this.reply = reply;

@@ -2,7 +2,6 @@
 package io.limiter.core.redis;
 
 import io.lettuce.core.ScriptOutputType;
-import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.Charge;
 import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
@@ -11,8 +10,6 @@ import io.limiter.core.Mode;
 import io.limiter.core.RuleStack;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
-import io.netty.util.HashedWheelTimer;
-import io.netty.util.concurrent.DefaultThreadFactory;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Collection;
@@ -21,13 +18,14 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides in Redis 6.2 or later, with one EVALSHA for a call. Redis' clock is the only clock. Each
- * key expires one second after its newest unit has left the longest window; a subject takes about 8
- * bytes a unit.
+ * Decides in Redis 6.2 or later, with one EVALSHA for a call; in a Redis Cluster with one for each
+ * slot that the call has keys in, which is one for each subject: there a call of several subjects
+ * that is refused gives back what it has taken from some of them. Redis' clock is the only clock.
+ * Each key expires one second after its newest unit has left the longest window; a subject takes
+ * about 8 bytes a unit.
  *
  * <p>After failures in a row it fails at once for about a second at a time, with the reason {@code
  * BREAKER_OPEN}. Decisions, refunds and resets are alike in that: each may meet the failure, none
@@ -43,19 +41,15 @@ public final class RedisStore implements LimitStore {
    */
   private static final int MAX_ENCODED = 4_096;
 
-  private static final int TICK_MILLIS = 5;
-
   /**
    * A script too, so that a reset has the same deadline and is as little repeated as a decision.
    */
   private static final RedisScript RESET =
       RedisScript.of("return redis.call('UNLINK', unpack(KEYS))");
 
-  private final ConnectionSource connections;
   private final RedisSettings settings;
   private final RedisScripts scripts;
-  private final HashedWheelTimer timer;
-  private final Breaker breaker;
+  private final ScriptRunner runner;
   private final Map<RuleStack, EncodedStack> encoded = new ConcurrentHashMap<>();
 
   public RedisStore(ConnectionSource connections, RedisSettings settings) {
@@ -71,50 +65,56 @@ public final class RedisStore implements LimitStore {
       RedisSettings settings,
       RedisScripts scripts,
       Breakers breakers) {
-    this.connections = connections;
     this.settings = settings;
     this.scripts = scripts;
-    this.breaker = breakers.of(Breakers.ONLY);
-    this.timer =
-        new HashedWheelTimer(
-            new DefaultThreadFactory("limiter-deadline", true), TICK_MILLIS, TimeUnit.MILLISECONDS);
-    timer.start(); // else the first decision would, and wait for it
+    this.runner = new ScriptRunner(connections, breakers);
   }
 
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
-    List<Charge> charges = request.allCharges();
-    int size = charges.size();
-    EncodedStack[] stacks = new EncodedStack[size];
-    byte[][] keys = new byte[size][];
-    byte[][] arguments = new byte[2 * size][];
-    for (int i = 0; i < size; i++) {
-      Charge charge = charges.get(i);
-      stacks[i] = encoded(charge.stack());
-      keys[i] = settings.name(charge.key());
-      arguments[2 * i] = stacks[i].argument(mode, charge.cost());
-      arguments[2 * i + 1] = stacks[i].ttl();
-    }
+    EncodedCall call = EncodedCall.of(request, settings, this::encoded);
     Duration deadline = settings.deadline(request.policy());
-    return this.<byte[]>run(scripts.decide(), ScriptOutputType.VALUE, keys, arguments, deadline)
-        .thenApply(
-            bytes -> {
-              DecideReply reply = read(bytes, stacks);
-              return reply.verdict(request, mode, new RedisReceipt(this, request, reply));
-            });
+    CompletionStage<? extends Taken> reply =
+        runner.isCluster() ? decideInSlots(call, mode, deadline) : decide(call, mode, deadline);
+    return reply.thenApply(
+        found -> found.verdict(request, mode, new RedisReceipt(this, request, found)));
   }
 
-  /** A connection whose replies are not those to its calls will never be in step again. */
-  private DecideReply read(byte @Nullable [] bytes, EncodedStack[] stacks) {
+  /** In as many scripts as the call has slots: one, for all rules and the guard of one subject. */
+  private CompletionStage<? extends Taken> decideInSlots(
+      EncodedCall call, Mode mode, Duration deadline) {
+    long due = System.nanoTime() + deadline.toNanos();
+    List<int[]> parts = CallParts.bySlot(call);
+    if (parts.size() == 1 && call.size() == 1) {
+      return decide(call, mode, deadline);
+    }
+    return DividedDecision.decide(this, call, parts, mode, deadline, due);
+  }
+
+  /** In one script. */
+  CompletionStage<DecideReply> decide(EncodedCall call, Mode mode, Duration deadline) {
+    return runner
+        .<byte[]>run(
+            scripts.decide(), ScriptOutputType.VALUE, call.keys(), call.arguments(mode), deadline)
+        .thenApply(bytes -> read(bytes, call));
+  }
+
+  private DecideReply read(byte @Nullable [] bytes, EncodedCall call) {
     try {
-      return new DecideReply(bytes, stacks);
+      return call.read(bytes);
     } catch (StoreException outOfStep) {
-      connections.renew();
+      runner.renew(call.keys()[0]);
       throw outOfStep;
     }
   }
 
   CompletionStage<Long> refund(List<RedisReceipt.Units> units) {
+    return runner.isCluster()
+        ? EachSlot.sum(units, unit -> settings.name(unit.charge.key()), this::refundTogether)
+        : refundTogether(units);
+  }
+
+  private CompletionStage<Long> refundTogether(List<RedisReceipt.Units> units) {
     byte[][] keys = new byte[units.size()][];
     byte[][] arguments = new byte[2 * units.size()][];
     for (int i = 0; i < units.size(); i++) {
@@ -123,8 +123,7 @@ public final class RedisStore implements LimitStore {
       arguments[2 * i] = units.get(i).stamp;
       arguments[2 * i + 1] = ascii(Integer.toString(charge.cost()));
     }
-    return this.<Long>run(scripts.refund(), ScriptOutputType.INTEGER, keys, arguments)
-        .thenApply(found -> found == null ? 0L : found);
+    return count(scripts.refund(), keys, arguments);
   }
 
   @Override
@@ -132,44 +131,23 @@ public final class RedisStore implements LimitStore {
     if (keys.isEmpty()) {
       return CompletableFuture.completedFuture(null);
     }
+    CompletionStage<Long> deleted =
+        runner.isCluster()
+            ? EachSlot.sum(keys, settings::name, this::resetTogether)
+            : resetTogether(keys);
+    return deleted.thenApply(count -> null);
+  }
+
+  private CompletionStage<Long> resetTogether(Collection<Key> keys) {
     byte[][] names = keys.stream().map(settings::name).toArray(byte[][]::new);
-    return this.<Long>run(RESET, ScriptOutputType.INTEGER, names, new byte[0][])
-        .thenApply(deleted -> null);
+    return count(RESET, names, new byte[0][]);
   }
 
-  private <T> CompletionStage<@Nullable T> run(
-      RedisScript script, ScriptOutputType output, byte[][] keys, byte[][] arguments) {
-    return run(script, output, keys, arguments, settings.deadline());
-  }
-
-  private <T> CompletionStage<@Nullable T> run(
-      RedisScript script,
-      ScriptOutputType output,
-      byte[][] keys,
-      byte[][] arguments,
-      Duration deadline) {
-    Breaker.Period period = breaker.admit();
-    if (period == null) {
-      return CompletableFuture.failedFuture(breaker.refusal());
-    }
-    RedisClusterAsyncCommands<byte[], byte[]> commands;
-    try {
-      commands = connections.commands();
-    } catch (StoreException disconnected) {
-      period.undecided();
-      return CompletableFuture.failedFuture(disconnected);
-    }
-    return new ScriptCall<T>(
-            period,
-            connections::renew,
-            commands,
-            System::nanoTime,
-            script,
-            output,
-            keys,
-            arguments,
-            deadline)
-        .start(timer);
+  /** Runs a script that counts, within the deadline of all. */
+  private CompletionStage<Long> count(RedisScript script, byte[][] keys, byte[][] arguments) {
+    return runner
+        .<Long>run(script, ScriptOutputType.INTEGER, keys, arguments, settings.deadline())
+        .thenApply(found -> found == null ? 0L : found);
   }
 
   private EncodedStack encoded(RuleStack stack) {
@@ -190,7 +168,6 @@ public final class RedisStore implements LimitStore {
 
   @Override
   public void close() {
-    timer.stop();
-    connections.close();
+    runner.close();
   }
 }

@@ -4,7 +4,6 @@ package io.limiter.core.redis;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
-import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import io.netty.util.Timeout;
@@ -12,15 +11,16 @@ import io.netty.util.Timer;
 import io.netty.util.TimerTask;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One run of a script within a deadline. It is sent again only if Redis did not know the script,
- * which proves that nothing ran. When the deadline passes, the command itself is ended: a future
- * derived from it would leave it alive, to be executed whenever the connection comes back.
+ * One run of a script within a deadline. It is sent again only if Redis did not know the script, or
+ * sends it to another node, which prove that nothing ran. When the deadline passes, the command
+ * itself is ended: a future derived from it would leave it alive, to be executed whenever the
+ * connection comes back.
  */
 final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements TimerTask {
 
@@ -36,9 +36,11 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
    */
   private static final long PAUSE_NANOS = 100_000_000;
 
-  private final Breaker.Period period;
-  private final Runnable demoted;
-  private final RedisClusterAsyncCommands<byte[], byte[]> commands;
+  /** The most nodes that a call is sent on to, one after another. */
+  private static final int MAX_HOPS = 5;
+
+  private final Detours detours;
+  private volatile Hop hop;
   private final LongSupplier nanoTime;
   private final RedisScript script;
   private final ScriptOutputType output;
@@ -47,27 +49,22 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
   private final Duration deadline;
   private volatile @Nullable RedisFuture<T> command;
   private volatile @Nullable Timeout timeout;
+  private int hops;
   private boolean sentWhole;
   private long due;
   private boolean graced;
 
-  /**
-   * @param period is told how the call ends, before its caller is
-   * @param demoted is told if the node is a primary no more
-   */
   ScriptCall(
-      Breaker.Period period,
-      Runnable demoted,
-      RedisClusterAsyncCommands<byte[], byte[]> commands,
+      Hop first,
+      Detours detours,
       LongSupplier nanoTime,
       RedisScript script,
       ScriptOutputType output,
       byte[][] keys,
       byte[][] arguments,
       Duration deadline) {
-    this.period = period;
-    this.demoted = demoted;
-    this.commands = commands;
+    this.hop = first;
+    this.detours = detours;
     this.nanoTime = nanoTime;
     this.script = script;
     this.output = output;
@@ -80,11 +77,20 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
     try {
       due = nanoTime.getAsLong() + deadline.toNanos();
       timeout = timer.newTimeout(this, deadline.toNanos(), TimeUnit.NANOSECONDS);
-      follow(commands.evalsha(script.sha(), output, keys, arguments));
+    } catch (RuntimeException refused) {
+      fail(refused);
+      return this;
+    }
+    send();
+    return this;
+  }
+
+  private void send() {
+    try {
+      follow(hop.commands().evalsha(script.sha(), output, keys, arguments));
     } catch (RuntimeException refused) {
       fail(refused);
     }
-    return this;
   }
 
   private void follow(RedisFuture<T> sent) {
@@ -99,36 +105,58 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
     if (failure == null) {
       stopTimer();
       if (!isDone()) {
-        period.answered();
+        hop.period().answered();
         complete(reply);
       }
     } else if (failure instanceof RedisNoScriptException && !sentWhole && !isDone()) {
       sentWhole = true;
       try {
-        follow(commands.eval(script.text(), output, keys, arguments));
+        follow(hop.commands().eval(script.text(), output, keys, arguments));
       } catch (RuntimeException refused) {
         fail(refused);
       }
-    } else {
+    } else if (isDone() || !goesOn(failure)) {
       fail(failure);
     }
   }
 
+  /** Whether the answer sends the call elsewhere; then it is on its way, or has failed. */
+  private boolean goesOn(Throwable failure) {
+    CompletionStage<Hop> next =
+        hops < MAX_HOPS ? detours.after(RedisFailures.unwrap(failure)) : null;
+    if (next == null) {
+      return false;
+    }
+    hops++;
+    hop.period().answered();
+    hop = new Hop(Breaker.UNCONCERNED, hop.demoted(), hop.commands());
+    next.whenComplete(
+        (found, refused) -> {
+          if (refused != null) {
+            fail(refused);
+          } else if (isDone()) { // the deadline has passed
+            found.period().undecided();
+          } else {
+            hop = found;
+            sentWhole = false;
+            send();
+          }
+        });
+    return true;
+  }
+
   private void fail(Throwable failure) {
     stopTimer();
-    Throwable cause =
-        failure instanceof CompletionException && failure.getCause() != null
-            ? failure.getCause()
-            : failure;
+    Throwable cause = RedisFailures.unwrap(failure);
     if (RedisFailures.isDemotion(cause)) {
-      demoted.run();
+      hop.demoted().run();
     }
     if (!isDone()) {
       StoreException failed = RedisFailures.translate(cause);
       switch (RedisFailures.blame(cause)) {
-        case NODE -> period.failed(failed);
-        case CALL -> period.answered();
-        case NOBODY -> period.undecided();
+        case NODE -> hop.period().failed(failed);
+        case CALL -> hop.period().answered();
+        case NOBODY -> hop.period().undecided();
       }
       completeExceptionally(failed);
     }
@@ -152,9 +180,9 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
               "Redis did not answer within " + deadline.toMillis() + " ms",
               null);
       if (nanoTime.getAsLong() - due < PAUSE_NANOS) {
-        period.failed(late);
+        hop.period().failed(late);
       } else {
-        period.undecided();
+        hop.period().undecided();
       }
       completeExceptionally(late);
     }

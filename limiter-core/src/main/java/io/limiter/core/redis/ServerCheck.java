@@ -4,7 +4,9 @@ package io.limiter.core.redis;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -21,10 +23,19 @@ final class ServerCheck {
   private static final int OLDEST = 602;
 
   private final Logger log;
+  private final Set<String> said;
   private final AtomicBoolean looked = new AtomicBoolean();
 
   ServerCheck(Logger log) {
+    this(log, ConcurrentHashMap.newKeySet());
+  }
+
+  /**
+   * @param said what need not be said again: one set for all nodes of a Cluster
+   */
+  ServerCheck(Logger log, Set<String> said) {
     this.log = log;
+    this.said = said;
   }
 
   /** Never fails: a Redis that does not let us look is not looked at. */
@@ -34,7 +45,7 @@ final class ServerCheck {
           commands
               .info("server")
               .thenCombine(memory(commands), (server, memory) -> warnings(server + '\n' + memory))
-              .thenAccept(warnings -> warnings.forEach(log::warn));
+              .thenAccept(warnings -> warnings.stream().filter(said::add).forEach(log::warn));
     }
   }
 

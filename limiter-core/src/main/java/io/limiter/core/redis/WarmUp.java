@@ -2,6 +2,7 @@
 package io.limiter.core.redis;
 
 import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.cluster.SlotHash;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.Charge;
 import io.limiter.core.Key;
@@ -10,7 +11,9 @@ import io.limiter.core.RuleStack;
 import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.Subject;
 import java.time.Duration;
+import java.util.BitSet;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -26,12 +29,38 @@ final class WarmUp {
           RuleStack.of(List.of(SlidingWindowLog.of(1, Duration.ofSeconds(1)))),
           1);
 
+  /** Far more than it takes to find a key in one slot of all. */
+  private static final int MAX_TRIES = 20 * SlotHash.SLOT_COUNT;
+
   private final RedisSettings settings;
   private final RedisScripts scripts;
+  private final Key key;
 
   WarmUp(RedisSettings settings, RedisScripts scripts) {
+    this(settings, scripts, PROBE.key());
+  }
+
+  private WarmUp(RedisSettings settings, RedisScripts scripts, Key key) {
     this.settings = settings;
     this.scripts = scripts;
+    this.key = key;
+  }
+
+  /** That of a Cluster node which has these slots: it can decide only about a key of its own. */
+  static WarmUp ofNode(RedisSettings settings, BitSet slots) {
+    return new WarmUp(settings, RedisScripts.load(), keyIn(settings, slots));
+  }
+
+  private static Key keyIn(RedisSettings settings, BitSet slots) {
+    if (!slots.isEmpty()) {
+      for (int i = 0; i < MAX_TRIES; i++) {
+        Key key = new Key("limiter.warm-up." + i, "");
+        if (slots.get(SlotHash.getSlot(settings.name(key)))) {
+          return key;
+        }
+      }
+    }
+    return PROBE.key();
   }
 
   /**
@@ -53,9 +82,18 @@ final class WarmUp {
                 commands.<byte[]>evalsha(
                     scripts.decide().sha(),
                     ScriptOutputType.VALUE,
-                    new byte[][] {settings.name(PROBE.key())},
+                    new byte[][] {settings.name(key)},
                     stack.argument(Mode.PEEK, PROBE.cost()),
                     stack.ttl()))
-        .thenAccept(reply -> new DecideReply(reply, new EncodedStack[] {stack}));
+        .thenAccept(reply -> new DecideReply(reply, new EncodedStack[] {stack}))
+        .exceptionallyCompose(WarmUp::unlessItIsAnothers);
+  }
+
+  /** A node that has no slot, or has just lost one, is warm once it has answered. */
+  private static CompletionStage<Void> unlessItIsAnothers(Throwable failure) {
+    Throwable cause = RedisFailures.unwrap(failure);
+    return Redirection.of(cause) == null
+        ? CompletableFuture.failedFuture(cause)
+        : CompletableFuture.completedFuture(null);
   }
 }

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
-import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
 import io.limiter.core.Mode;
 import io.limiter.core.Verdict;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.Queue;
 import java.util.concurrent.CompletionStage;
@@ -46,31 +41,39 @@ public final class AuditedStore implements LimitStore {
    */
   public AuditedStore(
       ConnectionSource connections, Duration deadline, UnaryOperator<String> change) {
+    this(connections, deadline, change, "'%s'".formatted(AUDIT));
+  }
+
+  /**
+   * On a Cluster, with a list for each subject, in its slot: {@link #AUDIT} and what is within the
+   * braces of its keys.
+   */
+  public static AuditedStore ofCluster(ConnectionSource connections, Duration deadline) {
+    return new AuditedStore(
+        connections,
+        deadline,
+        script -> script,
+        "'%s' .. string.match(KEYS[1], '{.*}')".formatted(AUDIT));
+  }
+
+  private AuditedStore(
+      ConnectionSource connections, Duration deadline, UnaryOperator<String> change, String list) {
     RedisScripts scripts = RedisScripts.load();
     this.store =
         new RedisStore(
-            new ConnectionSource() {
-              @Override
-              public RedisClusterAsyncCommands<byte[], byte[]> commands() {
-                return signed(connections.commands(), nonce.get());
-              }
-
-              @Override
-              public void renew() {
-                connections.renew();
-              }
-
-              @Override
-              public void close() {
-                connections.close();
-              }
-            },
+            SignedCommands.on(connections, this::signature),
             new RedisSettings(RedisSettings.DEFAULT_PREFIX, deadline),
             new RedisScripts(
                 RedisScript.of(
-                    "redis.call('RPUSH', '%s', ARGV[#ARGV])\n".formatted(AUDIT)
+                    "redis.call('RPUSH', %s, ARGV[#ARGV])\n".formatted(list)
                         + change.apply(scripts.decide().text())),
                 scripts.refund()));
+  }
+
+  /** The later parts of a call that is divided are sent on other threads, each with its own. */
+  private String signature() {
+    String mine = nonce.get();
+    return mine == null ? "part-" + nonces.incrementAndGet() : mine;
   }
 
   /** The name of a key in Redis. */
@@ -109,28 +112,5 @@ public final class AuditedStore implements LimitStore {
   @Override
   public void close() {
     store.close();
-  }
-
-  /** The same commands, with the nonce as one argument more. */
-  @SuppressWarnings("unchecked")
-  private static RedisClusterAsyncCommands<byte[], byte[]> signed(
-      RedisClusterAsyncCommands<byte[], byte[]> commands, String nonce) {
-    return (RedisClusterAsyncCommands<byte[], byte[]>)
-        Proxy.newProxyInstance(
-            AuditedStore.class.getClassLoader(),
-            new Class<?>[] {RedisClusterAsyncCommands.class},
-            (proxy, method, parts) -> {
-              if (nonce != null && method.getName().startsWith("eval")) {
-                byte[][] arguments = (byte[][]) parts[3];
-                byte[][] more = Arrays.copyOf(arguments, arguments.length + 1);
-                more[arguments.length] = nonce.getBytes(StandardCharsets.US_ASCII);
-                parts[3] = more;
-              }
-              try {
-                return method.invoke(commands, parts);
-              } catch (InvocationTargetException e) {
-                throw e.getCause();
-              }
-            });
   }
 }

@@ -123,9 +123,8 @@ class ScriptCallBreakerTest {
 
   private ScriptCall<Long> call() {
     return new ScriptCall<Long>(
-            period,
-            () -> {},
-            redis.commands(),
+            new Hop(period, () -> {}, redis.commands()),
+            Detours.NONE,
             nanos::get,
             RedisScript.of("return 1"),
             ScriptOutputType.INTEGER,

@@ -217,9 +217,8 @@ class ScriptCallTest {
 
   private ScriptCall<Long> call() {
     return new ScriptCall<Long>(
-            new RecordedPeriod(),
-            demotions::incrementAndGet,
-            redis.commands(),
+            new Hop(new RecordedPeriod(), demotions::incrementAndGet, redis.commands()),
+            Detours.NONE,
             nanos::get,
             SCRIPT,
             ScriptOutputType.INTEGER,

@@ -7,7 +7,7 @@ import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
 import java.time.Duration;
 
-/** How the limiter uses the Redis that {@code redis.uri} names. */
+/** How the limiter uses the Redis that {@code redis.uri} or {@code redis.uris} names. */
 @Context // a mistake stops the start
 @ConfigurationProperties(RedisConfiguration.PREFIX)
 public final class RedisConfiguration {
@@ -26,11 +26,11 @@ public final class RedisConfiguration {
 
   /** Which connections decisions are sent on. */
   public enum Connections {
-    /** As {@link #EVENT_LOOP} where that can be, else as {@link #SHARED}. */
+    /** As {@link #EVENT_LOOP} where that can be, else, and on a Cluster, as {@link #SHARED}. */
     AUTO,
     /** One on each event loop of the server: an answer need not change threads. */
     EVENT_LOOP,
-    /** One for all threads. */
+    /** One for all threads; to each primary of a Cluster. */
     SHARED
   }
 

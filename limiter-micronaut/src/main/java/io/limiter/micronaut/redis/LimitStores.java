@@ -48,7 +48,8 @@ public final class LimitStores {
   @Bean(preDestroy = "close")
   @Requires(missingBeans = DefaultRedisConfiguration.class)
   LimitStore memory(MemoryConfiguration memory) {
-    LOG.warn("No redis.uri is set: each instance of this service counts for itself");
+    LOG.warn(
+        "Neither redis.uri nor redis.uris is set: each instance of this service counts for itself");
     return inMemory(memory);
   }
 

@@ -2,6 +2,7 @@
 package io.limiter.micronaut.redis;
 
 import io.lettuce.core.RedisURI;
+import io.limiter.core.redis.ClusterConnections;
 import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.redis.LoopConnections;
 import io.limiter.core.redis.LoopTransport;
@@ -13,7 +14,6 @@ import io.micronaut.configuration.lettuce.DefaultRedisConfiguration;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Requires;
-import io.micronaut.context.exceptions.ConfigurationException;
 import io.netty.channel.EventLoop;
 import jakarta.inject.Singleton;
 import java.util.List;
@@ -25,7 +25,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
-/** Makes the connections that the store asks: one on each event loop of the server, or one. */
+/**
+ * Makes the connections that the store asks: one on each event loop of the server, or one; one to
+ * each primary of a Redis Cluster.
+ */
 @Factory
 final class RedisConnections {
 
@@ -41,9 +44,7 @@ final class RedisConnections {
   ConnectionSource connections(
       DefaultRedisConfiguration redis, RedisConfiguration limiter, Optional<ServerLoops> server) {
     if (!redis.getUris().isEmpty()) {
-      throw new ConfigurationException(
-          "redis.uris = %s: the limiter does not support Redis Cluster yet: set redis.uri to a stand-alone or Sentinel Redis"
-              .formatted(redis.getUris()));
+      return cluster(redis, limiter);
     }
     RedisURI uri = redis.getUri().orElse(redis);
     List<EventLoop> loops = loops(limiter, server);
@@ -52,6 +53,20 @@ final class RedisConnections {
     }
     LOG.debug("One connection to Redis on each of {} event loops", loops.size());
     return LoopConnections.open(loops, uri, limiter.settings());
+  }
+
+  /** One connection to each primary: more would be as many as primaries times event loops. */
+  private static ConnectionSource cluster(
+      DefaultRedisConfiguration redis, RedisConfiguration limiter) {
+    if (limiter.connections() == Connections.EVENT_LOOP) {
+      LOG.warn(
+          "limiter.redis.connections = event-loop has no meaning with redis.uris: a Redis Cluster has one connection to each primary for all event loops");
+    }
+    List<RedisURI> seeds = redis.getUris();
+    if (redis.getClientName() != null) {
+      seeds.forEach(seed -> seed.setClientName(redis.getClientName()));
+    }
+    return ClusterConnections.open(seeds, limiter.settings());
   }
 
   /** The event loops to connect on; none where one connection is wanted, or has to do. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Puts the store together: Redis where {@code redis.uri} is set, with memory to fall back on, else
- * memory alone.
+ * Puts the store together: Redis where {@code redis.uri} is set, a Redis Cluster where {@code
+ * redis.uris} is, with memory to fall back on, else memory alone.
  */
 @NullMarked
 package io.limiter.micronaut.redis;

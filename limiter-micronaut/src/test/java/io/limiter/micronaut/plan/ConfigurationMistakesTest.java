@@ -61,8 +61,7 @@ class ConfigurationMistakesTest {
         arguments("limiter.redis.warm-up", "61s", "0 to 1 minute"),
         arguments("limiter.redis.connections", "many", "one of auto, event-loop, shared"),
         arguments("limiter.redis.max-connections", "0", "give it 1 to 1024"),
-        arguments("limiter.redis.max-connections", "1025", "give it 1 to 1024"),
-        arguments("redis.uris", "redis://127.0.0.1:1", "set redis.uri"));
+        arguments("limiter.redis.max-connections", "1025", "give it 1 to 1024"));
   }
 
   @ParameterizedTest

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import io.limiter.core.Charge;
+import io.limiter.core.FailureReason;
+import io.limiter.core.Mode;
+import io.limiter.core.StoreException;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * One call whose keys no single script can decide about, within one deadline. It takes from one
+ * part after another; where a part refuses, what was taken before is given back, and the rest is
+ * only looked at, so that every rule has its say. Nobody ever gets more than his rules allow; but
+ * what is taken for a moment may refuse another call of the same subject in that moment, and what
+ * cannot be given back, because its node is lost just then, is gone until its windows end.
+ */
+final class DividedDecision {
+
+  private final RedisStore store;
+  private final EncodedCall call;
+  private final Duration deadline;
+  private final long due;
+  private final DividedReply reply;
+  private final List<int[]> taken = new ArrayList<>();
+
+  DividedDecision(RedisStore store, EncodedCall call, Duration deadline, long due) {
+    this.store = store;
+    this.call = call;
+    this.deadline = deadline;
+    this.due = due;
+    this.reply = new DividedReply(call.size());
+  }
+
+  /**
+   * @param due of {@link System#nanoTime}
+   */
+  static CompletionStage<Taken> decide(
+      RedisStore store,
+      EncodedCall call,
+      List<int[]> parts,
+      Mode mode,
+      Duration deadline,
+      long due) {
+    DividedDecision decision = new DividedDecision(store, call, deadline, due);
+    CompletionStage<Void> decided =
+        mode == Mode.ACQUIRE ? decision.take(new ArrayDeque<>(parts)) : decision.ask(parts, mode);
+    return decided.thenApply(done -> decision.reply);
+  }
+
+  private CompletionStage<Void> take(Deque<int[]> rest) {
+    int[] part = rest.poll();
+    if (part == null) {
+      return CompletableFuture.completedFuture(null);
+    }
+    return run(part, Mode.ACQUIRE)
+        .handle(
+            (found, failure) ->
+                failure == null ? took(part, found, rest) : failed(part, failure, rest))
+        .thenCompose(next -> next);
+  }
+
+  private CompletionStage<Void> took(int[] part, DecideReply found, Deque<int[]> rest) {
+    reply.add(part, found);
+    if (refuses(part, found)) {
+      return ask(rest, Mode.PEEK).thenCombine(whenGivenBack(), (asked, back) -> null);
+    }
+    taken.add(part);
+    return take(rest);
+  }
+
+  private boolean refuses(int[] part, DecideReply found) {
+    for (int i = 0; i < part.length; i++) {
+      Charge charge = call.charge(part[i]);
+      for (int rule = 0; rule < charge.stack().rules().size(); rule++) {
+        if (found.left(i, rule) < charge.cost()) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  private CompletionStage<Void> failed(int[] part, Throwable failure, Deque<int[]> rest) {
+    if (isDivisible(part, failure)) {
+      List<int[]> singles = CallParts.oneByOne(call, part);
+      for (int i = singles.size() - 1; i >= 0; i--) {
+        rest.push(singles.get(i));
+      }
+      return take(rest);
+    }
+    var unused = giveBack(); // the caller does not wait for it: somebody else decides
+    return CompletableFuture.failedFuture(RedisFailures.unwrap(failure));
+  }
+
+  private static boolean isDivisible(int[] part, Throwable failure) {
+    return part.length > 1 && SlotMoving.is(failure);
+  }
+
+  /** Done at the deadline too: whether or not it could be given back, the call is refused. */
+  private CompletionStage<Void> whenGivenBack() {
+    return giveBack()
+        .<Void>handle((units, failure) -> null)
+        .toCompletableFuture()
+        .completeOnTimeout(null, due - System.nanoTime(), TimeUnit.NANOSECONDS);
+  }
+
+  private CompletionStage<Long> giveBack() {
+    List<RedisReceipt.Units> units = new ArrayList<>();
+    for (int[] part : taken) {
+      for (int charge : part) {
+        units.add(new RedisReceipt.Units(call.charge(charge), reply.stamp(charge)));
+      }
+    }
+    return units.isEmpty() ? CompletableFuture.completedFuture(0L) : store.refund(units);
+  }
+
+  /** All at once: looking, and counting whatever the rules say, need no order. */
+  private CompletionStage<Void> ask(Collection<int[]> parts, Mode mode) {
+    return CompletableFuture.allOf(
+        parts.stream()
+            .map(part -> ask(part, mode).toCompletableFuture())
+            .toArray(CompletableFuture[]::new));
+  }
+
+  private CompletionStage<Void> ask(int[] part, Mode mode) {
+    return run(part, mode)
+        .thenAccept(found -> reply.add(part, found))
+        .exceptionallyCompose(
+            failure ->
+                isDivisible(part, failure)
+                    ? ask(CallParts.oneByOne(call, part), mode)
+                    : CompletableFuture.failedFuture(failure));
+  }
+
+  private CompletionStage<DecideReply> run(int[] part, Mode mode) {
+    Duration left = Duration.ofNanos(due - System.nanoTime());
+    if (left.isNegative() || left.isZero()) {
+      return CompletableFuture.failedFuture(
+          new StoreException(
+              FailureReason.TIMEOUT,
+              "Redis did not answer within " + deadline.toMillis() + " ms",
+              null));
+    }
+    return store.decide(call.part(part), mode, left);
+  }
+}

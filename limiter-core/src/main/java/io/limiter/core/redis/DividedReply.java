@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+/** What several scripts found for one call, each for some of its charges. */
+final class DividedReply implements Taken {
+
+  private final DecideReply[] replies;
+  private final int[] places;
+
+  /**
+   * @param charges how many the call has
+   */
+  DividedReply(int charges) {
+    this.replies = new DecideReply[charges];
+    this.places = new int[charges];
+  }
+
+  /** Parts may be answered on different threads; whoever reads waits for all of them. */
+  synchronized void add(int[] part, DecideReply reply) {
+    for (int i = 0; i < part.length; i++) {
+      replies[part[i]] = reply;
+      places[part[i]] = i;
+    }
+  }
+
+  @Override
+  public long left(int charge, int rule) {
+    return replies[charge].left(places[charge], rule);
+  }
+
+  @Override
+  public long waitFor(int charge, int rule) {
+    return replies[charge].waitFor(places[charge], rule);
+  }
+
+  @Override
+  public long sinceNewest(int charge) {
+    return replies[charge].sinceNewest(places[charge]);
+  }
+
+  @Override
+  public byte[] stamp(int charge) {
+    return replies[charge].stamp(places[charge]);
+  }
+}

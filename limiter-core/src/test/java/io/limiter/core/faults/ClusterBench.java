@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.faults;
+
+import static io.limiter.core.faults.FaultBench.HOUR;
+import static io.limiter.core.faults.FaultBench.NOISE;
+import static io.limiter.core.faults.FaultBench.call;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.cluster.SlotHash;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
+import io.limiter.core.Source;
+import io.limiter.core.Verdict;
+import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.redis.AuditedStore;
+import io.limiter.core.redis.ClusterConnections;
+import io.limiter.core.redis.RedisSettings;
+import io.limiter.core.redis.RedisStore;
+import io.limiter.core.resilience.FallbackStore;
+import io.limiter.core.testing.ClusterGroup;
+import io.limiter.core.testing.RedisProcess;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/** A limiter as an application has it, on a Redis Cluster of its own. */
+final class ClusterBench implements AutoCloseable {
+
+  /**
+   * Within this of the loss of a primary its replica decides: the time until the others take it for
+   * lost, as much again for the election, and two seconds of the limiter's own.
+   */
+  static final Duration REPLACED = ClusterGroup.NODE_TIMEOUT.multipliedBy(2).plusSeconds(2);
+
+  final ClusterGroup group;
+  final ClusterConnections connections;
+  final LimitStore store;
+  final LimitStore limiter;
+
+  private ClusterBench(ClusterGroup group, boolean audited) {
+    this.group = group;
+    this.connections =
+        ClusterConnections.open(
+            group.uris().stream().map(RedisURI::create).toList(), RedisSettings.defaults());
+    this.store =
+        audited
+            ? AuditedStore.ofCluster(connections, FaultBench.DEADLINE)
+            : new RedisStore(connections, RedisSettings.defaults());
+    this.limiter = new FallbackStore(store, new MemoryStore());
+    assertThat(connections.firstAttempt()).succeedsWithin(Duration.ofSeconds(10)).isEqualTo(true);
+  }
+
+  /** Connected and warm; closes the Cluster, too. */
+  static ClusterBench on(ClusterGroup group) {
+    return new ClusterBench(group, false);
+  }
+
+  /**
+   * The same with an account of what ran; not for slots that move, where that is a key too many.
+   */
+  static ClusterBench audited(ClusterGroup group) {
+    return new ClusterBench(group, true);
+  }
+
+  Verdict ask(LimitRequest call) {
+    return limiter.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
+  }
+
+  /** Units taken from the keys of this call, as Redis itself says: one number for each charge. */
+  List<Long> used(LimitRequest call) {
+    Verdict verdict = store.decide(call, Mode.PEEK).toCompletableFuture().join();
+    return verdict.rules().stream().map(rule -> rule.rule().count() - rule.remaining()).toList();
+  }
+
+  static int slot(LimitRequest call) {
+    return SlotHash.getSlot(AuditedStore.name(call.charge(0).key()));
+  }
+
+  /** The primary that a call is decided by. */
+  RedisProcess owner(LimitRequest call) {
+    return group.owner(slot(call));
+  }
+
+  /**
+   * Calls of so many subjects, whose keys are with one of the primaries as they were at the start.
+   */
+  static List<LimitRequest> callsOf(int primary, int subjects, long count, Duration window) {
+    return IntStream.iterate(0, i -> i + 1)
+        .mapToObj(i -> call("user-" + i, count, window))
+        .filter(call -> slot(call) * ClusterGroup.PRIMARIES / SlotHash.SLOT_COUNT == primary)
+        .limit(subjects)
+        .toList();
+  }
+
+  /** Names of so many subjects whose keys are in this slot. */
+  static List<String> subjectsIn(int slot, int subjects) {
+    return IntStream.iterate(0, i -> i + 1)
+        .mapToObj(i -> "user-" + i)
+        .filter(name -> slot(call(name, 1, HOUR)) == slot)
+        .limit(subjects)
+        .toList();
+  }
+
+  /** Redis decides these calls again; returns how long it took. */
+  Duration assertReplaced(Collection<LimitRequest> calls) {
+    long began = System.nanoTime();
+    for (LimitRequest call : calls) {
+      await()
+          .pollInterval(Duration.ofMillis(20))
+          .atMost(REPLACED.multipliedBy(NOISE))
+          .until(() -> ask(call).source() == Source.STORE);
+    }
+    return Duration.ofNanos(System.nanoTime() - began);
+  }
+
+  /** C2: no script ran twice on one key, as far as the nodes that are there remember. */
+  void assertNothingRanTwice() {
+    for (RedisProcess server : group.servers()) {
+      if (server.isRunning()) {
+        for (String list : group.admin(server).keys(AuditedStore.AUDIT + "*")) {
+          if (group.owner(SlotHash.getSlot(list)) == server) {
+            assertThat(OverAdmissionChecker.repeated(group.admin(server).lrange(list, 0, -1)))
+                .isEmpty();
+          }
+        }
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    limiter.close();
+    group.close();
+  }
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.faults;
+
+import static io.limiter.core.faults.FaultAssertions.assertAnsweredInTime;
+import static io.limiter.core.faults.FaultAssertions.assertDecidedByRedis;
+import static io.limiter.core.faults.FaultAssertions.assertNotOverAdmitted;
+import static io.limiter.core.faults.FaultBench.HOUR;
+import static io.limiter.core.faults.FaultBench.call;
+import static io.limiter.core.faults.FaultBench.calls;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Policy;
+import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.Source;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
+import io.limiter.core.testing.ClusterGroup;
+import io.limiter.core.testing.RedisProcess;
+import io.limiter.core.testing.SlotMove;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** A Redis Cluster that is well, at the start and while its slots move. */
+class ClusterTest {
+
+  private static ClusterGroup group;
+  private static ClusterBench bench;
+
+  @BeforeAll
+  static void start() {
+    group = ClusterGroup.withoutReplicas();
+    bench = ClusterBench.on(group);
+  }
+
+  @AfterAll
+  static void stop() {
+    bench.close();
+  }
+
+  @BeforeEach
+  void forget() {
+    group.servers().forEach(server -> group.admin(server).flushall());
+  }
+
+  @Test
+  @DisplayName("F17: the first decisions after the start are all Redis'")
+  void theFirstDecisionsAreNoFallbacks() {
+    ClusterBench cold = ClusterBench.on(group);
+    List<Verdict> first = calls(100, 10, HOUR).stream().map(cold::ask).toList();
+    cold.limiter.close();
+
+    assertThat(first).extracting(Verdict::source).containsOnly(Source.STORE);
+  }
+
+  @Test
+  @DisplayName("F16: a hot slot moves to and fro")
+  void aSlotThatMovesFailsNoCall() {
+    moveUnderLoad(2, false);
+  }
+
+  @Test
+  @DisplayName("F16: a hot slot moves to and fro, two keys a call")
+  void aSlotThatMovesFailsNoCallOfTwoKeys() {
+    moveUnderLoad(2, true);
+  }
+
+  @Test
+  @Tag("faults")
+  @DisplayName("F16: a hot slot moves to and fro, for long")
+  void aSlotThatMovesForLongFailsNoCall() {
+    moveUnderLoad(30, false);
+    forget();
+    moveUnderLoad(30, true);
+  }
+
+  /** New subjects come while it moves: each of the load's calls is somebody's first in its turn. */
+  private static void moveUnderLoad(int times, boolean guarded) {
+    int slot = ClusterBench.slot(call("somebody", 1, HOUR));
+    List<LimitRequest> calls = new ArrayList<>();
+    List<LimitRequest> counted = new ArrayList<>();
+    for (String subject : ClusterBench.subjectsIn(slot, 8)) {
+      LimitRequest counting = call(subject, 100_000, HOUR);
+      counted.add(counting);
+      for (int i = 0; i < (guarded ? 500 : 1); i++) {
+        calls.add(guarded ? submission(subject, "form-" + i) : counting);
+      }
+    }
+    SlotMove move = SlotMove.of(group, slot);
+    Load load = Load.start(bench.limiter, calls, 400);
+    for (int i = 0; i < times; i++) {
+      move.begin();
+      FaultBench.pass(Duration.ofMillis(200));
+      move.moveKeys();
+      FaultBench.pass(Duration.ofMillis(200));
+      move.end();
+      FaultBench.pass(Duration.ofMillis(100));
+      move = move.back();
+    }
+    Collection<Answer> answers = load.stop();
+
+    assertAnsweredInTime(answers);
+    assertDecidedByRedis(answers);
+    Map<String, Long> admitted = admitted(answers, Source.STORE);
+    long unanswered = answers.size() - FaultAssertions.fromStore(answers).size();
+    for (LimitRequest call : counted) {
+      long here = admitted.getOrDefault(call.charge(0).key().tag(), 0L);
+      assertThat(bench.used(call).get(0)).isBetween(here, here + unanswered);
+    }
+  }
+
+  private static LimitRequest submission(String subject, String form) {
+    return LimitRequest.of(
+        Policy.of("calls", SlidingWindowLog.of(100_000, HOUR))
+            .withDuplicates(SlidingWindowLog.of(1, HOUR)),
+        new Subject("user", subject),
+        Optional.of(form));
+  }
+
+  @Test
+  @DisplayName("a call of two subjects takes from both or from none")
+  void whatARefusedCallTookIsGivenBack() {
+    LimitRequest everybody =
+        LimitRequest.of(Policy.of("everybody", SlidingWindowLog.of(300, HOUR)), Subject.global());
+    List<LimitRequest> users = calls(40, 10, HOUR);
+    Load load =
+        Load.start(bench.limiter, users.stream().map(user -> user.and(everybody)).toList(), 800);
+    await().until(() -> load.answeredSoFar().size() > 1_000);
+    Collection<Answer> answers = load.stop();
+
+    assertDecidedByRedis(answers);
+    assertNotOverAdmitted(answers, Source.STORE, 10, HOUR);
+    Map<String, Long> admitted = admitted(answers, Source.STORE);
+    long all = admitted.values().stream().mapToLong(Long::longValue).sum();
+    long unanswered = answers.size() - FaultAssertions.fromStore(answers).size();
+    assertThat(all).isBetween(300 - unanswered, 300L);
+    assertThat(bench.used(everybody)).containsExactly(300L);
+    for (LimitRequest user : users) {
+      long here = admitted.getOrDefault(user.charge(0).key().tag(), 0L);
+      assertThat(bench.used(user).get(0)).isBetween(here, here + unanswered);
+    }
+  }
+
+  @Test
+  @Tag("faults")
+  @DisplayName("a primary that joins is connected to before it has slots")
+  void aNewPrimaryIsWarmBeforeItHasSlots() {
+    RedisProcess joined = group.join();
+    await()
+        .atMost(Duration.ofSeconds(10))
+        .until(() -> group.admin(joined).clientList().lines().count() > 1);
+    LimitRequest call = call("joined", 100_000, HOUR);
+    int slot = ClusterBench.slot(call);
+    SlotMove move = new SlotMove(group, slot, group.owner(slot), joined);
+    Load load = Load.start(bench.limiter, List.of(call), 200);
+    move.begin();
+    move.end();
+    await().until(() -> load.answeredSoFar().size() > 100);
+    Collection<Answer> answers = load.stop();
+
+    assertDecidedByRedis(answers);
+    long decided = FaultAssertions.fromStore(answers).size();
+    assertThat(bench.used(call).get(0)).isBetween(decided, (long) answers.size());
+  }
+
+  private static Map<String, Long> admitted(Collection<Answer> answers, Source source) {
+    return answers.stream()
+        .filter(answer -> answer.verdict().filter(Verdict::allowed).isPresent())
+        .filter(answer -> answer.verdict().get().source() == source)
+        .collect(Collectors.groupingBy(Answer::subject, Collectors.counting()));
+  }
+}

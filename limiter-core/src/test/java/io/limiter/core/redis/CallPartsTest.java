@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import static io.limiter.core.StoreHarness.rule;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Policy;
+import io.limiter.core.StoreHarness;
+import io.limiter.core.Subject;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** Who is taken from first, where that cannot be done at once. */
+class CallPartsTest {
+
+  private static final LimitRequest ALL = call(Subject.global());
+  private static final LimitRequest ADDRESS = call(new Subject("ip", "10.0.0.1"));
+  private static final LimitRequest ANONYMOUS = call(new Subject("anonymous", "ip 10.0.0.1"));
+  private static final LimitRequest USER = call(new Subject("user", "ada"));
+  private static final LimitRequest KEY = call(new Subject("header", "k"));
+
+  @Test
+  void rulesAndGuardOfOneSubjectAreOnePart() {
+    LimitRequest submission =
+        LimitRequest.of(
+            Policy.of("p", rule(1, StoreHarness.SECOND)).withDuplicates(rule(1, StoreHarness.HOUR)),
+            new Subject("user", "ada"),
+            Optional.of("form"));
+
+    assertThat(CallParts.bySlot(encoded(submission))).containsExactly(new int[] {0, 1});
+    assertThat(CallParts.oneByOne(encoded(submission), new int[] {0, 1}))
+        .containsExactly(new int[] {0}, new int[] {1});
+  }
+
+  @Test
+  void theNarrowestSubjectIsFirstAndEverybodyLast() {
+    assertThat(CallParts.bySlot(encoded(ALL.and(ADDRESS).and(USER))))
+        .containsExactly(new int[] {2}, new int[] {1}, new int[] {0});
+    assertThat(CallParts.bySlot(encoded(ANONYMOUS.and(KEY))))
+        .containsExactly(new int[] {1}, new int[] {0});
+  }
+
+  @Test
+  void elseTheOrderIsThatOfDeclaration() {
+    assertThat(CallParts.bySlot(encoded(USER.and(KEY))))
+        .containsExactly(new int[] {0}, new int[] {1});
+    assertThat(CallParts.bySlot(encoded(KEY.and(USER))))
+        .containsExactly(new int[] {0}, new int[] {1});
+  }
+
+  @Test
+  void aGuardStandsWhereItsSubjectDoes() {
+    LimitRequest submitter =
+        LimitRequest.of(
+            Policy.of("p", rule(1, StoreHarness.SECOND)).withDuplicates(rule(1, StoreHarness.HOUR)),
+            Subject.global(),
+            new Subject("user", "ada"),
+            "form");
+
+    assertThat(CallParts.bySlot(encoded(submitter))).containsExactly(new int[] {1}, new int[] {0});
+  }
+
+  private static LimitRequest call(Subject subject) {
+    return LimitRequest.of(Policy.of(subject.kind(), rule(1, StoreHarness.HOUR)), subject);
+  }
+
+  private static EncodedCall encoded(LimitRequest request) {
+    return EncodedCall.of(request, RedisSettings.defaults(), EncodedStack::new);
+  }
+}

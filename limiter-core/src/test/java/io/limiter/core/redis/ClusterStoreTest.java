@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import static io.limiter.core.StoreHarness.call;
+import static io.limiter.core.StoreHarness.rule;
+import static io.limiter.core.StoreHarness.submit;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.cluster.SlotHash;
+import io.limiter.core.Key;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.LimitStoreContract;
+import io.limiter.core.Outcome;
+import io.limiter.core.Policy;
+import io.limiter.core.Readings;
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
+import io.limiter.core.testing.ClusterGroup;
+import io.limiter.core.testing.SlotMove;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What every store promises, on a Redis Cluster, whose calls may have keys in several slots. */
+class ClusterStoreTest implements LimitStoreContract {
+
+  private static final Duration READY = Duration.ofSeconds(10);
+  private static final RedisSettings SETTINGS = new RedisSettings("test:", READY);
+  private static final String NOW = "{ math.floor(ARGV[#ARGV] / 1000000), ARGV[#ARGV] % 1000000 }";
+
+  private static ClusterGroup group;
+  private static ClusterConnections connections;
+  private RedisStore store;
+  private volatile long clock = 1_700_000_000_000_000L;
+
+  @BeforeAll
+  static void connect() {
+    group = ClusterGroup.withoutReplicas();
+    connections =
+        ClusterConnections.open(
+            group.uris().stream().map(RedisURI::create).toList(), RedisSettings.defaults());
+    assertThat(connections.firstAttempt()).succeedsWithin(READY).isEqualTo(true);
+  }
+
+  @AfterAll
+  static void disconnect() {
+    connections.close();
+    group.close();
+  }
+
+  /** Each script brings the test's clock along, to whichever node it goes. */
+  @BeforeEach
+  void open() {
+    RedisScripts scripts = RedisScripts.load();
+    assertThat(scripts.decide().text()).contains("call('TIME')");
+    store =
+        new RedisStore(
+            SignedCommands.unclosed(connections, () -> Long.toString(clock)),
+            SETTINGS,
+            new RedisScripts(
+                RedisScript.of(scripts.decide().text().replace("call('TIME')", NOW)),
+                scripts.refund()));
+  }
+
+  @AfterEach
+  void close() {
+    store.close();
+    group.servers().forEach(server -> group.admin(server).flushall());
+  }
+
+  @Override
+  public LimitStore store() {
+    return store;
+  }
+
+  @Override
+  public void advance(Duration duration) {
+    clock += Readings.micros(duration);
+  }
+
+  @Override
+  public Optional<String> stored(Key key) {
+    byte[] name = SETTINGS.name(key);
+    return Optional.ofNullable(
+            connections
+                .node(SlotHash.getSlot(name))
+                .commands()
+                .get(name)
+                .toCompletableFuture()
+                .join())
+        .map(HexFormat.of()::formatHex);
+  }
+
+  /** A rule for each of many subjects in one call, of which the last in the order is full. */
+  @Test
+  void aCallOfManySlotsIsAllOrNothing() {
+    LimitRequest last = call("user-7", rule(1, MINUTE));
+    assertAllowed(last);
+    LimitRequest all = users(8);
+    assertThat(slots(all)).as("slots").hasSizeGreaterThan(5);
+
+    Verdict denied = acquire(all);
+
+    assertThat(denied.rules()).hasSize(8);
+    assertThat(denied.violated()).containsExactly(denied.rules().get(7));
+    assertThat(denied.rules().subList(0, 7)).extracting(RuleVerdict::remaining).containsOnly(1L);
+    assertThat(stored(all).subList(0, 7)).containsOnly(Optional.empty());
+  }
+
+  /** The first refuses; what the others would say is exact all the same. */
+  @Test
+  void everyRuleHasItsSayWhoeverRefuses() {
+    LimitRequest user = call("user", rule(1, MINUTE));
+    LimitRequest other = call("other", rule(5, MINUTE), rule(7, HOUR));
+    LimitRequest everybody = LimitRequest.of(Policy.of("all", rule(2, HOUR)), Subject.global());
+    acquire(2, everybody);
+    acquire(3, other);
+    assertAllowed(user);
+    advance(SECOND);
+
+    Verdict denied = acquire(user.and(other).and(everybody));
+
+    assertThat(denied.rules()).extracting(RuleVerdict::remaining).containsExactly(0L, 2L, 4L, 0L);
+    assertThat(denied.rules())
+        .extracting(RuleVerdict::violated)
+        .containsExactly(true, false, false, true);
+    assertThat(denied.retryAfter()).contains(HOUR.minus(SECOND));
+    assertThat(denied).isEqualTo(peek(user.and(other).and(everybody)));
+    assertThat(remaining(other)).isEqualTo(2);
+  }
+
+  @Test
+  void aGuardInAnotherSlotThanTheRulesIsGivenBackToo() {
+    LimitRequest submission = anothers("form");
+    assertAllowed(submission);
+    assertThat(acquire(submission).outcome()).isEqualTo(Outcome.DUPLICATE);
+    assertAllowed(anothers("second"));
+    assertLimited(anothers("third"));
+    advance(HOUR);
+
+    assertAllowed(anothers("third"));
+  }
+
+  @Test
+  void recordRefundAndResetGoToAllSlots() {
+    LimitRequest all = users(8);
+    Verdict recorded = record(all);
+    assertThat(recorded.rules()).extracting(RuleVerdict::remaining).containsOnly(0L);
+    assertLimited(users(3));
+    assertThat(refund(recorded)).isEqualTo(8);
+    assertAllowed(all);
+    assertThat(store.reset(all.allCharges().stream().map(charge -> charge.key()).toList()))
+        .succeedsWithin(READY);
+    assertThat(peek(all).rules()).extracting(RuleVerdict::remaining).containsOnly(1L);
+  }
+
+  /** While it is on its way, Redis refuses several keys at once: TRYAGAIN. */
+  @Test
+  void rulesAndGuardOfASlotOnItsWayAreDecided() {
+    LimitRequest first = submit("first", rule(3, MINUTE));
+    int slot = slots(first).get(0);
+    assertAllowed(first);
+    move(
+        slot,
+        () -> {
+          assertThat(acquire(first).outcome()).isEqualTo(Outcome.DUPLICATE);
+          Verdict second = acquire(submit("second", rule(3, MINUTE)));
+          assertThat(second.allowed()).isTrue();
+          assertThat(release(second)).isEqualTo(1);
+          assertAllowed(submit("second", rule(3, MINUTE)));
+          assertLimited(submit("third", rule(3, MINUTE)));
+          assertThat(peek(submit("third", rule(3, MINUTE))).duplicate().orElseThrow().violated())
+              .as("what a refused call took of the guard was given back")
+              .isFalse();
+          assertThat(refund(second)).isEqualTo(1);
+          assertThat(record(submit("fourth", rule(3, MINUTE))).allowed()).isTrue();
+        });
+    assertLimited(submit("fifth", rule(3, MINUTE)));
+    assertThat(acquire(first).duplicate().orElseThrow().violated()).isTrue();
+  }
+
+  /** The rules' key is here still, the guard's new one there already. */
+  @Test
+  void keysOnBothSidesAreGivenBackAndForgotten() {
+    LimitRequest submission = submit("form", rule(3, MINUTE));
+    List<Key> keys = submission.allCharges().stream().map(charge -> charge.key()).toList();
+    assertAllowed(call(rule(3, MINUTE)));
+    move(
+        slots(submission).get(0),
+        () -> {
+          assertThat(refund(acquire(submission))).isEqualTo(2);
+          assertThat(remaining(submission)).isEqualTo(2);
+          assertAllowed(submission);
+          assertThat(store.reset(keys)).succeedsWithin(READY);
+          assertThat(peek(submission).duplicate().orElseThrow().violated()).isFalse();
+          assertThat(remaining(submission)).isEqualTo(3);
+        });
+  }
+
+  @Test
+  void aRefundFindsItsUnitsWhereTheSlotHasGone() {
+    LimitRequest call = submit("form", rule(3, MINUTE));
+    Verdict verdict = acquire(call);
+    move(slots(call).get(0), () -> {});
+    assertThat(release(verdict)).isEqualTo(1);
+    assertThat(refund(verdict)).isEqualTo(1);
+  }
+
+  /** Runs this while a slot is on its way from its node to the next one. */
+  private static void move(int slot, Runnable meanwhile) {
+    SlotMove move = SlotMove.of(group, slot);
+    move.begin();
+    meanwhile.run();
+    move.end();
+  }
+
+  /** One call that each of so many subjects may make once. */
+  private static LimitRequest users(int count) {
+    return IntStream.range(0, count)
+        .mapToObj(i -> call("user-" + i, rule(1, MINUTE)))
+        .reduce(LimitRequest::and)
+        .orElseThrow();
+  }
+
+  /** Two an hour for all, each once for one submitter. */
+  private static LimitRequest anothers(String submission) {
+    return LimitRequest.of(
+        Policy.of("forms", rule(2, HOUR)).withDuplicates(rule(1, MINUTE)),
+        Subject.global(),
+        new Subject("user", "ada"),
+        submission);
+  }
+
+  private static List<Integer> slots(LimitRequest request) {
+    return request.allCharges().stream()
+        .map(charge -> SlotHash.getSlot(SETTINGS.name(charge.key())))
+        .distinct()
+        .toList();
+  }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisException;
+import io.lettuce.core.RedisNoScriptException;
+import io.lettuce.core.ScriptOutputType;
+import io.limiter.core.FailureReason;
+import io.limiter.core.StoreException;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** A call that is sent on to another node, by hand. */
+class ScriptCallDetoursTest {
+
+  private static final RedisScript SCRIPT = RedisScript.of("return 1");
+  private static final RedisException MOVED =
+      new RedisCommandExecutionException("MOVED 1 10.0.0.2:6379");
+
+  private final FakeRedis first = new FakeRedis();
+  private final FakeRedis second = new FakeRedis();
+  private final FakeTimer timer = new FakeTimer();
+  private final RecordedPeriod firstPeriod = new RecordedPeriod();
+  private final RecordedPeriod secondPeriod = new RecordedPeriod();
+  private final CompletableFuture<Hop> next = new CompletableFuture<>();
+  private ScriptCall<Long> call;
+
+  @Test
+  void theOtherNodesAnswerIsTheResult() {
+    start();
+    first.sent(0).completeExceptionally(MOVED);
+    arrive();
+    second.sent(0).complete(7L);
+
+    assertThat(call).isCompletedWithValue(7L);
+    assertThat(firstPeriod.told()).containsExactly("answered");
+    assertThat(secondPeriod.told()).containsExactly("answered");
+    assertThat(timer.started()).as("deadlines").isEqualTo(1);
+    assertThat(timer.isWaiting()).isFalse();
+  }
+
+  @Test
+  void aScriptThatTheOtherDoesNotKnowIsSentWholeThereToo() {
+    start();
+    first.sent(0).completeExceptionally(new RedisNoScriptException("NOSCRIPT"));
+    first.sent(1).completeExceptionally(MOVED);
+    arrive();
+    second.sent(0).completeExceptionally(new RedisNoScriptException("NOSCRIPT"));
+    second.sent(1).complete(7L);
+
+    assertThat(call).isCompletedWithValue(7L);
+    assertThat(second.sent(1).command()).isEqualTo("eval");
+  }
+
+  @Test
+  void behindTheDeadlineNothingIsSentOn() {
+    first.ignoreCancelling();
+    start();
+    timer.fire();
+    first.sent(0).completeExceptionally(MOVED);
+    arrive();
+
+    assertThat(second.sent()).isEmpty();
+    assertFailed(FailureReason.TIMEOUT);
+  }
+
+  /** As when the connection to the other is opened only then. */
+  @Test
+  void whatWaitsForTheOtherIsNotSentBehindTheDeadline() {
+    start();
+    first.sent(0).completeExceptionally(MOVED);
+    timer.fire();
+    assertFailed(FailureReason.TIMEOUT);
+    arrive();
+
+    assertThat(second.sent()).isEmpty();
+    assertThat(firstPeriod.told()).containsExactly("answered");
+    assertThat(secondPeriod.told()).containsExactly("undecided");
+  }
+
+  @Test
+  void theDeadlineEndsWhatTheOtherHasNotAnswered() {
+    start();
+    first.sent(0).completeExceptionally(MOVED);
+    arrive();
+    timer.fire();
+
+    assertThat(second.sent(0)).isCancelled();
+    assertFailed(FailureReason.TIMEOUT);
+    assertThat(firstPeriod.told()).containsExactly("answered");
+    assertThat(secondPeriod.told()).containsExactly("failed TIMEOUT");
+  }
+
+  @Test
+  void aNodeThatMayNotBeAskedIsTheResult() {
+    start();
+    first.sent(0).completeExceptionally(MOVED);
+    next.completeExceptionally(StoreException.notAsked("not asked", Duration.ofSeconds(1)));
+
+    assertFailed(FailureReason.BREAKER_OPEN);
+    assertThat(firstPeriod.told()).containsExactly("answered");
+  }
+
+  @Test
+  void nodesThatSendItRoundInCirclesEndIt() {
+    next.complete(new Hop(secondPeriod, () -> {}, second.commands()));
+    start();
+    first.sent(0).completeExceptionally(MOVED);
+    for (int i = 0; i < 5; i++) {
+      second.sent(i).completeExceptionally(MOVED);
+    }
+
+    assertFailed(FailureReason.ERROR);
+    assertThat(second.sent()).hasSize(5);
+  }
+
+  private void start() {
+    call =
+        new ScriptCall<Long>(
+                new Hop(firstPeriod, () -> {}, first.commands()),
+                failure -> Redirection.of(failure) == null ? null : next,
+                System::nanoTime,
+                SCRIPT,
+                ScriptOutputType.INTEGER,
+                new byte[][] {{1}},
+                new byte[][] {{2}},
+                Duration.ofMillis(100))
+            .start(timer);
+  }
+
+  private void arrive() {
+    next.complete(new Hop(secondPeriod, () -> {}, second.commands()));
+  }
+
+  private void assertFailed(FailureReason reason) {
+    assertThat(call)
+        .failsWithin(Duration.ZERO)
+        .withThrowableThat()
+        .havingRootCause()
+        .isInstanceOfSatisfying(
+            StoreException.class, failure -> assertThat(failure.reason()).isEqualTo(reason));
+  }
+}

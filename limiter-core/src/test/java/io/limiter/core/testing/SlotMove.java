@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.testing;
+
+import io.lettuce.core.MigrateArgs;
+import java.util.List;
+
+/** The way of a slot of a {@link ClusterGroup} from one primary to another, as operators do it. */
+public record SlotMove(ClusterGroup group, int slot, RedisProcess from, RedisProcess to) {
+
+  private static final long PATIENCE_MILLIS = 5_000;
+  private static final int KEYS_AT_ONCE = 100;
+
+  /** From its primary to the next one. */
+  public static SlotMove of(ClusterGroup group, int slot) {
+    RedisProcess from = group.owner(slot);
+    int next = (group.servers().indexOf(from) + 1) % ClusterGroup.PRIMARIES;
+    return new SlotMove(group, slot, from, group.servers().get(next));
+  }
+
+  public SlotMove back() {
+    return new SlotMove(group, slot, to, from);
+  }
+
+  /** It is on its way: new keys are made at the other node, those that are there stay. */
+  public void begin() {
+    group.admin(to).clusterSetSlotImporting(slot, group.admin(from).clusterMyId());
+    group.admin(from).clusterSetSlotMigrating(slot, group.admin(to).clusterMyId());
+  }
+
+  /** Moves all keys that there are now. */
+  public void moveKeys() {
+    List<String> keys = group.admin(from).clusterGetKeysInSlot(slot, Integer.MAX_VALUE);
+    for (int i = 0; i < keys.size(); i += KEYS_AT_ONCE) {
+      List<String> some = keys.subList(i, Math.min(keys.size(), i + KEYS_AT_ONCE));
+      group
+          .admin(from)
+          .migrate(
+              "127.0.0.1", to.port(), 0, PATIENCE_MILLIS, MigrateArgs.Builder.keys(some).replace());
+    }
+  }
+
+  /** The other node has it, and both know. */
+  public void end() {
+    moveKeys();
+    String id = group.admin(to).clusterMyId();
+    group.admin(to).clusterSetSlotNode(slot, id);
+    group.admin(from).clusterSetSlotNode(slot, id);
+  }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.limiter.core.resilience.Fallback;
+import io.limiter.core.resilience.FallbackCounts;
+import io.limiter.core.testing.ClusterGroup;
+import io.limiter.core.testing.RedisProcess;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateRule;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.runtime.server.EmbeddedServer;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A service whose {@code redis.uris} name a Redis Cluster. */
+class ClusterServiceTest {
+
+  private static final String SPEC = "ClusterServiceTest";
+
+  private final ClusterGroup group = ClusterGroup.withoutReplicas();
+  private final HttpClient client = HttpClient.newHttpClient();
+
+  @AfterEach
+  void close() {
+    group.close();
+  }
+
+  @Test
+  void limitsHoldOverAllItsNodes() throws Exception {
+    try (EmbeddedServer server =
+        ApplicationContext.run(
+            EmbeddedServer.class,
+            Map.of(
+                "spec.name", SPEC,
+                "redis.uris", group.uris(),
+                "redis.client-name", "limits",
+                "limiter.redis.connections", "event-loop",
+                "limiter.redis.deadline", "5s",
+                "limiter.redis.warm-up", "5s",
+                "micronaut.server.port", -1))) {
+      for (int i = 0; i < 20; i++) {
+        assertThat(get(server, "key-" + i)).as("caller %d", i).isEqualTo(200);
+      }
+      assertThat(get(server, "key-0")).as("the second call of one").isEqualTo(429);
+      for (int i = 20; i < 30; i++) {
+        assertThat(get(server, "key-" + i)).isEqualTo(200);
+      }
+      assertThat(get(server, "key-30")).as("the 31st of all").isEqualTo(429);
+
+      FallbackCounts fallbacks = server.getApplicationContext().getBean(FallbackCounts.class);
+      assertThat(fallbacks.of(Fallback.LOCAL)).isZero();
+      for (RedisProcess node : group.servers()) {
+        assertThat(limiters(node)).as("connections to one node").hasSize(1);
+      }
+    }
+    await()
+        .atMost(Duration.ofSeconds(5))
+        .until(() -> group.servers().stream().allMatch(node -> limiters(node).isEmpty()));
+  }
+
+  private List<String> limiters(RedisProcess node) {
+    return group
+        .admin(node)
+        .clientList()
+        .lines()
+        .filter(line -> line.contains("name=limits"))
+        .toList();
+  }
+
+  private int get(EmbeddedServer server, String key) throws Exception {
+    URI uri = URI.create("http://localhost:" + server.getPort() + "/cluster");
+    HttpResponse<String> answer =
+        client.send(
+            HttpRequest.newBuilder(uri).header("X-Api-Key", key).build(), BodyHandlers.ofString());
+    return answer.statusCode();
+  }
+
+  @Controller("/cluster")
+  @Requires(property = "spec.name", value = SPEC)
+  static class Route {
+    @Get
+    @RateRule(count = 30, time = 600, limitType = LimitType.GLOBAL)
+    @RateRule(count = 1, time = 600, header = "X-Api-Key")
+    String get() {
+      return "ok";
+    }
+  }
+}
