@@ -15,6 +15,7 @@ final class Decision implements Readings {
   private final Reading[] readings;
   private final Stripes stripes;
   private final long mask;
+  private boolean overflowed;
 
   Decision(LimitRequest request, Stripes stripes) {
     this.request = request;
@@ -53,6 +54,9 @@ final class Decision implements Readings {
     } finally {
       stripes.unlock(mask);
     }
+    if (overflowed) {
+      stripes.warnOfOverflow(); // not under the locks: a log may be slow to write
+    }
     boolean taken = admitted && mode != Mode.PEEK;
     return verdict(
         request, mode, taken ? new MemoryReceipt(request, readings, stripes) : Receipt.NOTHING);
@@ -63,7 +67,7 @@ final class Decision implements Readings {
    * would be a duplicate of theirs: it is not remembered, and the rules alone decide.
    */
   private void overflow(int c, long clock) {
-    stripes.warnOfOverflow();
+    overflowed = true;
     if (c == request.charges().size()) {
       readings[c].forgo();
     } else {

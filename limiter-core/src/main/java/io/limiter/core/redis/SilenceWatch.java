@@ -30,12 +30,16 @@ final class SilenceWatch extends ChannelDuplexHandler {
   private int silentTicks;
   private @Nullable Future<?> ticking;
 
+  /**
+   * After a pause of this process ticks are not made up for: all at once they would take it for
+   * silence of Redis.
+   */
   @Override
   public void channelActive(ChannelHandlerContext context) throws Exception {
     ticking =
         context
             .executor()
-            .scheduleAtFixedRate(
+            .scheduleWithFixedDelay(
                 () -> tick(context), TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
     super.channelActive(context);
   }

@@ -23,7 +23,7 @@ import java.util.List;
 import java.util.function.Function;
 
 /** On one Redis, behind a {@link FaultProxy}. */
-final class FaultBench extends LimiterBench {
+public final class FaultBench extends LimiterBench {
 
   final RedisProcess redis;
   final FaultProxy proxy;

@@ -27,22 +27,22 @@ import java.util.stream.IntStream;
  * A limiter as an application has it, on a Redis whose calls are audited, and the assertions that
  * end each test of a fault. What Redis that is, is for those to say who extend this.
  */
-abstract class LimiterBench implements AutoCloseable {
+public abstract class LimiterBench implements AutoCloseable {
 
   /**
    * Bounds of time are multiplied by this. What is promised is the deadline and 50 ms; a machine
    * whose two cores run a load, a Redis, a proxy and another build pauses for longer than that now
    * and then. Medians are not excused.
    */
-  static final int NOISE = 3;
+  public static final int NOISE = 3;
 
-  static final Duration DEADLINE = Duration.ofMillis(100);
+  public static final Duration DEADLINE = Duration.ofMillis(100);
 
   /** Within this every call is answered, whatever the store does. */
-  static final Duration ANSWERED = DEADLINE.plusMillis(50);
+  public static final Duration ANSWERED = DEADLINE.plusMillis(50);
 
   /** Within this of Redis being there again it decides again. */
-  static final Duration HEALED = Duration.ofSeconds(2);
+  public static final Duration HEALED = Duration.ofSeconds(2);
 
   /**
    * Attempts to connect within two seconds that are too many. The first ones follow each other
@@ -96,7 +96,7 @@ abstract class LimiterBench implements AutoCloseable {
   abstract List<String> executed();
 
   /** Lets time pass while a fault lasts: the stall is what the test is about. */
-  static void pass(Duration time) {
+  public static void pass(Duration time) {
     try {
       TimeUnit.NANOSECONDS.sleep(time.toNanos());
     } catch (InterruptedException e) {

@@ -65,6 +65,17 @@ class SilenceWatchTest {
     assertThat(channel.isOpen()).isFalse();
   }
 
+  @Test
+  void aPauseOfThisProcessIsNoSilence() {
+    channel.writeOutbound("question");
+    channel.advanceTimeBy(10_000, TimeUnit.MILLISECONDS);
+    pass(2_000);
+    assertThat(channel.isOpen()).isTrue();
+
+    pass(1_000);
+    assertThat(channel.isOpen()).isFalse();
+  }
+
   private void pass(long millis) {
     for (long passed = 0; passed < millis; passed += 100) {
       channel.advanceTimeBy(100, TimeUnit.MILLISECONDS);

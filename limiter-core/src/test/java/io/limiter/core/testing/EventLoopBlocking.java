@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.testing;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import reactor.blockhound.BlockHound;
+import reactor.blockhound.BlockingMethod;
+import reactor.blockhound.integration.BlockHoundIntegration;
+
+/**
+ * Sees calls that block on a thread that must not: an event loop of the server's or of Lettuce's,
+ * or the timer of the deadline. It notes them and lets them go on, so that one run shows them all,
+ * and none is lost in whatever catches errors there; {@link EventLoopExtension} fails the test.
+ *
+ * <p>Netty's own integration tells which threads these are, and what of Netty's may block;
+ * Reactor's and BlockHound's allow the JDK's schedulers, class loading and the writing of logs.
+ */
+public final class EventLoopBlocking implements BlockHoundIntegration {
+
+  /** A call that blocked; its stack trace tells where. */
+  static final class Blocked extends Error {
+    private Blocked(BlockingMethod method, Thread thread) {
+      super(method + " on " + thread.getName());
+    }
+  }
+
+  private static final Queue<Blocked> SEEN = new ConcurrentLinkedQueue<>();
+
+  /** Once for a JVM; from then on all is seen. */
+  static void install() {
+    BlockHound.install();
+  }
+
+  /** What was seen since this was last asked. */
+  public static List<Throwable> take() {
+    List<Throwable> taken = new ArrayList<>();
+    for (Blocked one = SEEN.poll(); one != null; one = SEEN.poll()) {
+      taken.add(one);
+    }
+    return taken;
+  }
+
+  @Override
+  public void applyTo(BlockHound.Builder builder) {
+    // Guards a decision in memory: a microsecond, in which nothing else is called.
+    builder.allowBlockingCallsInside("io.limiter.core.memory.Stripes", "lock");
+    // Guards the order of commands while one is written; another loop may write to a shared
+    // connection just then.
+    builder.allowBlockingCallsInside("io.lettuce.core.protocol.SharedLock", "incrementWriters");
+    builder.allowBlockingCallsInside("io.lettuce.core.protocol.SharedLock", "doExclusive");
+    // The map itself, where hashes collide: as its initTable, which BlockHound allows.
+    builder.allowBlockingCallsInside(
+        "java.util.concurrent.ConcurrentHashMap$TreeBin", "contendedLock");
+    // Time-outs that the JDK keeps, and tasks for its executors: the lock of their queue, or of the
+    // pool that gets a thread.
+    String timers = "java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue";
+    builder.allowBlockingCallsInside(timers, "offer");
+    builder.allowBlockingCallsInside(timers, "remove");
+    builder.allowBlockingCallsInside("java.util.concurrent.LinkedBlockingQueue", "offer");
+    builder.allowBlockingCallsInside("java.util.concurrent.ThreadPoolExecutor", "addWorker");
+    // Netty's allocator: as its other locks, which Netty's integration allows.
+    builder.allowBlockingCallsInside("io.netty.buffer.AdaptivePoolingAllocator$Magazine", "free");
+    // How a loop of the transport within a JVM waits for something to do.
+    builder.allowBlockingCallsInside("io.netty.channel.local.LocalIoHandler", "run");
+    // What Micronaut reads from jars for its first request, its first answer, and its first JSON.
+    builder.allowBlockingCallsInside(
+        "io.micronaut.core.type.RuntimeTypeInformation$LazyTypeInfo", "<clinit>");
+    builder.allowBlockingCallsInside(
+        "io.micronaut.http.DefaultHttpFactories", "resolveDefaultResponseFactory");
+    builder.allowBlockingCallsInside("io.micronaut.jackson.ObjectMapperFactory", "objectMapper");
+    builder.blockingMethodCallback(method -> SEEN.add(new Blocked(method, Thread.currentThread())));
+  }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.faults;
+
+import io.limiter.core.Key;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
+import io.limiter.core.Source;
+import io.limiter.core.Verdict;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.event.BeanCreatedEvent;
+import io.micronaut.context.event.BeanCreatedEventListener;
+import jakarta.inject.Singleton;
+import java.util.Collection;
+import java.util.Map;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** Counts who decided the calls of a service. */
+@Singleton
+@Requires(property = "spec.name", value = LimitedService.SPEC)
+final class Decisions implements BeanCreatedEventListener<LimitStore> {
+
+  private final Map<Source, AtomicLong> bySource =
+      new ConcurrentHashMap<>(
+          Map.of(Source.STORE, new AtomicLong(), Source.FALLBACK, new AtomicLong()));
+  private final AtomicLong failed = new AtomicLong();
+
+  long by(Source source) {
+    return bySource.get(source).get();
+  }
+
+  long failed() {
+    return failed.get();
+  }
+
+  void forget() {
+    bySource.values().forEach(count -> count.set(0));
+    failed.set(0);
+  }
+
+  @Override
+  public LimitStore onCreated(BeanCreatedEvent<LimitStore> event) {
+    LimitStore store = event.getBean();
+    return new LimitStore() {
+      @Override
+      public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+        return store.decide(request, mode).whenComplete((verdict, failure) -> count(verdict));
+      }
+
+      @Override
+      public CompletionStage<Void> reset(Collection<Key> keys) {
+        return store.reset(keys);
+      }
+
+      @Override
+      public void close() {
+        store.close();
+      }
+    };
+  }
+
+  private void count(Verdict verdict) {
+    (verdict == null ? failed : bySource.get(verdict.source())).incrementAndGet();
+  }
+
+  @Override
+  public String toString() {
+    return bySource + ", failed " + failed;
+  }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.faults;
+
+import io.limiter.core.testing.FaultProxy;
+import io.limiter.core.testing.RedisProcess;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.http.annotation.Header;
+import io.micronaut.http.netty.channel.EventLoopGroupRegistry;
+import io.micronaut.runtime.server.EmbeddedServer;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadInfo;
+import java.lang.management.ThreadMXBean;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** A service over HTTP as applications have it, on a Redis of its own behind a bad network. */
+final class LimitedService implements AutoCloseable {
+
+  static final String SPEC = "LimitedService";
+
+  /** Of each caller, within a second. */
+  static final int COUNT = 5;
+
+  final RedisProcess redis = RedisProcess.onFreePort().start();
+  final FaultProxy proxy = new FaultProxy(redis.port());
+  final Decisions decisions;
+  final HeartBeats hearts;
+  private final EmbeddedServer server;
+
+  /** Both limit each caller alike. */
+  @Controller("/calls")
+  @Requires(property = "spec.name", value = SPEC)
+  static class Routes {
+
+    /** Decided by the gate, on the event loop. */
+    @Get("/early")
+    @RateLimiter(header = HttpLoad.CALLER, rules = @RateRule(count = COUNT, time = 1))
+    String early() {
+      return "early";
+    }
+
+    /** Decided by the guard, on a thread that waits. */
+    @Get("/late")
+    @RateLimiter(subject = "#{who}", rules = @RateRule(count = COUNT, time = 1))
+    String late(@Header(HttpLoad.CALLER) String who) {
+      return "late";
+    }
+  }
+
+  /**
+   * @param connections as {@code limiter.redis.connections}
+   */
+  LimitedService(String connections) {
+    server =
+        ApplicationContext.run(
+            EmbeddedServer.class,
+            Map.of(
+                "spec.name",
+                SPEC,
+                "redis.uri",
+                proxy.uri(),
+                "limiter.redis.connections",
+                connections,
+                "micronaut.netty.event-loops.default.num-threads",
+                2,
+                "micronaut.server.port",
+                -1));
+    decisions = server.getApplicationContext().getBean(Decisions.class);
+    hearts =
+        HeartBeats.of(
+            server
+                .getApplicationContext()
+                .getBean(EventLoopGroupRegistry.class)
+                .getDefaultEventLoopGroup());
+  }
+
+  int port() {
+    return server.getPort();
+  }
+
+  /** A thread for each call that waits, where a route waits on the executor for that. */
+  static Set<String> waiting() {
+    return names().filter(LimitedService::isPool).collect(Collectors.toSet());
+  }
+
+  /** All other live threads of this JVM, but for those that the test's own signals need. */
+  static Set<String> threads() {
+    return names()
+        .filter(name -> !isPool(name))
+        .filter(name -> !name.startsWith("process reaper"))
+        .filter(name -> !name.startsWith("ForkJoinPool.commonPool"))
+        .collect(Collectors.toSet());
+  }
+
+  private static boolean isPool(String name) {
+    return name.startsWith("io-executor-thread-");
+  }
+
+  private static Stream<String> names() {
+    ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+    return Arrays.stream(threads.getThreadInfo(threads.getAllThreadIds()))
+        .filter(Objects::nonNull)
+        .map(ThreadInfo::getThreadName);
+  }
+
+  /** Bytes in use once all garbage is gone. */
+  static long heap() {
+    System.gc();
+    System.gc();
+    return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
+  }
+
+  @Override
+  public void close() {
+    hearts.close();
+    if (redis.isRunning()) {
+      redis.resume();
+    }
+    server.close();
+    proxy.close();
+    redis.close();
+  }
+}

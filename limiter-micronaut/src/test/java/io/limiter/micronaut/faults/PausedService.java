@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.faults;
+
+import io.limiter.core.Key;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
+import io.limiter.core.Verdict;
+import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.redis.AuditedStore;
+import io.limiter.core.redis.ConnectionSource;
+import io.limiter.core.resilience.FallbackStore;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.redis.LimitStores;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Bean;
+import io.micronaut.context.annotation.Factory;
+import io.micronaut.context.annotation.Replaces;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.MediaType;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.runtime.server.EmbeddedServer;
+import jakarta.inject.Singleton;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
+
+/**
+ * A service in a JVM of its own, which can be stopped as a whole. It tells what became of its
+ * calls, and ends when its standard input does, so that it does not outlive the test.
+ */
+final class PausedService {
+
+  static final String SPEC = "PausedService";
+
+  /** What its first line begins with; its port follows. */
+  static final String READY = "Listening on ";
+
+  /** Long, so that a busy machine is not taken for a pause. */
+  private static final Duration DEADLINE = Duration.ofMillis(500);
+
+  /** A decision that took longer was under way while the JVM stood still. */
+  private static final long PAUSED_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private PausedService() {}
+
+  /**
+   * @param args the uri of Redis, and {@code limiter.redis.connections}
+   */
+  public static void main(String[] args) throws IOException {
+    PrintStream parent = System.out;
+    System.setOut(System.err); // nobody reads logs from a pipe
+    EmbeddedServer server =
+        ApplicationContext.run(
+            EmbeddedServer.class,
+            Map.of(
+                "spec.name",
+                SPEC,
+                "redis.uri",
+                args[0],
+                "limiter.redis.connections",
+                args[1],
+                "limiter.redis.warm-up",
+                "10s",
+                "micronaut.netty.event-loops.default.num-threads",
+                2,
+                "micronaut.server.port",
+                -1));
+    parent.println(READY + server.getPort());
+    while (System.in.read() >= 0) {}
+    Runtime.getRuntime().halt(0);
+  }
+
+  /** Calls, and what became of them. */
+  @Controller(value = "/paused", produces = MediaType.TEXT_PLAIN)
+  @Requires(property = "spec.name", value = SPEC)
+  static class Routes {
+
+    private final AuditedStore audited;
+    private final Endings endings;
+    private final Set<String> entered = ConcurrentHashMap.newKeySet();
+
+    Routes(AuditedStore audited, Endings endings) {
+      this.audited = audited;
+      this.endings = endings;
+    }
+
+    @Get("/call/{number}")
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        rules = @RateRule(count = 10_000, time = 1, timeUnit = TimeUnit.HOURS))
+    String call(String number) {
+      if (!entered.add(number)) {
+        endings.count("entered twice");
+      }
+      return number;
+    }
+
+    /** How often calls ended in each way. */
+    @Get("/endings")
+    String endings() {
+      return new TreeMap<>(endings.counts)
+          .entrySet().stream().map(Map.Entry::toString).collect(Collectors.joining("\n"));
+    }
+
+    /** The nonces of the calls that Redis has answered, or has not, as far as the service knows. */
+    @Get("/nonces/{answered}")
+    String nonces(boolean answered) {
+      return audited.calls().stream()
+          .filter(call -> call.answered() == answered)
+          .map(AuditedStore.Call::nonce)
+          .collect(Collectors.joining("\n"));
+    }
+  }
+
+  /** How often calls ended in each way. */
+  @Singleton
+  @Requires(property = "spec.name", value = SPEC)
+  static class Endings {
+
+    private final Map<String, AtomicLong> counts = new ConcurrentHashMap<>();
+
+    void count(String ending) {
+      counts.computeIfAbsent(ending, first -> new AtomicLong()).incrementAndGet();
+    }
+
+    void count(Verdict verdict, long nanos) {
+      String ending =
+          verdict == null
+              ? "failed"
+              : verdict.reason().map(Enum::name).orElse(verdict.source().name());
+      count(ending);
+      if (nanos > PAUSED_NANOS) {
+        count("paused " + ending);
+      }
+    }
+  }
+
+  /** The product's store, but for the nonces that it writes down in Redis. */
+  @Factory
+  @Requires(property = "spec.name", value = SPEC)
+  static class Stores {
+
+    @Singleton
+    AuditedStore audited(ConnectionSource connections) {
+      return new AuditedStore(connections, DEADLINE);
+    }
+
+    @Singleton
+    @Bean(preDestroy = "close")
+    @Replaces(value = LimitStore.class, factory = LimitStores.class)
+    LimitStore store(AuditedStore audited, Endings endings) {
+      LimitStore store = new FallbackStore(audited, new MemoryStore());
+      return new LimitStore() {
+        @Override
+        public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+          long asked = System.nanoTime();
+          return store
+              .decide(request, mode)
+              .whenComplete(
+                  (verdict, failure) -> endings.count(verdict, System.nanoTime() - asked));
+        }
+
+        @Override
+        public CompletionStage<Void> reset(Collection<Key> keys) {
+          return store.reset(keys);
+        }
+
+        @Override
+        public void close() {
+          store.close();
+        }
+      };
+    }
+  }
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.faults;
+
+import static io.limiter.core.faults.FaultBench.ANSWERED;
+import static io.limiter.core.faults.FaultBench.NOISE;
+import static io.limiter.core.faults.FaultBench.pass;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.limiter.core.Source;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A whole service under steady load over HTTP, whose Redis falls silent: it goes on in time, with
+ * the threads and the memory that it had.
+ */
+class StalledServiceTest {
+
+  private static final Logger LOG = LoggerFactory.getLogger(StalledServiceTest.class);
+
+  private static final Duration SECOND = Duration.ofSeconds(1);
+
+  /** C3: an event loop is held up for less than this. */
+  private static final Duration LAG = Duration.ofMillis(50);
+
+  private static final long MEGABYTE = 1 << 20;
+
+  /** After this no request is still to have an answer that Redis gave before it fell silent. */
+  private static final Duration SETTLED = ANSWERED.multipliedBy(NOISE);
+
+  @ParameterizedTest
+  @CsvSource({
+    "event-loop, early, 500, STOPPED",
+    "shared, early, 500, BLACK_HOLE",
+    "auto, late, 100, STOPPED",
+  })
+  @DisplayName("F3, F4, F33: a service, three seconds without Redis")
+  void aServiceGoesOnWithoutRedis(String connections, String route, int perSecond, Fault fault) {
+    stall(connections, route, perSecond, fault, 3);
+  }
+
+  @ParameterizedTest
+  @Tag("faults")
+  @CsvSource({
+    "event-loop, early, 2000, STOPPED",
+    "event-loop, early, 2000, BLACK_HOLE",
+    "shared, early, 2000, STOPPED",
+    "auto, late, 300, STOPPED",
+  })
+  @DisplayName("F10, F33: a service, a minute without Redis")
+  void aServiceGoesOnForAMinute(String connections, String route, int perSecond, Fault fault) {
+    stall(connections, route, perSecond, fault, 60);
+  }
+
+  private static void stall(
+      String connections, String route, int perSecond, Fault fault, int seconds) {
+    try (LimitedService service = new LimitedService(connections);
+        HttpLoad load =
+            HttpLoad.start(
+                service.port(),
+                perSecond / 5,
+                perSecond / (2 * LimitedService.COUNT), // each may have half of what it asks for
+                perSecond,
+                number -> "/calls/" + route,
+                (path, status, body) -> {})) {
+      warmUp(service);
+      load.excuse("default-", "limiter-deadline", "lettuce-", "io-executor-thread-");
+      Set<String> threads = LimitedService.threads();
+      long heap = LimitedService.heap();
+      pass(SETTLED); // the collection has held requests up
+
+      fault.begin(service);
+      load.nextTally();
+      service.hearts.nextLags();
+      pass(SETTLED);
+      service.decisions.forget();
+      Set<String> more = new HashSet<>();
+      int waiting = 0;
+      for (int i = 0; i < seconds; i++) {
+        pass(SECOND);
+        more.addAll(LimitedService.threads());
+        waiting = Math.max(waiting, LimitedService.waiting().size());
+      }
+      more.removeAll(threads);
+      Times lags = service.hearts.nextLags();
+      Tally answers = load.nextTally();
+      await().until(answers::complete);
+      LOG.info("Without Redis: {}; {}; {}; lags {}", fault, answers, service.decisions, lags);
+
+      assertThat(service.decisions.by(Source.STORE)).as("decided by Redis").isZero();
+      assertThat(service.decisions.by(Source.FALLBACK))
+          .as("decided by the fallback")
+          .isGreaterThan(perSecond * seconds / 2L);
+      assertAllInTime(answers, service);
+      assertThat(answers.timesOnCores.percentile(99)).as("p99 of the answers").isLessThan(ANSWERED);
+      assertThat(lags.percentile(99)).as("p99 of the lags").isLessThan(LAG);
+      assertThat(lags.percentile(99.9)).as("p99.9 of the lags").isLessThan(LAG.multipliedBy(NOISE));
+      assertThat(lags.slowest()).as("longest lag").isLessThan(ANSWERED.multipliedBy(NOISE));
+      assertThat(more).as("threads that were not there before").isEmpty();
+      assertThat(waiting)
+          .as("threads that wait for a decision")
+          .isLessThan((int) (perSecond * ANSWERED.toMillis() / 1_000 * NOISE));
+      assertThat(LimitedService.heap() - heap).as("growth of the heap").isLessThan(10 * MEGABYTE);
+      pass(SECOND);
+
+      assertHeals(service, load, fault, perSecond);
+    }
+  }
+
+  private static void assertHeals(
+      LimitedService service, HttpLoad load, Fault fault, int perSecond) {
+    load.nextTally();
+    service.decisions.forget();
+    long ended = System.nanoTime();
+    fault.end(service);
+    await()
+        .pollInterval(Duration.ofMillis(5))
+        .atMost(fault.healed.multipliedBy(NOISE))
+        .until(() -> service.decisions.by(Source.STORE) > 0);
+    long healed = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - ended);
+    service.decisions.forget();
+    pass(SECOND);
+    long byRedis = service.decisions.by(Source.STORE);
+    Tally answers = load.stop();
+    await().until(answers::complete);
+    LOG.info("Redis decides again after {} ms: {}; {}", healed, answers, service.decisions);
+
+    assertThat(byRedis).as("decided by Redis within a second").isGreaterThan(perSecond / 2);
+    assertAllInTime(answers, service);
+  }
+
+  /** Each request was answered, by what its rule says. */
+  private static void assertAllInTime(Tally answers, LimitedService service) {
+    assertThat(answers.byStatus().keySet()).containsExactly(200, 429);
+    assertThat(answers.strange).as("lost connections").hasValue(0);
+    assertThat(service.decisions.failed()).as("decisions that failed").isZero();
+    assertThat(answers.timesOnCores.slowest())
+        .as("slowest of %s", answers)
+        .isLessThan(ANSWERED.multipliedBy(NOISE));
+  }
+
+  /** With all that is done once: threads that Lettuce starts when it first connects again. */
+  private static void warmUp(LimitedService service) {
+    awaitRedis(service);
+    Fault.STOPPED.begin(service);
+    pass(SETTLED);
+    Fault.STOPPED.end(service);
+    for (int i = 0; i < 3; i++) {
+      service.proxy.reset();
+      service.decisions.forget();
+      awaitRedis(service);
+    }
+  }
+
+  /** On a busy machine a cold JVM may need some time for the whole load. */
+  private static void awaitRedis(LimitedService service) {
+    await().atMost(Duration.ofMinutes(1)).until(() -> service.decisions.by(Source.STORE) > 100);
+  }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.faults;
+
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** What became of the requests of a load that were due within some time. */
+final class Tally {
+
+  final AtomicLong sent = new AtomicLong();
+
+  /** Connections that were lost, and answers that nobody had asked for. */
+  final AtomicLong strange = new AtomicLong();
+
+  /** From the moment at which a request was due to its answer. */
+  final Times times = new Times();
+
+  /** The same, less what the threads on its way had to wait for a core. */
+  final Times timesOnCores = new Times();
+
+  private final Map<Integer, AtomicLong> byStatus = new ConcurrentHashMap<>();
+
+  void answered(int status, long nanos, long waited) {
+    byStatus.computeIfAbsent(status, first -> new AtomicLong()).incrementAndGet();
+    timesOnCores.add(Math.max(0, nanos - waited));
+    times.add(nanos);
+  }
+
+  boolean complete() {
+    return times.count() == sent.get();
+  }
+
+  /** How many answers had each status. */
+  Map<Integer, AtomicLong> byStatus() {
+    return new TreeMap<>(byStatus);
+  }
+
+  @Override
+  public String toString() {
+    return byStatus() + ", " + times + " (on cores: " + timesOnCores + ")";
+  }
+}
