@@ -5,6 +5,8 @@ package io.limiter.core;
 public enum Outcome {
   /** Every rule admits it; or nobody looked, since the store did not answer and calls pass then. */
   ALLOWED,
+  /** The subject is banned, since its calls were refused too often, whatever the rules say now. */
+  BANNED,
   /** At least one rule refuses it, whether or not the duplicate guard does. */
   LIMITED,
   /** The rules admit it, but the same submission was accepted before. */

@@ -35,6 +35,11 @@ public record Policy(
           "The duplicate guard of the policy '%s' has %d rules: give it one"
               .formatted(name, duplicates.get().rules().size()));
     }
+    if (duplicates.isPresent() && duplicates.get().ban().isPresent()) {
+      throw new IllegalArgumentException(
+          "The duplicate guard of the policy '%s' has a ban: give it none, a duplicate is no violation"
+              .formatted(name));
+    }
   }
 
   /** A policy that limits the thing it is named after. */
@@ -45,5 +50,20 @@ public record Policy(
   /** The same policy with a duplicate guard. */
   public Policy withDuplicates(Rule rule) {
     return new Policy(name, limit, rules, Optional.of(RuleStack.of(List.of(rule))));
+  }
+
+  /**
+   * The same policy with a ban for whom its rules refuse too often.
+   *
+   * @throws IllegalStateException if it has no rules
+   */
+  public Policy withBan(Ban ban) {
+    RuleStack stack =
+        rules.orElseThrow(
+            () ->
+                new IllegalStateException(
+                    "The policy '%s' has no rules that could be violated: give it rules, or no ban"
+                        .formatted(name)));
+    return new Policy(name, limit, Optional.of(stack.withBan(ban)), duplicates);
   }
 }

@@ -23,14 +23,21 @@ public interface Readings {
 
   /**
    * Time until the call could pass, where the rule has fewer units left than the call costs; else
-   * until units come back.
+   * until more units are left than now, or, once the call has taken its own, than then.
+   *
+   * @param taken whether the call takes its units
    */
-  long waitFor(int charge, int rule);
+  long waitFor(int charge, int rule, boolean taken);
 
   /**
-   * Time since the newest unit before this call was taken; {@link Long#MAX_VALUE} if there is none.
+   * Time until the rule is as if never used.
+   *
+   * @param taken whether the call takes its units
    */
-  long sinceNewest(int charge);
+  long resetAfter(int charge, int rule, boolean taken);
+
+  /** Time for which the subject is still banned, or from this call on; 0 if it is not. */
+  long bannedFor(int charge);
 
   /** The verdict that follows from what was found. */
   default Verdict verdict(LimitRequest request, Mode mode, Receipt receipt) {
@@ -38,13 +45,20 @@ public interface Readings {
     int guard = request.charges().size();
     Outcome outcome = Outcome.ALLOWED;
     int count = 0;
+    long banned = 0;
     for (int c = 0; c < size; c++) {
       if (c < guard) {
         count += request.charge(c).stack().rules().size();
       }
+      if (mode != Mode.RECORD) {
+        banned = Math.max(banned, bannedFor(c));
+      }
       if (outcome == Outcome.ALLOWED && mode != Mode.RECORD && refuses(request.charge(c), c)) {
         outcome = c < guard ? Outcome.LIMITED : Outcome.DUPLICATE;
       }
+    }
+    if (banned > 0) {
+      outcome = Outcome.BANNED;
     }
     boolean taken = outcome == Outcome.ALLOWED && mode != Mode.PEEK;
     RuleVerdict[] rules = new RuleVerdict[count];
@@ -62,6 +76,7 @@ public interface Readings {
         guard < size
             ? Optional.of(rule(request.charge(guard), guard, 0, mode, taken))
             : Optional.empty(),
+        banned > 0 ? Optional.of(duration(banned)) : Optional.empty(),
         Source.STORE,
         Optional.empty(),
         Optional.empty(),
@@ -80,21 +95,16 @@ public interface Readings {
   private RuleVerdict rule(Charge charge, int c, int r, Mode mode, boolean taken) {
     Rule rule = charge.stack().rules().get(r);
     long left = left(c, r);
-    long wait = waitFor(c, r);
+    long wait = waitFor(c, r, taken);
     boolean violated = mode != Mode.RECORD && left < charge.cost();
-    Duration effective = duration(wait, rule);
+    Duration effective = wait == NEVER ? rule.window() : duration(wait, rule);
     return new RuleVerdict(
         rule,
         violated,
         Math.max(0, taken ? left - charge.cost() : left),
         violated && wait != NEVER ? Optional.of(effective) : Optional.empty(),
-        taken ? rule.window() : resetAfter(rule, sinceNewest(c)),
+        duration(resetAfter(c, r, taken), rule),
         effective);
-  }
-
-  private static Duration resetAfter(Rule rule, long sinceNewest) {
-    long window = micros(rule.window());
-    return sinceNewest >= window ? Duration.ZERO : duration(window - sinceNewest, rule);
   }
 
   /** A duration in whole microseconds. */
@@ -102,10 +112,13 @@ public interface Readings {
     return duration.toSeconds() * 1_000_000 + duration.toNanosPart() / 1_000;
   }
 
-  /** A duration within the window of a rule; the window itself, if it is never. */
+  /** Microseconds as a duration. */
+  static Duration duration(long micros) {
+    return Duration.ofSeconds(micros / 1_000_000, micros % 1_000_000 * 1_000);
+  }
+
+  /** The same, without making another object of the window itself. */
   private static Duration duration(long micros, Rule rule) {
-    return micros == NEVER || micros == micros(rule.window())
-        ? rule.window()
-        : Duration.ofSeconds(micros / 1_000_000, micros % 1_000_000 * 1_000);
+    return micros == micros(rule.window()) ? rule.window() : duration(micros);
   }
 }

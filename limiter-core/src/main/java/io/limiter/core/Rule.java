@@ -2,6 +2,7 @@
 package io.limiter.core;
 
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 
 /**
  * One limit: an algorithm with its numbers, and a name that tells it from the other rules of its
@@ -10,7 +11,17 @@ import java.time.Duration;
  * <p>Names appear in header fields and error bodies, so they are short and plain; see {@link
  * #requireName}.
  */
-public sealed interface Rule permits SlidingWindowLog {
+public sealed interface Rule
+    permits SlidingWindowLog, SlidingWindowCounter, FixedWindow, TokenBucket, CustomRule {
+
+  /** The largest count of a rule that keeps a number; an exact log has a smaller one. */
+  long MAX_COUNT = 1_000_000_000;
+
+  /** The shortest window. */
+  Duration MIN_WINDOW = Duration.ofMillis(1);
+
+  /** The longest window: a leap year. */
+  Duration MAX_WINDOW = Duration.ofDays(366);
 
   /** Longest name of a rule or a policy, in characters. */
   int MAX_NAME = 128;
@@ -49,5 +60,41 @@ public sealed interface Rule permits SlidingWindowLog {
               .formatted(what, name, MAX_NAME));
     }
     return name;
+  }
+
+  /** Checks what all rules have. */
+  static void requireNumbers(String name, long count, long max, Duration window) {
+    requireName("rule", name);
+    if (count < 1 || count > max) {
+      throw new IllegalArgumentException(
+          "The rule '%s' has count %d: give it 1 to %d".formatted(name, count, max));
+    }
+    requireWindow("The rule '" + name + "' has a window of", window);
+  }
+
+  /** Checks a time over which something is counted. */
+  static void requireWindow(String what, Duration window) {
+    if (window.compareTo(MIN_WINDOW) < 0 || window.compareTo(MAX_WINDOW) > 0) {
+      throw new IllegalArgumentException("%s %s: give it 1 ms to 366 days".formatted(what, window));
+    }
+    if (window.toNanosPart() % 1_000 != 0) {
+      throw new IllegalArgumentException(
+          "%s %s: give it whole microseconds".formatted(what, window));
+    }
+  }
+
+  /** A name made from the numbers, such as {@code 10-per-60s} or {@code 3-per-500ms}. */
+  static String nameOf(long count, Duration window) {
+    return count + "-per-" + text(window);
+  }
+
+  private static String text(Duration window) {
+    if (window.toNanosPart() == 0) {
+      return window.toSeconds() + "s";
+    }
+    if (window.toNanosPart() % 1_000_000 == 0) {
+      return window.toMillis() + "ms";
+    }
+    return window.dividedBy(ChronoUnit.MICROS.getDuration()) + "us";
   }
 }

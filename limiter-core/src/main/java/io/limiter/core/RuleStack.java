@@ -3,6 +3,7 @@ package io.limiter.core;
 
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -15,11 +16,13 @@ public final class RuleStack {
   public static final int MAX_RULES = 8;
 
   private final List<Rule> rules;
+  private final Optional<Ban> ban;
   private final int hash;
 
-  private RuleStack(List<Rule> rules) {
+  private RuleStack(List<Rule> rules, Optional<Ban> ban) {
     this.rules = rules;
-    this.hash = rules.hashCode();
+    this.ban = ban;
+    this.hash = 31 * rules.hashCode() + ban.hashCode();
   }
 
   /**
@@ -40,7 +43,12 @@ public final class RuleStack {
                 .formatted(rule.name()));
       }
     }
-    return new RuleStack(List.copyOf(rules));
+    return new RuleStack(List.copyOf(rules), Optional.empty());
+  }
+
+  /** The same rules, with a ban for whom they refuse too often. */
+  public RuleStack withBan(Ban other) {
+    return new RuleStack(rules, Optional.of(other));
   }
 
   /** The rules, in the order in which they are reported. */
@@ -48,10 +56,18 @@ public final class RuleStack {
     return rules;
   }
 
+  /** What becomes of a subject that these rules refuse too often. */
+  public Optional<Ban> ban() {
+    return ban;
+  }
+
   @Override
   public boolean equals(Object other) {
     return this == other
-        || (other instanceof RuleStack stack && hash == stack.hash && rules.equals(stack.rules));
+        || (other instanceof RuleStack stack
+            && hash == stack.hash
+            && rules.equals(stack.rules)
+            && ban.equals(stack.ban));
   }
 
   @Override
@@ -61,6 +77,6 @@ public final class RuleStack {
 
   @Override
   public String toString() {
-    return rules.toString();
+    return rules + ban.map(known -> ", " + known).orElse("");
   }
 }

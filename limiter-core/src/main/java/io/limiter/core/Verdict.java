@@ -15,6 +15,8 @@ import java.util.stream.Stream;
  * @param rules what each rule says, in the order of the policy; all of them, also those that admit
  *     a refused call
  * @param duplicate what the duplicate guard says
+ * @param ban the rest of the ban under which the call falls, or which it brought about; the longest
+ *     if several subjects of the call are banned
  * @param source who decided
  * @param reason why the fallback decided; empty if the store did
  * @param storeRetryAfter the time after which the store is asked again; empty if it has decided,
@@ -26,6 +28,7 @@ public record Verdict(
     Outcome outcome,
     List<RuleVerdict> rules,
     Optional<RuleVerdict> duplicate,
+    Optional<Duration> ban,
     Source source,
     Optional<FailureReason> reason,
     Optional<Duration> storeRetryAfter,
@@ -37,6 +40,7 @@ public record Verdict(
         policy,
         Outcome.ALLOWED,
         List.of(),
+        Optional.empty(),
         Optional.empty(),
         Source.STORE,
         Optional.empty(),
@@ -68,8 +72,8 @@ public record Verdict(
     if (refusing.stream().anyMatch(rule -> rule.retryAfter().isEmpty())) {
       return Optional.empty();
     }
-    return refusing.stream()
-        .flatMap(rule -> rule.retryAfter().stream())
+    return Stream.concat(
+            refusing.stream().flatMap(rule -> rule.retryAfter().stream()), ban.stream())
         .max(Comparator.naturalOrder());
   }
 
@@ -80,6 +84,7 @@ public record Verdict(
         outcome,
         rules,
         duplicate,
+        ban,
         Source.FALLBACK,
         Optional.of(why.reason()),
         why.retryAfter(),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
@@ -9,11 +10,15 @@ public sealed interface Answer {
 
   Answer DONE = new Done();
 
-  record Decided(Outcome outcome, List<RuleVerdict> rules, Optional<RuleVerdict> duplicate)
+  record Decided(
+      Outcome outcome,
+      List<RuleVerdict> rules,
+      Optional<RuleVerdict> duplicate,
+      Optional<Duration> ban)
       implements Answer {
 
     static Answer of(Verdict verdict) {
-      return new Decided(verdict.outcome(), verdict.rules(), verdict.duplicate());
+      return new Decided(verdict.outcome(), verdict.rules(), verdict.duplicate(), verdict.ban());
     }
   }
 

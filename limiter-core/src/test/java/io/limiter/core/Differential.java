@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import io.limiter.core.model.ReferenceModel;
 import java.util.List;
 import java.util.function.Function;
 

@@ -3,4 +3,14 @@ package io.limiter.core;
 
 /** What every store promises (see {@link LimitStore}), as one suite that each of them runs. */
 public interface LimitStoreContract
-    extends SlidingWindowContract, ModesContract, ReceiptContract, SharedLimitContract {}
+    extends SlidingWindowContract,
+        SlidingCounterContract,
+        FixedWindowContract,
+        AlignedWindowContract,
+        TokenBucketContract,
+        OwnAlgorithmContract,
+        MixedStackContract,
+        BanContract,
+        ModesContract,
+        ReceiptContract,
+        SharedLimitContract {}

@@ -125,6 +125,10 @@ class RecordsTest {
     assertRefused(
         () -> new Policy("name", "limit", Optional.empty(), Optional.of(two)),
         "The duplicate guard of the policy 'name' has 2 rules: give it one");
+    RuleStack banning = RuleStack.of(List.of(rule(1, MINUTE))).withBan(Ban.of(1, MINUTE, MINUTE));
+    assertRefused(
+        () -> new Policy("name", "limit", Optional.empty(), Optional.of(banning)),
+        "The duplicate guard of the policy 'name' has a ban: give it none, a duplicate is no violation");
   }
 
   @Test

@@ -2,6 +2,7 @@
 package io.limiter.core;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
@@ -11,7 +12,7 @@ import java.util.Random;
 /**
  * Makes scenarios that go where mistakes live: window edges to the microsecond, costs around the
  * count, logs around the lengths at which a store changes their layout, several policies on one
- * limit, clocks that stand still, leap and run backwards.
+ * limit, clocks that stand still, leap and run backwards, and clocks of zones that are changed.
  */
 final class ScenarioGenerator {
 
@@ -23,31 +24,28 @@ final class ScenarioGenerator {
   /** Three, in microseconds. */
   private static final long HOURS = 10_800_000_000L;
 
-  private static final long[] WINDOWS = {
-    1_000,
-    7_919,
-    1_000_000,
-    1_000_001,
-    60_000_000,
-    3_600_000_000L,
-    86_400_000_000L,
-    31_622_400_000_000L
-  };
-  private static final long[] NEAR_WINDOWS = {1_000_000, 1_000_001, 2_000_000, 5_000_000};
-  private static final int[] FEW = {1, 1, 2, 3, 5, 7, 10, 30};
-  private static final int[] MANY = {30, 117, 118, 119, 120, 130, 150, 240, 500, 2_000};
+  /** From a change of clocks, in microseconds: stores may be told of the nearest one only. */
+  private static final long MOST_FROM_CHANGE = Duration.ofDays(30).toNanos() / 1_000;
+
+  /** More would take long, where a log writes each unit down. */
+  private static final int MOST_LOGGED = 5_000;
 
   private final Random random;
   private final boolean large;
   private final List<Policy> policies = new ArrayList<>();
   private final List<Step> steps = new ArrayList<>();
   private final String name;
+  private final RuleGenerator rules;
+  private final Optional<Long> change;
   private long clock = START;
 
   private ScenarioGenerator(long seed) {
     random = new Random(seed);
     large = random.nextInt(5) == 0;
     name = Long.toString(seed, 36);
+    rules = new RuleGenerator(random, large);
+    change = rules.change().map(at -> ChronoUnit.MICROS.between(Instant.EPOCH, at));
+    change.ifPresent(at -> clock = at - random.nextLong(random.nextBoolean() ? HOURS : 24 * HOURS));
   }
 
   static Scenario scenario(long seed) {
@@ -61,12 +59,16 @@ final class ScenarioGenerator {
       Optional<RuleStack> guard =
           random.nextInt(3) > 0
               ? Optional.empty()
-              : Optional.of(RuleStack.of(List.of(rule(1 + random.nextInt(2)))));
-      policies.add(new Policy(name, limit, Optional.of(stack()), guard));
+              : Optional.of(RuleStack.of(List.of(rules.rule(1 + random.nextInt(2)))));
+      RuleStack stack =
+          policies.isEmpty() || random.nextInt(3) > 0
+              ? stack()
+              : rules.variant(pick(policies).rules().orElseThrow());
+      policies.add(new Policy(name, limit, Optional.of(stack), guard));
     }
     for (int id = 0; id < (large ? 2_000 : 400); id++) {
       Policy policy = pick(policies);
-      clock += step(pick(policy.rules().orElseThrow().rules()));
+      clock += bounded(step(policy.rules().orElseThrow()));
       steps.add(new Step(id, clock, action(policy, id)));
     }
     return new Scenario(seed, steps);
@@ -75,50 +77,58 @@ final class ScenarioGenerator {
   private RuleStack stack() {
     int size =
         random.nextInt(3) == 0 ? 1 + random.nextInt(RuleStack.MAX_RULES) : 1 + random.nextInt(2);
-    List<Rule> rules = new ArrayList<>();
-    while (rules.size() < size) {
-      Rule rule = rule(large ? pick(MANY) : pick(FEW));
-      if (rules.stream().noneMatch(other -> other.name().equals(rule.name()))) {
-        rules.add(rule);
+    List<Rule> made = new ArrayList<>();
+    while (made.size() < size) {
+      Rule rule = rules.rule();
+      if (made.stream().noneMatch(other -> other.name().equals(rule.name()))) {
+        made.add(rule);
       }
     }
-    return RuleStack.of(rules);
+    return rules.withBan(RuleStack.of(made));
   }
 
-  private Rule rule(int count) {
-    long window =
-        large && random.nextInt(4) > 0
-            ? pick(NEAR_WINDOWS)
-            : WINDOWS[random.nextInt(random.nextInt(4) == 0 ? WINDOWS.length : 6)];
-    return SlidingWindowLog.of(count, Duration.of(window, ChronoUnit.MICROS));
+  /** How far the clock goes, measured by a rule or by the ban. */
+  private long step(RuleStack stack) {
+    if (stack.ban().isPresent() && random.nextInt(20) == 0) {
+      Ban ban = stack.ban().get();
+      List<Duration> times = List.of(ban.within(), ban.time(), ban.longest());
+      return Readings.micros(pick(times)) - random.nextInt(2);
+    }
+    return step(pick(stack.rules()));
   }
 
-  /** How far the clock goes, measured by a rule. */
   private long step(Rule rule) {
     long window = rule.window().dividedBy(ChronoUnit.MICROS.getDuration());
-    long each = Math.max(1, window / rule.count());
+    boolean atOnce = rule instanceof TokenBucket bucket && !bucket.greedy();
+    long each =
+        atOnce
+            ? Readings.micros(((TokenBucket) rule).interval())
+            : Math.max(1, window / rule.count());
     boolean slowly = large && random.nextInt(40) > 0; // else a large log would never fill
-    long step =
-        switch (slowly ? 16 + random.nextInt(3) : random.nextInt(19)) {
-          case 0 -> 1;
-          case 1 -> 1_000;
-          case 2 -> each - 1;
-          case 3 -> each;
-          case 4 -> each + 1;
-          case 5 -> window - 1;
-          case 6 -> window;
-          case 7 -> window + 1;
-          case 8 -> random.nextLong(window + 1);
-          case 9 -> random.nextLong(each + 1);
-          case 10 -> sometimes(20, 10 * window);
-          case 11 -> sometimes(8, random.nextLong(HOURS));
-          case 12 -> sometimes(4, -random.nextLong(1 + Math.min(window, 1_000_000)));
-          case 13 -> sometimes(20, -random.nextLong(HOURS));
-          case 14, 15, 16 -> 0;
-          case 17 -> random.nextLong(each / 4 + 1);
-          default -> random.nextLong(each * 3);
-        };
-    return clock + step > END ? 0 : step;
+    return switch (slowly ? 16 + random.nextInt(3) : random.nextInt(19)) {
+      case 0 -> 1;
+      case 1 -> 1_000;
+      case 2 -> each - 1;
+      case 3 -> each;
+      case 4 -> each + 1;
+      case 5 -> window - 1;
+      case 6 -> window;
+      case 7 -> window + 1;
+      case 8 -> random.nextLong(window + 1);
+      case 9 -> random.nextLong(each + 1);
+      case 10 -> sometimes(20, 10 * window);
+      case 11 -> sometimes(8, random.nextLong(HOURS));
+      case 12 -> sometimes(4, -random.nextLong(1 + Math.min(window, 1_000_000)));
+      case 13 -> sometimes(20, -random.nextLong(HOURS));
+      case 14, 15, 16 -> 0;
+      case 17 -> random.nextLong(each / 4 + 1);
+      default -> random.nextLong(each * 3);
+    };
+  }
+
+  private long bounded(long step) {
+    boolean tooFar = change.isPresent() && Math.abs(clock + step - change.get()) > MOST_FROM_CHANGE;
+    return clock + step > END || tooFar ? 0 : step;
   }
 
   private long sometimes(int oneIn, long step) {
@@ -151,7 +161,12 @@ final class ScenarioGenerator {
       }
       request = new LimitRequest(policy, charges, request.duplicate());
     }
-    return request.withCost(cost(pick(policy.rules().orElseThrow().rules())));
+    int cost = cost(pick(policy.rules().orElseThrow().rules()));
+    boolean logged =
+        request.allCharges().stream()
+            .flatMap(charge -> charge.stack().rules().stream())
+            .anyMatch(rule -> rule instanceof SlidingWindowLog);
+    return request.withCost(Math.min(cost, logged ? MOST_LOGGED : Charge.MAX_COST));
   }
 
   private int cost(Rule rule) {
@@ -171,13 +186,5 @@ final class ScenarioGenerator {
 
   private <T> T pick(List<T> list) {
     return list.get(random.nextInt(list.size()));
-  }
-
-  private long pick(long[] array) {
-    return array[random.nextInt(array.length)];
-  }
-
-  private int pick(int[] array) {
-    return array[random.nextInt(array.length)];
   }
 }

@@ -110,16 +110,6 @@ public interface SlidingWindowContract extends StoreHarness {
     assertRetryAfterIsExact(call.withCost(3), Duration.ofSeconds(57));
   }
 
-  /** Denied now and one tick earlier than the answer says, admitted on time. */
-  private void assertRetryAfterIsExact(LimitRequest call, Duration expected) {
-    Verdict denied = acquire(call);
-    assertThat(denied.retryAfter()).contains(expected);
-    advance(expected.minus(TICK));
-    assertThat(acquire(call).retryAfter()).contains(TICK);
-    advance(TICK);
-    assertAllowed(call);
-  }
-
   @Test
   default void aCostAboveTheCountNeverPasses() {
     LimitRequest call = call(rule(5, MINUTE), rule(100, HOUR)).withCost(6);

@@ -43,6 +43,7 @@ public record Step(int id, long clock, Action action) {
   }
 
   private static String names(Charge charge) {
-    return charge.stack().rules().stream().map(Rule::name).toList().toString();
+    return charge.stack().rules().stream().map(Rule::name).toList()
+        + charge.stack().ban().map(ban -> " " + ban).orElse("");
   }
 }

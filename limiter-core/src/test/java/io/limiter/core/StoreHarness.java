@@ -4,6 +4,7 @@ package io.limiter.core;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 
@@ -19,6 +20,18 @@ public interface StoreHarness {
 
   /** Moves the store's clock, backwards too. */
   void advance(Duration duration);
+
+  /** The store's clock. */
+  Instant now();
+
+  /** Sets the store's clock. */
+  default void at(Instant time) {
+    advance(Duration.between(now(), time));
+  }
+
+  default void at(String time) {
+    at(Instant.parse(time));
+  }
 
   /** All that the store holds under a key, without its time to live; empty if there is no key. */
   Optional<String> stored(Key key);
@@ -57,6 +70,15 @@ public interface StoreHarness {
     return request.allCharges().stream().map(charge -> stored(charge.key())).toList();
   }
 
+  /** Refused now and one tick earlier than the answer says, admitted on time. */
+  default void assertRetryAfterIsExact(LimitRequest call, Duration expected) {
+    assertThat(acquire(call).retryAfter()).contains(expected);
+    advance(expected.minus(TICK));
+    assertThat(acquire(call).retryAfter()).contains(TICK);
+    advance(TICK);
+    assertAllowed(call);
+  }
+
   default void assertAllowed(LimitRequest request) {
     assertThat(acquire(request).outcome()).isEqualTo(Outcome.ALLOWED);
   }
@@ -72,6 +94,11 @@ public interface StoreHarness {
 
   static Rule rule(long count, Duration window) {
     return SlidingWindowLog.of(count, window);
+  }
+
+  /** The microseconds since another time. */
+  static long micros(Instant from, Instant to) {
+    return Readings.micros(Duration.between(from, to));
   }
 
   /** A call by somebody under a policy of these rules. */

@@ -36,6 +36,7 @@ class VerdictTest {
         outcome,
         list,
         duplicate,
+        Optional.empty(),
         Source.STORE,
         Optional.empty(),
         Optional.empty(),

@@ -9,7 +9,7 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import java.time.Duration;
 
-/** What the README shows of the limiter without annotations. */
+/** What the pages show of the limiter without annotations. */
 final class FromCode {
 
   private FromCode() {}
@@ -22,5 +22,11 @@ final class FromCode {
     limiter.record(byUser); // count without checking
     limiter.acquire(byUser); // check and count; refund(verdict) gives it back
     limiter.reset(byUser); // forget
+  }
+
+  static void lift(Limiter limiter, String address) {
+    Policy signIn = Policy.of("sign-in", SlidingWindowLog.of(3, Duration.ofMinutes(1)));
+
+    limiter.reset(LimitRequest.of(signIn, new Subject("ip", address)));
   }
 }

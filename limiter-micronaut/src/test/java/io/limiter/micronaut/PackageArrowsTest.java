@@ -55,6 +55,7 @@ class PackageArrowsTest {
                       "io.micronaut.aop..",
                       "io.micronaut.context.annotation..",
                       "io.micronaut.core.annotation..",
+                      "io.limiter.core", // an algorithm that a rule names
                       "io.micronaut.http", // what a SubjectResolver is asked about
                       "org.jspecify.annotations..")));
 

@@ -47,7 +47,7 @@ final class Decision implements Readings {
           if (admitted) {
             reading.take();
           } else {
-            reading.repair();
+            reading.refuse();
           }
         }
       }
@@ -83,12 +83,17 @@ final class Decision implements Readings {
   }
 
   @Override
-  public long waitFor(int charge, int rule) {
-    return readings[charge].waitFor(rule);
+  public long waitFor(int charge, int rule, boolean taken) {
+    return readings[charge].waitFor(rule, taken);
   }
 
   @Override
-  public long sinceNewest(int charge) {
-    return readings[charge].sinceNewest();
+  public long resetAfter(int charge, int rule, boolean taken) {
+    return readings[charge].resetAfter(rule, taken);
+  }
+
+  @Override
+  public long bannedFor(int charge) {
+    return readings[charge].bannedFor();
   }
 }

@@ -4,7 +4,6 @@ package io.limiter.core.memory;
 import io.limiter.core.Key;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,8 +38,8 @@ final class LogTable {
   }
 
   /** The log of a key, expired or not. */
-  Optional<UnitLog> peek(Key key) {
-    return Optional.ofNullable(logs.get(key));
+  @Nullable UnitLog peek(Key key) {
+    return logs.get(key);
   }
 
   boolean full() {
@@ -57,19 +56,6 @@ final class LogTable {
 
   void remove(Key key) {
     logs.remove(key);
-  }
-
-  /** Gives back units of a key, as {@link UnitLog#giveBack}; a log without units goes. */
-  int giveBack(Key key, long stamp, int units) {
-    UnitLog log = logs.get(key);
-    if (log == null) {
-      return 0;
-    }
-    int given = log.giveBack(stamp, units);
-    if (log.size() == 0) {
-      logs.remove(key);
-    }
-    return given;
   }
 
   /** Looks at the eldest log. */

@@ -8,6 +8,8 @@ import io.limiter.core.LimitStore;
 import io.limiter.core.Mode;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Collection;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -21,14 +23,15 @@ import java.util.function.LongSupplier;
  *
  * <p><b>Bounded.</b> It remembers at most about {@code maxSubjects} keys: one for each subject of a
  * limit, and one for each submission within the time of a duplicate guard. A key costs some 250
- * bytes and 8 to 16 for each unit within the longest window, never for more units than the largest
- * count. Expired keys go as others are asked for. A live key is never evicted, since that would let
- * a denied caller in who floods the store with invented subjects. While there is no room:
+ * bytes, 8 to 16 for each unit within the longest window of a log, never for more units than the
+ * largest count, and some 50 for each rule without a log. Expired keys go as others are asked for.
+ * A live key is never evicted, since that would let a denied caller in who floods the store with
+ * invented subjects. While there is no room:
  *
  * <ul>
  *   <li>subjects that are remembered are served as ever;
- *   <li>subjects that are not share an overflow log for each limit and stripe: together they get
- *       what the rules allow a single one, and {@link #reset} does not free them;
+ *   <li>subjects that are not share an overflow for each limit and stripe: together they get what
+ *       the rules allow a single one, and {@link #reset} does not free them;
  *   <li>a submission that is not remembered is no duplicate: the limits hold, the duplicate guard
  *       does not.
  * </ul>
@@ -49,15 +52,20 @@ public final class MemoryStore implements LimitStore {
     this(DEFAULT_MAX_SUBJECTS);
   }
 
-  /** A store on the clock of {@link System#nanoTime}, which nobody can set. */
+  /**
+   * A store on a clock that nobody can set: the time of day when it was made, and {@link
+   * System#nanoTime} from then on. Aligned windows may drift from the wall clock by as much as that
+   * is corrected meanwhile.
+   */
   public MemoryStore(int maxSubjects) {
     this(maxSubjects, sinceNow());
   }
 
   /**
    * @param maxSubjects keys at most, 1 or more
-   * @param microseconds the clock; where it starts does not matter. If it is set back, no log is
-   *     denied for longer than its longest window
+   * @param microseconds the clock, since the epoch: windows that are aligned begin by it. Other
+   *     rules do not mind where it starts. If it is set back, nobody is denied for longer than the
+   *     longest window, or than a ban lasts
    */
   public MemoryStore(int maxSubjects, LongSupplier microseconds) {
     this(maxSubjects, microseconds, GRACE);
@@ -76,7 +84,11 @@ public final class MemoryStore implements LimitStore {
     if (closed) {
       return failure();
     }
-    return CompletableFuture.completedFuture(new Decision(request, stripes).decide(mode));
+    try {
+      return CompletableFuture.completedFuture(new Decision(request, stripes).decide(mode));
+    } catch (StoreException algorithmFailed) {
+      return CompletableFuture.failedFuture(algorithmFailed);
+    }
   }
 
   @Override
@@ -118,7 +130,7 @@ public final class MemoryStore implements LimitStore {
     int index = stripes.indexOf(key);
     stripes.lock(1L << index);
     try {
-      return stripes.get(index).subjects.peek(key).map(UnitLog::toString);
+      return Optional.ofNullable(stripes.get(index).subjects.peek(key)).map(UnitLog::toString);
     } finally {
       stripes.unlock(1L << index);
     }
@@ -145,6 +157,7 @@ public final class MemoryStore implements LimitStore {
 
   private static LongSupplier sinceNow() {
     long start = System.nanoTime();
-    return () -> (System.nanoTime() - start) / 1_000;
+    long wall = ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now());
+    return () -> wall + (System.nanoTime() - start) / 1_000;
   }
 }

@@ -6,24 +6,31 @@ import io.limiter.core.Key;
 import io.limiter.core.Mode;
 import io.limiter.core.Readings;
 import io.limiter.core.Rule;
+import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.cell.Gauge;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One charge of one decision: the log it meets, what that log says, and what becomes of it. Times
- * are microseconds. All methods are called under the lock of the stripe.
+ * One charge of one decision: what it meets under its key, what that says, and what becomes of it.
+ * The log is read here, all else by a {@link CellsReading}. Times are microseconds. All methods are
+ * called under the lock of the stripe, but for those that {@link Readings} describes.
  */
 final class Reading {
 
   final Charge charge;
   final int stripe;
 
-  /** For each rule: units left, then the wait; as {@link Readings} describes them. */
+  /** For each rule with a log: units left, then the wait; as {@link Readings} describes them. */
   private final long[] found;
+
+  private final boolean logs;
+  private final @Nullable CellsReading cells;
 
   private LogTable table;
   private Key key;
   private boolean kept = true;
+  private @Nullable UnitLog known;
   private @Nullable UnitLog log;
   private long now;
   private long shift;
@@ -34,32 +41,60 @@ final class Reading {
     this.stripe = stripe;
     this.key = charge.key();
     this.table = subjects;
-    this.found = new long[2 * charge.stack().rules().size()];
+    List<Rule> rules = charge.stack().rules();
+    int size = rules.size();
+    int logged = 0;
+    for (int r = 0; r < size; r++) {
+      logged += rules.get(r) instanceof SlidingWindowLog ? 1 : 0;
+    }
+    this.found = new long[2 * size];
+    this.logs = logged > 0;
+    this.cells =
+        logged < size || charge.stack().ban().isPresent()
+            ? new CellsReading(charge.stack(), logged, charge.cost())
+            : null;
+  }
+
+  private @Nullable Gauge gauge(int rule) {
+    return cells == null || charge.stack().rules().get(rule) instanceof SlidingWindowLog
+        ? null
+        : cells.gauge(rule);
   }
 
   long left(int rule) {
-    return found[2 * rule];
+    Gauge gauge = gauge(rule);
+    return gauge == null ? found[2 * rule] : gauge.left();
   }
 
-  long waitFor(int rule) {
-    return found[2 * rule + 1];
+  long waitFor(int rule, boolean taken) {
+    Gauge gauge = gauge(rule);
+    return gauge == null ? found[2 * rule + 1] : gauge.waitFor(taken);
   }
 
-  long sinceNewest() {
-    return sinceNewest;
+  long resetAfter(int rule, boolean taken) {
+    Gauge gauge = gauge(rule);
+    if (gauge != null) {
+      return gauge.resetAfter(taken);
+    }
+    long window = Readings.micros(charge.stack().rules().get(rule).window());
+    return taken ? window : sinceNewest >= window ? 0 : window - sinceNewest;
   }
 
-  /** Finds the log. Returns whether it may have one: if not, the stripe is full. */
+  long bannedFor() {
+    return cells == null ? 0 : cells.bannedFor();
+  }
+
+  /** Finds what is known of the key. Returns whether it may be known: if not, there is no room. */
   boolean find(long clock) {
-    log = table.find(key, clock);
-    return log != null || !table.full();
+    known = table.find(key, clock);
+    return known != null || !table.full();
   }
 
-  /** Shares the log of the overflow. */
+  /** Shares what is known of the overflow. */
   void share(LogTable overflows, Key overflow, long clock) {
     table = overflows;
     key = overflow;
-    log = overflows.find(overflow, clock);
+    known = overflows.find(overflow, clock);
   }
 
   /** Is not remembered at all. */
@@ -67,11 +102,19 @@ final class Reading {
     kept = false;
   }
 
-  /** Reads the log. Returns whether every rule admits the charge. */
+  /** Reads what is known. Returns whether every rule admits the charge, and no ban is on. */
   boolean read(long clock, Mode mode) {
+    boolean admitted = !logs || readLog(clock, mode);
+    return cells == null
+        ? admitted
+        : cells.read(known == null ? null : known.cells(), clock, mode, admitted);
+  }
+
+  private boolean readLog(long clock, Mode mode) {
     int size = 0;
     now = clock;
-    if (log != null) {
+    if (known != null && known.size() > 0) {
+      log = known;
       size = log.size();
       shift = log.shift();
       sinceNewest = clock + shift - log.newest();
@@ -84,8 +127,11 @@ final class Reading {
     boolean admitted = true;
     List<Rule> rules = charge.stack().rules();
     for (int r = 0; r < rules.size(); r++) {
-      long count = rules.get(r).count();
-      long window = Readings.micros(rules.get(r).window());
+      if (!(rules.get(r) instanceof SlidingWindowLog rule)) {
+        continue;
+      }
+      long count = rule.count();
+      long window = Readings.micros(rule.window());
       int first = log == null ? 0 : log.firstYounger(now, window);
       long left = count - size + first;
       // The unit that must leave first: for units to come back,
@@ -111,33 +157,63 @@ final class Reading {
     if (!kept) {
       return;
     }
-    if (log == null) {
-      log = new UnitLog();
-      table.put(key, log);
+    UnitLog into = known();
+    if (logs) {
+      long count = 0;
+      long window = 0;
+      List<Rule> rules = charge.stack().rules();
+      for (int r = 0; r < rules.size(); r++) {
+        if (rules.get(r) instanceof SlidingWindowLog rule) {
+          count = Math.max(count, rule.count());
+          window = Math.max(window, Readings.micros(rule.window()));
+        }
+      }
+      into.shiftTo(shift);
+      into.take(now, charge.cost(), count, window);
     }
-    long count = 0;
-    long window = 0;
-    List<Rule> rules = charge.stack().rules();
-    for (int r = 0; r < rules.size(); r++) {
-      count = Math.max(count, rules.get(r).count());
-      window = Math.max(window, Readings.micros(rules.get(r).window()));
+    if (cells != null) {
+      into.remember(cells.take(into.cells()));
     }
-    log.shiftTo(shift);
-    log.take(now, charge.cost(), count, window);
+  }
+
+  private UnitLog known() {
+    if (known == null) {
+      known = new UnitLog();
+      table.put(key, known);
+    }
+    return known;
   }
 
   /**
-   * The one thing a denied call writes: without it a log whose clock was set back by an hour would
-   * deny for an hour.
+   * What a refused call writes. Of the log that is the shift alone: without it a log whose clock
+   * was set back by an hour would deny for an hour.
    */
-  void repair() {
+  void refuse() {
     if (log != null) {
       log.shiftTo(shift);
+    }
+    if (cells != null && kept) {
+      Cells left = cells.refuse(known == null ? null : known.cells());
+      if (left != null) {
+        known().remember(left);
+      }
     }
   }
 
   /** Gives back what {@link #take} took, as far as it is still there. */
   int giveBack() {
-    return kept ? table.giveBack(key, now, charge.cost()) : 0;
+    UnitLog from = kept ? table.peek(key) : null;
+    if (from == null) {
+      return 0;
+    }
+    int given = logs ? from.giveBack(now, charge.cost()) : 0;
+    Cells counted = from.cells();
+    if (cells != null && counted != null) {
+      given = Math.max(given, cells.giveBack(counted));
+    }
+    if (from.size() == 0 && counted == null) {
+      table.remove(key);
+    }
+    return given;
   }
 }

@@ -2,16 +2,22 @@
 package io.limiter.core.memory;
 
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The units that one key took, oldest first: a ring of stamps in microseconds. Stamps are compared
- * by their difference, so that a clock may start anywhere and wrap around. Guarded by its stripe.
+ * by their difference, so that a clock may start anywhere and wrap around. Beside them, what rules
+ * without a log remember of the key. Guarded by its stripe.
+ *
+ * <p>A log without units is none: nothing it knows counts, and it begins anew with its next unit.
  */
 final class UnitLog {
 
   private static final int SMALLEST_RING = 4;
+  private static final long[] NO_RING = {};
 
-  private long[] ring = new long[SMALLEST_RING];
+  private @Nullable Cells cells;
+  private long[] ring = NO_RING;
   private int head;
   private int size;
   private long newest;
@@ -27,6 +33,15 @@ final class UnitLog {
 
   int size() {
     return size;
+  }
+
+  /** What rules without a log remember; null if no such rule was ever used. */
+  @Nullable Cells cells() {
+    return cells;
+  }
+
+  void remember(Cells counted) {
+    cells = counted;
   }
 
   /** The units there is memory for. */
@@ -48,7 +63,7 @@ final class UnitLog {
     return ring[(head + index) & (ring.length - 1)];
   }
 
-  /** The stamp of the newest unit; there always is one. */
+  /** The stamp of the newest unit, if there is one. */
   long newest() {
     return newest;
   }
@@ -68,9 +83,10 @@ final class UnitLog {
     return low;
   }
 
-  /** Whether every unit is past the horizon, by more than the grace. */
+  /** Whether every unit is past the horizon, and no cell is needed, by more than the grace. */
   boolean expired(long clock, long grace) {
-    return clock + shift - newest - horizon >= grace;
+    return (size == 0 || clock + shift - newest - horizon >= grace)
+        && (cells == null || cells.expired(clock, grace));
   }
 
   /**
@@ -114,8 +130,18 @@ final class UnitLog {
     size -= given;
     if (size > 0) {
       newest = stamp(size - 1);
+    } else {
+      clear();
     }
     return given;
+  }
+
+  private void clear() {
+    ring = NO_RING;
+    head = 0;
+    shift = 0;
+    keep = 0;
+    horizon = 0;
   }
 
   private void dropOldest(int units) {
@@ -140,7 +166,9 @@ final class UnitLog {
   public String toString() {
     long[] stamps = new long[size];
     Arrays.setAll(stamps, this::stamp);
-    return "UnitLog[stamps=%s, shift=%d, keep=%d, horizon=%d]"
-        .formatted(Arrays.toString(stamps), shift, keep, horizon);
+    String log =
+        "UnitLog[stamps=%s, shift=%d, keep=%d, horizon=%d]"
+            .formatted(Arrays.toString(stamps), shift, keep, horizon);
+    return cells == null ? log : log + " " + cells;
   }
 }

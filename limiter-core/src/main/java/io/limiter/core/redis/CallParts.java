@@ -27,7 +27,7 @@ final class CallParts {
     }
     Map<Integer, List<Integer>> bySlot = new LinkedHashMap<>();
     for (int i = 0; i < call.size(); i++) {
-      int slot = SlotHash.getSlot(call.keys()[i]);
+      int slot = SlotHash.getSlot(call.key(i));
       bySlot.computeIfAbsent(slot, first -> new ArrayList<>()).add(i);
     }
     return bySlot.size() == 1

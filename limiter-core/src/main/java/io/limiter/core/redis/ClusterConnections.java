@@ -42,6 +42,10 @@ public final class ClusterConnections implements ClusterSource {
   private final ClientResources resources = RedisClients.resources().build();
   private final RedisURI seed;
   private final RedisSettings settings;
+
+  /** Read once: nodes are connected to on threads that must not read files. */
+  private final RedisScripts scripts;
+
   private final RedisClient seedClient;
   private final ClusterViews views;
   private final TopologyWatch watch;
@@ -58,6 +62,7 @@ public final class ClusterConnections implements ClusterSource {
   private ClusterConnections(List<RedisURI> seeds, RedisSettings settings) {
     this.seed = seeds.get(0);
     this.settings = settings;
+    this.scripts = RedisScripts.load(settings.algorithms());
     this.seedClient = RedisClients.ofNode(resources);
     this.views = new ClusterViews(seedClient, seeds);
     this.watch = new TopologyWatch(resources.eventExecutorGroup(), this::look);
@@ -147,7 +152,7 @@ public final class ClusterConnections implements ClusterSource {
             address,
             RedisClients.ofNode(resources),
             seed,
-            WarmUp.ofNode(settings, slots),
+            WarmUp.ofNode(settings, scripts, slots),
             new ConnectionLog(LOG, name, new ServerCheck(LOG, said)),
             watch::soon);
     if (closed) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
+import io.limiter.core.Charge;
 import io.limiter.core.FailureReason;
+import io.limiter.core.Mode;
 import io.limiter.core.StoreException;
 import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
@@ -11,9 +13,13 @@ final class DecideReply implements Taken {
 
   private final ByteBuffer reply;
   private final EncodedStack[] stacks;
+
+  /** Where the reply of each charge begins; its parts follow each other. */
   private final int[] offsets;
 
-  DecideReply(byte @Nullable [] reply, EncodedStack[] stacks) {
+  private final StackPart.Said[][] said;
+
+  DecideReply(byte @Nullable [] reply, EncodedStack[] stacks, Charge[] charges, Mode mode) {
     this.stacks = stacks;
     this.offsets = new int[stacks.length];
     int length = 0;
@@ -29,32 +35,55 @@ final class DecideReply implements Taken {
           null);
     }
     this.reply = ByteBuffer.wrap(reply);
+    this.said = new StackPart.Said[stacks.length][];
+    for (int i = 0; i < stacks.length; i++) {
+      said[i] = new StackPart.Said[stacks[i].size()];
+      for (int part = 0; part < said[i].length; part++) {
+        said[i][part] =
+            stacks[i].part(part).read(this.reply, offset(i, part), mode, charges[i].cost());
+      }
+    }
   }
 
   @Override
   public long left(int charge, int rule) {
-    return reply.getInt(at(charge, rule));
+    return of(charge, rule).left(stacks[charge].indexInPart(rule));
   }
 
   @Override
-  public long waitFor(int charge, int rule) {
-    return (long) reply.getDouble(at(charge, rule) + 4);
+  public long waitFor(int charge, int rule, boolean taken) {
+    return of(charge, rule).waitFor(stacks[charge].indexInPart(rule), taken);
   }
 
   @Override
-  public long sinceNewest(int charge) {
-    double newest = reply.getDouble(offsets[charge] + 8);
-    return newest == 0 ? Long.MAX_VALUE : (long) (reply.getDouble(offsets[charge]) - newest);
+  public long resetAfter(int charge, int rule, boolean taken) {
+    return of(charge, rule).resetAfter(stacks[charge].indexInPart(rule), taken);
+  }
+
+  private StackPart.Said of(int charge, int rule) {
+    return said[charge][stacks[charge].partOf(rule)];
   }
 
   @Override
-  public byte[] stamp(int charge) {
-    byte[] stamp = new byte[8];
-    reply.get(offsets[charge], stamp);
-    return stamp;
+  public long bannedFor(int charge) {
+    return said[charge][said[charge].length - 1].bannedFor();
   }
 
-  private int at(int charge, int rule) {
-    return offsets[charge] + 16 + 12 * stacks[charge].wireIndex(rule);
+  @Override
+  public byte[] returning(int charge, int part) {
+    byte[] plan = stacks[charge].part(part).refundPlan();
+    byte[] returning = new byte[8 + plan.length];
+    reply.get(offset(charge, part), returning, 0, 8);
+    System.arraycopy(plan, 0, returning, 8, plan.length);
+    return returning;
+  }
+
+  @Override
+  public EncodedStack stack(int charge) {
+    return stacks[charge];
+  }
+
+  private int offset(int charge, int part) {
+    return part == 0 ? offsets[charge] : offsets[charge] + stacks[charge].part(0).replyLength();
   }
 }

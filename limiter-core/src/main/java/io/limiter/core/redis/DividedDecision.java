@@ -79,6 +79,9 @@ final class DividedDecision {
   private boolean refuses(int[] part, DecideReply found) {
     for (int i = 0; i < part.length; i++) {
       Charge charge = call.charge(part[i]);
+      if (found.bannedFor(i) > 0) {
+        return true;
+      }
       for (int rule = 0; rule < charge.stack().rules().size(); rule++) {
         if (found.left(i, rule) < charge.cost()) {
           return true;
@@ -116,7 +119,7 @@ final class DividedDecision {
     List<RedisReceipt.Units> units = new ArrayList<>();
     for (int[] part : taken) {
       for (int charge : part) {
-        units.add(new RedisReceipt.Units(call.charge(charge), reply.stamp(charge)));
+        reply.addTo(units, call.charge(charge), charge);
       }
     }
     return units.isEmpty() ? CompletableFuture.completedFuture(0L) : store.refund(units);

@@ -29,17 +29,27 @@ final class DividedReply implements Taken {
   }
 
   @Override
-  public long waitFor(int charge, int rule) {
-    return replies[charge].waitFor(places[charge], rule);
+  public long waitFor(int charge, int rule, boolean taken) {
+    return replies[charge].waitFor(places[charge], rule, taken);
   }
 
   @Override
-  public long sinceNewest(int charge) {
-    return replies[charge].sinceNewest(places[charge]);
+  public long resetAfter(int charge, int rule, boolean taken) {
+    return replies[charge].resetAfter(places[charge], rule, taken);
   }
 
   @Override
-  public byte[] stamp(int charge) {
-    return replies[charge].stamp(places[charge]);
+  public long bannedFor(int charge) {
+    return replies[charge].bannedFor(places[charge]);
+  }
+
+  @Override
+  public EncodedStack stack(int charge) {
+    return replies[charge].stack(places[charge]);
+  }
+
+  @Override
+  public byte[] returning(int charge, int part) {
+    return replies[charge].returning(places[charge], part);
   }
 }

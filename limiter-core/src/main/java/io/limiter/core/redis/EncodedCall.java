@@ -11,42 +11,48 @@ import org.jspecify.annotations.Nullable;
 /** A call, or some charges of one, as {@code decide.lua} reads it and answers. */
 final class EncodedCall {
 
+  private final RedisSettings settings;
   private final Charge[] charges;
   private final EncodedStack[] stacks;
   private final byte[][] keys;
 
-  private EncodedCall(Charge[] charges, EncodedStack[] stacks, byte[][] keys) {
+  private EncodedCall(RedisSettings settings, Charge[] charges, EncodedStack[] stacks) {
+    this.settings = settings;
     this.charges = charges;
     this.stacks = stacks;
-    this.keys = keys;
+    int size = 0;
+    for (EncodedStack stack : stacks) {
+      size += stack.size();
+    }
+    this.keys = new byte[size][];
+    int next = 0;
+    for (int i = 0; i < stacks.length; i++) {
+      for (int part = 0; part < stacks[i].size(); part++) {
+        keys[next++] = settings.name(charges[i].key(), stacks[i].part(part).suffix());
+      }
+    }
   }
 
   static EncodedCall of(
       LimitRequest request, RedisSettings settings, Function<RuleStack, EncodedStack> encoded) {
-    int size = request.size();
-    EncodedCall call = new EncodedCall(new Charge[size], new EncodedStack[size], new byte[size][]);
-    for (int i = 0; i < size; i++) {
-      Charge charge = request.charge(i);
-      call.charges[i] = charge;
-      call.stacks[i] = encoded.apply(charge.stack());
-      call.keys[i] = settings.name(charge.key());
+    Charge[] charges = new Charge[request.size()];
+    EncodedStack[] stacks = new EncodedStack[charges.length];
+    for (int i = 0; i < charges.length; i++) {
+      charges[i] = request.charge(i);
+      stacks[i] = encoded.apply(charges[i].stack());
     }
-    return call;
+    return new EncodedCall(settings, charges, stacks);
   }
 
   /** Only these of its charges, in this order. */
   EncodedCall part(int[] indexes) {
-    EncodedCall part =
-        new EncodedCall(
-            new Charge[indexes.length],
-            new EncodedStack[indexes.length],
-            new byte[indexes.length][]);
+    Charge[] some = new Charge[indexes.length];
+    EncodedStack[] theirs = new EncodedStack[indexes.length];
     for (int i = 0; i < indexes.length; i++) {
-      part.charges[i] = charges[indexes[i]];
-      part.stacks[i] = stacks[indexes[i]];
-      part.keys[i] = keys[indexes[i]];
+      some[i] = charges[indexes[i]];
+      theirs[i] = stacks[indexes[i]];
     }
-    return part;
+    return new EncodedCall(settings, some, theirs);
   }
 
   int size() {
@@ -57,20 +63,30 @@ final class EncodedCall {
     return charges[index];
   }
 
+  /** All keys of all charges. */
   byte[][] keys() {
     return keys;
   }
 
+  /** A key of a charge; its others are in the same slot. */
+  byte[] key(int charge) {
+    return settings.name(charges[charge].key());
+  }
+
   byte[][] arguments(Mode mode) {
-    byte[][] arguments = new byte[2 * charges.length][];
-    for (int i = 0; i < charges.length; i++) {
-      arguments[2 * i] = stacks[i].argument(mode, charges[i].cost());
-      arguments[2 * i + 1] = stacks[i].ttl();
+    byte[][] arguments = new byte[2 * keys.length][];
+    int next = 0;
+    for (int i = 0; i < stacks.length; i++) {
+      for (int p = 0; p < stacks[i].size(); p++) {
+        StackPart part = stacks[i].part(p);
+        arguments[next++] = part.argument(mode, charges[i].cost());
+        arguments[next++] = part.ttl();
+      }
     }
     return arguments;
   }
 
-  DecideReply read(byte @Nullable [] reply) {
-    return new DecideReply(reply, stacks);
+  DecideReply read(byte @Nullable [] reply, Mode mode) {
+    return new DecideReply(reply, stacks, charges, mode);
   }
 }

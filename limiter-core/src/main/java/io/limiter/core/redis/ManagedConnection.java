@@ -46,7 +46,7 @@ final class ManagedConnection {
   /** Begins to connect. */
   static ManagedConnection open(
       RedisClient client, RedisURI uri, RedisSettings settings, ConnectionLog log) {
-    return open(client, uri, new WarmUp(settings, RedisScripts.load()), log);
+    return open(client, uri, new WarmUp(settings, RedisScripts.load(settings.algorithms())), log);
   }
 
   /** Begins to connect, and warms the connection in a way of the caller's. */

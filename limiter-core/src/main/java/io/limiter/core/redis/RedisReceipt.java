@@ -2,6 +2,7 @@
 package io.limiter.core.redis;
 
 import io.limiter.core.Charge;
+import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Receipt;
 import java.util.ArrayList;
@@ -11,7 +12,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * What one decision took, known by the stamps of its units. Units that bear one stamp are
+ * What one decision took, known by the returnings of its units. Units that bear one returning are
  * interchangeable; that only this decision's are given back, and once, is kept here.
  */
 final class RedisReceipt implements Receipt {
@@ -30,12 +31,16 @@ final class RedisReceipt implements Receipt {
 
   /** Some units of one key: those that a decision put there. */
   static final class Units {
-    final Charge charge;
-    final byte[] stamp;
+    final Key key;
+    final StackPart part;
+    final byte[] returning;
+    final int cost;
 
-    Units(Charge charge, byte[] stamp) {
-      this.charge = charge;
-      this.stamp = stamp;
+    Units(Charge charge, StackPart part, byte[] returning) {
+      this.key = charge.key();
+      this.part = part;
+      this.returning = returning;
+      this.cost = charge.cost();
     }
   }
 
@@ -44,7 +49,7 @@ final class RedisReceipt implements Receipt {
     List<Units> units = new ArrayList<>();
     if (chargesReturned.compareAndSet(false, true)) {
       for (int i = 0; i < request.charges().size(); i++) {
-        units.add(new Units(request.charges().get(i), reply.stamp(i)));
+        reply.addTo(units, request.charge(i), i);
       }
     }
     addDuplicate(units);
@@ -60,7 +65,8 @@ final class RedisReceipt implements Receipt {
 
   private void addDuplicate(List<Units> units) {
     if (request.duplicate().isPresent() && duplicateReturned.compareAndSet(false, true)) {
-      units.add(new Units(request.duplicate().get(), reply.stamp(request.charges().size())));
+      int guard = request.charges().size();
+      reply.addTo(units, request.charge(guard), guard);
     }
   }
 

@@ -19,13 +19,13 @@ record RedisScript(String text, String sha) {
     return new RedisScript(text, Base16.digest(text.getBytes(StandardCharsets.UTF_8)));
   }
 
-  /** Reads a script that lies beside this class. */
-  static RedisScript load(String file) {
+  /** The text of a file that lies beside this class. */
+  static String read(String file) {
     try (InputStream source = RedisScript.class.getResourceAsStream(file)) {
       if (source == null) {
         throw new IllegalStateException("The script " + file + " is missing from the class path");
       }
-      return of(new String(source.readAllBytes(), StandardCharsets.UTF_8));
+      return new String(source.readAllBytes(), StandardCharsets.UTF_8);
     } catch (IOException e) {
       throw new UncheckedIOException("The script " + file + " cannot be read", e);
     }

@@ -1,15 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
+import io.limiter.core.CustomAlgorithm;
+import java.util.Comparator;
+import java.util.List;
+
 /**
  * The scripts of the store. Tests put their own clock into copies of them.
  *
  * @param decide decides one call
  * @param refund gives back what a call took
+ * @param algorithms those of the user's own that the scripts know, in the order of their numbers
  */
-record RedisScripts(RedisScript decide, RedisScript refund) {
+record RedisScripts(RedisScript decide, RedisScript refund, List<CustomAlgorithm> algorithms) {
 
+  private static final String CELLS = "--%cells\n";
+  private static final String ALGORITHMS = "--%algorithms\n";
+
+  RedisScripts(RedisScript decide, RedisScript refund) {
+    this(decide, refund, List.of());
+  }
+
+  /** The scripts as they are without algorithms of the user's own. */
   static RedisScripts load() {
-    return new RedisScripts(RedisScript.load("decide.lua"), RedisScript.load("refund.lua"));
+    return load(List.of());
+  }
+
+  /**
+   * The scripts with these algorithms: the same text, whatever the order, so that instances share
+   * what Redis has compiled.
+   *
+   * @throws IllegalArgumentException if two algorithms have one name, or there are too many
+   */
+  static RedisScripts load(List<CustomAlgorithm> own) {
+    List<CustomAlgorithm> algorithms =
+        own.stream().sorted(Comparator.comparing(CustomAlgorithm::name)).toList();
+    for (int i = 1; i < algorithms.size(); i++) {
+      if (algorithms.get(i).name().equals(algorithms.get(i - 1).name())) {
+        throw new IllegalArgumentException(
+            "Two algorithms are named '%s': give one of them another name"
+                .formatted(algorithms.get(i).name()));
+      }
+    }
+    if (algorithms.size() > 64) {
+      throw new IllegalArgumentException(
+          "%d algorithms of your own: give it 64 at most".formatted(algorithms.size()));
+    }
+    StringBuilder branches = new StringBuilder();
+    for (int i = 0; i < algorithms.size(); i++) {
+      branches.append(
+          "%s algorithm == %d then%n-- %s%nread = function(now, cost, count, window, p, state)%n%s%nend%n"
+              .formatted(
+                  i == 0 ? "if" : "elseif",
+                  CellCode.CUSTOM + i,
+                  algorithms.get(i).name(),
+                  algorithms.get(i).script()));
+    }
+    String cells =
+        RedisScript.read("cells.lua")
+            .replace(ALGORITHMS, branches.length() == 0 ? "" : branches + "end\n");
+    return new RedisScripts(
+        RedisScript.of(RedisScript.read("decide.lua").replace(CELLS, cells)),
+        RedisScript.of(RedisScript.read("refund.lua")),
+        algorithms);
   }
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
+import io.limiter.core.CustomAlgorithm;
 import io.limiter.core.Key;
 import io.limiter.core.Policy;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -15,9 +17,13 @@ import java.util.Map;
  * @param deadline time after which a command that has not been answered is ended and the store
  *     gives up, 1 ms to 10 s; 100 ms by default
  * @param policyDeadlines the same for decisions under some policies, by name
+ * @param algorithms those of the user's own that rules may be of: the scripts then know them
  */
 public record RedisSettings(
-    String prefix, Duration deadline, Map<String, Duration> policyDeadlines) {
+    String prefix,
+    Duration deadline,
+    Map<String, Duration> policyDeadlines,
+    List<CustomAlgorithm> algorithms) {
 
   public static final String DEFAULT_PREFIX = "limiter:";
   public static final Duration DEFAULT_DEADLINE = Duration.ofMillis(100);
@@ -31,6 +37,7 @@ public record RedisSettings(
               .formatted(prefix));
     }
     policyDeadlines = Map.copyOf(policyDeadlines);
+    algorithms = List.copyOf(algorithms);
     requireDeadline("Redis deadline", deadline);
     policyDeadlines.forEach(
         (policy, own) -> requireDeadline("Redis deadline of the policy '" + policy + "',", own));
@@ -38,7 +45,7 @@ public record RedisSettings(
 
   /** Settings with one deadline for all. */
   public RedisSettings(String prefix, Duration deadline) {
-    this(prefix, deadline, Map.of());
+    this(prefix, deadline, Map.of(), List.of());
   }
 
   private static void requireDeadline(String what, Duration deadline) {
@@ -50,7 +57,12 @@ public record RedisSettings(
 
   /** The same settings with deadlines of their own for these policies. */
   public RedisSettings withPolicyDeadlines(Map<String, Duration> deadlines) {
-    return new RedisSettings(prefix, deadline, deadlines);
+    return new RedisSettings(prefix, deadline, deadlines, algorithms);
+  }
+
+  /** The same settings with these algorithms of the user's own. */
+  public RedisSettings withAlgorithms(List<CustomAlgorithm> own) {
+    return new RedisSettings(prefix, deadline, policyDeadlines, own);
   }
 
   Duration deadline(Policy policy) {
@@ -60,7 +72,13 @@ public record RedisSettings(
 
   /** The name of a key in Redis: within its braces the part that names its slot in a Cluster. */
   byte[] name(Key key) {
-    return (prefix + '{' + key.tag() + "}:" + key.name()).getBytes(StandardCharsets.US_ASCII);
+    return name(key, "");
+  }
+
+  /** The same for a part of what is known under a key. */
+  byte[] name(Key key, String suffix) {
+    return (prefix + '{' + key.tag() + "}:" + key.name() + suffix)
+        .getBytes(StandardCharsets.US_ASCII);
   }
 
   public static RedisSettings defaults() {

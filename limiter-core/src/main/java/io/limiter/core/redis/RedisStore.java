@@ -2,7 +2,6 @@
 package io.limiter.core.redis;
 
 import io.lettuce.core.ScriptOutputType;
-import io.limiter.core.Charge;
 import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
@@ -18,6 +17,8 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -50,10 +51,11 @@ public final class RedisStore implements LimitStore {
   private final RedisSettings settings;
   private final RedisScripts scripts;
   private final ScriptRunner runner;
+  private final LongSupplier wallMicros;
   private final Map<RuleStack, EncodedStack> encoded = new ConcurrentHashMap<>();
 
   public RedisStore(ConnectionSource connections, RedisSettings settings) {
-    this(connections, settings, RedisScripts.load());
+    this(connections, settings, RedisScripts.load(settings.algorithms()));
   }
 
   RedisStore(ConnectionSource connections, RedisSettings settings, RedisScripts scripts) {
@@ -65,6 +67,20 @@ public final class RedisStore implements LimitStore {
       RedisSettings settings,
       RedisScripts scripts,
       Breakers breakers) {
+    this(connections, settings, scripts, breakers, RedisStore::wallMicros);
+  }
+
+  /**
+   * @param wallMicros this process' clock; only the changes of the clocks of time zones are looked
+   *     up by it
+   */
+  RedisStore(
+      ConnectionSource connections,
+      RedisSettings settings,
+      RedisScripts scripts,
+      Breakers breakers,
+      LongSupplier wallMicros) {
+    this.wallMicros = wallMicros;
     this.settings = settings;
     this.scripts = scripts;
     this.runner = new ScriptRunner(connections, breakers);
@@ -96,12 +112,12 @@ public final class RedisStore implements LimitStore {
     return runner
         .<byte[]>run(
             scripts.decide(), ScriptOutputType.VALUE, call.keys(), call.arguments(mode), deadline)
-        .thenApply(bytes -> read(bytes, call));
+        .thenApply(bytes -> read(bytes, call, mode));
   }
 
-  private DecideReply read(byte @Nullable [] bytes, EncodedCall call) {
+  private DecideReply read(byte @Nullable [] bytes, EncodedCall call, Mode mode) {
     try {
-      return call.read(bytes);
+      return call.read(bytes, mode);
     } catch (StoreException outOfStep) {
       runner.renew(call.keys()[0]);
       throw outOfStep;
@@ -110,7 +126,7 @@ public final class RedisStore implements LimitStore {
 
   CompletionStage<Long> refund(List<RedisReceipt.Units> units) {
     return runner.isCluster()
-        ? EachSlot.sum(units, unit -> settings.name(unit.charge.key()), this::refundTogether)
+        ? EachSlot.sum(units, unit -> settings.name(unit.key), this::refundTogether)
         : refundTogether(units);
   }
 
@@ -118,10 +134,10 @@ public final class RedisStore implements LimitStore {
     byte[][] keys = new byte[units.size()][];
     byte[][] arguments = new byte[2 * units.size()][];
     for (int i = 0; i < units.size(); i++) {
-      Charge charge = units.get(i).charge;
-      keys[i] = settings.name(charge.key());
-      arguments[2 * i] = units.get(i).stamp;
-      arguments[2 * i + 1] = ascii(Integer.toString(charge.cost()));
+      RedisReceipt.Units some = units.get(i);
+      keys[i] = settings.name(some.key, some.part.suffix());
+      arguments[2 * i] = some.returning;
+      arguments[2 * i + 1] = ascii(Integer.toString(some.cost));
     }
     return count(scripts.refund(), keys, arguments);
   }
@@ -131,16 +147,19 @@ public final class RedisStore implements LimitStore {
     if (keys.isEmpty()) {
       return CompletableFuture.completedFuture(null);
     }
+    List<byte[]> names =
+        keys.stream()
+            .flatMap(key -> Stream.of("", EncodedCells.SUFFIX).map(end -> settings.name(key, end)))
+            .toList();
     CompletionStage<Long> deleted =
         runner.isCluster()
-            ? EachSlot.sum(keys, settings::name, this::resetTogether)
-            : resetTogether(keys);
+            ? EachSlot.sum(names, name -> name, this::resetTogether)
+            : resetTogether(names);
     return deleted.thenApply(count -> null);
   }
 
-  private CompletionStage<Long> resetTogether(Collection<Key> keys) {
-    byte[][] names = keys.stream().map(settings::name).toArray(byte[][]::new);
-    return count(RESET, names, new byte[0][]);
+  private CompletionStage<Long> resetTogether(List<byte[]> names) {
+    return count(RESET, names.toArray(byte[][]::new), new byte[0][]);
   }
 
   /** Runs a script that counts, within the deadline of all. */
@@ -155,11 +174,15 @@ public final class RedisStore implements LimitStore {
     if (known != null) {
       return known;
     }
-    EncodedStack made = new EncodedStack(stack);
+    EncodedStack made = new EncodedStack(stack, scripts.algorithms(), wallMicros);
     if (encoded.size() < MAX_ENCODED) {
       encoded.put(stack, made);
     }
     return made;
+  }
+
+  private static long wallMicros() {
+    return System.currentTimeMillis() * 1_000;
   }
 
   private static byte[] ascii(String text) {

@@ -6,8 +6,9 @@ import io.lettuce.core.cluster.SlotHash;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.Charge;
 import io.limiter.core.Key;
+import io.limiter.core.LimitRequest;
 import io.limiter.core.Mode;
-import io.limiter.core.RuleStack;
+import io.limiter.core.Policy;
 import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.Subject;
 import java.time.Duration;
@@ -23,11 +24,10 @@ import java.util.concurrent.CompletionStage;
 final class WarmUp {
 
   private static final Charge PROBE =
-      new Charge(
-          "limiter.warm-up",
-          Key.of("io.limiter.warm-up", Subject.global()),
-          RuleStack.of(List.of(SlidingWindowLog.of(1, Duration.ofSeconds(1)))),
-          1);
+      LimitRequest.of(
+              Policy.of("io.limiter.warm-up", SlidingWindowLog.of(1, Duration.ofSeconds(1))),
+              Subject.global())
+          .charge(0);
 
   /** Far more than it takes to find a key in one slot of all. */
   private static final int MAX_TRIES = 20 * SlotHash.SLOT_COUNT;
@@ -47,8 +47,8 @@ final class WarmUp {
   }
 
   /** That of a Cluster node which has these slots: it can decide only about a key of its own. */
-  static WarmUp ofNode(RedisSettings settings, BitSet slots) {
-    return new WarmUp(settings, RedisScripts.load(), keyIn(settings, slots));
+  static WarmUp ofNode(RedisSettings settings, RedisScripts scripts, BitSet slots) {
+    return new WarmUp(settings, scripts, keyIn(settings, slots));
   }
 
   private static Key keyIn(RedisSettings settings, BitSet slots) {
@@ -73,7 +73,7 @@ final class WarmUp {
   }
 
   CompletionStage<Void> run(RedisClusterAsyncCommands<byte[], byte[]> commands) {
-    EncodedStack stack = new EncodedStack(PROBE.stack());
+    EncodedStack stack = new EncodedStack(PROBE.stack(), List.of(), () -> 0);
     return commands
         .scriptLoad(scripts.refund().text())
         .thenCompose(loaded -> commands.scriptLoad(scripts.decide().text()))
@@ -83,9 +83,11 @@ final class WarmUp {
                     scripts.decide().sha(),
                     ScriptOutputType.VALUE,
                     new byte[][] {settings.name(key)},
-                    stack.argument(Mode.PEEK, PROBE.cost()),
-                    stack.ttl()))
-        .thenAccept(reply -> new DecideReply(reply, new EncodedStack[] {stack}))
+                    stack.part(0).argument(Mode.PEEK, PROBE.cost()),
+                    stack.part(0).ttl()))
+        .thenAccept(
+            reply ->
+                new DecideReply(reply, new EncodedStack[] {stack}, new Charge[] {PROBE}, Mode.PEEK))
         .exceptionallyCompose(WarmUp::unlessItIsAnothers);
   }
 

@@ -8,6 +8,7 @@ import io.limiter.core.LimitStore;
 import io.limiter.core.Mode;
 import io.limiter.core.Rule;
 import io.limiter.core.RuleStack;
+import io.limiter.core.TokenBucket;
 import io.limiter.core.Verdict;
 import java.util.Collection;
 import java.util.List;
@@ -17,8 +18,9 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Gives each of several instances its share, where each counts for itself: the count of every rule
- * divided by their number, rounded up. Together they admit at most instances × ceil(count /
- * instances), less than count + instances, instead of instances × count.
+ * divided by their number, rounded up, and of a token bucket the initial tokens and the rate of the
+ * refill too. Together they admit at most instances × ceil(count / instances), less than count +
+ * instances, instead of instances × count.
  *
  * <p>Verdicts speak of the shares, since they are what decides; the rules keep their names. A call
  * that costs more than a share is refused. Duplicate guards are not divided: a share of one
@@ -59,7 +61,8 @@ public final class DividedStore implements LimitStore {
     if (known != null) {
       return known;
     }
-    RuleStack made = RuleStack.of(whole.rules().stream().map(this::share).toList());
+    RuleStack rules = RuleStack.of(whole.rules().stream().map(this::share).toList());
+    RuleStack made = whole.ban().map(rules::withBan).orElse(rules);
     if (shares.size() < MAX_REMEMBERED) {
       shares.put(whole, made);
     }
@@ -67,7 +70,23 @@ public final class DividedStore implements LimitStore {
   }
 
   private Rule share(Rule whole) {
-    return whole.withCount((whole.count() - 1) / instances + 1);
+    Rule share = whole.withCount(share(whole.count()));
+    return share instanceof TokenBucket bucket && whole instanceof TokenBucket all
+        ? slower(bucket.startingWith(share(all.initial())))
+        : share;
+  }
+
+  private long share(long units) {
+    return (units + instances - 1) / instances;
+  }
+
+  /** At a share of the rate; at the whole, where that would be slower than a rule may be. */
+  private TokenBucket slower(TokenBucket bucket) {
+    try {
+      return bucket.slowedDown(instances);
+    } catch (IllegalArgumentException tooSlow) {
+      return bucket;
+    }
   }
 
   @Override

@@ -36,6 +36,7 @@ final class UndecidedStore implements LimitStore {
             outcome,
             List.of(),
             Optional.empty(),
+            Optional.empty(),
             Source.STORE,
             Optional.empty(),
             Optional.empty(),

@@ -1,20 +1,75 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- Gives back the units that one decision took. decide.lua describes a log.
+-- Gives back the units that one decision took. decide.lua describes a log, cells.lua cells.
 --
--- KEYS[i]       the log of one subject
--- ARGV[2i - 1]  stamp of the units to give back (8 bytes, d): what decide.lua returned as "now" for this key
+-- KEYS[i]       the log or the cells of one subject
+-- ARGV[2i - 1]  stamp of the units to give back (8 bytes, d): what decide.lua returned as "now" for this key; for cells
+--               followed by their plan
 -- ARGV[2i]      how many of them, as text
 --
 -- Returns how many units were found. Units that have left the log are past every window: there is nothing to give back.
+-- So are those that have come back to a bucket: what came back meanwhile is not given back twice.
 
 local call, pack, unpack, sub = redis.call, struct.pack, struct.unpack, string.sub
 local DENSE = 118
-local found = 0
+local found, foundInLog = 0, 0
+
+-- The cells of a subject as they are without these units; nil if none of them counts the units any more.
+local function returned(page, stamp, units, plan)
+  local _, _, cells, print = unpack('>BI4BI4', plan)
+  cells = cells % 16
+  local length = unpack('>I2', plan, 11)
+  if #page ~= length or unpack('>I4', page) ~= print then return nil end -- other rules, or none of ours
+  local at, p, numbers, any = 25 + 5 * cells, 13 + length, '', false
+  for c = 1, cells do
+    local algorithm, size = unpack('>B', plan, p), 8 * unpack('>B', page, 24 + 5 * c)
+    local first, second = unpack('>dd', page, at)
+    local cell = sub(page, at, at + size - 1)
+    if algorithm == 1 then
+      local _, _, window = unpack('>Bdd', plan, p)
+      local previous = unpack('>d', page, at + 16)
+      if stamp >= first and second > 0 then
+        cell, any = pack('>ddd', first, math.max(0, second - units), previous), true
+      elseif stamp < first and stamp >= first - window and previous > 0 then
+        cell, any = pack('>ddd', first, second, math.max(0, previous - units)), true
+      end
+      p = p + 17
+    elseif algorithm == 2 or algorithm == 3 then
+      if stamp >= first and second > 0 then cell, any = pack('>dd', first, math.max(0, second - units)), true end
+      p = p + (algorithm == 2 and 17 or 49)
+    elseif algorithm == 4 then
+      local _, _, unit, rate = unpack('>Bddd', plan, p)
+      local credit = units * unit - math.max(0, first - stamp) * rate
+      if credit > 0 and second > 0 then cell, any = pack('>dd', first, math.max(0, second - credit)), true end
+      p = p + 41
+    elseif algorithm == 5 then
+      local _, _, interval, refill = unpack('>Bddd', plan, p)
+      local credit = units - math.ceil(math.max(0, first - stamp) / interval) * refill
+      if credit > 0 and second > 0 then cell, any = pack('>dd', first, math.max(0, second - credit)), true end
+      p = p + 41
+    elseif algorithm == 9 then
+      p = p + 41
+    else
+      p = p + 27 + 8 * unpack('>B', plan, p + 26)
+    end
+    numbers, at = numbers .. cell, at + size
+  end
+  return any and sub(page, 1, 24 + 5 * cells) .. numbers or nil
+end
 
 for i = 1, #KEYS do
   local log, stamp, units = call('GET', KEYS[i]), unpack('>d', ARGV[2 * i - 1]), tonumber(ARGV[2 * i])
-  local rules = log and #log >= 49 and unpack('>B', log, 37) - 16 or 0
+  local plan = sub(ARGV[2 * i - 1], 9)
+  if plan ~= '' then
+    local page = log and #log >= 24 and returned(log, stamp, units, plan)
+    if page then
+      call('SET', KEYS[i], page, 'KEEPTTL')
+      local alone = unpack('>B', plan, 6) >= 32
+      found = found + (alone and units or math.max(0, units - foundInLog))
+    end
+  end
+  local rules = plan == '' and log and #log >= 49 and unpack('>B', log, 37) - 16 or 0
+  if plan == '' then foundInLog = 0 end
   if rules >= 1 and rules <= 8 then
     local header, n = 37 + 4 * rules, unpack('>I4', log, 5)
     if n == 0 then n = math.floor((#log - header) / 8) end
@@ -40,7 +95,7 @@ for i = 1, #KEYS do
       call('SET', KEYS[i], head .. sub(log, header + 8 * gone + 1, header + 8 * low)
         .. sub(log, header + 8 * after + 1, header + 8 * n), 'KEEPTTL')
     end
-    found = found + taken
+    found, foundInLog = found + taken, taken
   end
 end
 return found

@@ -107,7 +107,7 @@ class LostShardTest {
     assertThat(FaultAssertions.reasons(answers))
         .isSubsetOf(FailureReason.TIMEOUT, FailureReason.BREAKER_OPEN);
     assertThat(FaultAssertions.fromStore(answers))
-        .hasSizeGreaterThanOrEqualTo(answers.size() * 4 / 5);
+        .hasSizeGreaterThanOrEqualTo(answers.size() * 7 / 10);
   }
 
   @Test

@@ -5,16 +5,23 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.Ban;
 import io.limiter.core.Charge;
+import io.limiter.core.CustomRule;
+import io.limiter.core.FadingCounter;
+import io.limiter.core.FixedWindow;
 import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Mode;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
 import io.limiter.core.Rule;
+import io.limiter.core.SlidingWindowCounter;
 import io.limiter.core.Subject;
+import io.limiter.core.TokenBucket;
 import io.limiter.core.Verdict;
 import java.time.Duration;
+import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -206,6 +213,68 @@ class MemoryStoreBoundsTest {
     assertThat(store.subjects()).isEqualTo(90_000);
     Key key = LimitRequest.of(Policy.of("p", TWICE), new Subject("ip", "a7")).charge(0).key();
     assertThat(store.dump(key)).isPresent();
+  }
+
+  @Test
+  void inAFullStoreStrangersShareTheNumbersAndTheBansOfOtherAlgorithms() {
+    MemoryStore store = full();
+    Policy policy =
+        Policy.of("banning", FixedWindow.of(2, MINUTE)).withBan(Ban.of(1, MINUTE, MINUTE));
+    assertThat(outcome(store, stranger(policy, 1))).isEqualTo(Outcome.ALLOWED);
+    Verdict second = acquire(store, stranger(policy, 2));
+    assertThat(second.rules().get(0).remaining()).isZero();
+    assertThat(second.receipt().refund()).isCompletedWithValue(1L);
+    assertThat(outcome(store, stranger(policy, 3))).isEqualTo(Outcome.ALLOWED);
+    assertThat(outcome(store, stranger(policy, 4))).isEqualTo(Outcome.BANNED);
+    assertThat(outcome(store, stranger(policy, 5))).isEqualTo(Outcome.BANNED);
+    assertThat(outcome(store, call("known 0", TWICE))).isEqualTo(Outcome.ALLOWED);
+    assertThat(store.subjects()).isEqualTo(4);
+  }
+
+  private static LimitRequest stranger(Policy policy, int i) {
+    return LimitRequest.of(policy, new Subject("user", "stranger " + i));
+  }
+
+  @Test
+  void aSubjectWhoseNumbersAreAsIfNeverUsedGoesAsOthersAreServed() {
+    List<Rule> rules =
+        List.of(
+            SlidingWindowCounter.of(2, SECOND),
+            FixedWindow.of(2, SECOND),
+            FixedWindow.aligned(2, SECOND, ZoneOffset.UTC),
+            TokenBucket.of(2, 1, SECOND),
+            TokenBucket.of(2, 1, SECOND).byInterval(),
+            TokenBucket.of(2, 1, SECOND).startingWith(1),
+            CustomRule.of(new FadingCounter(), 2, SECOND, 2.0));
+    for (Rule rule : rules) {
+      MemoryStore store = store(200);
+      for (int i = 0; i < 100; i++) {
+        acquire(store, call("stranger " + i, rule));
+      }
+      assertThat(store.subjects()).isEqualTo(100);
+      clock += 6_000_000;
+      for (int i = 0; i < 110; i++) {
+        acquire(store, call("regular", rule));
+      }
+      assertThat(store.subjects()).as("%s", rule).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void aBannedSubjectIsRememberedAsLongAsItsBanMayGrow() {
+    MemoryStore store = store(10);
+    Policy policy = Policy.of("banning", FixedWindow.of(1, SECOND));
+    Ban ban = Ban.of(1, SECOND, MINUTE).growing(2, MINUTE.multipliedBy(4));
+    LimitRequest banned = stranger(policy.withBan(ban), 1).withCost(2);
+    assertThat(acquire(store, banned).ban()).contains(MINUTE);
+    for (int minutes = 0; minutes < 3; minutes++) {
+      clock += 60_000_000;
+      acquire(store, call("other", TWICE));
+      acquire(store, call("other", TWICE));
+    }
+    assertThat(acquire(store, banned).ban()).contains(MINUTE.multipliedBy(2));
+    clock += 10 * 60_000_000;
+    assertThat(acquire(store, banned).ban()).contains(MINUTE);
   }
 
   /** A store for four, with four live subjects. */

@@ -6,13 +6,22 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.limiter.core.CustomAlgorithm;
+import io.limiter.core.CustomRule;
+import io.limiter.core.FixedWindow;
 import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
 import io.limiter.core.LimitStoreContract;
 import io.limiter.core.Limiter;
+import io.limiter.core.Mode;
 import io.limiter.core.Readings;
+import io.limiter.core.StoreException;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
@@ -21,7 +30,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class MemoryStoreTest implements LimitStoreContract {
 
-  private long clock = 1;
+  private long clock = 1_700_000_000_000_000L;
   private final MemoryStore store = new MemoryStore(1_000, () -> clock);
 
   @Override
@@ -32,6 +41,11 @@ class MemoryStoreTest implements LimitStoreContract {
   @Override
   public void advance(Duration duration) {
     clock += Readings.micros(duration);
+  }
+
+  @Override
+  public Instant now() {
+    return Instant.EPOCH.plus(clock, ChronoUnit.MICROS);
   }
 
   @Override
@@ -75,6 +89,73 @@ class MemoryStoreTest implements LimitStoreContract {
       assertThat(limiter.acquire(call).toCompletableFuture().join().allowed()).isTrue();
       Duration wait = limiter.peek(call).toCompletableFuture().join().retryAfter().orElseThrow();
       assertThat(wait).isPositive().isLessThanOrEqualTo(MINUTE);
+    }
+  }
+
+  @Test
+  void theDefaultClockIsTheTimeOfDay() {
+    try (MemoryStore fresh = new MemoryStore()) {
+      LimitRequest call = call(FixedWindow.aligned(1, Duration.ofDays(1), ZoneOffset.UTC));
+      Duration untilMidnight =
+          fresh
+              .decide(call, Mode.PEEK)
+              .toCompletableFuture()
+              .join()
+              .rules()
+              .get(0)
+              .effectiveWindow();
+      Instant midnight = Instant.now().plus(untilMidnight);
+      assertThat(Duration.between(midnight.truncatedTo(ChronoUnit.HOURS), midnight))
+          .isLessThan(SECOND.multipliedBy(30));
+      assertThat(midnight.atOffset(ZoneOffset.UTC).getHour()).isZero();
+    }
+  }
+
+  @Test
+  void anAlgorithmThatFailsRefusesNobodyAndCountsNothing() {
+    for (CustomAlgorithm.Reading wrong :
+        List.of(
+            new CustomAlgorithm.Reading(Double.NaN, 1, 1, new double[1]),
+            new CustomAlgorithm.Reading(9, 1, 1, new double[2]),
+            new CustomAlgorithm.Reading(9, 1, 1, new double[] {Double.POSITIVE_INFINITY}),
+            new CustomAlgorithm.Reading(0, Double.NaN, 1, new double[1]))) {
+      assertFails(call(rule(9, MINUTE), CustomRule.of(new Answering(wrong), 5, MINUTE)));
+    }
+    assertFails(call(rule(9, MINUTE), CustomRule.of(new Answering(null), 5, MINUTE)));
+    assertThat(store.subjects()).isZero();
+  }
+
+  private void assertFails(LimitRequest call) {
+    assertThat(store.decide(call, Mode.ACQUIRE))
+        .failsWithin(SECOND)
+        .withThrowableThat()
+        .withCauseInstanceOf(StoreException.class)
+        .withMessageContaining("The algorithm 'answering' of the rule '5-per-60s' ");
+  }
+
+  /** An algorithm that always gives one answer, or none. */
+  private record Answering(Reading answer) implements CustomAlgorithm {
+    @Override
+    public String name() {
+      return "answering";
+    }
+
+    @Override
+    public int stateSize() {
+      return 1;
+    }
+
+    @Override
+    public Reading read(double now, double cost, CustomRule rule, double[] state) {
+      if (answer == null) {
+        throw new ArithmeticException("a mistake");
+      }
+      return answer;
+    }
+
+    @Override
+    public String script() {
+      return "return 1, { 1 }";
     }
   }
 

@@ -8,6 +8,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.StoreHarness;
 import io.limiter.core.Subject;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
@@ -66,6 +67,7 @@ class CallPartsTest {
   }
 
   private static EncodedCall encoded(LimitRequest request) {
-    return EncodedCall.of(request, RedisSettings.defaults(), EncodedStack::new);
+    return EncodedCall.of(
+        request, RedisSettings.defaults(), stack -> new EncodedStack(stack, List.of(), () -> 0));
   }
 }

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.SlotHash;
+import io.limiter.core.FadingCounter;
 import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
@@ -21,6 +22,8 @@ import io.limiter.core.Verdict;
 import io.limiter.core.testing.ClusterGroup;
 import io.limiter.core.testing.SlotMove;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
@@ -61,7 +64,7 @@ class ClusterStoreTest implements LimitStoreContract {
   /** Each script brings the test's clock along, to whichever node it goes. */
   @BeforeEach
   void open() {
-    RedisScripts scripts = RedisScripts.load();
+    RedisScripts scripts = RedisScripts.load(List.of(new FadingCounter()));
     assertThat(scripts.decide().text()).contains("call('TIME')");
     store =
         new RedisStore(
@@ -69,7 +72,10 @@ class ClusterStoreTest implements LimitStoreContract {
             SETTINGS,
             new RedisScripts(
                 RedisScript.of(scripts.decide().text().replace("call('TIME')", NOW)),
-                scripts.refund()));
+                scripts.refund(),
+                scripts.algorithms()),
+            new Breakers(),
+            () -> clock);
   }
 
   @AfterEach
@@ -89,16 +95,20 @@ class ClusterStoreTest implements LimitStoreContract {
   }
 
   @Override
+  public Instant now() {
+    return Instant.EPOCH.plus(clock, ChronoUnit.MICROS);
+  }
+
+  @Override
   public Optional<String> stored(Key key) {
-    byte[] name = SETTINGS.name(key);
-    return Optional.ofNullable(
-            connections
-                .node(SlotHash.getSlot(name))
-                .commands()
-                .get(name)
-                .toCompletableFuture()
-                .join())
-        .map(HexFormat.of()::formatHex);
+    String all = bytes(SETTINGS.name(key)) + bytes(SETTINGS.name(key, EncodedCells.SUFFIX));
+    return all.isEmpty() ? Optional.empty() : Optional.of(all);
+  }
+
+  private static String bytes(byte[] name) {
+    byte[] found =
+        connections.node(SlotHash.getSlot(name)).commands().get(name).toCompletableFuture().join();
+    return found == null ? "" : HexFormat.of().formatHex(found);
   }
 
   /** A rule for each of many subjects in one call, of which the last in the order is full. */

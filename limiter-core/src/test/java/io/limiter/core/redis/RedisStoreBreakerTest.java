@@ -57,8 +57,8 @@ class RedisStoreBreakerTest {
             @Override
             public void close() {}
           },
-          new RedisSettings(
-              "t:", Duration.ofSeconds(10), Map.of("impatient", Duration.ofMillis(1))),
+          new RedisSettings("t:", Duration.ofSeconds(10))
+              .withPolicyDeadlines(Map.of("impatient", Duration.ofMillis(1))),
           RedisScripts.load(),
           breakers);
 

@@ -15,10 +15,15 @@ import io.limiter.core.Readings;
 import io.limiter.core.Rule;
 import io.limiter.core.Verdict;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Random;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -71,9 +76,20 @@ class RedisStoreTest implements LimitStoreContract {
   }
 
   @Override
+  public Instant now() {
+    return Instant.EPOCH.plus(clock, ChronoUnit.MICROS);
+  }
+
+  @Override
   public Optional<String> stored(Key key) {
-    return Optional.ofNullable(redis.commands().get(redis.name(key)))
-        .map(HexFormat.of()::formatHex);
+    Key cells = new Key(key.tag(), key.name() + EncodedCells.SUFFIX);
+    String all =
+        Stream.of(key, cells)
+            .map(name -> redis.commands().get(redis.name(name)))
+            .filter(Objects::nonNull)
+            .map(HexFormat.of()::formatHex)
+            .collect(Collectors.joining(" "));
+    return all.isEmpty() ? Optional.empty() : Optional.of(all);
   }
 
   private long millisToLive(Charge charge) {

@@ -9,6 +9,8 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.codec.ByteArrayCodec;
+import io.limiter.core.CustomAlgorithm;
+import io.limiter.core.FadingCounter;
 import io.limiter.core.Key;
 import io.limiter.core.testing.RedisFixture;
 import java.nio.charset.StandardCharsets;
@@ -33,11 +35,13 @@ final class TestRedis implements AutoCloseable {
   private final StatefulRedisConnection<byte[], byte[]> connection =
       client.connect(ByteArrayCodec.INSTANCE);
   private final String prefix = "test-" + UUID.randomUUID().toString().substring(0, 8) + ":";
+  private volatile long clock;
   private final byte[] clockKey = bytes(prefix + "clock");
 
   /** A store with the keys of this test. */
   RedisStore store() {
-    RedisScripts scripts = RedisScripts.load();
+    List<CustomAlgorithm> algorithms = List.of(new FadingCounter());
+    RedisScripts scripts = RedisScripts.load(algorithms);
     String decide =
         replace(
             scripts.decide().text(),
@@ -48,7 +52,9 @@ final class TestRedis implements AutoCloseable {
         new RedisStore(
             source(),
             new RedisSettings(prefix, Duration.ofSeconds(10)),
-            new RedisScripts(RedisScript.of(decide), scripts.refund()));
+            new RedisScripts(RedisScript.of(decide), scripts.refund(), algorithms),
+            new Breakers(),
+            () -> clock);
     // Known scripts are not sent twice, which would be out of order.
     commands().scriptLoad(bytes(decide));
     commands().scriptLoad(bytes(scripts.refund().text()));
@@ -75,6 +81,7 @@ final class TestRedis implements AutoCloseable {
 
   /** Sets the clock for all that is sent from now on. */
   void setClock(long microseconds) {
+    clock = microseconds;
     connection
         .async()
         .hset(

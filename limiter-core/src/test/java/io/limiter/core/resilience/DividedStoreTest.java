@@ -4,6 +4,7 @@ package io.limiter.core.resilience;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.limiter.core.Ban;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
 import io.limiter.core.Mode;
@@ -13,10 +14,12 @@ import io.limiter.core.Rule;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.Subject;
+import io.limiter.core.TokenBucket;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -55,6 +58,58 @@ class DividedStoreTest {
     }
 
     assertThat(admitted).isEqualTo(bound);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void togetherTheyRefillABucketAtItsOwnRate(boolean greedy) {
+    AtomicLong clock = new AtomicLong();
+    TokenBucket bucket = TokenBucket.of(12, 6, Duration.ofMinutes(1)).startingWith(6);
+    LimitRequest call = call(greedy ? bucket : bucket.byInterval());
+    List<LimitStore> all =
+        Stream.<LimitStore>generate(() -> new DividedStore(new MemoryStore(10, clock::get), 3))
+            .limit(3)
+            .toList();
+    assertThat(admitted(all, call)).isEqualTo(6);
+    clock.addAndGet(Duration.ofHours(1).toNanos() / 1_000);
+    assertThat(admitted(all, call)).isEqualTo(6); // stayed away for long: new again
+    clock.addAndGet(Duration.ofMinutes(3).toNanos() / 1_000);
+    assertThat(admitted(all, call)).isEqualTo(12);
+    for (int i = 0; i < 4; i++) { // 18 tokens come back, and there is room for 12
+      clock.addAndGet(Duration.ofMinutes(3).toNanos() / 1_000);
+      assertThat(admitted(all, call)).isEqualTo(12);
+    }
+    clock.addAndGet(Duration.ofMinutes(1).toNanos() / 1_000);
+    assertThat(admitted(all, call)).isEqualTo(greedy ? 6 : 0);
+  }
+
+  private static int admitted(List<LimitStore> all, LimitRequest call) {
+    int admitted = 0;
+    for (LimitStore each : all) {
+      while (decide(each, call, 1).allowed()) {
+        admitted++;
+      }
+    }
+    return admitted;
+  }
+
+  @Test
+  void aBucketWhoseShareWouldBeTooSlowForARuleKeepsItsRate() {
+    TokenBucket yearly = TokenBucket.of(10, 100, Duration.ofDays(300));
+
+    Verdict verdict = decide(new DividedStore(new MemoryStore(), 2), call(yearly), 1);
+
+    assertThat(verdict.rules().get(0).rule()).isEqualTo(yearly.withCount(5));
+  }
+
+  @Test
+  void aBanIsNotDivided() {
+    Policy policy = Policy.of("sms", rule(2)).withBan(Ban.of(2, HOUR, HOUR));
+    LimitRequest call = LimitRequest.of(policy, new Subject("user", "ada"));
+    LimitStore store = new DividedStore(new MemoryStore(), 2);
+
+    assertThat(decide(store, call, 2).outcome()).isEqualTo(Outcome.LIMITED);
+    assertThat(decide(store, call, 2).ban()).contains(HOUR);
   }
 
   @Test
@@ -116,6 +171,10 @@ class DividedStoreTest {
   }
 
   private static LimitRequest call(long count) {
-    return LimitRequest.of(Policy.of("sms", rule(count)), new Subject("user", "ada"));
+    return call(rule(count));
+  }
+
+  private static LimitRequest call(Rule rule) {
+    return LimitRequest.of(Policy.of("sms", rule), new Subject("user", "ada"));
   }
 }

@@ -82,7 +82,24 @@ public @interface RateLimiter {
    */
   RateRule[] rules() default {};
 
-  /** Status of the answer to a call that these rules refuse. By default as configured: 429. */
+  /**
+   * What a call takes from each of these rules: a number such as {@code "5"}, or an expression over
+   * the arguments that the compiler checks, such as {@code "#{order.items.size()}"}. 1 by default;
+   * 1 to 1,000,000. A call for which an expression gives anything else is refused as a bad request.
+   * A submission counts once, whatever it costs.
+   */
+  String cost() default "";
+
+  /**
+   * Bans for a while whom these rules refuse too often: each subject by itself, never everybody as
+   * {@link LimitType#GLOBAL} counts them. None by default; one at most.
+   */
+  Ban[] ban() default {};
+
+  /**
+   * Status of the answer to a call that these rules refuse; who is banned is answered as
+   * configured. By default as configured: 429.
+   */
   int status() default 0;
 
   /** What programs tell it by. By default as configured: {@code rate_limited}. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.annotation;
 
+import io.limiter.core.CustomAlgorithm;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Inherited;
@@ -11,8 +12,8 @@ import java.lang.annotation.Target;
 import java.util.concurrent.TimeUnit;
 
 /**
- * One rule: at most {@link #count} calls in any interval of {@link #time}. Several of them stack,
- * and a call passes only if all of them admit it.
+ * One rule: at most {@link #count} calls in any interval of {@link #time}, or as its {@link
+ * #algorithm} counts. Several of them stack, and a call passes only if all of them admit it.
  *
  * <pre>{@code
  * @Post("/sms")
@@ -39,12 +40,16 @@ import java.util.concurrent.TimeUnit;
 public @interface RateRule {
 
   /**
-   * Calls in any interval of that time. 10 by default; 1 to 10,000, or as {@code limiter.max-count}
-   * says.
+   * Calls in any interval of that time; of a token bucket, the tokens that it holds. 10 by default;
+   * 1 to 10,000, or as {@code limiter.max-count} says; 1 to 1,000,000,000 for any algorithm but the
+   * exact log.
    */
   long count() default 10;
 
-  /** Length of the interval, in {@link #timeUnit}s. 60 by default; from 1 ms to 366 days. */
+  /**
+   * Length of the interval, in {@link #timeUnit}s; of a token bucket, that in which {@link #refill}
+   * tokens come back. 60 by default; from 1 ms to 366 days.
+   */
   long time() default 60;
 
   /** Unit of {@link #time}. Seconds by default. */
@@ -52,9 +57,53 @@ public @interface RateRule {
 
   /**
    * Name of the rule in header fields and error bodies: printable ASCII without space, quote or
-   * backslash. By default it is made from the numbers, such as {@code 10-per-60s}.
+   * backslash. By default it is made from the numbers, such as {@code 10-per-60s}, or {@code
+   * 20-at-5-per-1s} for a bucket of 20 tokens of which 5 come back each second.
    */
   String name() default "";
+
+  /** How it counts. Exactly, by a log of calls, by default. */
+  Algorithm algorithm() default Algorithm.SLIDING_WINDOW_LOG;
+
+  /**
+   * Whether windows of {@link Algorithm#FIXED_WINDOW} begin at full seconds, minutes, hours or days
+   * rather than with a call. Not by default. A window that does not divide a day needs an {@link
+   * #anchor}; none may be longer than 7 days.
+   */
+  boolean aligned() default false;
+
+  /**
+   * Whose clock aligned windows begin by, such as {@code Europe/Berlin}; implies {@link #aligned}.
+   * By default as {@code limiter.zone} says, which is UTC.
+   */
+  String zone() default "";
+
+  /**
+   * A local time at which some aligned window begins, such as {@code 2024-01-01T00:00} for weeks
+   * from Monday; implies {@link #aligned}. By default any midnight.
+   */
+  String anchor() default "";
+
+  /**
+   * Tokens that come back to a {@link Algorithm#TOKEN_BUCKET} in each interval of {@link #time}. By
+   * default as many as {@link #count}.
+   */
+  long refill() default 0;
+
+  /**
+   * Whether tokens come back one by one, evenly over the interval, rather than all at its end. One
+   * by one by default.
+   */
+  boolean greedy() default true;
+
+  /** Tokens that a subject has at its first call. By default a full bucket. */
+  long initial() default -1;
+
+  /** An algorithm of your own, by its bean, in place of {@link #algorithm}. None by default. */
+  Class<? extends CustomAlgorithm> custom() default CustomAlgorithm.class;
+
+  /** Numbers for that algorithm, at most 8. None by default. */
+  double[] parameters() default {};
 
   /** Whom this rule counts. By default whom the {@link RateLimiter} does, else the address. */
   LimitType limitType() default LimitType.IP;

@@ -14,10 +14,17 @@ public final class DenialConfiguration {
   /** All settings stand under this. */
   public static final String PREFIX = LimiterConfiguration.PREFIX + ".denial";
 
+  /** The key of the limiter's own message for calls that no wait would help, in braces. */
+  public static final String TOO_COSTLY = "{limiter.too-costly}";
+
   private Body body = Body.APPLICATION;
   private int status = 429;
   private String code = "rate_limited";
   private String message = defaultMessage(Outcome.LIMITED);
+  private String tooCostlyMessage = TOO_COSTLY;
+  private int bannedStatus = 429;
+  private String bannedCode = "banned";
+  private String bannedMessage = defaultMessage(Outcome.BANNED);
   private int duplicateStatus = 409;
   private String duplicateCode = "duplicate_submission";
   private String duplicateMessage = defaultMessage(Outcome.DUPLICATE);
@@ -58,6 +65,7 @@ public final class DenialConfiguration {
   public Answer answer(Outcome outcome) {
     return switch (outcome) {
       case LIMITED -> new Answer(status, code, message);
+      case BANNED -> new Answer(bannedStatus, bannedCode, bannedMessage);
       case DUPLICATE -> new Answer(duplicateStatus, duplicateCode, duplicateMessage);
       case UNAVAILABLE -> new Answer(unavailableStatus, unavailableCode, unavailableMessage);
       case ALLOWED -> throw new IllegalArgumentException("Calls that are allowed are not refused");
@@ -68,6 +76,7 @@ public final class DenialConfiguration {
   public static String defaultMessage(Outcome outcome) {
     return switch (outcome) {
       case LIMITED -> "{limiter.rate-limited}";
+      case BANNED -> "{limiter.banned}";
       case DUPLICATE -> "{limiter.duplicate}";
       case UNAVAILABLE -> "{limiter.unavailable}";
       case ALLOWED -> throw new IllegalArgumentException("Calls that are allowed are not refused");
@@ -97,6 +106,34 @@ public final class DenialConfiguration {
   /** What people are told. Default value {@code {limiter.rate-limited}}. */
   public void setMessage(String message) {
     this.message = message;
+  }
+
+  /**
+   * What people are told of a call that costs more than a rule ever admits, in place of any other
+   * message: no wait would help.
+   */
+  public String tooCostlyMessage() {
+    return tooCostlyMessage;
+  }
+
+  /** Default value {@code {limiter.too-costly}}. */
+  public void setTooCostlyMessage(String tooCostlyMessage) {
+    this.tooCostlyMessage = tooCostlyMessage;
+  }
+
+  /** Status of an answer to a caller who is banned. Default value 429; 400 to 599. */
+  public void setBannedStatus(int bannedStatus) {
+    this.bannedStatus = requireError("banned-status", bannedStatus);
+  }
+
+  /** What programs tell that by. Default value {@code banned}. */
+  public void setBannedCode(String bannedCode) {
+    this.bannedCode = requireCode("banned-code", bannedCode);
+  }
+
+  /** What people are told who are banned. Default value {@code {limiter.banned}}. */
+  public void setBannedMessage(String bannedMessage) {
+    this.bannedMessage = bannedMessage;
   }
 
   /**

@@ -7,6 +7,9 @@ import io.limiter.micronaut.annotation.Anonymous;
 import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
+import java.time.DateTimeException;
+import java.time.ZoneId;
+import java.time.ZoneOffset;
 
 /** Settings of the limiter as a whole. */
 @Context // a mistake stops the start
@@ -22,6 +25,7 @@ public final class LimiterConfiguration {
   private long maxCount = DEFAULT_MAX_COUNT;
   private Anonymous anonymous = Anonymous.ADDRESS;
   private Fallback fallback = Fallback.LOCAL;
+  private ZoneId zone = ZoneOffset.UTC;
 
   /**
    * Default value true. Where it is false, this bean and all of the limiter is not there.
@@ -33,7 +37,8 @@ public final class LimiterConfiguration {
   }
 
   /**
-   * The largest count a rule may have. An exact log takes about 8 bytes a unit, for each subject.
+   * The largest count an exact log may have: it takes about 8 bytes a unit, for each subject. Other
+   * algorithms keep a number, and are not concerned.
    */
   public long getMaxCount() {
     return maxCount;
@@ -73,5 +78,21 @@ public final class LimiterConfiguration {
    */
   public void setFallback(String fallback) {
     this.fallback = Choice.of(Fallback.class, PREFIX + ".fallback", fallback);
+  }
+
+  /** Whose clock aligned windows begin by, where a rule does not say it. */
+  public ZoneId zone() {
+    return zone;
+  }
+
+  /** Default value {@code UTC}; or a zone such as {@code Europe/Berlin}. */
+  public void setZone(String zone) {
+    try {
+      this.zone = ZoneId.of(zone);
+    } catch (DateTimeException unknown) {
+      throw new ConfigurationException(
+          "limiter.zone = %s: there is no such time zone: write one such as UTC or Europe/Berlin"
+              .formatted(zone));
+    }
   }
 }

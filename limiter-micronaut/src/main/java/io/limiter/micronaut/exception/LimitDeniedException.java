@@ -29,6 +29,7 @@ public sealed class LimitDeniedException extends RuntimeException
   public static LimitDeniedException of(Verdict verdict, DenialText text) {
     return switch (verdict.outcome()) {
       case LIMITED -> new RateLimitExceededException(verdict, text);
+      case BANNED -> new CallerBannedException(verdict, text);
       case DUPLICATE -> new DuplicateSubmissionException(verdict, text);
       case UNAVAILABLE -> new LimiterUnavailableException(verdict);
       case ALLOWED ->

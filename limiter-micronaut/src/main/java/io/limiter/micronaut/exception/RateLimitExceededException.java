@@ -3,8 +3,9 @@ package io.limiter.micronaut.exception;
 
 import io.limiter.core.Verdict;
 
-/** A rule refused the call. */
-public final class RateLimitExceededException extends LimitDeniedException {
+/** A rule refused the call, or the caller is banned because rules refused too often. */
+public sealed class RateLimitExceededException extends LimitDeniedException
+    permits CallerBannedException {
 
   private static final long serialVersionUID = 1L;
 

@@ -26,14 +26,17 @@ public record Denial(
     return cause.verdict();
   }
 
-  /** The names of the rules that refuse it; none if it is a duplicate, or nobody could decide. */
+  /**
+   * The names of the rules that refuse it; none if it is a duplicate, if nobody could decide, or if
+   * only a ban refuses it.
+   */
   public List<String> violated() {
     return verdict().violated().stream().map(refusing -> refusing.rule().name()).toList();
   }
 
   /**
    * What refuses it: of rules, the one to wait longest for; for a duplicate, the rule of the
-   * duplicate guard. Empty if nobody could decide.
+   * duplicate guard. Empty if nobody could decide, or if only a ban refuses it.
    */
   public Optional<RuleVerdict> rule() {
     return Waits.longest(verdict());
@@ -45,6 +48,11 @@ public record Denial(
    */
   public OptionalLong retryAfter() {
     return Waits.retryAfter(verdict());
+  }
+
+  /** Seconds that the caller is banned for, rounded up. Empty if he is not. */
+  public OptionalLong banned() {
+    return verdict().ban().stream().mapToLong(Waits::secondsUp).findFirst();
   }
 
   /** The standard's words for the status. */

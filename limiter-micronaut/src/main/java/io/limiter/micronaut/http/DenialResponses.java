@@ -48,10 +48,12 @@ public class DenialResponses {
     int status = said.status().orElse(configured.status());
     String code = said.code().orElse(configured.code());
     Denial untold = new Denial(request, cause, status, code, "");
+    // Whatever else is said is about waiting, or coming back.
+    boolean never = outcome == Outcome.LIMITED && Waits.tooCostly(cause.verdict());
     String message =
         messages.tell(
-            said.message().orElse(configured.message()),
-            DenialConfiguration.defaultMessage(outcome),
+            never ? configuration.tooCostlyMessage() : said.message().orElse(configured.message()),
+            never ? DenialConfiguration.TOO_COSTLY : DenialConfiguration.defaultMessage(outcome),
             request,
             () -> DenialValue.arguments(untold));
     return new Denial(request, cause, status, code, message);

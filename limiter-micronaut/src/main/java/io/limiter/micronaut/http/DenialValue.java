@@ -30,6 +30,8 @@ enum DenialValue {
   VIOLATED("violated", Denial::violated),
   /** As in the header field; null where there is none. */
   RETRY_AFTER("retryAfter", denial -> boxed(denial.retryAfter())),
+  /** The rest of the caller's ban; null if he is not banned. */
+  BANNED("banned", denial -> boxed(denial.banned())),
   // Of the rule that refuses, if there is one.
   LIMIT("limit", denial -> ofRule(denial, refusing -> refusing.rule().count())),
   REMAINING("remaining", denial -> ofRule(denial, RuleVerdict::remaining)),

@@ -7,6 +7,7 @@ import io.limiter.core.Mode;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.config.GateConfiguration;
 import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.plan.Cost;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.RoutePlans;
 import io.limiter.micronaut.plan.Submissions;
@@ -78,7 +79,8 @@ public final class LimitGate implements ConditionalFilter {
     Optional<LimitRequest> asked =
         plan.request(
             source -> subjects.resolve(source, request),
-            submission -> Submissions.byRequest(submission, request));
+            submission -> Submissions.byRequest(submission, request),
+            Cost::byRequest);
     if (asked.isEmpty()) {
       Ticket.issue(request, plan, Verdict.free(plan.policy()));
       return CompletableFuture.completedFuture(request);

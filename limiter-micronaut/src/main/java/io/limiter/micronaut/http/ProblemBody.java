@@ -24,6 +24,7 @@ final class ProblemBody implements DenialBody {
     Map<String, JsonNode> problem = new LinkedHashMap<>();
     switch (denial.verdict().outcome()) {
       case LIMITED -> type(problem, TYPES + "quota-exceeded", "Quota Exceeded");
+      case BANNED -> type(problem, TYPES + "abnormal-usage-detected", "Abnormal Usage Detected");
       case UNAVAILABLE ->
           type(problem, TYPES + "temporary-reduced-capacity", "Temporary Reduced Capacity");
       case DUPLICATE, ALLOWED -> type(problem, "about:blank", denial.title());
@@ -33,8 +34,9 @@ final class ProblemBody implements DenialBody {
     problem.put("instance", JsonNode.createStringNode(denial.request().getPath()));
     problem.put("code", JsonNode.createStringNode(denial.code()));
     switch (denial.verdict().outcome()) {
-      // Both types have the member; while the store is away no policy is known to be violated.
-      case LIMITED, UNAVAILABLE ->
+      // All types have the member; while the store is away no policy is known to be violated, and
+      // who is banned may violate none any more.
+      case LIMITED, BANNED, UNAVAILABLE ->
           problem.put(
               "violated-policies",
               JsonNode.createArrayNode(

@@ -19,11 +19,12 @@ final class Waits {
   /**
    * The value of {@code Retry-After}: whole seconds rounded up, at least 1. While the store is away
    * it is the time until that is asked again. There is none where no wait would help, nor for a
-   * duplicate: a client that obeys it would submit once more what was accepted.
+   * duplicate: a client that obeys it would submit once more what was accepted. For who is banned
+   * it is the rest of the ban, or longer.
    */
   static OptionalLong retryAfter(Verdict verdict) {
     return switch (verdict.outcome()) {
-      case LIMITED -> verdict.retryAfter().stream().mapToLong(Waits::told).findFirst();
+      case LIMITED, BANNED -> verdict.retryAfter().stream().mapToLong(Waits::told).findFirst();
       case UNAVAILABLE ->
           OptionalLong.of(verdict.retryAfter().map(Waits::told).orElse(MIN_SECONDS));
       case DUPLICATE, ALLOWED -> OptionalLong.empty();
@@ -35,7 +36,7 @@ final class Waits {
    */
   static Optional<RuleVerdict> longest(Verdict verdict) {
     return switch (verdict.outcome()) {
-      case LIMITED -> violatedLongest(verdict);
+      case LIMITED, BANNED -> violatedLongest(verdict);
       case DUPLICATE -> verdict.duplicate();
       case UNAVAILABLE, ALLOWED -> Optional.empty();
     };
@@ -60,6 +61,12 @@ final class Waits {
     return verdict.rules().stream()
         .filter(RuleVerdict::violated)
         .max(Comparator.comparing(Waits::retryAfterOrEver));
+  }
+
+  /** Whether the rules would never admit such a call, because it costs more than one allows. */
+  static boolean tooCostly(Verdict verdict) {
+    return verdict.rules().stream()
+        .anyMatch(rule -> rule.violated() && rule.retryAfter().isEmpty());
   }
 
   /** A call that costs more than a rule allows waits for ever. */

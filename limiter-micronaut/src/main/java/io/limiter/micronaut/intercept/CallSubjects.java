@@ -2,6 +2,7 @@
 package io.limiter.micronaut.intercept;
 
 import io.limiter.core.LimitRequest;
+import io.limiter.micronaut.plan.Cost;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.Submission;
 import io.limiter.micronaut.plan.Submissions;
@@ -15,7 +16,7 @@ import io.micronaut.http.HttpRequest;
 import jakarta.inject.Singleton;
 import java.util.Optional;
 
-/** Finds who is counted, and what is submitted, from a call of the method itself. */
+/** Finds who is counted, what is submitted and what it costs, from a call of the method itself. */
 @Singleton
 final class CallSubjects {
 
@@ -34,7 +35,8 @@ final class CallSubjects {
       MethodInvocationContext<?, ?> call, LimitPlan plan, Optional<HttpRequest<?>> request) {
     return plan.request(
         source -> counted(source, call, plan, request),
-        submission -> content(submission, call, plan, request));
+        submission -> content(submission, call, plan, request),
+        cost -> units(cost, call));
   }
 
   private Counted counted(
@@ -51,6 +53,12 @@ final class CallSubjects {
         .map(http -> requestSubjects.resolve(source, http))
         .or(() -> requestSubjects.resolveOutsideOfRequest(source))
         .orElseThrow(() -> outsideOfRequest(plan, source.written()));
+  }
+
+  private static int units(Cost cost, MethodInvocationContext<?, ?> call) {
+    return cost instanceof Cost.ByArguments by
+        ? by.expression().of(call.getTarget(), call.getParameterValues())
+        : Cost.byRequest(cost);
   }
 
   /** What tells the submission from others of the same caller to the same method. */

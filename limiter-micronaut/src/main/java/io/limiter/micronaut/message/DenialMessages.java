@@ -34,6 +34,7 @@ public class DenialMessages {
           "policy",
           "violated",
           "retryAfter",
+          "banned",
           "limit",
           "remaining",
           "window",

@@ -12,8 +12,10 @@ final class MessageCheck {
 
   MessageCheck(DenialConfiguration configuration, DenialMessages messages) {
     check(configuration, messages, Outcome.LIMITED, "message");
+    check(configuration, messages, Outcome.BANNED, "banned-message");
     check(configuration, messages, Outcome.DUPLICATE, "duplicate-message");
     check(configuration, messages, Outcome.UNAVAILABLE, "unavailable-message");
+    check(messages, configuration.tooCostlyMessage(), "too-costly-message");
   }
 
   private static void check(
@@ -21,7 +23,10 @@ final class MessageCheck {
       DenialMessages messages,
       Outcome outcome,
       String property) {
-    String message = configuration.answer(outcome).message();
+    check(messages, configuration.answer(outcome).message(), property);
+  }
+
+  private static void check(DenialMessages messages, String message, String property) {
     try {
       messages.requireUsable(message);
     } catch (IllegalArgumentException e) {

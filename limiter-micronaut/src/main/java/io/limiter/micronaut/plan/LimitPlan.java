@@ -20,6 +20,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
+import java.util.function.ToIntFunction;
 
 /** How one method is limited. Immutable, and made once for each method. */
 public final class LimitPlan {
@@ -60,7 +61,9 @@ public final class LimitPlan {
             quotas.stream().map(Quota::rules).findFirst(),
             duplicates.map(DuplicateGuard::stack));
     this.decidedByRequest =
-        quotas.stream().noneMatch(quota -> quota.source().needsArguments())
+        quotas.stream()
+                .noneMatch(
+                    quota -> quota.source().needsArguments() || quota.cost().needsArguments())
             && duplicates
                 .filter(
                     guard ->
@@ -108,15 +111,24 @@ public final class LimitPlan {
    * @param who tells who is counted
    * @param what tells the call from other submissions of one caller to this method; empty if it is
    *     no duplicate of anything
+   * @param price tells what the call costs
    */
   public Optional<LimitRequest> request(
-      Function<SubjectSource, Counted> who, Function<Submission, Optional<String>> what) {
+      Function<SubjectSource, Counted> who,
+      Function<Submission, Optional<String>> what,
+      ToIntFunction<Cost> price) {
     Optional<String> content = duplicates.flatMap(guard -> what.apply(guard.submission()));
     List<Charge> charges = new ArrayList<>(quotas.size());
+    Cost priced = Cost.Fixed.ONE;
+    int units = 1;
     for (Quota quota : quotas) {
+      if (!quota.cost().equals(priced)) { // once for the quotas of one annotation
+        priced = quota.cost();
+        units = price.applyAsInt(priced);
+      }
       Counted counted = who.apply(quota.source());
       Key key = Key.of(quota.limit(), counted.subject());
-      charges.add(new Charge(quota.limit(), key, quota.rules(counted.anonymous()), 1));
+      charges.add(new Charge(quota.limit(), key, quota.rules(counted.anonymous()), units));
     }
     Optional<Charge> submission =
         duplicates.flatMap(guard -> submission(guard, charges, who, content));
@@ -151,8 +163,11 @@ public final class LimitPlan {
                 guard.limit(), submitter.duplicates(method + '\n' + text), guard.stack(), 1));
   }
 
-  /** What the annotations say that a refused caller is answered. */
+  /** What the annotations say that a refused caller is answered; nothing of who is banned. */
   public DenialText text(Verdict verdict) {
+    if (verdict.outcome() == Outcome.BANNED) {
+      return DenialText.NONE;
+    }
     if (verdict.outcome() == Outcome.DUPLICATE) {
       return duplicates.map(DuplicateGuard::text).orElse(DenialText.NONE);
     }

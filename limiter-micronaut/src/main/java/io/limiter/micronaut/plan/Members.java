@@ -45,7 +45,7 @@ record Members(String method, String name, AnnotationValue<?> annotation) {
       throw error(
           member,
           "#{…}",
-          "it is read once, when the service starts, and only subject and duplicateKey may be expressions: write a text");
+          "it is read once, when the service starts, and only subject, cost and duplicateKey may be expressions: write a text");
     }
     try {
       return annotation.stringValue(member).filter(text -> !text.isEmpty());
@@ -74,7 +74,11 @@ record Members(String method, String name, AnnotationValue<?> annotation) {
   void refuse(String member, String remedy) {
     if (has(member)) {
       Object raw = raw(member);
-      throw error(member, raw instanceof int[] list ? Arrays.toString(list) : raw, remedy);
+      Object value =
+          raw instanceof int[] list
+              ? Arrays.toString(list)
+              : raw instanceof double[] numbers ? Arrays.toString(numbers) : raw;
+      throw error(member, value, remedy);
     }
   }
 

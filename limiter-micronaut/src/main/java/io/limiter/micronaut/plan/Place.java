@@ -123,7 +123,10 @@ record Place(
     if (value instanceof Object[] array) {
       return Arrays.stream(array).map(Place::asWritten).collect(Collectors.joining(",", "[", "]"));
     }
-    String text = value instanceof int[] numbers ? Arrays.toString(numbers) : value.toString();
+    String text =
+        value instanceof int[] numbers
+            ? Arrays.toString(numbers)
+            : value instanceof double[] reals ? Arrays.toString(reals) : value.toString();
     return text.length() + ":" + text;
   }
 

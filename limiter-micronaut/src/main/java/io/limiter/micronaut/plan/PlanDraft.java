@@ -5,11 +5,11 @@ import io.limiter.core.Rule;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.AnnotationValue;
 import io.micronaut.inject.ExecutableMethod;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -86,7 +86,6 @@ final class PlanDraft {
 
   private void addRules(
       Members limiter, String limit, SubjectSource source, Anonymous anonymous, List<Members> all) {
-    DenialText text = readers.texts().refused(limiter);
     Map<SubjectSource, List<RateRuleReader.Read>> bySource = new LinkedHashMap<>();
     bySource.put(source, new ArrayList<>());
     for (Members rule : all) {
@@ -99,14 +98,26 @@ final class PlanDraft {
     if (bySource.keySet().stream().noneMatch(SubjectSource::mayBeAnonymous)) {
       limiter.refuse("anonymous", NOBODY_ANONYMOUS);
     }
+    bySource.values().removeIf(List::isEmpty);
+    List<RateRuleReader.Read> anonymousRules =
+        anonymousRules(limiter, source, bySource.getOrDefault(source, List.of()));
+    Terms terms =
+        new Terms(
+            limiter,
+            readers.texts().refused(limiter),
+            readers.costs().read(limiter, rules(bySource.values(), anonymousRules)),
+            readers.bans().read(limiter, bySource.keySet()));
     bySource.forEach(
         (counted, told) ->
             quotas.add(
-                limit,
-                counted,
-                told,
-                counted.equals(source) ? anonymousRules(limiter, source, told) : told,
-                text));
+                limit, counted, told, counted.equals(source) ? anonymousRules : told, terms));
+  }
+
+  private static List<Rule> rules(
+      Collection<List<RateRuleReader.Read>> told, List<RateRuleReader.Read> anonymous) {
+    return Stream.concat(told.stream().flatMap(List::stream), anonymous.stream())
+        .map(RateRuleReader.Read::rule)
+        .toList();
   }
 
   private List<RateRuleReader.Read> anonymousRules(

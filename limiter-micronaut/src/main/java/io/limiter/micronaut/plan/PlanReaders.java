@@ -9,4 +9,6 @@ record PlanReaders(
     RateRuleReader rules,
     SubjectSourceReader subjects,
     DenialTextReader texts,
+    CostReader costs,
+    BanReader bans,
     DuplicateGuardReader guards) {}

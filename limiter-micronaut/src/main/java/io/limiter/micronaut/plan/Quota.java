@@ -11,8 +11,10 @@ import io.limiter.micronaut.subject.SubjectSource;
  * @param source who is counted
  * @param rules the rules
  * @param anonymousRules the rules for a caller whom the source cannot tell
+ * @param cost what a call takes from each rule
  */
-record Quota(String limit, SubjectSource source, RuleStack rules, RuleStack anonymousRules) {
+record Quota(
+    String limit, SubjectSource source, RuleStack rules, RuleStack anonymousRules, Cost cost) {
 
   RuleStack rules(boolean anonymous) {
     return anonymous ? anonymousRules : rules;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
+import io.limiter.core.Ban;
 import io.limiter.core.Rule;
 import io.limiter.core.RuleStack;
 import io.limiter.micronaut.annotation.Anonymous;
@@ -33,6 +34,8 @@ final class QuotaBuilder {
   private final String method;
   private final Map<Owner, Rules> quotas = new LinkedHashMap<>();
   private final Set<Owner> refusing = new HashSet<>();
+  private final Map<Owner, Cost> costs = new HashMap<>();
+  private final Map<Owner, Ban> bans = new HashMap<>();
   private final Map<String, List<CallExpression>> expressions = new HashMap<>();
   private final Map<String, DenialText> texts = new HashMap<>();
   private final RuleNames names = new RuleNames();
@@ -56,14 +59,14 @@ final class QuotaBuilder {
    *
    * @param told the rules for a caller whom the source tells
    * @param anonymous the rules for another
-   * @param text what a caller refused by one of them is answered
+   * @param terms what the annotation says of all of them
    */
   void add(
       String limit,
       SubjectSource source,
       List<RateRuleReader.Read> told,
       List<RateRuleReader.Read> anonymous,
-      DenialText text) {
+      Terms terms) {
     if (told.isEmpty() && anonymous.isEmpty()) {
       return;
     }
@@ -71,11 +74,38 @@ final class QuotaBuilder {
     if (source.anonymous() == Anonymous.REFUSE) {
       refusing.add(owner);
     }
+    agree(owner, terms);
     Rules rules =
         quotas.computeIfAbsent(owner, any -> new Rules(new ArrayList<>(), new ArrayList<>()));
     Map<RateRuleReader.Read, Rule> named = new HashMap<>();
-    put(told, rules.told, named, text);
-    put(anonymous, rules.anonymous, named, text);
+    put(told, rules.told, named, terms.text());
+    put(anonymous, rules.anonymous, named, terms.text());
+  }
+
+  /** One key is charged once, and its subject is banned in one way: nobody could tell which. */
+  private void agree(Owner owner, Terms terms) {
+    Cost cost = costs.putIfAbsent(owner, terms.cost());
+    if (cost != null && !cost.equals(terms.cost())) {
+      throw terms
+          .limiter()
+          .error(
+              "cost",
+              terms.cost(),
+              "other rules of this method count the same subject with cost = %s: give all one cost, or some a key of their own"
+                  .formatted(cost));
+    }
+    if (terms.ban().isPresent() && BanReader.canBan(owner.subjects)) {
+      Ban ban = bans.putIfAbsent(owner, terms.ban().get());
+      if (ban != null && !ban.equals(terms.ban().get())) {
+        throw terms
+            .limiter()
+            .error(
+                "ban",
+                BanReader.text(terms.ban().get()),
+                "another @RateLimiter of this method has ban = %s for the same subject: give both one ban, or one of them a key of its own"
+                    .formatted(BanReader.text(ban)));
+      }
+    }
   }
 
   private void put(
@@ -115,7 +145,12 @@ final class QuotaBuilder {
     quotas.forEach(
         (owner, rules) ->
             built.add(
-                new Quota(owner.limit, source(owner), stack(rules.told), stack(rules.anonymous))));
+                new Quota(
+                    owner.limit,
+                    source(owner),
+                    stack(owner, rules.told),
+                    stack(owner, rules.anonymous),
+                    costs.getOrDefault(owner, Cost.Fixed.ONE))));
     return List.copyOf(built);
   }
 
@@ -130,9 +165,11 @@ final class QuotaBuilder {
     return Map.copyOf(texts);
   }
 
-  private RuleStack stack(List<Rule> rules) {
+  private RuleStack stack(Owner owner, List<Rule> rules) {
     try {
-      return RuleStack.of(rules);
+      RuleStack stack = RuleStack.of(rules);
+      Ban ban = bans.get(owner);
+      return ban == null ? stack : stack.withBan(ban);
     } catch (IllegalArgumentException e) {
       throw PlanErrors.of(
           method,

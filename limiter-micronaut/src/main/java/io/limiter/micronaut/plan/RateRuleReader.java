@@ -3,7 +3,7 @@ package io.limiter.micronaut.plan;
 
 import io.limiter.core.Rule;
 import io.limiter.core.SlidingWindowLog;
-import io.limiter.micronaut.config.LimiterConfiguration;
+import io.limiter.micronaut.annotation.Algorithm;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.List;
@@ -22,10 +22,13 @@ final class RateRuleReader {
   static final long DEFAULT_DUPLICATE_COUNT = 1;
   static final long DEFAULT_DUPLICATE_TIME = 5;
 
-  private final LimiterConfiguration configuration;
+  private static final String ONLY_LOG =
+      "a duplicate guard remembers each submission, which only the exact log does: remove it";
 
-  RateRuleReader(LimiterConfiguration configuration) {
-    this.configuration = configuration;
+  private final AlgorithmReader algorithms;
+
+  RateRuleReader(AlgorithmReader algorithms) {
+    this.algorithms = algorithms;
   }
 
   Rule defaultDuplicateRule() {
@@ -39,9 +42,17 @@ final class RateRuleReader {
    */
   record Read(Rule rule, boolean named) {}
 
-  /** A rule of a duplicate guard: without a count it accepts one submission, not ten. */
+  /**
+   * A rule of a duplicate guard: without a count it accepts one submission, not ten. Only a log
+   * remembers a submission by itself, so that it can be released.
+   */
   Rule readDuplicate(Members annotation) {
     refuseSubject(annotation);
+    annotation.refuse("custom", ONLY_LOG);
+    if (annotation.constant("algorithm", Algorithm.class).orElse(Algorithm.SLIDING_WINDOW_LOG)
+        != Algorithm.SLIDING_WINDOW_LOG) {
+      annotation.refuse("algorithm", ONLY_LOG);
+    }
     return read(annotation, DEFAULT_DUPLICATE_COUNT).rule();
   }
 
@@ -63,47 +74,17 @@ final class RateRuleReader {
 
   private Read read(Members annotation, long defaultCount) {
     long count = annotation.annotation().longValue("count").orElse(defaultCount);
-    long time = annotation.annotation().longValue("time").orElse(DEFAULT_TIME);
-    TimeUnit unit = annotation.constant("timeUnit", TimeUnit.class).orElse(DEFAULT_UNIT);
     if (count < 1) {
       throw annotation.error("count", count, "give it 1 or more");
     }
-    if (count > configuration.getMaxCount()) {
-      throw annotation.error(
-          "count",
-          count,
-          "an exact log remembers every call, so counts are limited to %d: lower it, or raise %s.max-count"
-              .formatted(configuration.getMaxCount(), LimiterConfiguration.PREFIX));
-    }
-    if (time < 1) {
-      throw annotation.error("time", time, "give it 1 or more");
-    }
-    Duration window = window(annotation, time, unit);
+    TimeUnit unit = annotation.constant("timeUnit", TimeUnit.class).orElse(DEFAULT_UNIT);
+    Duration window = Times.read(annotation, "time", DEFAULT_TIME, unit);
+    Rule rule = algorithms.read(annotation, count, window);
     Optional<String> name = annotation.text("name");
     try {
-      return new Read(
-          name.<Rule>map(given -> new SlidingWindowLog(given, count, window))
-              .orElseGet(() -> SlidingWindowLog.of(count, window)),
-          name.isPresent());
+      return new Read(name.map(rule::withName).orElse(rule), name.isPresent());
     } catch (IllegalArgumentException e) {
-      throw PlanErrors.of(
-          annotation.method(),
-          annotation.name(),
-          "%d in %d %s".formatted(count, time, unit),
-          String.valueOf(e.getMessage()));
+      throw annotation.error("name", name.orElse(""), String.valueOf(e.getMessage()));
     }
-  }
-
-  private static Duration window(Members annotation, long time, TimeUnit unit) {
-    try {
-      Duration window = Duration.of(time, unit.toChronoUnit());
-      if (window.compareTo(SlidingWindowLog.MAX_WINDOW) <= 0
-          && window.compareTo(SlidingWindowLog.MIN_WINDOW) >= 0) {
-        return window;
-      }
-    } catch (ArithmeticException overflow) {
-      // As long as no clock can measure: refused below.
-    }
-    throw annotation.error("time", time + " " + unit, "give it 1 ms to 366 days");
   }
 }

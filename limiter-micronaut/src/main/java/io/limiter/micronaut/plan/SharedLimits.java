@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
+import io.limiter.core.Ban;
 import io.limiter.core.Rule;
 import io.limiter.core.RuleStack;
 import io.limiter.micronaut.subject.SubjectSource;
@@ -9,10 +10,11 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * Sees to what methods may share: a name only if one annotation gives it to both, a limit only with
- * the same rules, since each would count by its own.
+ * the same rules and ban, since each would count by its own.
  */
 final class SharedLimits {
 
@@ -20,8 +22,9 @@ final class SharedLimits {
 
   private record Ruled(List<Counted> quotas, String method) {}
 
-  /** Whom rules count, in what way, and which: their names may differ. */
-  private record Counted(String who, List<Rule> rules, List<Rule> anonymousRules) {}
+  /** Whom rules count, in what way, and which: their names may differ, and what a call costs. */
+  private record Counted(
+      String who, List<Rule> rules, List<Rule> anonymousRules, Optional<Ban> ban) {}
 
   // Both are bounded by what the application's annotations say.
   private final Map<String, Named> names = new HashMap<>();
@@ -42,7 +45,7 @@ final class SharedLimits {
     Ruled sharer = limits.putIfAbsent(limit, new Ruled(quotas, plan.method()));
     if (sharer != null && !sharer.quotas.equals(quotas)) {
       throw new ConfigurationException(
-          "%s: @RateLimiter.key = '%s' is shared with %s, which has other rules, or counts others: give both the same, or other keys"
+          "%s: @RateLimiter.key = '%s' is shared with %s, which has other rules, bans otherwise, or counts others: give both the same, or other keys"
               .formatted(plan.method(), limit, sharer.method));
     }
   }
@@ -54,7 +57,10 @@ final class SharedLimits {
           .computeIfAbsent(quota.limit(), any -> new ArrayList<>())
           .add(
               new Counted(
-                  who(quota.source()), nameless(quota.rules()), nameless(quota.anonymousRules())));
+                  who(quota.source()),
+                  nameless(quota.rules()),
+                  nameless(quota.anonymousRules()),
+                  quota.rules().ban()));
     }
     return counted;
   }

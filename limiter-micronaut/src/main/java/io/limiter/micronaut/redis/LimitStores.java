@@ -5,6 +5,7 @@ import io.limiter.core.LimitStore;
 import io.limiter.core.Limiter;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.ConnectionSource;
+import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
 import io.limiter.core.resilience.DividedStore;
 import io.limiter.core.resilience.FallbackCounts;
@@ -12,7 +13,6 @@ import io.limiter.core.resilience.FallbackStore;
 import io.limiter.micronaut.config.LimiterConfiguration;
 import io.limiter.micronaut.config.MemoryConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
-import io.limiter.micronaut.config.RedisConfiguration;
 import io.micronaut.configuration.lettuce.DefaultRedisConfiguration;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Factory;
@@ -33,12 +33,12 @@ public final class LimitStores {
   LimitStore redis(
       ConnectionSource connections,
       LimiterConfiguration limiter,
-      RedisConfiguration redis,
+      RedisSettings settings,
       MemoryConfiguration memory,
       PoliciesConfiguration policies,
       FallbackCounts counts) {
     return new FallbackStore(
-        new RedisStore(connections, redis.settings().withPolicyDeadlines(policies.deadlines())),
+        new RedisStore(connections, settings),
         inMemory(memory),
         policies.fallbacks(limiter.fallback()),
         counts);

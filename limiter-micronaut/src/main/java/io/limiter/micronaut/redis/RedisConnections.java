@@ -2,12 +2,15 @@
 package io.limiter.micronaut.redis;
 
 import io.lettuce.core.RedisURI;
+import io.limiter.core.CustomAlgorithm;
 import io.limiter.core.redis.ClusterConnections;
 import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.redis.LoopConnections;
 import io.limiter.core.redis.LoopTransport;
 import io.limiter.core.redis.RedisClients;
+import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.SharedConnection;
+import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration.Connections;
 import io.micronaut.configuration.lettuce.DefaultRedisConfiguration;
@@ -37,27 +40,40 @@ final class RedisConnections {
   /** Far above what a loop that does nothing yet takes to answer. */
   private static final long ANSWER_SECONDS = 2;
 
+  /** For the connections, which give Redis the scripts, and for the store, which runs them. */
+  @Singleton
+  @Requires(beans = DefaultRedisConfiguration.class)
+  RedisSettings settings(
+      RedisConfiguration limiter,
+      PoliciesConfiguration policies,
+      List<CustomAlgorithm> algorithms) {
+    return limiter.settings().withPolicyDeadlines(policies.deadlines()).withAlgorithms(algorithms);
+  }
+
   /** Begins to connect, and does not wait for Redis: see {@link WarmStart}. */
   @Singleton
   @Bean(preDestroy = "close")
   @Requires(beans = DefaultRedisConfiguration.class)
   ConnectionSource connections(
-      DefaultRedisConfiguration redis, RedisConfiguration limiter, Optional<ServerLoops> server) {
+      DefaultRedisConfiguration redis,
+      RedisConfiguration limiter,
+      RedisSettings settings,
+      Optional<ServerLoops> server) {
     if (!redis.getUris().isEmpty()) {
-      return cluster(redis, limiter);
+      return cluster(redis, limiter, settings);
     }
     RedisURI uri = redis.getUri().orElse(redis);
     List<EventLoop> loops = loops(limiter, server);
     if (loops.isEmpty()) {
-      return SharedConnection.open(RedisClients.create(), uri, limiter.settings());
+      return SharedConnection.open(RedisClients.create(), uri, settings);
     }
     LOG.debug("One connection to Redis on each of {} event loops", loops.size());
-    return LoopConnections.open(loops, uri, limiter.settings());
+    return LoopConnections.open(loops, uri, settings);
   }
 
   /** One connection to each primary: more would be as many as primaries times event loops. */
   private static ConnectionSource cluster(
-      DefaultRedisConfiguration redis, RedisConfiguration limiter) {
+      DefaultRedisConfiguration redis, RedisConfiguration limiter, RedisSettings settings) {
     if (limiter.connections() == Connections.EVENT_LOOP) {
       LOG.warn(
           "limiter.redis.connections = event-loop has no meaning with redis.uris: a Redis Cluster has one connection to each primary for all event loops");
@@ -66,7 +82,7 @@ final class RedisConnections {
     if (redis.getClientName() != null) {
       seeds.forEach(seed -> seed.setClientName(redis.getClientName()));
     }
-    return ClusterConnections.open(seeds, limiter.settings());
+    return ClusterConnections.open(seeds, settings);
   }
 
   /** The event loops to connect on; none where one connection is wanted, or has to do. */

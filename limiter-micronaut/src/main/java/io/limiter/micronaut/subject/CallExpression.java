@@ -47,16 +47,26 @@ public final class CallExpression {
    * @throws IllegalStateException if it gives an object whose text may differ from call to call
    */
   public String evaluate(Object target, @Nullable Object[] arguments) {
-    Optional<Object> value;
+    Optional<?> value;
     try {
-      value = annotation.withArguments(target, arguments).get(member, Object.class);
+      value = value(target, arguments);
     } catch (ExpressionEvaluationException e) {
       throw missing("the expression failed (" + e.getMessage() + ")");
     }
     return text(
-        value
-            .flatMap(CallExpression::unwrapped)
-            .orElseThrow(() -> missing("the expression is null: the call must give it a value")));
+        value.orElseThrow(() -> missing("the expression is null: the call must give it a value")));
+  }
+
+  /**
+   * Its value for this call; empty if it is null.
+   *
+   * @throws ExpressionEvaluationException if it fails
+   */
+  Optional<?> value(Object target, @Nullable Object[] arguments) {
+    return annotation
+        .withArguments(target, arguments)
+        .get(member, Object.class)
+        .flatMap(CallExpression::unwrapped);
   }
 
   /** An untyped body has its texts and numbers in nodes, and an optional argument may be empty. */
@@ -98,7 +108,8 @@ public final class CallExpression {
     return new MissingSubjectException(mistake(remedy));
   }
 
-  private String mistake(String remedy) {
+  /** What is wrong, with where the expression stands. */
+  String mistake(String remedy) {
     return "%s.%s: %s".formatted(where, member, remedy);
   }
 

@@ -20,7 +20,13 @@ import org.junit.jupiter.params.provider.MethodSource;
 class DenialMistakesTest {
 
   @ParameterizedTest
-  @CsvSource({"message", "duplicate-message", "unavailable-message"})
+  @CsvSource({
+    "message",
+    "banned-message",
+    "too-costly-message",
+    "duplicate-message",
+    "unavailable-message"
+  })
   void aMessageThatCannotBeTold(String property) {
     String name = "limiter.denial." + property;
 
@@ -38,7 +44,7 @@ class DenialMistakesTest {
     return Stream.of(
         arguments(
             "{msg: \"{messages}\"}",
-            "limiter.denial.template.msg = {messages}: there is no placeholder {messages}: use {code}, {message}, {status}, {title}, {policy}, {violated}, {retryAfter}, {limit}, {remaining}, {window}, {reset}, {path}, {method}, {timestamp}, or write {{ for a brace"),
+            "limiter.denial.template.msg = {messages}: there is no placeholder {messages}: use {code}, {message}, {status}, {title}, {policy}, {violated}, {retryAfter}, {banned}, {limit}, {remaining}, {window}, {reset}, {path}, {method}, {timestamp}, or write {{ for a brace"),
         arguments(
             "{data: {rows: [1, {wait: \"in {wait} s\"}]}}",
             "limiter.denial.template.data.rows[1].wait = in {wait} s: there is no placeholder {wait}: use {code},"),

@@ -11,6 +11,7 @@ import io.limiter.core.RuleVerdict;
 import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.Source;
 import io.limiter.core.StoreException;
+import io.limiter.core.TokenBucket;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.config.HeadersConfiguration;
 import io.micronaut.http.HttpResponse;
@@ -45,6 +46,36 @@ class RateLimitFieldsTest {
     assertThat(response.header("RateLimit-Policy"))
         .isEqualTo("\"10-per-60s\";q=10;w=60, \"half\";q=3");
     assertThat(response.header("RateLimit")).isEqualTo("\"10-per-60s\";r=3;t=21, \"half\";r=2;t=2");
+  }
+
+  /** Its time to fill; 20 at 6 a second take 3.3 s, which the field cannot tell. */
+  @Test
+  void theWindowOfABucketIsTheTimeThatItTakesToFill() {
+    fields.writeIfAbsent(
+        verdict(
+            Outcome.ALLOWED,
+            rule(TokenBucket.of(20, 5, Duration.ofSeconds(1)), 3, Duration.ofMillis(200), null),
+            rule(TokenBucket.of(20, 6, Duration.ofSeconds(1)), 3, Duration.ofMillis(167), null)),
+        response);
+
+    assertThat(response.header("RateLimit-Policy"))
+        .isEqualTo("\"20-at-5-per-1s\";q=20;w=4, \"20-at-6-per-1s\";q=20");
+    assertThat(response.header("RateLimit"))
+        .isEqualTo("\"20-at-5-per-1s\";r=3;t=1, \"20-at-6-per-1s\";r=3;t=1");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"30,60,60", "90,60,90", "90001,60,90001"})
+  void whoIsBannedWaitsForTheBanAndForEveryRule(long ban, long rule, String seconds) {
+    fields.writeRefusal(
+        verdict(
+            Outcome.BANNED,
+            Optional.of(Duration.ofSeconds(ban)),
+            rule(MINUTE, 0, Duration.ofSeconds(rule), Duration.ofSeconds(rule))),
+        response);
+
+    assertThat(response.header("Retry-After")).isEqualTo(seconds);
+    assertThat(response.header("RateLimit")).isEqualTo("\"10-per-60s\";r=0;t=60");
   }
 
   @Test
@@ -106,11 +137,16 @@ class RateLimitFieldsTest {
   }
 
   private static Verdict verdict(Outcome outcome, RuleVerdict... rules) {
+    return verdict(outcome, Optional.empty(), rules);
+  }
+
+  private static Verdict verdict(Outcome outcome, Optional<Duration> ban, RuleVerdict... rules) {
     return new Verdict(
         Policy.of("test", HOUR),
         outcome,
         List.of(rules),
         Optional.empty(),
+        ban,
         Source.STORE,
         Optional.empty(),
         Optional.empty(),

@@ -151,7 +151,7 @@ class DenialMessagesTest {
       value = {
         "''|it is empty: write a text, or leave it out",
         "' '|it is empty: write a text, or leave it out",
-        "Wait {seconds}|there is no argument {seconds}: use {code}, {policy}, {violated}, {retryAfter}, {limit}, {remaining}, {window}, {path}, {method}, or write {{ for a brace",
+        "Wait {seconds}|there is no argument {seconds}: use {code}, {policy}, {violated}, {retryAfter}, {banned}, {limit}, {remaining}, {window}, {path}, {method}, or write {{ for a brace",
         "{sms.none}|no message source has a message 'sms.none' in any language: add it to a bundle of the application, or write a text, which may have the arguments {code}, {policy},",
         "{limiter.duplicate}!|there is no argument {limiter.duplicate}: use",
         "Wait {|begins no placeholder: write {name}, or {{ for a brace"

@@ -24,6 +24,7 @@ class ConfigurationMistakesTest {
     return Stream.of(
         arguments("limiter.denial.status", 200, "give it an error status, 400 to 599"),
         arguments("limiter.denial.duplicate-status", 600, "give it an error status, 400 to 599"),
+        arguments("limiter.denial.banned-status", 302, "give it an error status, 400 to 599"),
         arguments("limiter.denial.unavailable-status", 399, "give it an error status, 400 to 599"),
         arguments(
             "limiter.denial.body", "nonsense", "give it one of application, problem, template"),
@@ -36,7 +37,10 @@ class ConfigurationMistakesTest {
         arguments("limiter.headers.retry-after", "1", "give it true or false"),
         arguments("limiter.denial.code", " ", "it is blank: write a code, or leave it out"),
         arguments("limiter.denial.duplicate-code", " ", "write a code, or leave it out"),
+        arguments("limiter.denial.banned-code", " ", "write a code, or leave it out"),
         arguments("limiter.denial.unavailable-code", " ", "write a code, or leave it out"),
+        arguments("limiter.zone", "Mars/Base", "write one such as UTC or Europe/Berlin"),
+        arguments("limiter.zone", "", "there is no such time zone"),
         arguments("limiter.max-count", 0, "give it 1 to 1000000"),
         arguments("limiter.max-count", 1_000_001, "give it 1 to 1000000"),
         arguments("limiter.memory.max-subjects", 0, "give it 1 or more"),
@@ -96,10 +100,12 @@ class ConfigurationMistakesTest {
         Map.ofEntries(
             entry("limiter.denial.status", 400),
             entry("limiter.denial.duplicate-status", 599),
+            entry("limiter.denial.banned-status", 403),
             entry("limiter.denial.unavailable-status", 599),
             entry("limiter.denial.body", "problem"),
             entry("limiter.fallback", "Deny"),
             entry("limiter.headers.x-rate-limit", false), // what YAML makes of off
+            entry("limiter.zone", "Asia/Shanghai"),
             entry("limiter.max-count", 1_000_000),
             entry("limiter.memory.max-subjects", 1),
             entry("limiter.redis.deadline", "10s"),

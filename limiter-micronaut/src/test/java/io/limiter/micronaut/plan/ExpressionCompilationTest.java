@@ -38,6 +38,17 @@ class ExpressionCompilationTest {
     assertThat(errors("#{fone}")).singleElement().asString().contains("fone");
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"#{order.items}", "#{phone.length() * 2}"})
+  void aCostOverTheArgumentsCompiles(String expression) {
+    assertThat(errorsOf("cost", expression)).isEmpty();
+  }
+
+  @Test
+  void anUnknownParameterInACostIsAnError() {
+    assertThat(errorsOf("cost", "#{itens}")).singleElement().asString().contains("itens");
+  }
+
   @Test
   void anUnknownPropertyIsAnError() {
     assertThat(errors("#{order.client}")).singleElement().asString().contains("client");
@@ -49,18 +60,22 @@ class ExpressionCompilationTest {
   }
 
   private List<String> errors(String expression) {
+    return errorsOf("subject", expression);
+  }
+
+  private List<String> errorsOf(String member, String expression) {
     String source =
         """
         package compiled;
         import io.limiter.micronaut.annotation.*;
         @jakarta.inject.Singleton
         class Sender {
-          @RateLimiter(subject = "%s", rules = @RateRule)
+          @RateLimiter(%s = "%s", rules = @RateRule)
           void send(String phone, Order order) {}
-          record Order(String customer) {}
+          record Order(String customer, int items) {}
         }
         """
-            .formatted(expression);
+            .formatted(member, expression);
     JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
     DiagnosticCollector<JavaFileObject> diagnostics = new DiagnosticCollector<>();
     CompilationTask task =

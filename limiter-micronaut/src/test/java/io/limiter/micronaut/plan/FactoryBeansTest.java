@@ -105,7 +105,7 @@ class FactoryBeansTest {
     assertThatExceptionOfType(ConfigurationException.class)
         .isThrownBy(fast::call)
         .withMessageContaining(
-            "which has other rules, or counts others: give both the same, or other keys");
+            "which has other rules, bans otherwise, or counts others: give both the same, or other keys");
   }
 
   private static List<String> refused(Runnable call) {

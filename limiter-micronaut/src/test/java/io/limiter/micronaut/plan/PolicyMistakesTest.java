@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.Arguments;
 class PolicyMistakesTest extends MistakesContract {
 
   private static final String ONLY_SUBJECT =
-      "it is read once, when the service starts, and only subject and duplicateKey may be expressions: write a text";
+      "it is read once, when the service starts, and only subject, cost and duplicateKey may be expressions: write a text";
 
   /** 200 characters. */
   private static final String LONG =
@@ -42,11 +42,11 @@ class PolicyMistakesTest extends MistakesContract {
         arguments(
             OneKeyOtherRules.class,
             "@RateLimiter.key = 'sms' is shared with ",
-            "which has other rules, or counts others: give both the same, or other keys"),
+            "which has other rules, bans otherwise, or counts others: give both the same, or other keys"),
         arguments(
             OneKeyOtherSubjects.class,
             "@RateLimiter.key = 'sms' is shared with ",
-            "which has other rules, or counts others: give both the same, or other keys"),
+            "which has other rules, bans otherwise, or counts others: give both the same, or other keys"),
         arguments(
             UnknownPlaceholder.class,
             "@RateLimiter.key = ${no.such.property}: Could not resolve placeholder",

@@ -28,14 +28,16 @@ class RuleMistakesTest extends MistakesContract {
         arguments(
             CountTooLarge.class,
             "@RateRule.count = 10001",
-            "counts are limited to 10000: lower it, or raise limiter.max-count"),
+            "counts are limited to 10000: lower it, or raise limiter.max-count, or use algorithm = SLIDING_WINDOW_COUNTER or TOKEN_BUCKET"),
         arguments(TimeZero.class, "@RateRule.time = 0", "give it 1 or more"),
         arguments(TimeNegative.class, "@RateRule.time = -60", "give it 1 or more"),
         arguments(TimeOverflows.class, "@RateRule.time = 9223372036854775807 DAYS", TIME_REMEDY),
         arguments(TimeBelowOneMilli.class, "@RateRule.time = 999999 NANOSECONDS", TIME_REMEDY),
         arguments(TimeAboveOneYear.class, "@RateRule.time = 367 DAYS", TIME_REMEDY),
         arguments(
-            TimeBetweenMicros.class, "1 in 1000001 NANOSECONDS", "give it whole microseconds"),
+            TimeBetweenMicros.class,
+            "@RateRule.time = 1000001 NANOSECONDS",
+            "give it whole microseconds"),
         arguments(
             NoRules.class,
             "@RateLimiter.rules = {}",

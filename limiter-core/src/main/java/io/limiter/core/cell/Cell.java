@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.cell;
+
+import io.limiter.core.CustomRule;
+import io.limiter.core.FixedWindow;
+import io.limiter.core.Mode;
+import io.limiter.core.Readings;
+import io.limiter.core.Rule;
+import io.limiter.core.SlidingWindowCounter;
+import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.TokenBucket;
+import java.util.Arrays;
+
+/**
+ * What is remembered under one rule that keeps numbers instead of a log. Immutable: a call that is
+ * admitted puts another in its place. Times are microseconds in the time of the key.
+ */
+public sealed interface Cell permits CounterCell, WindowCell, GreedyCell, IntervalCell, CustomCell {
+
+  /** The cell of a rule that was never used. */
+  static Cell unused(Rule rule) {
+    if (rule instanceof SlidingWindowCounter counter) {
+      return new CounterCell(Readings.micros(counter.window()), 0, 0, 0);
+    }
+    if (rule instanceof FixedWindow fixed) {
+      return new WindowCell(fixed, 0, 0, 0);
+    }
+    if (rule instanceof TokenBucket bucket) {
+      return bucket.greedy() ? GreedyCell.unused(bucket) : new IntervalCell(bucket, false, 0, 0);
+    }
+    if (rule instanceof CustomRule custom) {
+      return new CustomCell(custom, 0, null);
+    }
+    throw new IllegalArgumentException("A log has no cell: " + (SlidingWindowLog) rule);
+  }
+
+  /**
+   * The cell of a rule as a Redis script keeps it.
+   *
+   * @param now the time of the key; an aligned window is that in which it lies
+   * @param numbers the first is a time, and below 0 if the rule was never used
+   */
+  static Cell stored(Rule rule, long now, double[] numbers) {
+    if (!(numbers[0] >= 0 && numbers[0] <= now)) {
+      return unused(rule);
+    }
+    long first = (long) numbers[0];
+    if (rule instanceof SlidingWindowCounter counter) {
+      long window = Readings.micros(counter.window());
+      return new CounterCell(window, first, units(numbers[1]), units(numbers[2]));
+    }
+    if (rule instanceof FixedWindow fixed) {
+      return WindowCell.stored(fixed, now, first, units(numbers[1]));
+    }
+    if (rule instanceof TokenBucket bucket) {
+      return bucket.greedy()
+          ? GreedyCell.unused(bucket).begun(first, units(numbers[1]))
+          : new IntervalCell(bucket, true, first, units(numbers[1]));
+    }
+    if (rule instanceof CustomRule custom) {
+      return new CustomCell(custom, first, Arrays.copyOfRange(numbers, 1, numbers.length));
+    }
+    throw new IllegalArgumentException("A log has no cell: " + (SlidingWindowLog) rule);
+  }
+
+  /** What something else has written is none. */
+  private static long units(double number) {
+    return number > 0 && number < 0x1p53 ? (long) number : 0;
+  }
+
+  /** Whether the numbers mean the same under this rule: it is alike in all but name and count. */
+  boolean serves(Rule rule);
+
+  /** Reads it for one call, under a rule that it {@link #serves}. */
+  Gauge read(Rule rule, long now, int cost, Mode mode);
+
+  /**
+   * Without the units that a call took: as far as they are still in it, and have not come back
+   * already. This very cell, if none is.
+   *
+   * @param stamp when the call was admitted
+   */
+  Cell giveBack(long stamp, int units);
+
+  /** The time from which on it is as if never used, unless rules change. */
+  long neededUntil();
+
+  /** The quotient rounded up; of numbers that are not negative. */
+  static long ceil(long dividend, long divisor) {
+    return dividend / divisor + (dividend % divisor == 0 ? 0 : 1);
+  }
+}

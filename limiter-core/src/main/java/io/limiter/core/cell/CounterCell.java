@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.cell;
+
+import io.limiter.core.Mode;
+import io.limiter.core.Readings;
+import io.limiter.core.Rule;
+import io.limiter.core.SlidingWindowCounter;
+
+/**
+ * A {@link SlidingWindowCounter}: windows begin at the multiples of their length.
+ *
+ * @param start of the current window, as of the last call that was admitted
+ * @param current units in it
+ * @param previous units in the one before
+ */
+record CounterCell(long window, long start, long current, long previous) implements Cell {
+
+  @Override
+  public boolean serves(Rule rule) {
+    return rule instanceof SlidingWindowCounter && Readings.micros(rule.window()) == window;
+  }
+
+  @Override
+  public Gauge read(Rule rule, long now, int cost, Mode mode) {
+    CounterCell cell = at(Math.floorDiv(now, window) * window);
+    long past = now - cell.start;
+    long left = rule.count() - cell.current - weight(cell.previous, past);
+    return new Counted(cell, rule.count(), past, cost, mode, left);
+  }
+
+  private CounterCell at(long begin) {
+    return begin == start
+        ? this
+        : new CounterCell(window, begin, 0, begin - window == start ? current : 0);
+  }
+
+  /** The units of a window that are still counted, so long after it has ended. */
+  private long weight(long units, long past) {
+    // In this order, as the Redis store does: it is the definition where numbers are inexact.
+    return (long) Math.ceil((double) units * (double) (window - past) / (double) window);
+  }
+
+  /** The first time in a window at which these units of the one before weigh no more than that. */
+  private long until(long units, long weight) {
+    double guess = Math.ceil((double) window - (double) weight * (double) window / (double) units);
+    long past = (long) Math.max(0, Math.min((double) window, guess));
+    while (past > 0 && weight(units, past - 1) <= weight) {
+      past--;
+    }
+    while (past < window && weight(units, past) > weight) {
+      past++;
+    }
+    return past;
+  }
+
+  @Override
+  public Cell giveBack(long stamp, int units) {
+    if (stamp >= start) {
+      return current == 0 ? this : with(Math.max(0, current - units), previous);
+    }
+    return stamp < start - window || previous == 0
+        ? this
+        : with(current, Math.max(0, previous - units));
+  }
+
+  private CounterCell with(long now, long before) {
+    return new CounterCell(window, start, now, before);
+  }
+
+  @Override
+  public long neededUntil() {
+    return start + 2 * window;
+  }
+
+  private static final class Counted extends Gauge.Plain {
+
+    private final CounterCell cell;
+    private final long count;
+    private final long past;
+
+    Counted(CounterCell cell, long count, long past, int cost, Mode mode, long left) {
+      super(count, cost, mode, left);
+      this.cell = cell;
+      this.count = count;
+      this.past = past;
+    }
+
+    @Override
+    long untilLeft(long wanted, long taken) {
+      long used = cell.current + taken;
+      long room = count - wanted;
+      return room >= used
+          ? cell.until(cell.previous, room - used) - past
+          : cell.window - past + cell.until(used, room);
+    }
+
+    /** At the end of the window the current units weigh in full, as they do before. */
+    @Override
+    long untilMore(long taken) {
+      long used = cell.current + taken;
+      if (cell.previous > 0) {
+        return cell.until(cell.previous, cell.weight(cell.previous, past) - 1) - past;
+      }
+      return used > 0 ? cell.window - past + cell.until(used, used - 1) : cell.window;
+    }
+
+    @Override
+    long untilUnused(long taken) {
+      if (cell.current + taken > 0) {
+        return 2 * cell.window - past;
+      }
+      return cell.previous > 0 ? cell.window - past : 0;
+    }
+
+    @Override
+    Cell with(long taken) {
+      return cell.with(cell.current + taken, cell.previous);
+    }
+  }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.cell;
+
+import io.limiter.core.Mode;
+import io.limiter.core.Readings;
+
+/**
+ * What one rule that keeps numbers says of one call. Made under the lock, and asked after it: it
+ * sees nothing of what happens to the cell since.
+ */
+public interface Gauge {
+
+  /** As {@link Readings#left}. */
+  long left();
+
+  /** As {@link Readings#waitFor}. */
+  long waitFor(boolean taken);
+
+  /** As {@link Readings#resetAfter}. */
+  long resetAfter(boolean taken);
+
+  /** The cell, should the call be admitted. */
+  Cell taken();
+
+  /**
+   * The cell, should the call be refused: the very one that was read, unless time has to begin for
+   * a subject that was never seen.
+   */
+  Cell refused(Cell read);
+
+  /**
+   * The rules of this library: what they say follows from numbers as they are by now, with or
+   * without the units of the call.
+   */
+  abstract class Plain implements Gauge {
+
+    private final long count;
+    private final int cost;
+    private final Mode mode;
+    private final long left;
+
+    /**
+     * @param left units that are left before the call
+     */
+    Plain(long count, int cost, Mode mode, long left) {
+      this.count = count;
+      this.cost = cost;
+      this.mode = mode;
+      this.left = left;
+    }
+
+    /** Time until so many units are left, once {@code taken} more are used. */
+    abstract long untilLeft(long wanted, long taken);
+
+    /** Time until more units are left than right then, once {@code taken} more are used. */
+    abstract long untilMore(long taken);
+
+    /** Time until the rule is as if never used, once {@code taken} more are used. */
+    abstract long untilUnused(long taken);
+
+    /** The cell, once so many units more are used. */
+    abstract Cell with(long taken);
+
+    private boolean violated() {
+      return left < cost;
+    }
+
+    /** Whether the call is refused, and would pass after some time. */
+    final boolean waits() {
+      return violated() && cost <= count;
+    }
+
+    /** What a record takes more than there is goes uncounted: no rule is ever in debt. */
+    private long units() {
+      return mode == Mode.RECORD ? Math.min(cost, Math.max(0, left)) : cost;
+    }
+
+    @Override
+    public final long left() {
+      return left;
+    }
+
+    @Override
+    public final long waitFor(boolean taken) {
+      if (!violated()) {
+        return untilMore(taken ? units() : 0);
+      }
+      if (mode == Mode.RECORD) {
+        return untilLeft(1, units());
+      }
+      return cost > count ? Readings.NEVER : untilLeft(cost, 0);
+    }
+
+    @Override
+    public final long resetAfter(boolean taken) {
+      return untilUnused(taken ? units() : 0);
+    }
+
+    @Override
+    public final Cell taken() {
+      return with(units());
+    }
+
+    @Override
+    public Cell refused(Cell read) {
+      return read;
+    }
+  }
+}

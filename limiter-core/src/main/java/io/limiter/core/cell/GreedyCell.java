@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.cell;
+
+import io.limiter.core.Mode;
+import io.limiter.core.Readings;
+import io.limiter.core.Rule;
+import io.limiter.core.TokenBucket;
+import java.math.BigInteger;
+
+/**
+ * A {@link TokenBucket} whose tokens come back one by one. It keeps what is missing from a full
+ * bucket, so that its capacity may change, in parts of a token so small that each microsecond
+ * brings a whole number of them. Never is more missing than there is room for.
+ *
+ * @param unit parts of a token
+ * @param rate parts that come back in a microsecond
+ * @param begun whether time runs for this subject: false if it was never seen
+ * @param last when something was last taken, or time began
+ * @param debt the parts that were missing then
+ */
+record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long last, long debt)
+    implements Cell {
+
+  static GreedyCell unused(TokenBucket bucket) {
+    long micros = Readings.micros(bucket.interval());
+    long divisor =
+        BigInteger.valueOf(micros).gcd(BigInteger.valueOf(bucket.refill())).longValueExact();
+    return new GreedyCell(bucket, micros / divisor, bucket.refill() / divisor, false, 0, 0);
+  }
+
+  GreedyCell begun(long at, long missing) {
+    return new GreedyCell(rule, unit, rate, true, at, missing);
+  }
+
+  @Override
+  public boolean serves(Rule other) {
+    return other == rule
+        || (other instanceof TokenBucket bucket
+            && bucket.greedy()
+            && bucket.refill() == rule.refill()
+            && bucket.interval().equals(rule.interval()));
+  }
+
+  @Override
+  public Gauge read(Rule reading, long now, int cost, Mode mode) {
+    TokenBucket bucket = (TokenBucket) reading;
+    boolean known = begun && !IntervalCell.forgotten(bucket, now - last);
+    long missing =
+        known
+            ? missing(Math.min(debt, bucket.count() * unit), now - last)
+            : (bucket.count() - bucket.initial()) * unit;
+    return new Filling(
+        new GreedyCell(bucket, unit, rate, known, now, missing), bucket.count(), cost, mode);
+  }
+
+  private long missing(long before, long since) {
+    return since > before / rate ? 0 : before - since * rate;
+  }
+
+  @Override
+  public Cell giveBack(long stamp, int units) {
+    // As a double, since both may be above what a long holds; exact where it decides anything.
+    double credit = (double) units * unit - (double) Math.max(0, last - stamp) * rate;
+    return credit > 0 && debt > 0
+        ? new GreedyCell(rule, unit, rate, begun, last, (long) Math.max(0, debt - credit))
+        : this;
+  }
+
+  @Override
+  public long neededUntil() {
+    return last + Math.max(Cell.ceil(debt, rate), IntervalCell.memory(rule));
+  }
+
+  @Override
+  public String toString() {
+    return "GreedyCell[begun=%b, last=%d, debt=%d]".formatted(begun, last, debt);
+  }
+
+  private static final class Filling extends Gauge.Plain {
+
+    private final GreedyCell cell;
+    private final long count;
+
+    Filling(GreedyCell cell, long count, int cost, Mode mode) {
+      super(count, cost, mode, (count * cell.unit - cell.debt) / cell.unit);
+      this.cell = cell;
+      this.count = count;
+    }
+
+    @Override
+    long untilLeft(long wanted, long taken) {
+      return Cell.ceil(cell.debt - (count - wanted - taken) * cell.unit, cell.rate);
+    }
+
+    @Override
+    long untilMore(long taken) {
+      long broken = cell.debt % cell.unit;
+      return Cell.ceil(broken == 0 ? cell.unit : broken, cell.rate);
+    }
+
+    @Override
+    long untilUnused(long taken) {
+      return Cell.ceil(cell.debt + taken * cell.unit, cell.rate);
+    }
+
+    @Override
+    Cell with(long taken) {
+      return new GreedyCell(
+          cell.rule, cell.unit, cell.rate, true, cell.last, cell.debt + taken * cell.unit);
+    }
+
+    /** A subject with fewer initial tokens than it asks for would else never get more. */
+    @Override
+    public Cell refused(Cell read) {
+      return waits() && !cell.begun && cell.debt > 0 ? with(0) : read;
+    }
+  }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.cell;
+
+import io.limiter.core.Mode;
+import io.limiter.core.Readings;
+import io.limiter.core.Rule;
+import io.limiter.core.TokenBucket;
+
+/**
+ * A {@link TokenBucket} whose tokens come back at the end of each interval.
+ *
+ * @param begun whether time runs for this subject: false if it was never seen
+ * @param last when the interval began in which something was last taken, or time began
+ * @param used the tokens that were missing then
+ */
+record IntervalCell(TokenBucket rule, boolean begun, long last, long used) implements Cell {
+
+  /** Whether a subject that stayed away for so long is new again. */
+  static boolean forgotten(TokenBucket bucket, long since) {
+    return bucket.initial() < bucket.count() && since >= memory(bucket);
+  }
+
+  /** The time after which a subject is new again; 0 if one that is new has a full bucket. */
+  static long memory(TokenBucket bucket) {
+    return bucket.initial() < bucket.count() ? 2 * Readings.micros(bucket.window()) : 0;
+  }
+
+  @Override
+  public boolean serves(Rule other) {
+    return other == rule
+        || (other instanceof TokenBucket bucket
+            && !bucket.greedy()
+            && bucket.refill() == rule.refill()
+            && bucket.interval().equals(rule.interval()));
+  }
+
+  @Override
+  public Gauge read(Rule reading, long now, int cost, Mode mode) {
+    TokenBucket bucket = (TokenBucket) reading;
+    boolean known = begun && !forgotten(bucket, now - last);
+    long missing = bucket.count() - bucket.initial();
+    long from = now;
+    if (known) {
+      long interval = Readings.micros(bucket.interval());
+      long refills = (now - last) / interval;
+      long before = Math.min(used, bucket.count());
+      missing = refills > before / bucket.refill() ? 0 : before - refills * bucket.refill();
+      from = missing == 0 ? now : last + refills * interval;
+    }
+    return new Filling(new IntervalCell(bucket, known, from, missing), now, cost, mode);
+  }
+
+  @Override
+  public Cell giveBack(long stamp, int units) {
+    long interval = Readings.micros(rule.interval());
+    long refills = Cell.ceil(Math.max(0, last - stamp), interval);
+    long credit = refills > units / rule.refill() ? 0 : units - refills * rule.refill();
+    return credit > 0 && used > 0
+        ? new IntervalCell(rule, begun, last, Math.max(0, used - credit))
+        : this;
+  }
+
+  @Override
+  public long neededUntil() {
+    long filled = Cell.ceil(used, rule.refill()) * Readings.micros(rule.interval());
+    return last + Math.max(filled, memory(rule));
+  }
+
+  @Override
+  public String toString() {
+    return "IntervalCell[begun=%b, last=%d, used=%d]".formatted(begun, last, used);
+  }
+
+  private static final class Filling extends Gauge.Plain {
+
+    private final IntervalCell cell;
+    private final long interval;
+    private final long past;
+
+    Filling(IntervalCell cell, long now, int cost, Mode mode) {
+      super(cell.rule.count(), cost, mode, cell.rule.count() - cell.used);
+      this.cell = cell;
+      this.interval = Readings.micros(cell.rule.interval());
+      this.past = now - cell.last;
+    }
+
+    @Override
+    long untilLeft(long wanted, long taken) {
+      return untilBack(wanted + taken - (cell.rule.count() - cell.used));
+    }
+
+    @Override
+    long untilMore(long taken) {
+      return interval - past;
+    }
+
+    @Override
+    long untilUnused(long taken) {
+      return cell.used + taken == 0 ? 0 : untilBack(cell.used + taken);
+    }
+
+    private long untilBack(long tokens) {
+      return Cell.ceil(tokens, cell.rule.refill()) * interval - past;
+    }
+
+    @Override
+    Cell with(long taken) {
+      return new IntervalCell(cell.rule, true, cell.last, cell.used + taken);
+    }
+
+    /** A subject with fewer initial tokens than it asks for would else never get more. */
+    @Override
+    public Cell refused(Cell read) {
+      return waits() && !cell.begun && cell.used > 0 ? with(0) : read;
+    }
+  }
+}

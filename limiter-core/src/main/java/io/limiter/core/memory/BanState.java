@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.memory;
+
+import io.limiter.core.Ban;
+import io.limiter.core.Readings;
+
+/**
+ * What is remembered of one subject's violations under a {@link Ban}. Immutable; microseconds.
+ *
+ * @param since the first violation that counts; if there are any
+ * @param violations how many count
+ * @param until the end of the last ban; if there was one
+ * @param level how often the ban has grown, and 1; 0 if there was none
+ */
+record BanState(long since, int violations, long until, int level) {
+
+  static final BanState NONE = new BanState(0, 0, 0, 0);
+
+  /** The rest of the ban; no longer than the longest that there may be now. */
+  long rest(Ban ban, long now) {
+    return level == 0 ? 0 : Math.max(0, Math.min(until - now, Readings.micros(ban.longest())));
+  }
+
+  /** The same, where a ban that was once to be longer is cut. */
+  BanState cut(Ban ban, long now) {
+    long rest = rest(ban, now);
+    return rest == 0 ? this : new BanState(since, violations, now + rest, level);
+  }
+
+  /** With one violation more. */
+  BanState violated(Ban ban, long now) {
+    boolean first = violations == 0 || now - since >= Readings.micros(ban.within());
+    long from = first ? now : since;
+    int count = first ? 1 : violations + 1;
+    if (count < ban.violations()) {
+      return new BanState(from, count, until, level);
+    }
+    long longest = Readings.micros(ban.longest());
+    int grown = now - until >= longest ? 0 : level;
+    long time = Readings.micros(ban.time());
+    for (int i = 0; ban.growth() > 1 && i < grown && time < longest; i++) {
+      time *= ban.growth();
+    }
+    return new BanState(from, 0, now + Math.min(time, longest), grown + 1);
+  }
+
+  /** The time from which on it is as if nothing had happened. */
+  long neededUntil(Ban ban) {
+    long counting = violations == 0 ? Long.MIN_VALUE : since + Readings.micros(ban.within());
+    long growing = level == 0 ? Long.MIN_VALUE : until + Readings.micros(ban.longest());
+    return Math.max(counting, growing);
+  }
+}

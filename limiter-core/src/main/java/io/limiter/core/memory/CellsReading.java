@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.memory;
+
+import io.limiter.core.Ban;
+import io.limiter.core.Mode;
+import io.limiter.core.Rule;
+import io.limiter.core.RuleStack;
+import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.cell.Cell;
+import io.limiter.core.cell.Gauge;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The part of a {@link Reading} that is not about its log: the rules that keep numbers, and the
+ * ban.
+ */
+final class CellsReading {
+
+  private final Rule[] rules;
+  private final int cost;
+  private final Optional<Ban> ban;
+
+  /** For each rule of the stack, its place among those that keep numbers. */
+  private final int[] places;
+
+  private final Cell[] read;
+  private final Gauge[] gauges;
+  private @Nullable BanState banState;
+  private long now;
+  private long shift;
+  private long bannedFor;
+  private boolean nearer;
+
+  /**
+   * @param logs how many of the rules are logs
+   */
+  CellsReading(RuleStack stack, int logs, int cost) {
+    this.cost = cost;
+    ban = stack.ban();
+    rules = new Rule[stack.rules().size() - logs];
+    places = new int[stack.rules().size()];
+    read = new Cell[rules.length];
+    gauges = new Gauge[rules.length];
+    int next = 0;
+    for (int r = 0; r < places.length; r++) {
+      if (!(stack.rules().get(r) instanceof SlidingWindowLog)) {
+        places[r] = next;
+        rules[next++] = stack.rules().get(r);
+      }
+    }
+  }
+
+  /**
+   * Reads the cells.
+   *
+   * @param admitted whether the log of the same charge admits it
+   * @return whether all of the charge admits it
+   */
+  boolean read(@Nullable Cells cells, long clock, Mode mode, boolean admitted) {
+    now = cells == null ? clock : cells.now(clock);
+    shift = now - clock;
+    boolean passes = admitted;
+    int used = 0;
+    for (int c = 0; c < rules.length; c++) {
+      int place = cells == null ? -1 : find(cells, rules[c], c, used);
+      if (cells != null && place >= 0) {
+        used |= 1 << place;
+        read[c] = cells.get(place);
+      } else {
+        read[c] = Cell.unused(rules[c]);
+      }
+      gauges[c] = read[c].read(rules[c], now, cost, mode);
+      passes &= mode == Mode.RECORD || gauges[c].left() >= cost;
+    }
+    if (ban.isPresent()) {
+      banState = cells == null || cells.ban() == null ? BanState.NONE : cells.ban();
+      return readBan(ban.get(), banState, mode, passes);
+    }
+    return passes;
+  }
+
+  /** The first cell that serves a rule and no rule before it; mostly the one at its own place. */
+  private static int find(Cells cells, Rule rule, int place, int used) {
+    if (place < cells.size() && used == (1 << place) - 1 && cells.get(place).serves(rule)) {
+      return place;
+    }
+    for (int i = 0; i < cells.size(); i++) {
+      if ((used & 1 << i) == 0 && cells.get(i).serves(rule)) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  private boolean readBan(Ban bans, BanState known, Mode mode, boolean passes) {
+    bannedFor = known.rest(bans, now);
+    if (bannedFor > 0) {
+      banState = known.cut(bans, now);
+    } else if (mode == Mode.ACQUIRE && !passes) {
+      banState = known.violated(bans, now);
+      bannedFor = banState.rest(bans, now);
+      nearer = true;
+    }
+    return passes && (bannedFor == 0 || mode == Mode.RECORD);
+  }
+
+  Gauge gauge(int rule) {
+    return gauges[places[rule]];
+  }
+
+  long bannedFor() {
+    return bannedFor;
+  }
+
+  /** The cells of a call that is admitted; begun anew if there are none. */
+  Cells take(@Nullable Cells cells) {
+    Cell[] taken = new Cell[gauges.length];
+    for (int c = 0; c < taken.length; c++) {
+      taken[c] = gauges[c].taken();
+    }
+    return write(cells, taken);
+  }
+
+  /**
+   * The cells of a call that is refused. It may bring a ban nearer, it starts time for a subject
+   * that has to wait for its first tokens, and where the clock was set back it says so: without
+   * that a full window would stay full until the clock is where it was.
+   */
+  @Nullable Cells refuse(@Nullable Cells cells) {
+    Cell[] left = new Cell[gauges.length];
+    boolean changed = nearer;
+    for (int c = 0; c < left.length; c++) {
+      left[c] = bannedFor > 0 && !nearer ? read[c] : gauges[c].refused(read[c]);
+      changed |= left[c] != read[c];
+    }
+    if (changed) {
+      return write(cells, left);
+    }
+    if (cells != null) {
+      cells.shiftTo(shift);
+    }
+    return cells;
+  }
+
+  private Cells write(@Nullable Cells cells, Cell[] written) {
+    Cells into = cells == null ? new Cells() : cells;
+    into.write(written, ban, banState, now, shift);
+    return into;
+  }
+
+  /** Gives back what {@link #take} took. Returns how many units of it were still there. */
+  int giveBack(Cells cells) {
+    return cells.giveBack(rules, ban.isPresent(), now, cost) ? cost : 0;
+  }
+}

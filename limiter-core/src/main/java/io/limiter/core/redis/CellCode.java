@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import io.limiter.core.Ban;
+import io.limiter.core.CustomAlgorithm;
+import io.limiter.core.CustomRule;
+import io.limiter.core.FixedWindow;
+import io.limiter.core.Readings;
+import io.limiter.core.Rule;
+import io.limiter.core.SlidingWindowCounter;
+import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.TokenBucket;
+import java.math.BigInteger;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.zip.CRC32;
+
+/** What {@code cells.lua} is told of one cell: its algorithm and numbers. */
+final class CellCode {
+
+  /** The first number of an algorithm of the user's own. */
+  static final int CUSTOM = 64;
+
+  private static final int COUNTER = 1;
+  private static final int WINDOW = 2;
+  private static final int ALIGNED = 3;
+  private static final int BUCKET = 4;
+  private static final int INTERVAL_BUCKET = 5;
+  static final int BAN = 9;
+
+  /** Numbers that a ban keeps. */
+  static final int BAN_SIZE = 4;
+
+  /** In microseconds; no time is as late. */
+  private static final long NEVER = 1L << 53;
+
+  private final List<CustomAlgorithm> algorithms;
+
+  CellCode(List<CustomAlgorithm> algorithms) {
+    this.algorithms = algorithms;
+  }
+
+  /** The time that a cell is needed for after it was written, in microseconds. */
+  static long memory(Rule rule) {
+    long window = Readings.micros(rule.window());
+    if (rule instanceof CustomRule custom) {
+      return Readings.micros(custom.memory());
+    }
+    if (rule instanceof FixedWindow fixed && fixed.alignment().isPresent()) {
+      return window + Readings.micros(Duration.ofHours(2)); // clocks may be set back meanwhile
+    }
+    boolean twice =
+        rule instanceof SlidingWindowCounter
+            || (rule instanceof TokenBucket bucket && bucket.initial() < bucket.count());
+    return twice ? 2 * window : window;
+  }
+
+  /** Numbers that a rule keeps. */
+  static int size(Rule rule) {
+    if (rule instanceof CustomRule custom) {
+      return 1 + custom.algorithm().stateSize();
+    }
+    return rule instanceof SlidingWindowCounter ? 3 : 2;
+  }
+
+  /** Tells rules apart whose cells mean something else. What only moves a limit is left out. */
+  static int print(Rule rule) {
+    String what;
+    if (rule instanceof TokenBucket bucket) {
+      what = "bucket %d %s %b".formatted(bucket.refill(), bucket.interval(), bucket.greedy());
+    } else if (rule instanceof FixedWindow fixed) {
+      what = "window %s %s".formatted(fixed.window(), fixed.alignment());
+    } else if (rule instanceof CustomRule custom) {
+      what =
+          "%s %s %s %s"
+              .formatted(
+                  custom.algorithm().name(), custom.window(), custom.parameters(), custom.memory());
+    } else {
+      what = "counter " + rule.window();
+    }
+    CRC32 crc = new CRC32();
+    crc.update(what.getBytes(StandardCharsets.UTF_8));
+    return (int) crc.getValue();
+  }
+
+  byte[] of(Rule rule, long wallMicros) {
+    long window = Readings.micros(rule.window());
+    if (rule instanceof TokenBucket bucket) {
+      return bucket(bucket);
+    }
+    if (rule instanceof CustomRule custom) {
+      return custom(custom);
+    }
+    if (rule instanceof FixedWindow fixed && fixed.alignment().isPresent()) {
+      ZoneChange change = ZoneChange.nearest(fixed.alignment().get().zone(), wallMicros);
+      long phase = ZoneChange.phase(fixed.alignment().get(), fixed.window());
+      return numbers(
+          ALIGNED, rule.count(), window, phase, change.before(), change.at(), change.after());
+    }
+    if (rule instanceof SlidingWindowLog) {
+      throw new IllegalArgumentException("A log has no cell: " + rule);
+    }
+    return numbers(rule instanceof FixedWindow ? WINDOW : COUNTER, rule.count(), window);
+  }
+
+  private static byte[] bucket(TokenBucket bucket) {
+    long micros = Readings.micros(bucket.interval());
+    long missing = bucket.count() - bucket.initial();
+    long forget = missing == 0 ? NEVER : 2 * Readings.micros(bucket.window());
+    if (!bucket.greedy()) {
+      return numbers(INTERVAL_BUCKET, bucket.count(), micros, bucket.refill(), missing, forget);
+    }
+    long divisor =
+        BigInteger.valueOf(micros).gcd(BigInteger.valueOf(bucket.refill())).longValueExact();
+    long unit = micros / divisor;
+    return numbers(BUCKET, bucket.count(), unit, bucket.refill() / divisor, missing * unit, forget);
+  }
+
+  private byte[] custom(CustomRule rule) {
+    int known = 0;
+    while (known < algorithms.size()
+        && !algorithms.get(known).name().equals(rule.algorithm().name())) {
+      known++;
+    }
+    if (known == algorithms.size()) {
+      throw new IllegalArgumentException(
+          "The rule '%s' is of the algorithm '%s', which the Redis store was not given: give it to the store when it is made"
+              .formatted(rule.name(), rule.algorithm().name()));
+    }
+    ByteBuffer cell = ByteBuffer.allocate(27 + 8 * rule.parameters().size());
+    cell.put((byte) (CUSTOM + known)).put((byte) rule.algorithm().stateSize());
+    cell.putDouble((double) rule.count()).putDouble((double) Readings.micros(rule.window()));
+    cell.putDouble((double) Readings.micros(rule.memory())).put((byte) rule.parameters().size());
+    rule.parameters().forEach(cell::putDouble);
+    return cell.array();
+  }
+
+  static byte[] of(Ban ban) {
+    return numbers(
+        BAN,
+        ban.violations(),
+        Readings.micros(ban.within()),
+        Readings.micros(ban.time()),
+        ban.growth(),
+        Readings.micros(ban.longest()));
+  }
+
+  private static byte[] numbers(int algorithm, long... numbers) {
+    ByteBuffer cell = ByteBuffer.allocate(1 + 8 * numbers.length);
+    cell.put((byte) algorithm);
+    for (long number : numbers) {
+      cell.putDouble((double) number);
+    }
+    return cell.array();
+  }
+}

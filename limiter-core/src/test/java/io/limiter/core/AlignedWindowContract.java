@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import static io.limiter.core.StoreHarness.call;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.time.LocalDateTime;
+import java.time.ZoneId;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The fixed window that begins where clocks say, on days on which they are changed too. */
+public interface AlignedWindowContract extends StoreHarness {
+
+  private static LimitRequest daily(String zone) {
+    return call(FixedWindow.aligned(3, Duration.ofDays(1), ZoneId.of(zone)));
+  }
+
+  private static LimitRequest each(Duration window, String zone) {
+    return call(FixedWindow.aligned(3, window, ZoneId.of(zone)));
+  }
+
+  private void assertEndsIn(LimitRequest call, Duration rest) {
+    acquire(3, call);
+    assertRetryAfterIsExact(call, rest);
+    assertThat(remaining(call)).isEqualTo(2);
+  }
+
+  @Test
+  default void aMinuteIsThatOfTheClock() {
+    at("2024-06-01T12:34:56.789012Z");
+    LimitRequest call = each(MINUTE, "UTC");
+    assertAllowed(call);
+    assertThat(peek(call).rules().get(0).resetAfter()).isEqualTo(Duration.ofNanos(3_210_988_000L));
+    assertThat(acquire(call).rules().get(0).effectiveWindow())
+        .isEqualTo(Duration.ofNanos(3_210_988_000L));
+    assertAllowed(call);
+    assertRetryAfterIsExact(call, Duration.ofNanos(3_210_988_000L));
+  }
+
+  /** A day is as long as clocks make it; these are the days of a change, those before and after. */
+  @ParameterizedTest
+  @CsvSource({
+    "Europe/Berlin, 2024-03-29T23:00:00Z, PT24H",
+    "Europe/Berlin, 2024-03-30T23:00:00Z, PT23H",
+    "Europe/Berlin, 2024-03-31T22:00:00Z, PT24H",
+    "Europe/Berlin, 2024-10-26T22:00:00Z, PT25H",
+    "Europe/Berlin, 2024-10-27T23:00:00Z, PT24H",
+    "Australia/Lord_Howe, 2024-04-06T13:00:00Z, PT24H30M",
+    "Australia/Lord_Howe, 2024-10-05T13:30:00Z, PT23H30M",
+    "America/St_Johns, 2024-03-10T03:30:00Z, PT23H",
+    "Asia/Kathmandu, 2024-03-10T18:15:00Z, PT24H",
+    "America/Santiago, 2024-04-06T03:00:00Z, PT25H",
+    "America/Santiago, 2024-09-08T04:00:00Z, PT23H"
+  })
+  default void aDayLastsFromMidnightToMidnight(String zone, String midnight, Duration length) {
+    LimitRequest call = daily(zone);
+    at(midnight);
+    assertEndsIn(call, length);
+  }
+
+  @Test
+  default void theHourThatClocksShowTwiceIsTwoWindows() {
+    LimitRequest call = each(HOUR, "Europe/Berlin");
+    at("2024-10-27T00:00:00Z"); // 02:00, summer time
+    assertEndsIn(call, HOUR); // 02:00, winter time
+    acquire(2, call);
+    assertRetryAfterIsExact(call, HOUR); // 03:00
+  }
+
+  @Test
+  default void twoHoursInWhichClocksAreSetBackToTheirBeginningAreTwoWindows() {
+    LimitRequest call = each(HOUR.multipliedBy(2), "Europe/Berlin");
+    at("2024-10-27T00:00:00Z"); // 02:00, summer time
+    assertEndsIn(call, HOUR); // 02:00, winter time
+    acquire(2, call);
+    assertRetryAfterIsExact(call, HOUR.multipliedBy(2)); // 04:00
+  }
+
+  @Test
+  default void aWindowInWhichClocksAreSetForwardIsShorter() {
+    LimitRequest call = each(HOUR.multipliedBy(3), "Europe/Berlin");
+    at("2024-03-30T23:00:00Z"); // 00:00
+    assertEndsIn(call, HOUR.multipliedBy(2)); // 03:00, which comes after 01:59:59
+    acquire(2, call);
+    assertRetryAfterIsExact(call, HOUR.multipliedBy(3)); // 06:00
+  }
+
+  @Test
+  default void aWindowWhoseBeginningNoClockShowsBeginsAtTheChange() {
+    LimitRequest call = each(MINUTE.multipliedBy(48), "Europe/Berlin"); // 01:36, 02:24, 03:12
+    at("2024-03-31T00:36:00Z"); // 01:36
+    assertEndsIn(call, MINUTE.multipliedBy(24)); // 03:00
+    Verdict second = acquire(call);
+    assertAllowed(call);
+    assertThat(refund(second)).isEqualTo(1);
+    assertAllowed(call);
+    assertRetryAfterIsExact(call, MINUTE.multipliedBy(12)); // 03:12
+  }
+
+  @Test
+  default void clocksThatAreSetBackIntoAWindowThatHasEndedBeginAnother() {
+    Alignment odd =
+        Alignment.to(ZoneId.of("Europe/Berlin")).from(LocalDateTime.of(2024, 10, 27, 1, 40));
+    LimitRequest call = call(FixedWindow.of(3, MINUTE.multipliedBy(50)).alignedTo(odd));
+    at("2024-10-26T23:40:00Z"); // 01:40
+    assertEndsIn(call, MINUTE.multipliedBy(50)); // 02:30, summer time
+    acquire(2, call);
+    assertRetryAfterIsExact(call, MINUTE.multipliedBy(30)); // 02:00, winter time
+    acquire(2, call);
+    assertRetryAfterIsExact(call, MINUTE.multipliedBy(30)); // 02:30
+    acquire(2, call);
+    assertRetryAfterIsExact(call, MINUTE.multipliedBy(50)); // 03:20
+  }
+
+  @Test
+  default void aHalfHourChangeMovesNoFullHour() {
+    LimitRequest call = each(HOUR, "Australia/Lord_Howe");
+    at("2024-10-05T15:00:00Z"); // 01:30, half an hour before clocks go to 02:30
+    assertEndsIn(call, MINUTE.multipliedBy(30));
+    acquire(2, call);
+    assertRetryAfterIsExact(call, MINUTE.multipliedBy(30)); // 03:00
+  }
+
+  @Test
+  default void hoursBeginWhereTheZoneHasThem() {
+    LimitRequest call = each(HOUR, "Asia/Kathmandu");
+    at("2024-06-01T12:00:00Z"); // 17:45
+    assertEndsIn(call, MINUTE.multipliedBy(15));
+  }
+
+  @Test
+  default void aWeekMayBeginOnMonday() {
+    Alignment mondays =
+        Alignment.to(ZoneId.of("Europe/Berlin")).from(LocalDateTime.of(2024, 1, 1, 0, 0));
+    LimitRequest call = call(FixedWindow.of(3, Duration.ofDays(7)).alignedTo(mondays));
+    at("2024-10-25T22:00:00Z"); // Saturday, 00:00, before the night that is an hour longer
+    assertEndsIn(call, Duration.ofDays(2).plusHours(1));
+    acquire(2, call);
+    assertRetryAfterIsExact(call, Duration.ofDays(7));
+  }
+
+  @Test
+  default void anUnusedWindowTellsWhenItEnds() {
+    LimitRequest call = daily("Europe/Berlin");
+    at("2024-10-27T12:00:00Z");
+    assertThat(peek(call).rules().get(0).resetAfter()).isZero();
+    assertThat(peek(call).rules().get(0).effectiveWindow()).isEqualTo(HOUR.multipliedBy(11));
+  }
+
+  @Test
+  default void aRefundOfYesterdayGivesNothingToday() {
+    LimitRequest call = daily("Europe/Berlin");
+    at("2024-10-27T22:59:00Z");
+    Verdict yesterday = acquire(call);
+    advance(MINUTE);
+    Verdict today = acquire(call);
+    assertThat(refund(yesterday)).isZero();
+    assertThat(remaining(call)).isEqualTo(2);
+    assertThat(refund(today)).isEqualTo(1);
+    assertThat(remaining(call)).isEqualTo(3);
+  }
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import static io.limiter.core.StoreHarness.rule;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** Who is refused too often is refused altogether for a while. */
+public interface BanContract extends StoreHarness {
+
+  Duration THIRTY = SECOND.multipliedBy(30);
+  Ban FIVE_IN_TEN = Ban.of(5, SECOND.multipliedBy(10), THIRTY);
+
+  private static LimitRequest banning(Ban ban, Rule... rules) {
+    return LimitRequest.of(Policy.of("policy", rules).withBan(ban), new Subject("user", "x"));
+  }
+
+  private void assertBanned(LimitRequest call, Duration rest) {
+    Verdict verdict = acquire(call);
+    assertThat(verdict.outcome()).isEqualTo(Outcome.BANNED);
+    assertThat(verdict.ban()).contains(rest);
+  }
+
+  private void assertLimited(int times, LimitRequest call) {
+    for (int i = 0; i < times; i++) {
+      assertLimited(call);
+    }
+  }
+
+  @Test
+  default void whoIsRefusedFiveTimesWithinTenSecondsIsRefusedForThirty() {
+    for (Rule second :
+        List.of(rule(1, SECOND), FixedWindow.of(1, SECOND), TokenBucket.of(1, 1, SECOND))) {
+      Policy policy = Policy.of(second.getClass().getSimpleName(), second).withBan(FIVE_IN_TEN);
+      LimitRequest call = LimitRequest.of(policy, new Subject("user", "x"));
+      assertAllowed(call);
+      assertLimited(4, call);
+      assertBanned(call, THIRTY);
+      advance(SECOND);
+      Verdict during = acquire(call);
+      assertThat(during.outcome()).isEqualTo(Outcome.BANNED);
+      assertThat(during.violated()).isEmpty(); // the rule would admit it
+      assertThat(during.rules().get(0).remaining()).isEqualTo(1);
+      assertThat(during.retryAfter()).contains(SECOND.multipliedBy(29));
+      advance(SECOND.multipliedBy(29).minus(TICK));
+      assertBanned(call, TICK);
+      advance(TICK);
+      assertAllowed(call);
+      assertLimited(4, call);
+      assertBanned(call, THIRTY);
+    }
+  }
+
+  @Test
+  default void retryAfterOfABanIsTheLongerOfBanAndRules() {
+    LimitRequest call = banning(Ban.of(1, SECOND, THIRTY), rule(1, HOUR));
+    assertAllowed(call);
+    assertThat(acquire(call).retryAfter()).contains(HOUR);
+    assertThat(acquire(call.withCost(2)).retryAfter()).isEmpty();
+  }
+
+  @Test
+  default void whatWasRefusedLongerAgoCountsNoMore() {
+    LimitRequest call = banning(FIVE_IN_TEN, rule(1, HOUR));
+    assertAllowed(call);
+    assertLimited(4, call);
+    advance(SECOND.multipliedBy(10));
+    assertLimited(4, call);
+    advance(SECOND.multipliedBy(10).minus(TICK));
+    assertBanned(call, THIRTY);
+  }
+
+  @Test
+  default void callsDuringABanChangeNothing() {
+    LimitRequest call = banning(FIVE_IN_TEN, rule(1, HOUR), FixedWindow.of(2, HOUR));
+    assertAllowed(call);
+    assertLimited(4, call);
+    assertBanned(call, THIRTY);
+    List<Optional<String>> before = stored(call);
+    advance(SECOND);
+    for (int i = 0; i < 10; i++) {
+      assertBanned(call, THIRTY.minus(SECOND));
+    }
+    assertThat(stored(call)).isEqualTo(before);
+  }
+
+  @Test
+  default void onlyRefusedAcquisitionsCount() {
+    LimitRequest call = banning(Ban.of(2, MINUTE, THIRTY), rule(1, HOUR));
+    assertAllowed(call);
+    for (int i = 0; i < 5; i++) {
+      assertThat(peek(call).outcome()).isEqualTo(Outcome.LIMITED);
+      assertThat(record(call).outcome()).isEqualTo(Outcome.ALLOWED);
+    }
+    assertLimited(call);
+    assertBanned(call, THIRTY);
+  }
+
+  @Test
+  default void peekShowsABanAndRecordIgnoresIt() {
+    LimitRequest call = banning(Ban.of(1, MINUTE, THIRTY), FixedWindow.of(5, SECOND));
+    assertBanned(call.withCost(6), THIRTY);
+    advance(SECOND);
+    Verdict look = peek(call);
+    assertThat(look.outcome()).isEqualTo(Outcome.BANNED);
+    assertThat(look.ban()).contains(THIRTY.minus(SECOND));
+    Verdict counted = record(call);
+    assertThat(counted.outcome()).isEqualTo(Outcome.ALLOWED);
+    assertThat(counted.ban()).isEmpty();
+    assertThat(peek(call).rules().get(0).remaining()).isEqualTo(4);
+    assertBanned(call, THIRTY.minus(SECOND));
+  }
+
+  @Test
+  default void bansGrowUntilTheSubjectKeepsOutOfThem() {
+    Duration longest = SECOND.multipliedBy(100);
+    LimitRequest call =
+        banning(Ban.of(1, SECOND, THIRTY).growing(2, longest), FixedWindow.of(5, SECOND))
+            .withCost(6);
+    for (int seconds : new int[] {30, 60, 100, 100}) {
+      assertBanned(call, SECOND.multipliedBy(seconds));
+      advance(SECOND.multipliedBy(seconds));
+    }
+    advance(longest.minus(TICK));
+    assertBanned(call, longest);
+    advance(longest);
+    advance(longest);
+    assertBanned(call, THIRTY);
+  }
+
+  @Test
+  default void whatAnotherSubjectOrTheGuardRefusesIsNoViolation() {
+    LimitRequest banning = banning(Ban.of(1, MINUTE, THIRTY), rule(9, HOUR));
+    LimitRequest full = StoreHarness.call("full", rule(1, HOUR));
+    LimitRequest guarded =
+        LimitRequest.of(
+            banning.policy().withDuplicates(rule(1, HOUR)),
+            new Subject("user", "x"),
+            Optional.of("form"));
+    assertAllowed(full);
+    assertLimited(3, banning.and(full));
+    assertAllowed(guarded);
+    assertThat(acquire(guarded).outcome()).isEqualTo(Outcome.DUPLICATE);
+    assertAllowed(banning);
+  }
+
+  @Test
+  default void aBanOfOneSubjectRefusesTheWholeCall() {
+    LimitRequest banned = banning(Ban.of(1, MINUTE, THIRTY), FixedWindow.of(2, SECOND));
+    LimitRequest other = StoreHarness.call("other", rule(9, HOUR), FixedWindow.of(9, MINUTE));
+    assertBanned(banned.withCost(3), THIRTY);
+    List<Optional<String>> before = stored(other);
+    assertBanned(banned.and(other), THIRTY);
+    assertThat(stored(other)).isEqualTo(before);
+  }
+
+  @Test
+  default void aClockSetBackMakesNoBanLonger() {
+    LimitRequest call = banning(Ban.of(1, MINUTE, THIRTY), rule(5, SECOND));
+    assertBanned(call.withCost(6), THIRTY);
+    advance(SECOND.multipliedBy(10));
+    assertBanned(call, SECOND.multipliedBy(20));
+    advance(HOUR.negated());
+    assertBanned(call, THIRTY); // time goes on from when the ban began
+    advance(THIRTY.minus(TICK));
+    assertBanned(call, TICK);
+    advance(TICK);
+    assertAllowed(call);
+  }
+
+  @Test
+  default void aResetEndsABan() {
+    LimitRequest call = banning(Ban.of(1, MINUTE, THIRTY), rule(5, SECOND));
+    assertBanned(call.withCost(6), THIRTY);
+    assertThat(store().reset(List.of(call.charge(0).key())))
+        .succeedsWithin(SECOND.multipliedBy(10));
+    assertAllowed(call);
+  }
+
+  @Test
+  default void aBanGoesOnThoughItsNumbersAndTheRulesChange() {
+    LimitRequest before = banning(Ban.of(1, MINUTE, HOUR), FixedWindow.of(5, SECOND));
+    LimitRequest after = banning(Ban.of(9, SECOND, THIRTY), TokenBucket.of(5, 1, SECOND));
+    assertBanned(before.withCost(6), HOUR);
+    assertBanned(after, THIRTY); // but no ban is longer than the longest
+    advance(HOUR.minus(SECOND));
+    assertBanned(after, SECOND);
+    advance(SECOND);
+    assertAllowed(after);
+  }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A worked example of a {@link CustomAlgorithm}: units fade. At the end of each window all but a
+ * part of what was used is forgiven, so that who has asked for much pays for it longer than who has
+ * asked for little. The only parameter is that part's divisor, 2 or more: with 2 a half stays,
+ * rounded down.
+ *
+ * <p>It remembers when the current window began, and the units that are used in it. The first
+ * window begins with the first call; where everything is forgiven, the next call begins another.
+ */
+public record FadingCounter() implements CustomAlgorithm {
+
+  @Override
+  public String name() {
+    return "fading-counter";
+  }
+
+  @Override
+  public int stateSize() {
+    return 2;
+  }
+
+  @Override
+  public Reading read(double now, double cost, CustomRule rule, double @Nullable [] state) {
+    double window = (double) Readings.micros(rule.window());
+    double divisor = rule.parameters().get(0);
+    double start = state == null ? now : state[0];
+    double used = state == null ? 0 : state[1];
+    while (used > 0 && now - start >= window) {
+      used = Math.floor(used / divisor);
+      start += window;
+    }
+    if (used == 0) {
+      start = now;
+    }
+    double left = rule.count() - used;
+    double waitFor = Readings.NEVER;
+    if (cost <= rule.count()) {
+      double wanted = left < cost ? cost : left - cost + 1;
+      double then = left < cost ? used : used + cost;
+      double time = start;
+      do {
+        then = Math.floor(then / divisor);
+        time += window;
+      } while (then > rule.count() - wanted && then > 0);
+      waitFor = time - now;
+    }
+    double reset = used + cost == 0 ? 0 : start - now;
+    for (double then = used + cost; then > 0; then = Math.floor(then / divisor)) {
+      reset += window;
+    }
+    return new Reading(left, waitFor, reset, new double[] {start, used + cost});
+  }
+
+  @Override
+  public String script() {
+    return """
+        local start, used = now, 0
+        if state then start, used = state[1], state[2] end
+        while used > 0 and now - start >= window do
+          used, start = math.floor(used / p[1]), start + window
+        end
+        if used == 0 then start = now end
+        return count - used, { start, used + cost }
+        """;
+  }
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.time.ZoneId;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+
+/**
+ * Makes rules of every algorithm, and bans, for one scenario: few numbers, so that rules of several
+ * policies often mean the same cells; awkward ones, which divide nothing; and the largest.
+ */
+final class RuleGenerator {
+
+  /** Clocks that are changed: by an hour, by half an hour, at midnight; and some that are not. */
+  private static final String[] ZONES = {
+    "Europe/Berlin",
+    "Australia/Lord_Howe",
+    "America/St_Johns",
+    "America/Santiago",
+    "Asia/Beirut",
+    "Asia/Kathmandu"
+  };
+
+  private static final long[] WINDOWS = {
+    1_000,
+    7_919,
+    1_000_000,
+    1_000_001,
+    60_000_000,
+    3_600_000_000L,
+    86_400_000_000L,
+    31_622_400_000_000L
+  };
+  private static final long[] NEAR_WINDOWS = {1_000_000, 1_000_001, 2_000_000, 5_000_000};
+  private static final long[] ALIGNED_SECONDS = {
+    1, 60, 900, 1_800, 2_880, 3_600, 5_400, 7_200, 10_800, 43_200, 86_400
+  };
+  private static final long[] ANCHORED_SECONDS = {7_919, 129_600, 432_000, 604_800};
+  private static final int[] FEW = {1, 1, 2, 3, 5, 7, 10, 30};
+  private static final int[] MANY = {30, 117, 118, 119, 120, 130, 150, 240, 500, 2_000};
+  private static final int[] HUGE = {1_000_000, 999_999_937, 1_000_000_000};
+  private static final long MOST = SlidingWindowLog.MAX_COUNT - 3;
+  private static final CustomAlgorithm FADING = new FadingCounter();
+
+  private final Random random;
+  private final boolean large;
+  private final boolean logsOnly;
+  private final Optional<ZoneId> zone;
+
+  RuleGenerator(Random random, boolean large) {
+    this.random = random;
+    this.large = large;
+    this.logsOnly = random.nextInt(4) == 0;
+    this.zone =
+        logsOnly || random.nextInt(3) > 0
+            ? Optional.empty()
+            : Optional.of(ZoneId.of(ZONES[random.nextInt(ZONES.length)]));
+  }
+
+  /** When clocks are changed that rules are aligned to; empty if they are not. */
+  Optional<Instant> change() {
+    Instant somewhen =
+        Instant.parse("2015-01-01T00:00:00Z").plus(random.nextInt(4_000), ChronoUnit.DAYS);
+    return zone.map(ZoneId::getRules)
+        .map(rules -> rules.nextTransition(somewhen))
+        .map(change -> change.getInstant());
+  }
+
+  Rule rule() {
+    return rule(pick(large ? MANY : FEW));
+  }
+
+  /** A rule of such a count; or, if it keeps numbers, now and then of a huge one. */
+  Rule rule(int usual) {
+    if (logsOnly || random.nextInt(3) == 0) {
+      return SlidingWindowLog.of(usual, window());
+    }
+    int count = random.nextInt(12) == 0 ? pick(HUGE) : usual;
+    Rule made =
+        switch (random.nextInt(zone.isPresent() ? 8 : 5)) {
+          case 0 -> SlidingWindowCounter.of(count, window());
+          case 1 -> FixedWindow.of(count, window());
+          case 2 -> bucket(count);
+          case 3 -> bucket(usual).byInterval();
+          case 4 -> CustomRule.of(FADING, count, window(), 2.0 + random.nextInt(2));
+          default -> aligned(count);
+        };
+    return made.withName(made.getClass().getSimpleName() + "-" + made.name());
+  }
+
+  private Duration window() {
+    long window =
+        large && random.nextInt(4) > 0
+            ? pick(NEAR_WINDOWS)
+            : WINDOWS[random.nextInt(random.nextInt(4) == 0 ? WINDOWS.length : 6)];
+    return Duration.of(window, ChronoUnit.MICROS);
+  }
+
+  private TokenBucket bucket(int count) {
+    while (true) {
+      long refill = random.nextBoolean() ? pick(FEW) : Math.max(1, count / (1 + random.nextInt(4)));
+      try {
+        TokenBucket made = TokenBucket.of(count, refill, window());
+        return random.nextInt(3) > 0
+            ? made
+            : made.startingWith(random.nextInt(3) == 0 ? 0 : random.nextInt(count));
+      } catch (IllegalArgumentException unusable) {
+        // It would take too long to fill, or could not be counted exactly: another one.
+      }
+    }
+  }
+
+  private Rule aligned(int count) {
+    ZoneId where = zone.orElseThrow();
+    if (random.nextInt(3) > 0) {
+      return FixedWindow.aligned(count, Duration.ofSeconds(pick(ALIGNED_SECONDS)), where);
+    }
+    LocalDateTime anchor = LocalDateTime.of(2024, 1, 1, 0, 0).plusMinutes(30L * random.nextInt(3));
+    return FixedWindow.of(count, Duration.ofSeconds(pick(ANCHORED_SECONDS)))
+        .alignedTo(Alignment.to(where).from(anchor));
+  }
+
+  /** Mostly the same rules: some with another count, in another order, with another ban or none. */
+  RuleStack variant(RuleStack stack) {
+    List<Rule> made = new ArrayList<>();
+    for (Rule rule : stack.rules()) {
+      long count = Math.max(1, Math.min(rule.count(), MOST) + random.nextInt(7) - 3);
+      made.add(random.nextBoolean() ? rule : recounted(rule, count));
+    }
+    if (random.nextInt(4) == 0) {
+      Collections.shuffle(made, random);
+    }
+    return withBan(RuleStack.of(made));
+  }
+
+  private static Rule recounted(Rule rule, long count) {
+    try {
+      return rule.withCount(count);
+    } catch (IllegalArgumentException unusable) { // a bucket that would fill too slowly
+      return rule;
+    }
+  }
+
+  /** A ban that may begin and end within a scenario. */
+  RuleStack withBan(RuleStack stack) {
+    if (random.nextInt(4) > 0) {
+      return stack;
+    }
+    long window = Readings.micros(stack.rules().get(0).window());
+    Ban ban = Ban.of(1 + random.nextInt(4), upTo(2 * window), upTo(window));
+    if (random.nextBoolean()) {
+      return stack.withBan(ban);
+    }
+    Duration longest = ban.time().multipliedBy(1 + random.nextInt(9));
+    boolean tooLong = longest.compareTo(Rule.MAX_WINDOW) > 0;
+    return stack.withBan(ban.growing(1 + random.nextInt(3), tooLong ? ban.time() : longest));
+  }
+
+  private Duration upTo(long micros) {
+    long most = Math.min(micros, Readings.micros(Rule.MAX_WINDOW));
+    return Duration.of(1_000 + random.nextLong(Math.max(1, most - 1_000)), ChronoUnit.MICROS);
+  }
+
+  private long pick(long[] array) {
+    return array[random.nextInt(array.length)];
+  }
+
+  private int pick(int[] array) {
+    return array[random.nextInt(array.length)];
+  }
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import static io.limiter.core.StoreHarness.call;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** Token buckets, filled one by one or at the end of each interval. */
+public interface TokenBucketContract extends StoreHarness {
+
+  @Test
+  default void aBucketAdmitsABurstAndThenOneCallForEachToken() {
+    LimitRequest call = call(TokenBucket.of(20, 5, SECOND));
+    acquire(20, call);
+    for (int i = 0; i < 10; i++) {
+      assertRetryAfterIsExact(call, Duration.ofMillis(200));
+    }
+    advance(SECOND.multipliedBy(2));
+    assertThat(remaining(call)).isEqualTo(10);
+    advance(HOUR);
+    assertThat(remaining(call)).isEqualTo(20);
+  }
+
+  @Test
+  default void aBucketLosesNothingByRounding() {
+    LimitRequest call = call(TokenBucket.of(1, 7, SECOND)); // a token in 142,857 1/7 µs
+    Instant start = now();
+    assertAllowed(call);
+    for (int i = 0; i < 50; i++) {
+      advance(acquire(call).retryAfter().orElseThrow().minus(TICK));
+      assertLimited(call);
+      advance(TICK);
+      assertAllowed(call);
+      advance(Duration.ofMillis(3));
+    }
+    // Each but the first came at the microsecond in which its token was whole.
+    assertThat(StoreHarness.micros(start, now())).isBetween(7_142_857L, 7_142_857L + 50 + 3_000);
+  }
+
+  @Test
+  default void noIntervalHoldsMoreThanTheCapacityAndWhatCameBackInIt() {
+    LimitRequest call = call(TokenBucket.of(5, 3, SECOND));
+    Random random = new Random(7);
+    List<Instant> admitted = new ArrayList<>();
+    for (int i = 0; i < 600; i++) {
+      advance(TICK.multipliedBy(random.nextInt(10) == 0 ? 2_000_000 : random.nextInt(400_000)));
+      if (acquire(call).allowed()) {
+        admitted.add(now());
+      }
+    }
+    assertThat(admitted).hasSizeGreaterThan(300);
+    for (int from = 0; from < admitted.size(); from++) {
+      for (int to = from; to < admitted.size(); to++) {
+        long micros = StoreHarness.micros(admitted.get(from), admitted.get(to));
+        assertThat(to - from + 1L).isLessThanOrEqualTo(5 + 3 * micros / 1_000_000);
+      }
+    }
+  }
+
+  @Test
+  default void retryAfterOfABucketCountsTheCost() {
+    LimitRequest call = call(TokenBucket.of(10, 3, SECOND));
+    acquire(10, call);
+    advance(Duration.ofNanos(123_000));
+    assertThat(acquire(call.withCost(11)).retryAfter()).isEmpty();
+    assertRetryAfterIsExact(call.withCost(4), Duration.ofNanos(1_333_334_000L - 123_000));
+  }
+
+  @Test
+  default void theVerdictOfABucketTellsWhenTheNextTokenComesAndWhenItIsFull() {
+    LimitRequest call = call(TokenBucket.of(10, 1, SECOND));
+    assertThat(peek(call).rules().get(0).resetAfter()).isZero();
+    assertThat(peek(call).rules().get(0).effectiveWindow()).isEqualTo(SECOND);
+    acquire(call.withCost(4));
+    advance(Duration.ofMillis(300));
+    RuleVerdict taken = acquire(call).rules().get(0);
+    assertThat(taken.remaining()).isEqualTo(5);
+    assertThat(taken.resetAfter()).isEqualTo(Duration.ofMillis(4_700));
+    assertThat(taken.effectiveWindow()).isEqualTo(Duration.ofMillis(700));
+  }
+
+  @Test
+  default void byIntervalAllTokensComeBackAtItsEnd() {
+    LimitRequest call = call(TokenBucket.of(10, 4, MINUTE).byInterval());
+    advance(SECOND.multipliedBy(7)); // intervals begin with the first call
+    acquire(10, call);
+    advance(SECOND);
+    assertRetryAfterIsExact(call, SECOND.multipliedBy(59));
+    assertThat(remaining(call)).isEqualTo(3);
+    advance(SECOND);
+    assertRetryAfterIsExact(call.withCost(8), MINUTE.multipliedBy(2).minus(SECOND));
+    assertThat(acquire(call.withCost(11)).retryAfter()).isEmpty();
+    assertThat(peek(call).rules().get(0).resetAfter()).isEqualTo(MINUTE.multipliedBy(2));
+  }
+
+  @Test
+  default void anIntervalBeginsWithTheCallThatFindsTheBucketFull() {
+    LimitRequest call = call(TokenBucket.of(4, 4, MINUTE).byInterval());
+    assertAllowed(call);
+    advance(SECOND.multipliedBy(90));
+    acquire(4, call);
+    assertRetryAfterIsExact(call, MINUTE);
+  }
+
+  @Test
+  default void aNewSubjectHasTheInitialTokens() {
+    LimitRequest call = call(TokenBucket.of(10, 1, SECOND).startingWith(3));
+    acquire(3, call);
+    assertRetryAfterIsExact(call, SECOND);
+    advance(SECOND.multipliedBy(10));
+    assertThat(remaining(call)).isEqualTo(10);
+    advance(SECOND.multipliedBy(10).minus(TICK));
+    assertThat(remaining(call)).isEqualTo(10);
+    advance(TICK); // twice the time in which it fills
+    assertThat(remaining(call)).isEqualTo(3);
+  }
+
+  @Test
+  default void whoHasTooFewInitialTokensGetsMoreFromTheFirstRefusedCallOn() {
+    Rule[] rules = {
+      TokenBucket.of(4, 1, SECOND).startingWith(0),
+      TokenBucket.of(6, 2, MINUTE).byInterval().startingWith(1)
+    };
+    LimitRequest drops = call("drop", rules[0]);
+    assertThat(peek(drops).retryAfter()).contains(SECOND);
+    advance(SECOND); // a look begins nothing
+    assertRetryAfterIsExact(drops, SECOND);
+    LimitRequest floods = call("flood", rules[1]).withCost(4);
+    assertRetryAfterIsExact(floods, MINUTE.multipliedBy(2));
+  }
+
+  @Test
+  default void aRecordNeverPutsABucketInDebt() {
+    LimitRequest call = call(TokenBucket.of(5, 1, SECOND));
+    Verdict verdict = record(call.withCost(100));
+    assertThat(verdict.allowed()).isTrue();
+    assertThat(verdict.rules().get(0).effectiveWindow()).isEqualTo(SECOND);
+    assertRetryAfterIsExact(call, SECOND);
+  }
+
+  @Test
+  default void whatCameBackMeanwhileIsNotGivenBackTwice() {
+    LimitRequest call = call(TokenBucket.of(10, 1, SECOND));
+    Verdict first = acquire(call.withCost(5));
+    advance(SECOND.multipliedBy(2));
+    assertThat(acquire(call).rules().get(0).remaining()).isEqualTo(6);
+    assertThat(refund(first)).isEqualTo(5);
+    assertThat(remaining(call)).isEqualTo(9);
+    Verdict late = acquire(call);
+    advance(SECOND.multipliedBy(5));
+    acquire(1, call);
+    assertThat(refund(late)).isZero();
+    assertThat(remaining(call)).isEqualTo(9);
+  }
+
+  @Test
+  default void whatAnIntervalBroughtBackIsNotGivenBackTwice() {
+    LimitRequest call = call(TokenBucket.of(10, 2, SECOND).byInterval());
+    Verdict first = acquire(call.withCost(5));
+    advance(SECOND);
+    assertThat(acquire(call).rules().get(0).remaining()).isEqualTo(6);
+    assertThat(refund(first)).isEqualTo(5);
+    assertThat(remaining(call)).isEqualTo(9);
+  }
+
+  /** What is missing stays missing, but nobody owes more than a bucket. */
+  @Test
+  default void theCapacityMayChange() {
+    LimitRequest large = call(TokenBucket.of(10, 1, SECOND));
+    LimitRequest larger = call(TokenBucket.of(12, 1, SECOND));
+    LimitRequest small = call(TokenBucket.of(3, 1, SECOND));
+    acquire(8, large);
+    assertThat(remaining(larger)).isEqualTo(4);
+    assertThat(remaining(small)).isZero();
+    assertRetryAfterIsExact(small, SECOND);
+    LimitRequest many = call("other", TokenBucket.of(10, 2, SECOND).byInterval());
+    acquire(10, many);
+    assertRetryAfterIsExact(
+        call("other", TokenBucket.of(3, 2, SECOND).byInterval()).withCost(2), SECOND);
+  }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.model;
+
+import io.limiter.core.CustomRule;
+import io.limiter.core.FixedWindow;
+import io.limiter.core.Rule;
+import io.limiter.core.SlidingWindowCounter;
+import io.limiter.core.TokenBucket;
+
+/**
+ * How one rule that keeps numbers counts the calls of one subject.
+ *
+ * <p>Whoever asks calls {@link #proceed} first, on a copy: what it forgets then is remembered again
+ * unless the call is admitted.
+ */
+abstract class CellModel {
+
+  /** What rules have in common whose cells mean the same: all but name and count. */
+  static String kind(Rule rule) {
+    if (rule instanceof SlidingWindowCounter) {
+      return "counter of " + rule.window();
+    } else if (rule instanceof FixedWindow fixed) {
+      return "window of %s %s".formatted(fixed.window(), fixed.alignment());
+    } else if (rule instanceof TokenBucket bucket) {
+      return "bucket of %d in %s %b".formatted(bucket.refill(), bucket.interval(), bucket.greedy());
+    }
+    CustomRule custom = (CustomRule) rule;
+    return "%s of %s %s %s"
+        .formatted(
+            custom.algorithm().name(), custom.window(), custom.parameters(), custom.memory());
+  }
+
+  static CellModel of(Rule rule) {
+    if (rule instanceof SlidingWindowCounter) {
+      return new CounterModel(Plain.window(rule));
+    } else if (rule instanceof FixedWindow fixed) {
+      return new WindowModel(fixed);
+    } else if (rule instanceof TokenBucket bucket) {
+      return bucket.greedy() ? new GreedyModel() : new IntervalModel();
+    }
+    return new FadingModel();
+  }
+
+  abstract CellModel copy();
+
+  /** Goes on to this time; from then on it is asked under this rule. */
+  abstract void proceed(Rule rule, long now);
+
+  abstract long left();
+
+  /** The time, 1 µs or more, until so many units are left; there will be. */
+  abstract long untilLeft(long wanted);
+
+  /** The time until more units are left than now; if none is used, until one could come back. */
+  abstract long untilMore();
+
+  abstract long untilUnused();
+
+  abstract void take(long units);
+
+  /** Whether any of the units was still there. */
+  abstract boolean giveBack(long stamp, long units);
+
+  /** Whether time has to begin for a subject that was refused at first sight. Begins it. */
+  boolean begin() {
+    return false;
+  }
+}

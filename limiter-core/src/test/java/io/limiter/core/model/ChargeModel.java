@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.model;
+
+import io.limiter.core.Ban;
+import io.limiter.core.Charge;
+import io.limiter.core.Mode;
+import io.limiter.core.Rule;
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.SlidingWindowLog;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** One charge of a call: what it finds, and what becomes of that. */
+final class ChargeModel {
+
+  private final Charge charge;
+  private final boolean guard;
+  private final Mode mode;
+  private final long clock;
+  private final LogModel log;
+  private final CellsModel known;
+
+  /** What is known as it is under these rules, for cells to be written; and as it is by now. */
+  private final CellsModel counted;
+
+  private final List<CellModel> cells = new ArrayList<>();
+  private final Optional<Ban> ban;
+  private final long cellTime;
+  private boolean bannedBefore;
+  private boolean nearer;
+
+  ChargeModel(Charge charge, boolean guard, Mode mode, long clock, LogModel log, CellsModel known) {
+    this.charge = charge;
+    this.guard = guard;
+    this.mode = mode;
+    this.clock = clock;
+    this.log = log;
+    this.known = known;
+    this.ban = charge.stack().ban();
+    this.counted = known.under(counted(charge), ban.isPresent());
+    this.cellTime = known.now(clock);
+    for (int c = 0; c < counted.cells.size(); c++) {
+      cells.add(counted.cells.get(c).copy());
+      cells.get(c).proceed(counted(charge).get(c), cellTime);
+    }
+    if (ban.isPresent()) {
+      bannedBefore = counted.ban.rest(ban.get(), cellTime) > 0;
+      counted.ban.cut(ban.get(), cellTime);
+      if (mode == Mode.ACQUIRE && !bannedBefore && violated()) {
+        counted.ban.violate(ban.get(), cellTime);
+        nearer = true;
+      }
+    }
+  }
+
+  static List<SlidingWindowLog> logged(Charge charge) {
+    return charge.stack().rules().stream()
+        .filter(rule -> rule instanceof SlidingWindowLog)
+        .map(rule -> (SlidingWindowLog) rule)
+        .toList();
+  }
+
+  static List<Rule> counted(Charge charge) {
+    return charge.stack().rules().stream()
+        .filter(rule -> !(rule instanceof SlidingWindowLog))
+        .toList();
+  }
+
+  private boolean hasCells() {
+    return !cells.isEmpty() || ban.isPresent();
+  }
+
+  private CellModel cell(Rule rule) {
+    return cells.get(counted(charge).indexOf(rule));
+  }
+
+  private long left(Rule rule) {
+    return rule instanceof SlidingWindowLog logged
+        ? log.left(log.now(clock), logged)
+        : cell(rule).left();
+  }
+
+  boolean violated() {
+    return mode != Mode.RECORD
+        && charge.stack().rules().stream().anyMatch(rule -> left(rule) < charge.cost());
+  }
+
+  long bannedFor() {
+    return ban.isEmpty() || mode == Mode.RECORD ? 0 : counted.ban.rest(ban.get(), cellTime);
+  }
+
+  /** A record takes no more than there is, so that nobody is ever in debt. */
+  private long units(CellModel cell) {
+    return mode == Mode.RECORD ? Math.min(charge.cost(), Math.max(0, cell.left())) : charge.cost();
+  }
+
+  RuleVerdict verdict(Rule rule, boolean takes) {
+    long left = left(rule);
+    boolean isShort = left < charge.cost();
+    boolean violated = isShort && mode != Mode.RECORD;
+    Optional<Long> wait;
+    long reset;
+    if (rule instanceof SlidingWindowLog logged) {
+      long now = log.now(clock);
+      wait =
+          !isShort
+              ? Optional.of(log.untilMore(now, logged))
+              : violated
+                  ? log.untilLeft(now, logged, charge.cost(), 0)
+                  : log.untilLeft(now, logged, 1, charge.cost());
+      reset = takes ? Plain.window(rule) : log.untilUnused(now, logged);
+    } else {
+      CellModel cell = cell(rule).copy();
+      if (takes) {
+        cell.take(units(cell));
+      }
+      wait =
+          !isShort
+              ? Optional.of(cell.untilMore())
+              : violated && charge.cost() > rule.count()
+                  ? Optional.empty()
+                  : Optional.of(cell.untilLeft(violated ? charge.cost() : 1));
+      reset = cell.untilUnused();
+    }
+    return new RuleVerdict(
+        rule,
+        violated,
+        Math.max(0, takes ? left - charge.cost() : left),
+        violated ? wait.map(Plain::duration) : Optional.empty(),
+        Plain.duration(reset),
+        wait.map(Plain::duration).orElse(rule.window()));
+  }
+
+  /** The call is admitted. */
+  Taken take(ReferenceModel state) {
+    long logTime = log.now(clock);
+    if (!logged(charge).isEmpty()) {
+      log.take(clock, charge.cost(), logged(charge));
+      state.put(charge.key(), log);
+    }
+    if (hasCells()) {
+      counted.cells.clear();
+      for (CellModel cell : cells) {
+        cell.take(units(cell));
+        counted.cells.add(cell);
+      }
+      counted.written(clock);
+      state.put(charge.key(), counted);
+    }
+    return new Taken(charge, guard, logTime, cellTime, ban.isPresent());
+  }
+
+  /** What a refused call changes: violations, the time of who is new, and a clock set back. */
+  void refuse(ReferenceModel state) {
+    if (!logged(charge).isEmpty() && !log.isEmpty()) {
+      log.repair(clock);
+    }
+    boolean begins = false;
+    for (int c = 0; c < cells.size() && !bannedBefore; c++) {
+      long left = cells.get(c).left();
+      boolean waits = left < charge.cost() && charge.cost() <= counted(charge).get(c).count();
+      if (waits && cells.get(c).begin()) {
+        counted.cells.set(c, cells.get(c));
+        begins = true;
+      }
+    }
+    if (nearer || begins) {
+      counted.written(clock);
+      state.put(charge.key(), counted);
+    } else if (hasCells()) {
+      known.repair(clock);
+    }
+  }
+
+  /** What a call took. */
+  record Taken(Charge charge, boolean guard, long logTime, long cellTime, boolean bans) {}
+}

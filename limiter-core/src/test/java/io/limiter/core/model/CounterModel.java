@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.model;
+
+import io.limiter.core.Rule;
+import java.util.HashMap;
+import java.util.Map;
+
+/** A sliding window counter: the units of every window there ever was, by its number. */
+final class CounterModel extends CellModel {
+
+  private final long window;
+  private final Map<Long, Long> units = new HashMap<>();
+  private long lastTaken = Long.MIN_VALUE;
+  private long count;
+  private long now;
+
+  CounterModel(long window) {
+    this.window = window;
+  }
+
+  @Override
+  CellModel copy() {
+    CounterModel copy = new CounterModel(window);
+    copy.units.putAll(units);
+    copy.lastTaken = lastTaken;
+    copy.count = count;
+    copy.now = now;
+    return copy;
+  }
+
+  @Override
+  void proceed(Rule rule, long time) {
+    count = rule.count();
+    now = time;
+  }
+
+  private long in(long number) {
+    return units.getOrDefault(number, 0L);
+  }
+
+  /** The formula of the method, in doubles: where they are inexact, that is how it is. */
+  private long leftAt(long time) {
+    long number = Math.floorDiv(time, window);
+    double left = window - Math.floorMod(time, window);
+    double weight = Math.ceil(in(number - 1) * left / window);
+    return count - in(number) - (long) weight;
+  }
+
+  private boolean unusedAt(long time) {
+    long number = Math.floorDiv(time, window);
+    return in(number) == 0 && in(number - 1) == 0;
+  }
+
+  @Override
+  long left() {
+    return leftAt(now);
+  }
+
+  @Override
+  long untilLeft(long wanted) {
+    return Plain.first(1, 2 * window, wait -> leftAt(now + wait) >= wanted);
+  }
+
+  @Override
+  long untilMore() {
+    return unusedAt(now) ? window : untilLeft(left() + 1);
+  }
+
+  @Override
+  long untilUnused() {
+    return Plain.first(0, 2 * window, wait -> unusedAt(now + wait));
+  }
+
+  @Override
+  void take(long taken) {
+    lastTaken = Math.floorDiv(now, window);
+    units.merge(lastTaken, taken, Long::sum);
+  }
+
+  /** Only the window in which something was last taken is remembered, and the one before. */
+  @Override
+  boolean giveBack(long stamp, long taken) {
+    long number = Math.min(lastTaken, Math.floorDiv(stamp, window));
+    if (units.isEmpty() || number < lastTaken - 1 || in(number) == 0) {
+      return false;
+    }
+    units.put(number, Math.max(0, in(number) - taken));
+    return true;
+  }
+}

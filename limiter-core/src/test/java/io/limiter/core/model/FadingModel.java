@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.model;
+
+import io.limiter.core.CustomRule;
+import io.limiter.core.FadingCounter;
+import io.limiter.core.Rule;
+
+/** The {@link FadingCounter}, window by window. */
+final class FadingModel extends CellModel {
+
+  private CustomRule rule;
+  private boolean begun;
+  private long used;
+  private long end;
+  private long now;
+
+  @Override
+  CellModel copy() {
+    FadingModel copy = new FadingModel();
+    copy.rule = rule;
+    copy.begun = begun;
+    copy.used = used;
+    copy.end = end;
+    copy.now = now;
+    return copy;
+  }
+
+  @Override
+  void proceed(Rule reading, long time) {
+    rule = (CustomRule) reading;
+    if (!begun || time - now >= Plain.micros(rule.memory())) {
+      used = 0;
+    }
+    now = time;
+    while (used > 0 && end <= now) {
+      fade();
+    }
+    if (used == 0) {
+      end = now + Plain.window(rule);
+    }
+  }
+
+  private void fade() {
+    used = (long) (used / rule.parameters().get(0));
+    end += Plain.window(rule);
+  }
+
+  @Override
+  long left() {
+    return rule.count() - used;
+  }
+
+  @Override
+  long untilLeft(long wanted) {
+    FadingModel later = (FadingModel) copy();
+    long time = 0;
+    while (later.left() < wanted) {
+      time = later.end - now;
+      later.fade();
+    }
+    return time;
+  }
+
+  @Override
+  long untilMore() {
+    return end - now;
+  }
+
+  @Override
+  long untilUnused() {
+    return used == 0 ? 0 : untilLeft(rule.count());
+  }
+
+  @Override
+  void take(long units) {
+    begun = true;
+    used += units;
+  }
+
+  @Override
+  boolean giveBack(long stamp, long units) {
+    return false;
+  }
+}

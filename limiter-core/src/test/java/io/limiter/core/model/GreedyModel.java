@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.model;
+
+import io.limiter.core.Rule;
+import io.limiter.core.TokenBucket;
+import java.math.BigInteger;
+
+/**
+ * A token bucket whose tokens come back one by one. What is missing is told in parts, of which each
+ * microsecond brings as many as the refill has tokens: so a token has as many as the interval has
+ * microseconds.
+ */
+final class GreedyModel extends CellModel {
+
+  private TokenBucket bucket;
+  private boolean begun;
+  private BigInteger missing = BigInteger.ZERO;
+  private long now;
+
+  @Override
+  CellModel copy() {
+    GreedyModel copy = new GreedyModel();
+    copy.bucket = bucket;
+    copy.begun = begun;
+    copy.missing = missing;
+    copy.now = now;
+    return copy;
+  }
+
+  @Override
+  void proceed(Rule rule, long time) {
+    bucket = (TokenBucket) rule;
+    boolean startsFull = bucket.initial() == bucket.count();
+    if (begun && (startsFull || time - now < 2 * Plain.window(bucket))) {
+      missing = missing.min(parts(bucket.count()));
+      missing = missingAfter(time - now);
+    } else {
+      begun = false;
+      missing = parts(bucket.count() - bucket.initial());
+    }
+    now = time;
+  }
+
+  private BigInteger parts(long tokens) {
+    return BigInteger.valueOf(tokens).multiply(BigInteger.valueOf(interval()));
+  }
+
+  private long interval() {
+    return Plain.micros(bucket.interval());
+  }
+
+  private BigInteger missingAfter(long time) {
+    BigInteger back = BigInteger.valueOf(bucket.refill()).multiply(BigInteger.valueOf(time));
+    return missing.subtract(back).max(BigInteger.ZERO);
+  }
+
+  private long leftAfter(long time) {
+    BigInteger there = parts(bucket.count()).subtract(missingAfter(time));
+    return there.divide(BigInteger.valueOf(interval())).longValueExact();
+  }
+
+  @Override
+  long left() {
+    return leftAfter(0);
+  }
+
+  @Override
+  long untilLeft(long wanted) {
+    return Plain.first(1, Plain.window(bucket), wait -> leftAfter(wait) >= wanted);
+  }
+
+  /** Of a full bucket, until a token could come back. */
+  @Override
+  long untilMore() {
+    return missing.signum() > 0
+        ? untilLeft(left() + 1)
+        : Plain.first(
+            1,
+            Plain.window(bucket),
+            wait ->
+                BigInteger.valueOf(wait)
+                        .multiply(BigInteger.valueOf(bucket.refill()))
+                        .compareTo(parts(1))
+                    >= 0);
+  }
+
+  @Override
+  long untilUnused() {
+    return Plain.first(0, Plain.window(bucket), wait -> missingAfter(wait).signum() == 0);
+  }
+
+  @Override
+  void take(long units) {
+    begun = true;
+    missing = missing.add(parts(units));
+  }
+
+  /** What came back between that call and the last one is there already. */
+  @Override
+  boolean giveBack(long stamp, long units) {
+    if (bucket == null) {
+      return false;
+    }
+    BigInteger back =
+        BigInteger.valueOf(bucket.refill()).multiply(BigInteger.valueOf(Math.max(0, now - stamp)));
+    BigInteger credit = parts(units).subtract(back);
+    if (!begun || credit.signum() <= 0 || missing.signum() == 0) {
+      return false;
+    }
+    missing = missing.subtract(credit).max(BigInteger.ZERO);
+    return true;
+  }
+
+  @Override
+  boolean begin() {
+    boolean begins = !begun && missing.signum() > 0;
+    begun |= begins;
+    return begins;
+  }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.model;
+
+import io.limiter.core.Rule;
+import io.limiter.core.TokenBucket;
+
+/** A token bucket that is refilled at the end of each interval, one interval after another. */
+final class IntervalModel extends CellModel {
+
+  private TokenBucket bucket;
+  private boolean begun;
+  private long missing;
+
+  /** When the current interval began. */
+  private long begin;
+
+  private long now;
+
+  @Override
+  CellModel copy() {
+    IntervalModel copy = new IntervalModel();
+    copy.bucket = bucket;
+    copy.begun = begun;
+    copy.missing = missing;
+    copy.begin = begin;
+    copy.now = now;
+    return copy;
+  }
+
+  @Override
+  void proceed(Rule rule, long time) {
+    bucket = (TokenBucket) rule;
+    now = time;
+    boolean startsFull = bucket.initial() == bucket.count();
+    if (begun && (startsFull || now - begin < 2 * Plain.window(bucket))) {
+      missing = Math.min(missing, bucket.count());
+      while (missing > 0 && now - begin >= interval()) {
+        refill();
+      }
+      if (missing == 0) {
+        begin = now;
+      }
+    } else {
+      begun = false;
+      missing = bucket.count() - bucket.initial();
+      begin = now;
+    }
+  }
+
+  private long interval() {
+    return Plain.micros(bucket.interval());
+  }
+
+  private void refill() {
+    missing = Math.max(0, missing - bucket.refill());
+    begin += interval();
+  }
+
+  @Override
+  long left() {
+    return bucket.count() - missing;
+  }
+
+  @Override
+  long untilLeft(long wanted) {
+    IntervalModel later = (IntervalModel) copy();
+    while (later.left() < wanted) {
+      later.refill();
+    }
+    return later.begin - now;
+  }
+
+  @Override
+  long untilMore() {
+    return begin + interval() - now;
+  }
+
+  @Override
+  long untilUnused() {
+    return missing == 0 ? 0 : untilLeft(bucket.count());
+  }
+
+  @Override
+  void take(long units) {
+    begun = true;
+    missing += units;
+  }
+
+  /** What came back between that call and the last one is there already. */
+  @Override
+  boolean giveBack(long stamp, long units) {
+    long credit = units;
+    for (long end = stamp; credit > 0 && end < begin; end += interval()) {
+      credit -= bucket.refill();
+    }
+    if (!begun || credit <= 0 || missing == 0) {
+      return false;
+    }
+    missing = Math.max(0, missing - credit);
+    return true;
+  }
+
+  @Override
+  boolean begin() {
+    boolean begins = !begun && missing > 0;
+    begun |= begins;
+    return begins;
+  }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.model;
+
+import io.limiter.core.SlidingWindowLog;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** The units of one key, oldest first, each by the microsecond it was taken at. */
+final class LogModel {
+
+  private final List<Long> units = new ArrayList<>();
+  private long shift;
+  private long keep;
+  private long horizon;
+
+  long now(long clock) {
+    return units.isEmpty() ? clock : Math.max(clock + shift, newest());
+  }
+
+  private long newest() {
+    return units.get(units.size() - 1);
+  }
+
+  boolean isEmpty() {
+    return units.isEmpty();
+  }
+
+  void repair(long clock) {
+    shift = now(clock) - clock;
+  }
+
+  /** The units that a rule still counts. */
+  private List<Long> within(long now, SlidingWindowLog rule) {
+    int first = units.size();
+    while (first > 0 && units.get(first - 1) > now - Plain.window(rule)) {
+      first--;
+    }
+    return units.subList(first, units.size());
+  }
+
+  long left(long now, SlidingWindowLog rule) {
+    return rule.count() - within(now, rule).size();
+  }
+
+  /** The time until the oldest unit leaves. */
+  long untilMore(long now, SlidingWindowLog rule) {
+    List<Long> used = within(now, rule);
+    return (used.isEmpty() ? now : used.get(0)) + Plain.window(rule) - now;
+  }
+
+  /**
+   * The time until so many units are left, once others are taken.
+   *
+   * @return empty if never
+   */
+  Optional<Long> untilLeft(long now, SlidingWindowLog rule, long wanted, int taken) {
+    if (wanted > rule.count()) {
+      return Optional.empty();
+    }
+    List<Long> after = new ArrayList<>(within(now, rule));
+    for (int i = 0; i < taken; i++) {
+      after.add(now);
+    }
+    int left = after.size();
+    long wait = 0;
+    for (long unit : after) {
+      if (left <= rule.count() - wanted) {
+        break;
+      }
+      left--;
+      wait = unit + Plain.window(rule) - now;
+    }
+    return Optional.of(wait);
+  }
+
+  long untilUnused(long now, SlidingWindowLog rule) {
+    return units.isEmpty() ? 0 : Math.max(0, newest() + Plain.window(rule) - now);
+  }
+
+  /** Takes units under these rules. Returns the time that they bear. */
+  long take(long clock, int taken, List<SlidingWindowLog> rules) {
+    long now = now(clock);
+    shift = now - clock;
+    for (SlidingWindowLog rule : rules) {
+      keep = Math.max(keep, rule.count());
+      horizon = Math.max(horizon, Plain.window(rule));
+    }
+    units.removeIf(unit -> unit <= now - horizon);
+    for (int i = 0; i < taken; i++) {
+      units.add(now);
+    }
+    if (units.size() > keep) {
+      units.subList(0, units.size() - (int) keep).clear();
+    }
+    return now;
+  }
+
+  /** Gives back up to so many units of this time. Returns how many. */
+  int giveBack(long stamp, int taken) {
+    int found = 0;
+    while (found < taken && units.remove((Object) stamp)) {
+      found++;
+    }
+    return found;
+  }
+}

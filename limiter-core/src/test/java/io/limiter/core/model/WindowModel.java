@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.model;
+
+import io.limiter.core.FixedWindow;
+import io.limiter.core.Rule;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A fixed window: what was taken in it, each by its time. */
+final class WindowModel extends CellModel {
+
+  private record Taken(long stamp, long units) {}
+
+  private final FixedWindow rule;
+  private final List<Taken> taken = new ArrayList<>();
+  private long begin;
+  private long end;
+  private long count;
+  private long now;
+
+  WindowModel(FixedWindow rule) {
+    this.rule = rule;
+  }
+
+  @Override
+  CellModel copy() {
+    WindowModel copy = new WindowModel(rule);
+    copy.taken.addAll(taken);
+    copy.begin = begin;
+    copy.end = end;
+    copy.count = count;
+    copy.now = now;
+    return copy;
+  }
+
+  @Override
+  void proceed(Rule reading, long time) {
+    count = reading.count();
+    now = time;
+    if (rule.alignment().isPresent()) {
+      ZoneWindows windows = new ZoneWindows(rule.alignment().get(), rule.window());
+      if (begin != windows.begin(now)) {
+        taken.clear();
+      }
+      begin = windows.begin(now);
+      end = windows.end(now);
+    } else if (used() == 0 || now >= end) {
+      taken.clear();
+      begin = now;
+      end = now + Plain.window(rule);
+    }
+  }
+
+  private long used() {
+    return taken.stream().mapToLong(Taken::units).sum();
+  }
+
+  @Override
+  long left() {
+    return count - used();
+  }
+
+  @Override
+  long untilLeft(long wanted) {
+    return end - now;
+  }
+
+  @Override
+  long untilMore() {
+    return end - now;
+  }
+
+  @Override
+  long untilUnused() {
+    return used() == 0 ? 0 : end - now;
+  }
+
+  @Override
+  void take(long units) {
+    taken.add(new Taken(now, units));
+  }
+
+  /** A unit is as good as another of its window. */
+  @Override
+  boolean giveBack(long stamp, long units) {
+    if (stamp < begin || used() == 0) {
+      return false;
+    }
+    long back = Math.min(units, used());
+    taken.add(new Taken(stamp, -back));
+    return true;
+  }
+}

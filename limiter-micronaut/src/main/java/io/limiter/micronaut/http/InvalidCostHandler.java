@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.http;
+
+import io.limiter.micronaut.exception.InvalidCostException;
+import io.limiter.micronaut.message.DenialMessages;
+import io.micronaut.http.annotation.Produces;
+import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
+import jakarta.inject.Singleton;
+
+/** Answers requests that do not say what they cost. */
+@Singleton
+@Produces
+public class InvalidCostHandler extends BadRequestHandler<InvalidCostException> {
+
+  public InvalidCostHandler(ErrorResponseProcessor<?> errors, DenialMessages messages) {
+    super(errors, messages);
+  }
+
+  @Override
+  protected String message(InvalidCostException invalid) {
+    return "{limiter.invalid-cost}";
+  }
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import io.limiter.core.Ban;
+import io.limiter.micronaut.exception.DenialText;
+import java.util.Optional;
+
+/**
+ * What one annotation says of all its rules.
+ *
+ * @param limiter the annotation, for messages
+ * @param text what a caller refused by one of them is answered
+ * @param cost what a call takes from each
+ * @param ban what becomes of who is refused too often
+ */
+record Terms(Members limiter, DenialText text, Cost cost, Optional<Ban> ban) {}

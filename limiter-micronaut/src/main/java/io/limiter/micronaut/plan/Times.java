@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import io.limiter.core.Rule;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+
+/** Reads times that annotations hold as a number and a unit. */
+final class Times {
+
+  private Times() {}
+
+  /**
+   * A time within the bounds that there are for each window.
+   *
+   * @param member which holds the number
+   * @param otherwise the number, if that is not written
+   */
+  static Duration read(Members annotation, String member, long otherwise, TimeUnit unit) {
+    long number = annotation.annotation().longValue(member).orElse(otherwise);
+    if (number < 1) {
+      throw annotation.error(member, number, "give it 1 or more");
+    }
+    Duration time = duration(number, unit);
+    String written = number + " " + unit;
+    if (time.compareTo(Rule.MIN_WINDOW) < 0 || time.compareTo(Rule.MAX_WINDOW) > 0) {
+      throw annotation.error(member, written, "give it 1 ms to 366 days");
+    }
+    if (time.toNanosPart() % 1_000 != 0) {
+      throw annotation.error(member, written, "give it whole microseconds");
+    }
+    return time;
+  }
+
+  private static Duration duration(long number, TimeUnit unit) {
+    try {
+      return Duration.of(number, unit.toChronoUnit());
+    } catch (ArithmeticException overflow) {
+      return Duration.ofSeconds(Long.MAX_VALUE); // longer than any clock can measure
+    }
+  }
+}

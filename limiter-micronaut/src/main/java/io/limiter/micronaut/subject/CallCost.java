@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.subject;
+
+import io.limiter.core.Charge;
+import io.limiter.micronaut.exception.InvalidCostException;
+import io.micronaut.context.exceptions.ExpressionEvaluationException;
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a call costs, as an expression over its arguments tells. Two of them are equal if their
+ * texts are: they stand on one method.
+ */
+public record CallCost(CallExpression expression) {
+
+  private static final String BOUNDS = "it must be a whole number from 1 to " + Charge.MAX_COST;
+
+  /**
+   * The units that this call costs.
+   *
+   * @param target the bean that is called
+   * @throws InvalidCostException if the call gives no whole number from 1 to {@value
+   *     Charge#MAX_COST}. It is the caller's number: nothing that he sends may pass for less
+   */
+  public int of(Object target, @Nullable Object[] arguments) {
+    Object value;
+    try {
+      value = expression.value(target, arguments).orElse(null);
+    } catch (ExpressionEvaluationException e) {
+      throw invalid("the expression failed (%s)".formatted(e.getMessage()));
+    }
+    if (!(value instanceof Number number)) {
+      throw invalid(
+          "the expression gives %s: %s"
+              .formatted(value == null ? "null" : "a " + value.getClass().getName(), BOUNDS));
+    }
+    BigDecimal units = exact(number);
+    if (units == null
+        || units.signum() < 1
+        || units.compareTo(BigDecimal.valueOf(Charge.MAX_COST)) > 0
+        || units.stripTrailingZeros().scale() > 0) {
+      throw invalid("the expression gives another number: " + BOUNDS);
+    }
+    return units.intValue();
+  }
+
+  /** Null if it is not finite. A caller may send a number of any length: it is not written out. */
+  private static @Nullable BigDecimal exact(Number number) {
+    if (number instanceof BigDecimal decimal) {
+      return decimal;
+    }
+    if (number instanceof BigInteger whole) {
+      return new BigDecimal(whole);
+    }
+    try {
+      return new BigDecimal(number.toString());
+    } catch (NumberFormatException notFinite) {
+      return null;
+    }
+  }
+
+  private InvalidCostException invalid(String why) {
+    return new InvalidCostException(expression.mistake(why));
+  }
+
+  @Override
+  public String toString() {
+    return expression.toString();
+  }
+}

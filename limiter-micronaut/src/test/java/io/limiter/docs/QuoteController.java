@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.docs;
+
+import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.RateRule;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import java.util.concurrent.TimeUnit;
+
+@Controller
+class QuoteController {
+
+  @Get("/quotes")
+  @RateRule(
+      count = 1_000,
+      time = 1,
+      timeUnit = TimeUnit.DAYS,
+      algorithm = Algorithm.FIXED_WINDOW,
+      zone = "Europe/Berlin")
+  String quotes() {
+    return "quotes";
+  }
+}
