@@ -1,23 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.demo;
 
+import io.micronaut.context.ApplicationContextBuilder;
 import io.micronaut.runtime.Micronaut;
 import java.util.Map;
 import java.util.Optional;
 
 /**
  * Starts the demo. It counts in the Redis that the environment variable {@code REDIS_URI} names;
- * without one it brings its own.
+ * without one it brings its own, which is not started yet if {@code DEMO_REDIS} is {@code down}.
  */
 public final class DemoApplication {
 
   private DemoApplication() {}
 
   public static void main(String[] args) {
-    Optional<String> own =
-        System.getenv("REDIS_URI") == null ? EmbeddedRedis.start() : Optional.empty();
-    Map<String, Object> redis =
-        own.<Map<String, Object>>map(uri -> Map.of("redis.uri", uri)).orElse(Map.of());
-    Micronaut.build(args).mainClass(DemoApplication.class).properties(redis).start();
+    ApplicationContextBuilder demo = Micronaut.build(args).mainClass(DemoApplication.class);
+    if (System.getenv("REDIS_URI") == null) {
+      ownRedis(Optional.ofNullable(System.getenv("DEMO_REDIS")))
+          .ifPresent(redis -> demo.singletons(redis).properties(Map.of("redis.uri", redis.uri())));
+    }
+    demo.start();
+  }
+
+  /** The demo's own Redis; empty if it cannot run here. */
+  static Optional<EmbeddedRedis> ownRedis(Optional<String> wanted) {
+    if (wanted.isEmpty()) {
+      return EmbeddedRedis.started();
+    }
+    if (!wanted.get().equals("down")) {
+      throw new IllegalArgumentException(
+          "DEMO_REDIS = %s: set it to down to start without Redis, or leave it out"
+              .formatted(wanted.get()));
+    }
+    return Optional.of(EmbeddedRedis.down());
   }
 }

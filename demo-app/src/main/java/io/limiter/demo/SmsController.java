@@ -9,12 +9,16 @@ import io.micronaut.http.annotation.QueryValue;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** A limit on what is asked for, whoever asks. */
+/**
+ * A limit on what is asked for, whoever asks. Codes cost money, so none is sent while nobody
+ * counts: see {@code limiter.policies} in application.yml.
+ */
 @Controller("/sms")
 class SmsController {
 
   @Post("/code")
   @RateLimiter(
+      name = "sms-code",
       subject = "#{phone}",
       rules = {
         @RateRule(count = 1, time = 1, timeUnit = TimeUnit.MINUTES),

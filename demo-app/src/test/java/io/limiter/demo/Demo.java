@@ -11,6 +11,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -23,9 +24,29 @@ final class Demo implements AutoCloseable {
 
   private final EmbeddedServer server;
 
+  /**
+   * An answer.
+   *
+   * @param took from the request to the answer's last byte
+   */
+  record Timed(HttpResponse<String> answer, Duration took) {
+    int status() {
+      return answer.statusCode();
+    }
+
+    /** A header field, empty if there is none. */
+    String field(String name) {
+      return answer.headers().firstValue(name).orElse("");
+    }
+  }
+
+  private Demo(EmbeddedServer server) {
+    this.server = server;
+  }
+
   /** Instances of one service share their keys. */
   Demo(String service) {
-    server =
+    this(
         ApplicationContext.run(
             EmbeddedServer.class,
             Map.of(
@@ -39,7 +60,21 @@ final class Demo implements AutoCloseable {
                 "micronaut.server.host",
                 "127.0.0.1",
                 "micronaut.server.port",
-                -1));
+                -1)));
+  }
+
+  /** With the Redis that it brings along, and the deadline that a service has by default. */
+  static Demo with(EmbeddedRedis redis) {
+    Demo demo =
+        new Demo(
+            ApplicationContext.builder()
+                .singletons(redis)
+                .properties(Map.of("redis.uri", redis.uri(), "micronaut.server.port", -1))
+                .start()
+                .getBean(EmbeddedServer.class)
+                .start());
+    demo.get("/health-free"); // the first answer of a server is slow
+    return demo;
   }
 
   static Demo start() {
@@ -73,6 +108,13 @@ final class Demo implements AutoCloseable {
             .POST(BodyPublishers.ofString(json))
             .build(),
         BodyHandlers.ofString());
+  }
+
+  Timed timed(String method, String path) {
+    HttpRequest.Builder request = request(path).method(method, BodyPublishers.noBody());
+    long begin = System.nanoTime();
+    HttpResponse<String> answer = send(request);
+    return new Timed(answer, Duration.ofNanos(System.nanoTime() - begin));
   }
 
   private static HttpResponse<String> send(HttpRequest.Builder request) {

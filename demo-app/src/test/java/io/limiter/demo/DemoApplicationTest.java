@@ -30,14 +30,15 @@ class DemoApplicationTest {
 
   @Test
   void theEmbeddedRedisAnswers() {
-    String uri = EmbeddedRedis.start().orElseThrow();
-    RedisClient client = RedisClient.create(uri);
+    EmbeddedRedis redis = EmbeddedRedis.started().orElseThrow();
+    RedisClient client = RedisClient.create(redis.uri());
     try (var connection = client.connect()) {
       assertThat(connection.sync().ping()).isEqualTo("PONG");
       assertThat(connection.sync().configGet("save")).containsEntry("save", "");
       assertThat(connection.sync().configGet("bind")).containsEntry("bind", "127.0.0.1");
     } finally {
       client.shutdown();
+      redis.kill();
     }
   }
 

@@ -225,6 +225,9 @@ public final class ClusterConnections implements ClusterSource {
 
   @Override
   public void close() {
+    if (closed) {
+      return; // clients that are closing say at once that they are closed
+    }
     closed = true;
     watch.close();
     Collection<RedisClient> clients = new ArrayList<>();

@@ -33,6 +33,7 @@ public interface ConnectionSource extends AutoCloseable {
    */
   default void renew() {}
 
+  /** A second time does nothing: a container may close what its store has closed. */
   @Override
   void close();
 }

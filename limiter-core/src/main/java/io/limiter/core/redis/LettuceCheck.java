@@ -3,6 +3,7 @@ package io.limiter.core.redis;
 
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Refuses a Lettuce with which calls would count twice: before 6.7.0 it sends what was not answered
@@ -16,10 +17,14 @@ final class LettuceCheck {
   private LettuceCheck() {}
 
   /**
-   * @param version as Lettuce tells it; one that cannot be read is let pass
+   * @param version as Lettuce tells it; one that cannot be read is let pass, and so is none: a
+   *     service that is packed into one jar has lost the manifest that tells it
    * @throws IllegalStateException with the version and the remedy
    */
-  static void requireAtMostOnce(String version) {
+  static void requireAtMostOnce(@Nullable String version) {
+    if (version == null) {
+      return;
+    }
     Matcher matcher = VERSION.matcher(version);
     if (matcher.matches()
         && 100 * Integer.parseInt(matcher.group(1)) + Integer.parseInt(matcher.group(2)) < FIRST) {

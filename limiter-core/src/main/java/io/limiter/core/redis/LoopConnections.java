@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,6 +37,8 @@ public final class LoopConnections implements ConnectionSource {
   private final List<ManagedConnection> connections = new ArrayList<>();
   // One entry for each loop that has a connection.
   private final Map<Thread, ManagedConnection> byThread = new ConcurrentHashMap<>();
+
+  private final AtomicBoolean closed = new AtomicBoolean();
 
   private LoopConnections(ClientResources resources) {
     this.resources = resources;
@@ -126,6 +129,9 @@ public final class LoopConnections implements ConnectionSource {
 
   @Override
   public void close() {
+    if (closed.getAndSet(true)) {
+      return; // clients that are closing say at once that they are closed
+    }
     connections.forEach(ManagedConnection::close);
     RedisClients.shutdown(clients, resources);
   }

@@ -8,6 +8,7 @@ import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.LoggerFactory;
 
 /** One connection for all threads, on a thread of Lettuce's. */
@@ -15,6 +16,8 @@ public final class SharedConnection implements ConnectionSource {
 
   private final RedisClient client;
   private final ManagedConnection connection;
+
+  private final AtomicBoolean closed = new AtomicBoolean();
 
   private SharedConnection(RedisClient client, ManagedConnection connection) {
     this.client = client;
@@ -52,6 +55,9 @@ public final class SharedConnection implements ConnectionSource {
 
   @Override
   public void close() {
+    if (closed.getAndSet(true)) {
+      return; // a client that is closing says at once that it is closed
+    }
     connection.close();
     RedisClients.shutdown(client);
   }

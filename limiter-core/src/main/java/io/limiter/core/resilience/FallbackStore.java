@@ -53,8 +53,7 @@ public final class FallbackStore implements LimitStore {
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
     CompletableFuture<Verdict> decided = new CompletableFuture<>();
-    store
-        .decide(request, mode)
+    asked(request, mode)
         .whenComplete(
             (verdict, failure) -> {
               if (failure == null) {
@@ -69,6 +68,15 @@ public final class FallbackStore implements LimitStore {
     return decided;
   }
 
+  /** A store of somebody else's may throw what it should have completed its stage with. */
+  private CompletionStage<Verdict> asked(LimitRequest request, Mode mode) {
+    try {
+      return store.decide(request, mode);
+    } catch (StoreException thrown) {
+      return CompletableFuture.failedFuture(thrown);
+    }
+  }
+
   private void decideWithout(
       LimitRequest request, Mode mode, StoreException failure, CompletableFuture<Verdict> decided) {
     Fallback fallback = fallbacks.of(request.policy());
@@ -78,10 +86,13 @@ public final class FallbackStore implements LimitStore {
           .decide(request, mode)
           .whenComplete(
               (verdict, second) -> {
-                if (second == null) {
-                  decided.complete(verdict.fromFallback(failure));
-                } else {
+                if (second != null) {
                   decided.completeExceptionally(second);
+                } else if (verdict == null) {
+                  decided.completeExceptionally(
+                      new IllegalStateException("The fallback " + fallback + " gave no verdict"));
+                } else {
+                  decided.complete(verdict.fromFallback(failure));
                 }
               });
     } catch (RuntimeException broken) { // or the caller would wait for ever

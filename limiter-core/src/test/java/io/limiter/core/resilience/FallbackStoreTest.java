@@ -147,6 +147,26 @@ class FallbackStoreTest {
   }
 
   @Test
+  void aFallbackThatGivesNoVerdictLeavesNobodyWaiting() {
+    first.failure = new StoreException(FailureReason.TIMEOUT, "store", null);
+    second.givesNull = true;
+
+    assertThat(store.decide(CALL, Mode.ACQUIRE))
+        .failsWithin(Duration.ofSeconds(5))
+        .withThrowableThat()
+        .havingRootCause()
+        .withMessage("The fallback LOCAL gave no verdict");
+  }
+
+  @Test
+  void aStoreThatThrowsItsFailureIsLikeOneThatCompletesWithIt() {
+    first.thrown = new StoreException(FailureReason.TIMEOUT, "store", null);
+
+    assertThat(acquire().reason()).contains(FailureReason.TIMEOUT);
+    first.thrown = null;
+  }
+
+  @Test
   void resettingForgetsInBoth() {
     acquire();
     first.failure = new StoreException(FailureReason.TIMEOUT, "away", null);
@@ -185,6 +205,7 @@ class FallbackStoreTest {
     private final MemoryStore memory = new MemoryStore();
     RuntimeException failure;
     RuntimeException thrown;
+    boolean givesNull;
     boolean derived;
     boolean closed;
 
@@ -196,6 +217,9 @@ class FallbackStoreTest {
     public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
       if (thrown != null) {
         throw thrown;
+      }
+      if (givesNull) {
+        return CompletableFuture.completedFuture(null);
       }
       return this.<Verdict>failed()
           .orElseGet(() -> memory.decide(request, mode).toCompletableFuture());

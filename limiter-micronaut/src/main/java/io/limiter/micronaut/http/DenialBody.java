@@ -5,7 +5,8 @@ import io.micronaut.http.MutableHttpResponse;
 
 /**
  * Writes the body of a refusal. Status and header fields are set already. Declare a bean of this
- * type to answer in a form of your own; then {@code limiter.denial.body} does not count.
+ * type to answer in a form of your own; then {@code limiter.denial.body} does not count. If it
+ * throws, or gives null, the refusal goes out without a body.
  */
 @FunctionalInterface
 public interface DenialBody {

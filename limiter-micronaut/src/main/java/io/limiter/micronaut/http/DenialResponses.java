@@ -5,11 +5,14 @@ import io.limiter.core.Outcome;
 import io.limiter.micronaut.config.DenialConfiguration;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.message.BrokenPartLog;
 import io.limiter.micronaut.message.DenialMessages;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponseFactory;
 import io.micronaut.http.MutableHttpResponse;
 import jakarta.inject.Singleton;
+import java.util.Objects;
+import org.slf4j.LoggerFactory;
 
 /** Makes the answer to a refused request: status, header fields, body. */
 @Singleton
@@ -17,8 +20,10 @@ public class DenialResponses {
 
   private final DenialConfiguration configuration;
   private final DenialMessages messages;
-  private final RateLimitFields fields;
+  private final HarmlessFields fields;
   private final DenialBody body;
+  private final BrokenPartLog log =
+      new BrokenPartLog(LoggerFactory.getLogger(DenialResponses.class));
 
   public DenialResponses(
       DenialConfiguration configuration,
@@ -27,17 +32,32 @@ public class DenialResponses {
       DenialBody body) {
     this.configuration = configuration;
     this.messages = messages;
-    this.fields = fields;
+    this.fields = new HarmlessFields(fields);
     this.body = body;
   }
 
-  /** The answer to this request. */
+  /**
+   * The answer to this request. A refusal stays one whatever becomes of its words: if the body
+   * fails, which may be the application's, there is none.
+   */
   public MutableHttpResponse<?> respond(HttpRequest<?> request, LimitDeniedException cause) {
     Denial denial = denial(request, cause);
+    try {
+      return Objects.requireNonNull(
+          body.write(denial, begun(denial)), "it gave null: let it give the response");
+    } catch (RuntimeException broken) {
+      log.report(
+          "%s has failed, so refusals go out without a body".formatted(body.getClass().getName()),
+          broken);
+      return begun(denial);
+    }
+  }
+
+  private MutableHttpResponse<?> begun(Denial denial) {
     MutableHttpResponse<?> response =
         HttpResponseFactory.INSTANCE.status(denial.status(), denial.title());
     fields.writeRefusal(denial.verdict(), response);
-    return body.write(denial, response);
+    return response;
   }
 
   /** What the annotation says goes before what the configuration says. */
@@ -50,12 +70,28 @@ public class DenialResponses {
     Denial untold = new Denial(request, cause, status, code, "");
     // Whatever else is said is about waiting, or coming back.
     boolean never = outcome == Outcome.LIMITED && Waits.tooCostly(cause.verdict());
-    String message =
-        messages.tell(
-            never ? configuration.tooCostlyMessage() : said.message().orElse(configured.message()),
-            never ? DenialConfiguration.TOO_COSTLY : DenialConfiguration.defaultMessage(outcome),
-            request,
-            () -> DenialValue.arguments(untold));
-    return new Denial(request, cause, status, code, message);
+    String told =
+        never
+            ? message(untold, configuration.tooCostlyMessage(), DenialConfiguration.TOO_COSTLY)
+            : message(
+                untold,
+                said.message().orElse(configured.message()),
+                DenialConfiguration.defaultMessage(outcome));
+    return new Denial(request, cause, status, code, told);
+  }
+
+  /** The words of the message; those of the status, if the application's have failed. */
+  private String message(Denial untold, String message, String otherwise) {
+    try {
+      return Objects.requireNonNull(
+          messages.tell(message, otherwise, untold.request(), () -> DenialValue.arguments(untold)),
+          "it gave null: let it give a text");
+    } catch (RuntimeException broken) {
+      log.report(
+          "%s has failed, so refusals are told by their status alone"
+              .formatted(messages.getClass().getName()),
+          broken);
+      return untold.title();
+    }
   }
 }

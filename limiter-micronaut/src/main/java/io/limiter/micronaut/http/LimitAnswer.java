@@ -26,12 +26,12 @@ public final class LimitAnswer implements ConditionalFilter {
   public static final int ORDER = LimitGate.ORDER - 10;
 
   private final RoutePlans routes;
-  private final RateLimitFields fields;
+  private final HarmlessFields fields;
   private final CallerThreads threads;
 
   LimitAnswer(RoutePlans routes, RateLimitFields fields, CallerThreads threads) {
     this.routes = routes;
-    this.fields = fields;
+    this.fields = new HarmlessFields(fields);
     this.threads = threads;
   }
 

@@ -3,13 +3,13 @@ package io.limiter.micronaut.http;
 
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.config.GateConfiguration;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.Cost;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.RoutePlans;
+import io.limiter.micronaut.plan.StoreAnswer;
 import io.limiter.micronaut.plan.Submissions;
 import io.limiter.micronaut.plan.Ticket;
 import io.limiter.micronaut.subject.RequestSubjects;
@@ -85,11 +85,11 @@ public final class LimitGate implements ConditionalFilter {
       Ticket.issue(request, plan, Verdict.free(plan.policy()));
       return CompletableFuture.completedFuture(request);
     }
-    CompletionStage<Verdict> decision = store.decide(asked.get(), Mode.ACQUIRE);
+    CompletionStage<Verdict> decision = StoreAnswer.ask(store, asked.get(), plan);
     CompletableFuture<Verdict> back = threads.back(decision, Optional.of(request));
     // The request itself, not a nullable response: a filter's stage that completes with null is
     // lost.
-    return back.thenApply(verdict -> admit(request, plan, verdict));
+    return back.thenApply(verdict -> admit(request, plan, StoreAnswer.present(verdict, plan)));
   }
 
   private static HttpRequest<?> admit(HttpRequest<?> request, LimitPlan plan, Verdict verdict) {

@@ -24,10 +24,10 @@ final class RefusalAnswer {
   /** An exception within so many others is not the reason of the answer. */
   private static final int MAX_CAUSES = 8;
 
-  private final RateLimitFields fields;
+  private final HarmlessFields fields;
 
   RefusalAnswer(RateLimitFields fields) {
-    this.fields = fields;
+    this.fields = new HarmlessFields(fields);
   }
 
   @ResponseFilter

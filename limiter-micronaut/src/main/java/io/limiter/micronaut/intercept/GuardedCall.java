@@ -2,10 +2,10 @@
 package io.limiter.micronaut.intercept;
 
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Mode;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.StoreAnswer;
 import io.limiter.micronaut.plan.Ticket;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.micronaut.aop.MethodInvocationContext;
@@ -108,14 +108,12 @@ final class GuardedCall {
   private CompletionStage<Verdict> decide() {
     Optional<LimitRequest> asked = parts.subjects().request(context, plan, request);
     return asked.isPresent()
-        ? parts.store().decide(asked.get(), Mode.ACQUIRE)
+        ? StoreAnswer.ask(parts.store(), asked.get(), plan)
         : CompletableFuture.completedFuture(Verdict.free(plan.policy()));
   }
 
-  private Admission admit(@Nullable Verdict verdict) {
-    if (verdict == null) {
-      throw new IllegalStateException("The store gave no verdict on " + plan.method());
-    }
+  private Admission admit(@Nullable Verdict answer) {
+    Verdict verdict = StoreAnswer.present(answer, plan);
     if (!verdict.allowed()) {
       if (isRoute()) {
         request.ifPresent(http -> Ticket.refuse(http, plan, verdict));

@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.slf4j.LoggerFactory;
 
 /**
  * Puts into words what a refused caller is told. A message is a text with arguments in braces, such
@@ -45,6 +46,9 @@ public class DenialMessages {
   private final RequestLanguage languages;
   private final Locale usual;
   private final BoundedLocales bounded = new BoundedLocales();
+  private final ShippedMessages shipped;
+  private final BrokenPartLog log =
+      new BrokenPartLog(LoggerFactory.getLogger(DenialMessages.class));
 
   public DenialMessages(
       MessageSource source,
@@ -53,6 +57,7 @@ public class DenialMessages {
     this.source = source;
     this.usual = configuration.getDefaultLocale();
     this.languages = new RequestLanguage(locales, usual);
+    this.shipped = new ShippedMessages(configuration);
   }
 
   /**
@@ -79,12 +84,20 @@ public class DenialMessages {
     Locale asked = languages.of(request);
     MessageSource.MessageContext context =
         new RequestMessage(asked, bounded.bound(asked, usual), arguments);
-    return source
-        .getMessage(key.get(), context)
-        .or(
-            () ->
-                key(TextTemplate.parse(otherwise)).flatMap(own -> source.getMessage(own, context)))
-        .orElse(otherwise);
+    try {
+      return source
+          .getMessage(key.get(), context)
+          .or(() -> usual(otherwise, source, context))
+          .orElse(otherwise);
+    } catch (RuntimeException broken) {
+      log.report("A MessageSource has failed, so the usual message is told", broken);
+      return usual(otherwise, shipped, context).orElse(otherwise);
+    }
+  }
+
+  private static Optional<String> usual(
+      String otherwise, MessageSource source, MessageSource.MessageContext context) {
+    return key(TextTemplate.parse(otherwise)).flatMap(own -> source.getMessage(own, context));
   }
 
   /**

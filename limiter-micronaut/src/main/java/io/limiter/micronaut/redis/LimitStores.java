@@ -55,7 +55,8 @@ public final class LimitStores {
 
   private static LimitStore inMemory(MemoryConfiguration memory) {
     LimitStore store = new MemoryStore(memory.getMaxSubjects());
-    return memory.getInstances() == 1 ? store : new DividedStore(store, memory.getInstances());
+    return new OpenToTheEnd(
+        memory.getInstances() == 1 ? store : new DividedStore(store, memory.getInstances()));
   }
 
   /** How often a fallback decided, for whoever wants to know. */

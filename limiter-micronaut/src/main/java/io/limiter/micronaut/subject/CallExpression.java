@@ -16,6 +16,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CallExpression {
 
+  /** The method of every expression that Micronaut's compiler makes. */
+  private static final String EVALUATION = "doEvaluate";
+
   private final String where;
   private final String text;
   private final EvaluatedAnnotationValue<?> annotation;
@@ -44,6 +47,7 @@ public final class CallExpression {
    *
    * @param target the bean that is called
    * @throws MissingSubjectException if the call gives it no value, or one that cannot tell
+   * @throws RuntimeException as the application's code has thrown it that the expression calls
    * @throws IllegalStateException if it gives an object whose text may differ from call to call
    */
   public String evaluate(Object target, @Nullable Object[] arguments) {
@@ -51,7 +55,7 @@ public final class CallExpression {
     try {
       value = value(target, arguments);
     } catch (ExpressionEvaluationException e) {
-      throw missing("the expression failed (" + e.getMessage() + ")");
+      throw failed(e);
     }
     return text(
         value.orElseThrow(() -> missing("the expression is null: the call must give it a value")));
@@ -67,6 +71,35 @@ public final class CallExpression {
         .withArguments(target, arguments)
         .get(member, Object.class)
         .flatMap(CallExpression::unwrapped);
+  }
+
+  /**
+   * An expression fails because of what the call lacks, or because the application's code that it
+   * calls has failed: that goes on as it is, as if the method itself had thrown it.
+   */
+  private RuntimeException failed(ExpressionEvaluationException failure) {
+    Throwable cause = failure.getCause();
+    if (cause instanceof Error error) {
+      throw error;
+    }
+    if (cause == null || !thrownByApplication(cause)) {
+      return missing("the expression failed (" + failure.getMessage() + ")");
+    }
+    return cause instanceof RuntimeException thrown
+        ? thrown
+        : new IllegalStateException(mistake("what the expression calls has failed"), cause);
+  }
+
+  /** What an expression calls itself is Java's, or the application's. */
+  private static boolean thrownByApplication(Throwable cause) {
+    StackTraceElement called = null;
+    for (StackTraceElement frame : cause.getStackTrace()) {
+      if (frame.getMethodName().equals(EVALUATION)) {
+        return called != null && !called.getClassName().startsWith("java.");
+      }
+      called = frame;
+    }
+    return false;
   }
 
   /** An untyped body has its texts and numbers in nodes, and an optional argument may be empty. */

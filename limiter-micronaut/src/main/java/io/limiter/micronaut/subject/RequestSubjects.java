@@ -35,7 +35,7 @@ public class RequestSubjects {
    */
   public Counted resolve(SubjectSource source, HttpRequest<?> request) {
     if (source instanceof SubjectSource.Address) {
-      return Counted.known(ADDRESS, address.of(request));
+      return Counted.known(ADDRESS, address(request));
     }
     if (source instanceof SubjectSource.Everybody) {
       return EVERYBODY;
@@ -96,6 +96,16 @@ public class RequestSubjects {
                 .formatted(resolver.type().getName()));
   }
 
+  private String address(HttpRequest<?> request) {
+    String found = address.of(request);
+    if (found == null || found.isBlank()) {
+      throw new IllegalStateException(
+          "%s gave no address: let it give one for every request, such as that of the connection"
+              .formatted(address.getClass().getName()));
+    }
+    return found;
+  }
+
   private static Optional<String> present(Optional<String> value) {
     return value.filter(text -> !text.isBlank());
   }
@@ -106,6 +116,6 @@ public class RequestSubjects {
       throw new MissingSubjectException(
           "The request tells no %s to count, and such are refused".formatted(source));
     }
-    return new Counted(new Subject(ANONYMOUS, source + '\n' + address.of(request)), true);
+    return new Counted(new Subject(ANONYMOUS, source + '\n' + address(request)), true);
   }
 }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.lettuce.core.RedisURI;
+import io.limiter.core.testing.RedisProcess;
+import io.netty.channel.EventLoop;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A container closes connections, and the store that uses them closes them too. The second time
+ * must not end the threads that the first still needs to tell that a channel has ended.
+ */
+class ClosedTwiceTest {
+
+  private final RedisProcess redis = RedisProcess.onFreePort().start();
+  private final MultiThreadIoEventLoopGroup group =
+      new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+  private final EventLoop loop = (EventLoop) group.next();
+  private final Logger log =
+      (Logger) LoggerFactory.getLogger("io.netty.util.concurrent.DefaultPromise.rejectedExecution");
+  private final ListAppender<ILoggingEvent> rejected = new ListAppender<>();
+
+  @BeforeEach
+  void listen() {
+    rejected.start();
+    log.addAppender(rejected);
+  }
+
+  @AfterEach
+  void close() {
+    log.detachAppender(rejected);
+    group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+    redis.close();
+  }
+
+  @Test
+  void aBusyLoopStillTellsThatItsChannelHasEnded() {
+    LoopConnections connections =
+        LoopConnections.open(List.of(loop), RedisURI.create(redis.uri()), RedisSettings.defaults());
+    await().until(() -> connections.firstAttempt().toCompletableFuture().getNow(false));
+    loop.execute(() -> spin(Duration.ofMillis(500)));
+
+    connections.close();
+    connections.close();
+
+    assertThat(loop.submit(() -> {}).awaitUninterruptibly(5, TimeUnit.SECONDS)).isTrue();
+    assertThat(rejected.list).isEmpty();
+  }
+
+  /** Busy, not blocked: no event loop may be that. */
+  private static void spin(Duration time) {
+    long end = System.nanoTime() + time.toNanos();
+    while (System.nanoTime() - end < 0) {
+      Thread.onSpinWait();
+    }
+  }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.redis;
+
+import io.limiter.core.Key;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
+import io.limiter.core.Verdict;
+import java.util.Collection;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * A store in memory that is not closed with its context: the server still serves for a moment, and
+ * what it has under way is to be decided. There is nothing to free but memory.
+ */
+record OpenToTheEnd(LimitStore memory) implements LimitStore {
+
+  @Override
+  public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+    return memory.decide(request, mode);
+  }
+
+  @Override
+  public CompletionStage<Void> reset(Collection<Key> keys) {
+    return memory.reset(keys);
+  }
+
+  @Override
+  public void close() {}
+}

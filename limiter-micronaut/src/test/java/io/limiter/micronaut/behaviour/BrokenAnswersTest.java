@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.limiter.core.Verdict;
+import io.limiter.micronaut.config.HeadersConfiguration;
+import io.limiter.micronaut.http.Denial;
+import io.limiter.micronaut.http.DenialBody;
+import io.limiter.micronaut.http.RateLimitFields;
+import io.limiter.micronaut.message.DenialMessages;
+import io.micronaut.context.MessageSource;
+import io.micronaut.context.annotation.Property;
+import io.micronaut.context.annotation.Replaces;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.util.LocaleResolver;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.MutableHttpResponse;
+import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
+import jakarta.inject.Singleton;
+import java.net.http.HttpResponse;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The application's own beans word the answers, and fail: a refusal stays the refusal that it is,
+ * an admitted call keeps its answer, and the log tells of it.
+ */
+class BrokenAnswersTest {
+
+  private static final String BROKEN = "test.broken";
+
+  private final Logger log = (Logger) LoggerFactory.getLogger("io.limiter.micronaut");
+  private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
+
+  @BeforeEach
+  void listen() {
+    logged.start();
+    log.addAppender(logged);
+    log.setAdditive(false);
+  }
+
+  @AfterEach
+  void leave() {
+    log.detachAppender(logged);
+    log.setAdditive(true);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"body-throws", "body-null"})
+  void withoutItsBodyARefusalHasItsStatusAndFields(String broken) {
+    try (TestServer server = start(broken)) {
+      HttpResponse<String> refused = second(server, "/denials/limited");
+
+      assertRefused(refused);
+      assertThat(refused.body()).isEmpty();
+      assertToldOnce("OwnBody has failed, so refusals go out without a body");
+    }
+  }
+
+  @Test
+  void withoutTheApplicationsMessagesTheUsualOnesAreTold() {
+    try (TestServer server = start("source")) {
+      HttpResponse<String> refused = second(server, "/denials/limited", "Accept-Language", "zh");
+
+      assertRefused(refused);
+      assertThat(refused.body()).contains("请求过于频繁，请稍后再试");
+      assertThat(server.get("/denials/message-by-argument?who=").statusCode()).isEqualTo(400);
+      assertToldOnce("A MessageSource has failed, so the usual message is told");
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"messages-throw", "messages-null"})
+  void withoutAnyWordsTheStatusTells(String broken) {
+    try (TestServer server = start(broken)) {
+      HttpResponse<String> refused = second(server, "/denials/limited");
+
+      assertRefused(refused);
+      assertThat(refused.body()).contains("\"errors\":[{\"message\":\"Too Many Requests\"}]");
+      assertToldOnce("has failed, so refusals are told by their status alone");
+    }
+  }
+
+  @Test
+  void withoutOurFieldsAnswersAreWhatTheyAre() {
+    try (TestServer server = start("fields")) {
+      HttpResponse<String> admitted = server.get("/denials/limited");
+      HttpResponse<String> refused = server.get("/denials/limited");
+
+      assertThat(admitted.statusCode()).isEqualTo(200);
+      assertThat(admitted.body()).isEqualTo("ok");
+      assertThat(refused.statusCode()).isEqualTo(429);
+      assertThat(refused.body()).contains("Too many requests, try again later");
+      assertThat(logged.list)
+          .anyMatch(
+              event ->
+                  event
+                      .getFormattedMessage()
+                      .contains("has failed, so answers go out without its header fields"));
+    }
+  }
+
+  private void assertRefused(HttpResponse<String> refused) {
+    assertThat(refused.statusCode()).isEqualTo(429);
+    DenialAnswersTest.assertHeaders(refused);
+  }
+
+  /** However often it has happened. */
+  private void assertToldOnce(String what) {
+    assertThat(logged.list)
+        .filteredOn(event -> event.getLevel() == Level.ERROR)
+        .singleElement()
+        .satisfies(
+            event -> {
+              assertThat(event.getFormattedMessage()).contains(what);
+              assertThat(event.getThrowableProxy()).isNotNull();
+            });
+  }
+
+  private static HttpResponse<String> second(TestServer server, String path, String... headers) {
+    server.get(path, headers);
+    server.get(path, headers);
+    return server.get(path, headers);
+  }
+
+  private static TestServer start(String broken) {
+    return DenialAnswersTest.start(Map.of(BROKEN, broken));
+  }
+
+  @Singleton
+  @Requires(property = BROKEN, pattern = "body-.*")
+  static class OwnBody implements DenialBody {
+
+    private final boolean gives;
+
+    OwnBody(@Property(name = BROKEN) String broken) {
+      gives = broken.equals("body-null");
+    }
+
+    @Override
+    public MutableHttpResponse<?> write(Denial denial, MutableHttpResponse<?> response) {
+      response.body("half of it").header("X-Half", "written");
+      if (gives) {
+        return null;
+      }
+      throw new IllegalStateException("no words");
+    }
+  }
+
+  @Singleton
+  @Requires(property = BROKEN, value = "source")
+  static class OwnSource implements MessageSource {
+    @Override
+    public Optional<String> getRawMessage(String code, MessageContext context) {
+      if (code.startsWith("limiter.")
+          && context.getClass().getSimpleName().equals("RequestMessage")) {
+        throw new IllegalStateException("no words");
+      }
+      return Optional.empty();
+    }
+
+    @Override
+    public String interpolate(String template, MessageContext context) {
+      return template;
+    }
+  }
+
+  @Singleton
+  @Replaces(DenialMessages.class)
+  @Requires(property = BROKEN, pattern = "messages-.*")
+  static class OwnMessages extends DenialMessages {
+
+    private final boolean gives;
+
+    OwnMessages(
+        MessageSource source,
+        LocaleResolver<HttpRequest<?>> locales,
+        HttpLocaleResolutionConfiguration configuration,
+        @Property(name = BROKEN) String broken) {
+      super(source, locales, configuration);
+      gives = broken.equals("messages-null");
+    }
+
+    @Override
+    public String tell(
+        String message,
+        String otherwise,
+        HttpRequest<?> request,
+        Supplier<Map<String, Object>> arguments) {
+      if (gives) {
+        return null;
+      }
+      throw new IllegalStateException("no words");
+    }
+  }
+
+  @Singleton
+  @Replaces(RateLimitFields.class)
+  @Requires(property = BROKEN, value = "fields")
+  static class OwnFields extends RateLimitFields {
+    OwnFields(HeadersConfiguration configuration) {
+      super(configuration);
+    }
+
+    @Override
+    public void writeIfAbsent(Verdict verdict, MutableHttpResponse<?> response) {
+      throw new IllegalStateException("no fields");
+    }
+  }
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.micronaut.annotation.SubjectResolver;
+import io.limiter.micronaut.subject.ClientAddress;
+import io.micronaut.context.annotation.Replaces;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.convert.ConversionContext;
+import io.micronaut.core.convert.TypeConverter;
+import io.micronaut.http.HttpRequest;
+import jakarta.inject.Singleton;
+import java.io.IOException;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * The application's own code tells who is counted, and fails: nobody is let in uncounted, nothing
+ * is counted, and what was thrown reaches the application's handlers as if the method had thrown
+ * it.
+ */
+class BrokenSubjectsTest {
+
+  static final String SPEC = "BrokenSubjectsTest";
+
+  private TestServer server;
+  private BrokenSubjectRoutes routes;
+
+  @BeforeEach
+  void start() {
+    server = TestServer.start(SPEC);
+    routes = server.context().getBean(BrokenSubjectRoutes.class);
+  }
+
+  @AfterEach
+  void stop() {
+    server.close();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "/broken/resolver",
+        "/broken/resolver/stage",
+        "/broken/resolver/with-address",
+        "/broken/resolver/by-argument",
+        "/broken/resolver/duplicate",
+        "/broken/address",
+        "/broken/expression",
+        "/broken/expression/stage",
+        "/broken/expression/duplicate-key"
+      })
+  void whatItThrowsIsTheApplications(String path) {
+    for (int i = 0; i < 3; i++) {
+      assertFailed(path + "?how=thrown", 418, "handled: no tenant");
+      assertFailed(path + "?how=checked", 500, "");
+      assertFailed(path + "?how=error", 500, "");
+    }
+    assertThat(server.get(path + "?how=well").statusCode()).isEqualTo(200);
+    assertThat(routes.entered).hasValue(1);
+  }
+
+  @Test
+  void aResolverThatGivesNullIsNamedWithTheRemedy() {
+    assertFailed(
+        "/broken/resolver?how=null",
+        500,
+        Tenant.class.getName() + " gave null: let it give Optional.empty() where nobody is told");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"null", "blank"})
+  void anAddressThatIsNoneIsNamedWithTheRemedy(String how) {
+    assertFailed(
+        "/broken/address?how=" + how,
+        500,
+        Address.class.getName()
+            + " gave no address: let it give one for every request, such as that of the connection");
+  }
+
+  /** An expression may call Java's own methods on what the caller sent. */
+  @ParameterizedTest
+  @CsvSource({"ab,200", "a,400"})
+  void whatACallerSentIsHisFault(String text, int status) {
+    assertThat(server.get("/broken/cut?text=" + text).statusCode()).isEqualTo(status);
+  }
+
+  private void assertFailed(String path, int status, String told) {
+    java.net.http.HttpResponse<String> answer = server.get(path);
+
+    assertThat(answer.statusCode()).as(path).isEqualTo(status);
+    assertThat(answer.body()).contains(told);
+    assertThat(answer.headers().map()).doesNotContainKeys("ratelimit", "retry-after");
+    assertThat(routes.entered).hasValue(0);
+    assertThat(server.keys().all()).isEmpty();
+  }
+
+  /** Fails as the request says. */
+  private static String fail(String how) {
+    return switch (how) {
+      case "thrown" -> throw new TenantException("no tenant");
+      case "checked" -> throw BrokenSubjectsTest.<RuntimeException>sneaky(new IOException("disk"));
+      case "error" -> throw new AssertionError("no tenant");
+      case "null" -> null;
+      case "blank" -> " ";
+      default -> "acme";
+    };
+  }
+
+  @SuppressWarnings("unchecked")
+  private static <T extends Throwable> T sneaky(Throwable failure) throws T {
+    throw (T) failure;
+  }
+
+  private static String how(HttpRequest<?> request) {
+    return request.getParameters().get("how", String.class, "well");
+  }
+
+  static final class TenantException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    TenantException(String message) {
+      super(message);
+    }
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = SPEC)
+  static class Tenant implements SubjectResolver {
+    @Override
+    public Optional<String> resolve(HttpRequest<?> request) {
+      String tenant = fail(how(request));
+      return tenant == null ? null : Optional.of(tenant);
+    }
+  }
+
+  @Singleton
+  @Replaces(ClientAddress.class)
+  @Requires(property = "spec.name", value = SPEC)
+  static class Address implements ClientAddress {
+    @Override
+    public String of(HttpRequest<?> request) {
+      return request.getPath().equals("/broken/address") ? fail(how(request)) : "198.51.100.7";
+    }
+  }
+
+  /** Asked by expressions. */
+  public record Order(String how) {
+    public String owner() {
+      return fail(how);
+    }
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = SPEC)
+  static class Orders implements TypeConverter<CharSequence, Order> {
+    @Override
+    public Optional<Order> convert(CharSequence how, Class<Order> type, ConversionContext context) {
+      return Optional.of(new Order(how.toString()));
+    }
+  }
+}

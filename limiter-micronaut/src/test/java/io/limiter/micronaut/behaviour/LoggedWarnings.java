@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.LoggerContext;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.AppenderBase;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.slf4j.LoggerFactory;
+
+/**
+ * All that anybody logs as a warning or an error meanwhile, with loggers heard that other tests
+ * silence.
+ */
+final class LoggedWarnings implements AutoCloseable {
+
+  /** They say that Redis is away, each once in a while: so it shall be. */
+  private static final List<String> TOLD =
+      List.of(
+          "io.limiter.core.resilience.FallbackStore",
+          "io.limiter.core.redis.Breaker",
+          "io.limiter.core.redis.SilenceWatch");
+
+  private final Queue<ILoggingEvent> events = new ConcurrentLinkedQueue<>();
+  private final Map<Logger, Level> silenced =
+      ((LoggerContext) LoggerFactory.getILoggerFactory())
+          .getLoggerList().stream()
+              .filter(logger -> logger.getLevel() == Level.OFF)
+              .collect(Collectors.toMap(logger -> logger, Logger::getLevel));
+  private final AppenderBase<ILoggingEvent> appender =
+      new AppenderBase<>() {
+        @Override
+        protected void append(ILoggingEvent event) {
+          if (event.getLevel().isGreaterOrEqual(Level.WARN)) {
+            events.add(event);
+          }
+        }
+      };
+
+  private LoggedWarnings() {}
+
+  static LoggedWarnings begin() {
+    LoggedWarnings warnings = new LoggedWarnings();
+    warnings.silenced.keySet().forEach(logger -> logger.setLevel(null));
+    warnings.appender.start();
+    root().addAppender(warnings.appender);
+    return warnings;
+  }
+
+  /** What is more than a short word that Redis is away: other loggers, and stack traces. */
+  List<String> excess() {
+    return excess("");
+  }
+
+  /** The same of us, of Lettuce, and of the event loops. */
+  List<String> excessOfOurs() {
+    return Stream.of("io.limiter.", "io.lettuce.", "io.netty.", "reactor.")
+        .flatMap(loggers -> excess(loggers).stream())
+        .toList();
+  }
+
+  private List<String> excess(String loggers) {
+    return events.stream()
+        .filter(event -> event.getLoggerName().startsWith(loggers))
+        .filter(event -> !TOLD.contains(event.getLoggerName()) || event.getThrowableProxy() != null)
+        .map(
+            event ->
+                "%s %s: %s (%s)"
+                    .formatted(
+                        event.getLevel(),
+                        event.getLoggerName(),
+                        event.getFormattedMessage(),
+                        event.getThrowableProxy() == null
+                            ? ""
+                            : event.getThrowableProxy().getClassName()
+                                + ": "
+                                + event.getThrowableProxy().getMessage()))
+        .toList();
+  }
+
+  private static Logger root() {
+    return (Logger) LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
+  }
+
+  @Override
+  public void close() {
+    root().detachAppender(appender);
+    silenced.forEach(Logger::setLevel);
+  }
+}

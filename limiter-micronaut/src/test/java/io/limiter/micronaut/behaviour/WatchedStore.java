@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import io.limiter.core.Key;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
+import io.limiter.core.Verdict;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.Queue;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** A store as it is, with notes of what becomes of its decisions. */
+final class WatchedStore implements LimitStore {
+
+  private final LimitStore store;
+  private final Notes notes;
+
+  WatchedStore(LimitStore store, Notes notes) {
+    this.store = store;
+    this.notes = notes;
+  }
+
+  private record Decision(Mode mode, long begin, long end) {}
+
+  /** What became of all decisions. */
+  static final class Notes {
+
+    private final Queue<Throwable> failures = new ConcurrentLinkedQueue<>();
+    private final Queue<Decision> decisions = new ConcurrentLinkedQueue<>();
+    private final AtomicInteger pending = new AtomicInteger();
+
+    Queue<Throwable> failures() {
+      return failures;
+    }
+
+    int pending() {
+      return pending.get();
+    }
+
+    /** Calls that were decided, by whomever. */
+    long decided() {
+      return decisions.stream().filter(decision -> decision.mode() == Mode.ACQUIRE).count();
+    }
+
+    /** The longest of those that ended after this moment. */
+    Duration slowestSince(long nanos) {
+      return decisions.stream()
+          .filter(decision -> decision.end() - nanos > 0)
+          .map(decision -> Duration.ofNanos(decision.end() - decision.begin()))
+          .max(Comparator.naturalOrder())
+          .orElse(Duration.ZERO);
+    }
+  }
+
+  @Override
+  public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+    notes.pending.incrementAndGet();
+    long begin = System.nanoTime();
+    return store
+        .decide(request, mode)
+        .whenComplete(
+            (verdict, failure) -> {
+              if (failure != null) {
+                notes.failures.add(failure);
+              }
+              notes.decisions.add(new Decision(mode, begin, System.nanoTime()));
+              notes.pending.decrementAndGet();
+            });
+  }
+
+  @Override
+  public CompletionStage<Void> reset(Collection<Key> keys) {
+    return store.reset(keys);
+  }
+
+  @Override
+  public void close() {
+    store.close();
+  }
+}
