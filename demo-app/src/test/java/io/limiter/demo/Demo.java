@@ -12,6 +12,7 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -46,21 +47,22 @@ final class Demo implements AutoCloseable {
 
   /** Instances of one service share their keys. */
   Demo(String service) {
-    this(
-        ApplicationContext.run(
-            EmbeddedServer.class,
-            Map.of(
-                "redis.uri",
-                RedisFixture.uri(),
-                "limiter.redis.key-prefix",
-                service,
-                // A busy machine must not let memory decide: each instance would count for itself.
-                "limiter.redis.deadline",
-                "10s",
-                "micronaut.server.host",
-                "127.0.0.1",
-                "micronaut.server.port",
-                -1)));
+    this(service, Map.of());
+  }
+
+  Demo(String service, Map<String, Object> settings) {
+    this(ApplicationContext.run(EmbeddedServer.class, with(service, settings)));
+  }
+
+  private static Map<String, Object> with(String service, Map<String, Object> settings) {
+    Map<String, Object> all = new HashMap<>(settings);
+    all.put("redis.uri", RedisFixture.uri());
+    all.put("limiter.redis.key-prefix", service);
+    // A busy machine must not let memory decide: each instance would count for itself.
+    all.put("limiter.redis.deadline", "10s");
+    all.put("micronaut.server.host", "127.0.0.1");
+    all.put("micronaut.server.port", -1);
+    return all;
   }
 
   /** With the Redis that it brings along, and the deadline that a service has by default. */
@@ -99,6 +101,10 @@ final class Demo implements AutoCloseable {
 
   CompletableFuture<HttpResponse<String>> getLater(String path) {
     return CLIENT.sendAsync(request(path).build(), BodyHandlers.ofString());
+  }
+
+  CompletableFuture<HttpResponse<String>> getLater(String path, String header, String value) {
+    return CLIENT.sendAsync(request(path).header(header, value).build(), BodyHandlers.ofString());
   }
 
   CompletableFuture<HttpResponse<String>> postLater(String path, String json) {

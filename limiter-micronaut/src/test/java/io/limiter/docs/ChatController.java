@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.docs;
 
+import io.limiter.core.FadingCounter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Post;
@@ -9,7 +10,7 @@ import io.micronaut.http.annotation.Post;
 class ChatController {
 
   @Post("/chat")
-  @RateRule(count = 3, time = 30, custom = Pause.class) // three, then half a minute of silence
+  @RateRule(count = 10, time = 10, custom = FadingCounter.class, parameters = 2)
   String say() {
     return "said";
   }

@@ -23,6 +23,11 @@ class DocsTest {
 
   private static final Path ROOT = Path.of("..");
   private static final Path EXAMPLES = Path.of("src/test/java/io/limiter/docs");
+
+  /** Tested where the stores are. */
+  private static final Path OWN_ALGORITHM =
+      ROOT.resolve("limiter-core/src/test/java/io/limiter/core/FadingCounter.java");
+
   private static final Set<String> LANGUAGES = Set.of("java", "yaml", "http", "json", "xml");
 
   private static final Map<String, DocsServer> SERVERS = new HashMap<>();
@@ -35,7 +40,7 @@ class DocsTest {
 
   @TestFactory
   Stream<DynamicTest> javaIsCompiled() throws IOException {
-    Sources sources = new Sources(EXAMPLES);
+    Sources sources = new Sources(EXAMPLES, OWN_ALGORITHM);
     return snippets("java")
         .map(
             snippet ->
@@ -117,9 +122,9 @@ class DocsTest {
     return found.stream().filter(snippet -> snippet.language().equals(language));
   }
 
-  private static List<Path> pages() throws IOException {
+  static List<Path> pages() throws IOException {
     List<Path> pages = new ArrayList<>(List.of(ROOT.resolve("README.md")));
-    try (Stream<Path> docs = Files.list(ROOT.resolve("docs"))) {
+    try (Stream<Path> docs = Files.walk(ROOT.resolve("docs"))) {
       docs.filter(path -> path.toString().endsWith(".md")).sorted().forEach(pages::add);
     }
     return pages;

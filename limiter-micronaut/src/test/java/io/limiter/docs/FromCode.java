@@ -23,10 +23,4 @@ final class FromCode {
     limiter.acquire(byUser); // check and count; refund(verdict) gives it back
     limiter.reset(byUser); // forget
   }
-
-  static void lift(Limiter limiter, String address) {
-    Policy signIn = Policy.of("sign-in", SlidingWindowLog.of(3, Duration.ofMinutes(1)));
-
-    limiter.reset(LimitRequest.of(signIn, new Subject("ip", address)));
-  }
 }

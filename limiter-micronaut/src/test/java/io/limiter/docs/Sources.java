@@ -17,14 +17,21 @@ final class Sources {
 
   private final List<String> files;
 
-  Sources(Path directory) {
-    try (Stream<Path> paths = Files.walk(directory)) {
-      files =
-          paths
-              .filter(path -> path.toString().endsWith(".java"))
-              .map(Sources::read)
-              .map(Sources::bare)
-              .toList();
+  /**
+   * @param places files, or directories of them
+   */
+  Sources(Path... places) {
+    files =
+        Arrays.stream(places)
+            .flatMap(Sources::files)
+            .map(Sources::read)
+            .map(Sources::bare)
+            .toList();
+  }
+
+  private static Stream<Path> files(Path place) {
+    try (Stream<Path> paths = Files.walk(place)) {
+      return paths.filter(path -> path.toString().endsWith(".java")).toList().stream();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

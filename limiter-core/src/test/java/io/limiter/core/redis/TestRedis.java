@@ -24,7 +24,7 @@ import java.util.UUID;
  * Clock and decisions go over one connection, so that each decision meets the clock it was given,
  * without waiting.
  */
-final class TestRedis implements AutoCloseable {
+public final class TestRedis implements AutoCloseable {
 
   /** Added to the life of every key, which is real, whatever the test does with its clock. */
   static final long EXTRA_LIFE_MILLIS = 1_000_000_000L;
@@ -39,7 +39,7 @@ final class TestRedis implements AutoCloseable {
   private final byte[] clockKey = bytes(prefix + "clock");
 
   /** A store with the keys of this test. */
-  RedisStore store() {
+  public RedisStore store() {
     List<CustomAlgorithm> algorithms = List.of(new FadingCounter());
     RedisScripts scripts = RedisScripts.load(algorithms);
     String decide =
@@ -80,7 +80,7 @@ final class TestRedis implements AutoCloseable {
   }
 
   /** Sets the clock for all that is sent from now on. */
-  void setClock(long microseconds) {
+  public void setClock(long microseconds) {
     clock = microseconds;
     connection
         .async()

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.demo;
+
+import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.RateRule;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/** A quota that begins anew at each full minute, by the clock on the wall. */
+@Controller("/quota")
+class QuotaController {
+
+  @Get
+  @RateRule(
+      count = 30,
+      time = 1,
+      timeUnit = TimeUnit.MINUTES,
+      algorithm = Algorithm.FIXED_WINDOW,
+      aligned = true)
+  Map<String, Integer> use() {
+    return Map.of("used", 1);
+  }
+}

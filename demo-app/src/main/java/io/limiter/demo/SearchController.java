@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.demo;
+
+import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.Ban;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import java.util.List;
+
+/** A burst is fine, a flood is not: who goes on when he is refused is banned for half a minute. */
+@Controller("/search")
+class SearchController {
+
+  @Get
+  @RateLimiter(
+      rules = @RateRule(count = 20, refill = 5, time = 1, algorithm = Algorithm.TOKEN_BUCKET),
+      ban = @Ban(violations = 5, within = 10, time = 30))
+  List<String> find() {
+    return List.of("Sliding windows");
+  }
+}

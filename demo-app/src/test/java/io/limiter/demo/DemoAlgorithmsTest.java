@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.demo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.micronaut.subject.ClientAddress;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.HttpRequest;
+import jakarta.inject.Singleton;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The demo's other algorithms, its ban, its costs, and its limit for everybody together. */
+class DemoAlgorithmsTest {
+
+  private static final String CALLER = "X-Caller";
+
+  private final Demo demo =
+      new Demo(Demo.newService(), Map.of("spec.name", DemoAlgorithmsTest.class.getSimpleName()));
+
+  @AfterEach
+  void close() {
+    demo.close();
+  }
+
+  /** A token comes back in 200 ms, so within less there is none. */
+  @Test
+  void ofManySearchesAtOnceTwentyAreAnsweredAndTheFifthRefusalIsABan() {
+    demo.get("/health-free"); // connected and warm
+    long before = System.nanoTime();
+    List<HttpResponse<String>> answers =
+        IntStream.range(0, 24).mapToObj(i -> demo.getLater("/search")).toList().stream()
+            .map(CompletableFuture::join)
+            .toList();
+    long back = 5 * (System.nanoTime() - before) / Duration.ofSeconds(1).toNanos();
+
+    long admitted = answers.stream().filter(answer -> answer.statusCode() == 200).count();
+    assertThat(admitted).isBetween(20L, 20 + back);
+    assertThat(answers)
+        .filteredOn(answer -> answer.statusCode() != 200)
+        .allSatisfy(DemoAlgorithmsTest::assertLimited);
+    long refused = 24 - admitted;
+    HttpResponse<String> next = demo.get("/search");
+    while (!next.body().contains("\"banned\"")) {
+      if (next.statusCode() != 200) {
+        assertLimited(next);
+        refused++;
+      }
+      next = demo.get("/search");
+    }
+    assertThat(refused).isEqualTo(4);
+    assertThat(next.statusCode()).isEqualTo(429);
+    assertThat(header(next, "Retry-After")).isEqualTo("30");
+    assertThat(demo.get("/search").body()).contains("\"banned\"");
+  }
+
+  private static void assertLimited(HttpResponse<String> refused) {
+    assertThat(refused.statusCode()).isEqualTo(429);
+    assertThat(refused.body()).contains("\"logref\":\"rate_limited\"");
+    assertThat(header(refused, "Retry-After")).isEqualTo("1");
+    assertThat(header(refused, "RateLimit-Policy")).isEqualTo("\"20-at-5-per-1s\";q=20;w=4");
+    assertThat(header(refused, "RateLimit")).isEqualTo("\"20-at-5-per-1s\";r=0;t=1");
+  }
+
+  @Test
+  void theQuotaBeginsAnewAtTheFullMinute() {
+    long earliest;
+    long latest;
+    HttpResponse<String> answer;
+    do {
+      latest = secondsLeftOfTheMinute();
+      answer = demo.get("/quota");
+      earliest = secondsLeftOfTheMinute();
+    } while (earliest > latest); // another minute has begun meanwhile
+
+    assertThat(header(answer, "RateLimit-Policy")).isEqualTo("\"30-per-60s\";q=30;w=60");
+    assertThat(header(answer, "RateLimit")).matches("\"30-per-60s\";r=\\d+;t=\\d+");
+    long reset = Long.parseLong(header(answer, "RateLimit").replaceFirst(".*;t=", ""));
+    assertThat(reset).isBetween(earliest, latest);
+  }
+
+  private static long secondsLeftOfTheMinute() {
+    Instant now = Instant.now();
+    Instant end = now.truncatedTo(ChronoUnit.MINUTES).plus(1, ChronoUnit.MINUTES);
+    return (Duration.between(now, end).toMillis() + 999) / 1_000;
+  }
+
+  @Test
+  void fiveASecondAreOneCallersAndTwentyEverybodys() {
+    HttpResponse<String> first = global("0");
+    assertThat(header(first, "RateLimit-Policy"))
+        .isEqualTo("\"5-per-1s\";q=5;w=1, \"for-all\";q=20;w=1");
+    assertThat(header(first, "RateLimit")).isEqualTo("\"5-per-1s\";r=4;t=1, \"for-all\";r=19;t=1");
+
+    // Of each caller more than he may, of all of them more than all may; those at once.
+    long before = System.nanoTime();
+    List<CompletableFuture<HttpResponse<String>>> calls =
+        IntStream.range(0, 48)
+            .mapToObj(i -> demo.getLater("/global", CALLER, "caller-" + i % 8))
+            .toList();
+    List<HttpResponse<String>> answers = calls.stream().map(CompletableFuture::join).toList();
+    long seconds = 1 + (System.nanoTime() - before) / Duration.ofSeconds(1).toNanos();
+
+    long admitted = answers.stream().filter(answer -> answer.statusCode() == 200).count();
+    assertThat(admitted).isBetween(19L, 20 * seconds);
+    assertThat(answers).extracting(HttpResponse::statusCode).containsOnly(200, 429);
+  }
+
+  @Test
+  void whoHasUsedHisFiveLeavesTheOthersTheirs() {
+    for (int i = 0; i < 3; i++) {
+      long before = System.nanoTime();
+      List<HttpResponse<String>> answers =
+          IntStream.range(0, 6).mapToObj(call -> global("one")).toList();
+      HttpResponse<String> other = global("other");
+      if (System.nanoTime() - before < Duration.ofSeconds(1).toNanos()) {
+        assertThat(answers.subList(0, 5)).allMatch(answer -> answer.statusCode() == 200);
+        assertThat(answers.get(5).statusCode()).isEqualTo(429);
+        assertThat(header(answers.get(5), "RateLimit"))
+            .isEqualTo("\"5-per-1s\";r=0;t=1, \"for-all\";r=15;t=1");
+        assertThat(header(other, "RateLimit"))
+            .isEqualTo("\"5-per-1s\";r=4;t=1, \"for-all\";r=14;t=1");
+        return;
+      }
+    }
+    throw new AssertionError("Seven calls have taken more than a second, three times");
+  }
+
+  private HttpResponse<String> global(String caller) {
+    return demo.get("/global", CALLER, caller);
+  }
+
+  @Test
+  void aCallCostsWhatItAsksFor() {
+    HttpResponse<String> sixty = demo.get("/items?n=60");
+    assertThat(sixty.statusCode()).isEqualTo(200);
+    assertThat(sixty.body()).startsWith("[1,2,3,").endsWith(",59,60]");
+    assertThat(header(sixty, "RateLimit-Policy")).isEqualTo("\"100-per-10s\";q=100;w=10");
+    assertThat(header(sixty, "RateLimit")).startsWith("\"100-per-10s\";r=40;");
+
+    HttpResponse<String> refused = demo.get("/items?n=90");
+    assertThat(refused.statusCode()).isEqualTo(429);
+    // Until the window ends, and five sixths of the next are over.
+    assertThat(Long.parseLong(header(refused, "Retry-After"))).isBetween(1L, 19L);
+    assertThat(demo.get("/items?n=40").statusCode()).as("it has taken nothing").isEqualTo(200);
+  }
+
+  @Test
+  void noWaitHelpsWhoAsksForMoreThanIsEverAllowed() {
+    HttpResponse<String> refused = demo.get("/items?n=101");
+    assertThat(refused.statusCode()).isEqualTo(429);
+    assertThat(header(refused, "Retry-After")).isEmpty();
+    assertThat(refused.body()).contains("asks for more than is ever allowed at once");
+    assertThat(header(demo.get("/items?n=100"), "RateLimit")).startsWith("\"100-per-10s\";r=0;");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"?n=0", "?n=-1", "?n=1000001", "?n=many", ""})
+  void anAmountThatIsNoneIsABadRequestAndCostsNothing(String query) {
+    assertThat(demo.get("/items" + query).statusCode()).isEqualTo(400);
+    assertThat(header(demo.get("/items?n=1"), "RateLimit")).startsWith("\"100-per-10s\";r=99;");
+  }
+
+  private static String header(HttpResponse<?> answer, String name) {
+    return answer.headers().firstValue(name).orElse("");
+  }
+
+  /** One test is many callers. */
+  @Singleton
+  @Requires(property = "spec.name", value = "DemoAlgorithmsTest")
+  static class Callers implements ClientAddress {
+    @Override
+    public String of(HttpRequest<?> request) {
+      return request.getHeaders().get(CALLER, String.class).orElse("somebody");
+    }
+  }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.pictures;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.Ban;
+import io.limiter.core.CustomRule;
+import io.limiter.core.FadingCounter;
+import io.limiter.core.FixedWindow;
+import io.limiter.core.Policy;
+import io.limiter.core.Rule;
+import io.limiter.core.SlidingWindowCounter;
+import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.TokenBucket;
+import io.limiter.core.redis.RedisStore;
+import io.limiter.core.redis.TestRedis;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.ZoneOffset;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The pictures of the documentation are what Redis decides today. */
+class PicturesTest {
+
+  private static final Path PICTURES = Path.of("..", "docs", "pictures");
+  private static final boolean WRITE = "write".equals(System.getProperty("limiter.pictures"));
+
+  /** A picture that a file of this name holds; the rule bears the title's numbers. */
+  record Case(String file, String title, Policy policy) {
+
+    static Case of(String file, String title, Rule rule) {
+      return new Case(file, title, Policy.of(file, rule));
+    }
+
+    @Override
+    public String toString() {
+      return file;
+    }
+  }
+
+  private static TestRedis redis;
+  private static RedisStore store;
+
+  @BeforeAll
+  static void open() {
+    redis = new TestRedis();
+    store = redis.store();
+  }
+
+  @AfterAll
+  static void close() {
+    store.close();
+    redis.close();
+  }
+
+  static Stream<Case> pictures() {
+    Rule log = SlidingWindowLog.of(10, Run.WINDOW);
+    Ban ban = Ban.of(5, Run.WINDOW, Duration.ofSeconds(5));
+    return Stream.of(
+        Case.of("sliding-window-log", "Sliding window log: 10 in any 10 s", log),
+        Case.of(
+            "sliding-window-counter",
+            "Sliding window counter: about 10 in 10 s",
+            SlidingWindowCounter.of(10, Run.WINDOW)),
+        Case.of(
+            "fixed-window",
+            "Fixed window, aligned: 10 in each 10 s",
+            FixedWindow.aligned(10, Run.WINDOW, ZoneOffset.UTC)),
+        Case.of(
+            "token-bucket",
+            "Token bucket: 10, refilled 10 in 10 s",
+            TokenBucket.of(10, 10, Run.WINDOW)),
+        Case.of(
+            "fading-counter",
+            "Fading counter: 10, half forgiven each 10 s",
+            CustomRule.of(new FadingCounter(), 10, Run.WINDOW, 2.0)),
+        new Case(
+            "ban",
+            "Sliding window log, 5 refused: banned for 5 s",
+            Policy.of("ban", log).withBan(ban)));
+  }
+
+  @ParameterizedTest
+  @MethodSource("pictures")
+  void aPictureShowsWhatRedisDecides(Case shown) throws IOException {
+    Path file = PICTURES.resolve(shown.file + ".svg");
+    Run run = Run.of(shown.policy, store, redis::setClock);
+
+    String drawn = new Picture(shown.title, run, 10).svg();
+
+    if (WRITE) {
+      Files.createDirectories(PICTURES);
+      Files.writeString(file, drawn);
+    }
+    assertThat(file)
+        .as(
+            "drawn anew with: mvnw test -pl limiter-core -Dtest=PicturesTest -Dlimiter.pictures=write")
+        .hasContent(drawn);
+  }
+
+  /** The bound that each page states; the calls are such that all but the counter reach it. */
+  @Test
+  void thePicturesKeepWhatThePagesPromise() {
+    Map<String, Integer> most =
+        Map.of(
+            "sliding-window-log",
+            10,
+            "sliding-window-counter",
+            2 * 10 - 1,
+            "fixed-window",
+            2 * 10,
+            "token-bucket",
+            10 + 10,
+            "fading-counter",
+            2 * 10 - 10 / 2,
+            "ban",
+            10);
+    pictures()
+        .forEach(
+            shown ->
+                assertThat(Run.of(shown.policy, store, redis::setClock).most())
+                    .as(shown.file)
+                    .isBetween(10, most.get(shown.file)));
+  }
+
+  @Test
+  void thereIsNoPictureOfNothing() throws IOException {
+    try (Stream<Path> files = Files.list(PICTURES)) {
+      assertThat(files.map(file -> file.getFileName().toString()))
+          .containsExactlyInAnyOrderElementsOf(
+              pictures().map(shown -> shown.file + ".svg").toList());
+    }
+  }
+}

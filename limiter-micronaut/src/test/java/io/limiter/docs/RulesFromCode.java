@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.docs;
+
+import io.limiter.core.Alignment;
+import io.limiter.core.Ban;
+import io.limiter.core.CustomRule;
+import io.limiter.core.FadingCounter;
+import io.limiter.core.FixedWindow;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Limiter;
+import io.limiter.core.Policy;
+import io.limiter.core.SlidingWindowCounter;
+import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.Subject;
+import io.limiter.core.TokenBucket;
+import io.limiter.core.redis.RedisSettings;
+import java.time.Duration;
+import java.time.LocalDateTime;
+import java.time.ZoneId;
+import java.util.List;
+
+/** What the pages show of rules without annotations. */
+final class RulesFromCode {
+
+  private RulesFromCode() {}
+
+  static void policies() {
+    Policy articles =
+        Policy.of(
+            "articles",
+            SlidingWindowLog.of(10, Duration.ofMinutes(1)),
+            SlidingWindowLog.of(20, Duration.ofMinutes(2)));
+
+    Policy events = Policy.of("events", SlidingWindowCounter.of(1_000_000, Duration.ofHours(1)));
+
+    ZoneId berlin = ZoneId.of("Europe/Berlin");
+    Policy quotes =
+        Policy.of(
+            "quotes",
+            FixedWindow.aligned(1_000, Duration.ofDays(1), berlin),
+            FixedWindow.of(5_000, Duration.ofDays(7)) // weeks from Monday
+                .alignedTo(Alignment.to(berlin).from(LocalDateTime.parse("2024-01-01T00:00"))));
+
+    Policy thumbnails = Policy.of("thumbnails", TokenBucket.of(20, 5, Duration.ofSeconds(1)));
+    TokenBucket slow = TokenBucket.of(20, 5, Duration.ofSeconds(1)).byInterval().startingWith(5);
+
+    RedisSettings settings = RedisSettings.defaults().withAlgorithms(List.of(new FadingCounter()));
+    Policy chat =
+        Policy.of("chat", CustomRule.of(new FadingCounter(), 10, Duration.ofSeconds(10), 2.0));
+  }
+
+  static void lift(Limiter limiter, String address) {
+    Ban ban =
+        Ban.of(5, Duration.ofMinutes(1), Duration.ofMinutes(15)).growing(2, Duration.ofDays(1));
+    Policy signIn =
+        Policy.of("sign-in", SlidingWindowLog.of(3, Duration.ofMinutes(1))).withBan(ban);
+
+    limiter.reset(LimitRequest.of(signIn, new Subject("ip", address)));
+  }
+
+  static void costs(Limiter limiter, Policy credits, String name) {
+    limiter.acquire(LimitRequest.of(credits, new Subject("user", name)).withCost(400));
+  }
+}
