@@ -37,12 +37,13 @@ public sealed interface Cell permits CounterCell, WindowCell, GreedyCell, Interv
   /**
    * The cell of a rule as a Redis script keeps it.
    *
+   * @param unused the rule's {@link #unused} cell, which is made once
    * @param now the time of the key; an aligned window is that in which it lies
    * @param numbers the first is a time, and below 0 if the rule was never used
    */
-  static Cell stored(Rule rule, long now, double[] numbers) {
+  static Cell stored(Rule rule, Cell unused, long now, double[] numbers) {
     if (!(numbers[0] >= 0 && numbers[0] <= now)) {
-      return unused(rule);
+      return unused;
     }
     long first = (long) numbers[0];
     if (rule instanceof SlidingWindowCounter counter) {
@@ -52,10 +53,11 @@ public sealed interface Cell permits CounterCell, WindowCell, GreedyCell, Interv
     if (rule instanceof FixedWindow fixed) {
       return WindowCell.stored(fixed, now, first, units(numbers[1]));
     }
+    if (unused instanceof GreedyCell bucket) {
+      return bucket.begun(first, units(numbers[1]));
+    }
     if (rule instanceof TokenBucket bucket) {
-      return bucket.greedy()
-          ? GreedyCell.unused(bucket).begun(first, units(numbers[1]))
-          : new IntervalCell(bucket, true, first, units(numbers[1]));
+      return new IntervalCell(bucket, true, first, units(numbers[1]));
     }
     if (rule instanceof CustomRule custom) {
       return new CustomCell(custom, first, Arrays.copyOfRange(numbers, 1, numbers.length));

@@ -24,6 +24,7 @@ final class EncodedCells implements StackPart {
   private final LongSupplier wallMicros;
   private final boolean zoned;
   private final List<Rule> rules;
+  private final Cell[] unused;
   private final boolean bans;
   private final byte[] ttl;
   private final int replyLength;
@@ -37,6 +38,7 @@ final class EncodedCells implements StackPart {
     long millis = (plan.memoryMicros() + 999) / 1_000 + SLACK_MILLIS;
     this.ttl = Long.toString(millis).getBytes(StandardCharsets.US_ASCII);
     this.rules = plan.rules();
+    this.unused = rules.stream().map(Cell::unused).toArray(Cell[]::new);
     this.bans = plan.bans();
     int numbers = rules.stream().mapToInt(CellCode::size).sum();
     this.replyLength = 8 + 8 * numbers + (bans ? 8 * CellCode.BAN_SIZE + 8 : 0);
@@ -110,7 +112,8 @@ final class EncodedCells implements StackPart {
         numbers[n] = reply.getDouble(at + 8 * n);
       }
       at += 8 * numbers.length;
-      gauges[r] = Cell.stored(rules.get(r), now, numbers).read(rules.get(r), now, cost, mode);
+      gauges[r] =
+          Cell.stored(rules.get(r), unused[r], now, numbers).read(rules.get(r), now, cost, mode);
     }
     return new CellsSaid(gauges, bans ? (long) reply.getDouble(at + 8 * CellCode.BAN_SIZE) : 0);
   }
