@@ -2,6 +2,7 @@
 package io.limiter.micronaut.behaviour;
 
 import static io.limiter.micronaut.behaviour.LimitedRoutesContract.field;
+import static io.limiter.micronaut.testing.Json.json;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.net.http.HttpResponse;
@@ -24,10 +25,11 @@ class DenialAnswersTest {
 
       assertThat(refused.statusCode()).isEqualTo(429);
       assertThat(field(refused, "Content-Type")).isEqualTo("application/json");
-      assertThat(refused.body())
+      assertThat(json(refused.body()))
           .isEqualTo(
-              """
-              {"message":"Too Many Requests","logref":"rate_limited","_links":{"self":{"href":"/denials/limited","templated":false}},"_embedded":{"errors":[{"message":"Too many requests, try again later"}]}}""");
+              json(
+                  """
+              {"message":"Too Many Requests","logref":"rate_limited","_links":{"self":{"href":"/denials/limited","templated":false}},"_embedded":{"errors":[{"message":"Too many requests, try again later"}]}}"""));
     }
   }
 

@@ -2,6 +2,7 @@
 package io.limiter.micronaut.behaviour;
 
 import static io.limiter.micronaut.behaviour.LimitedRoutesContract.field;
+import static io.limiter.micronaut.testing.Json.json;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -63,7 +64,7 @@ class StoreAwayTest {
       for (String path : new String[] {"/denials/limited", "/denials/message"}) {
         HttpResponse<String> refused = server.get(path);
         assertRefused(refused);
-        assertThat(refused.body()).isEqualTo(APPLICATION.formatted(path));
+        assertThat(json(refused.body())).isEqualTo(json(APPLICATION.formatted(path)));
       }
       assertRefused(server.get("/denials/message-by-argument?who=a"));
       assertRefused(server.post("/denials/duplicate", ""));
