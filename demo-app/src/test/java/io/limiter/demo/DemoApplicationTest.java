@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisClient;
-import io.limiter.core.testing.RedisProcess;
+import io.limiter.core.testing.Ports;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -44,7 +44,7 @@ class DemoApplicationTest {
 
   @Test
   void itBringsItsRedisAndTakesItAlongWhenItEnds(@TempDir Path directory) throws Exception {
-    int port = RedisProcess.freePort();
+    int port = Ports.free();
     Path output = directory.resolve("output");
     ProcessBuilder demo =
         new ProcessBuilder(

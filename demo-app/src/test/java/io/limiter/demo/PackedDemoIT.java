@@ -4,7 +4,7 @@ package io.limiter.demo;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.limiter.core.testing.RedisProcess;
+import io.limiter.core.testing.Ports;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -24,7 +24,7 @@ class PackedDemoIT {
 
   @Test
   void theJarStartsAndCountsInRedis(@TempDir Path directory) throws IOException {
-    int port = RedisProcess.freePort();
+    int port = Ports.free();
     Path output = directory.resolve("output");
     ProcessBuilder demo =
         new ProcessBuilder(

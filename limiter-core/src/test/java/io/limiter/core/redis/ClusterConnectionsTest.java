@@ -15,7 +15,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Mode;
 import io.limiter.core.StoreException;
 import io.limiter.core.StoreHarness;
-import io.limiter.core.testing.ClusterGroup;
+import io.limiter.core.testing.Ports;
 import io.limiter.core.testing.RedisProcess;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -35,7 +35,7 @@ class ClusterConnectionsTest {
   private static final LimitRequest CALL = call(rule(1_000, StoreHarness.HOUR));
 
   @TempDir private Path directory;
-  private final int port = ClusterGroup.freePort();
+  private final int port = Ports.free();
   private RedisProcess redis;
   private ClusterConnections connections;
   private RedisStore store;

@@ -10,8 +10,6 @@ import io.lettuce.core.cluster.models.partitions.ClusterPartitionParser;
 import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -35,9 +33,6 @@ public final class ClusterGroup implements AutoCloseable {
   public static final Duration NODE_TIMEOUT = Duration.ofSeconds(1);
 
   private static final Duration READY = Duration.ofSeconds(30);
-
-  /** The bus of a node has the port of the node, and this. */
-  private static final int BUS = 10_000;
 
   private final RedisClient client = RedisClient.create();
   private final Path directory;
@@ -89,7 +84,7 @@ public final class ClusterGroup implements AutoCloseable {
 
   /** One more node, that knows nobody. */
   private RedisProcess startNode(String... settings) {
-    int port = freePort();
+    int port = Ports.free();
     List<String> all =
         new ArrayList<>(
             List.of(
@@ -195,20 +190,6 @@ public final class ClusterGroup implements AutoCloseable {
               return client.connect(uri);
             })
         .sync();
-  }
-
-  /** A port that was free a moment ago, and that of its bus too. */
-  public static int freePort() {
-    while (true) {
-      int port = RedisProcess.freePort();
-      if (port + BUS <= 65_535) {
-        try (ServerSocket bus = new ServerSocket(port + BUS, 1, InetAddress.getLoopbackAddress())) {
-          return bus.getLocalPort() - BUS;
-        } catch (IOException taken) {
-          continue;
-        }
-      }
-    }
   }
 
   private static Path temporaryDirectory() {

@@ -46,7 +46,7 @@ public final class FaultProxy implements AutoCloseable {
   /** Listens on a free port of loopback, and passes everything to that port of loopback. */
   public FaultProxy(int target) {
     this.target = target;
-    this.port = RedisProcess.freePort();
+    this.port = Ports.free();
     listen();
   }
 

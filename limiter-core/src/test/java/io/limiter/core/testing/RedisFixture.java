@@ -133,8 +133,7 @@ public final class RedisFixture {
 
   private static Found embedded(String why) {
     try {
-      RedisProcess server =
-          new RedisProcess(RedisBinary.embedded(), RedisProcess.freePort()).start();
+      RedisProcess server = new RedisProcess(RedisBinary.embedded(), Ports.free()).start();
       return new Found("embedded redis-server " + server.version() + why, server.uri());
     } catch (IllegalStateException e) {
       throw new IllegalStateException(

@@ -47,7 +47,7 @@ class RedisFixtureTest {
     assertThatThrownBy(() -> RedisFixture.find(Map.of("LIMITER_TEST_REDIS", "container")))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("LIMITER_TEST_REDIS is 'container'");
-    String nobody = "redis://127.0.0.1:" + RedisProcess.freePort();
+    String nobody = "redis://127.0.0.1:" + Ports.free();
     assertThatThrownBy(() -> RedisFixture.find(Map.of("LIMITER_TEST_REDIS_URI", nobody)))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining(nobody + " does not answer");

@@ -2,9 +2,6 @@
 package io.limiter.core.testing;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -71,7 +68,7 @@ public final class RedisProcess implements AutoCloseable {
    * @param settings more of redis-server's command line, such as {@code "--maxmemory", "1mb"}
    */
   public static RedisProcess onFreePort(String... settings) {
-    return onPort(freePort(), settings);
+    return onPort(Ports.free(), settings);
   }
 
   /** Not started yet; settings as for {@link #onFreePort}. */
@@ -93,15 +90,6 @@ public final class RedisProcess implements AutoCloseable {
   public RedisProcess environment(String name, String value) {
     environment.put(name, value);
     return this;
-  }
-
-  /** A port that was free a moment ago. */
-  public static int freePort() {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
   }
 
   /**

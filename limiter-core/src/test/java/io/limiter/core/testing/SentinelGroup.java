@@ -69,7 +69,7 @@ public final class SentinelGroup implements AutoCloseable {
 
   /** Each is told of all others at once: finding them would take ten seconds. */
   private void startSentinels() {
-    List<Integer> ports = Stream.generate(RedisProcess::freePort).limit(3).toList();
+    List<Integer> ports = Stream.generate(Ports::free).limit(3).toList();
     for (int own : ports) {
       Stream<String> facts =
           Stream.of(
@@ -94,7 +94,7 @@ public final class SentinelGroup implements AutoCloseable {
 
   /** A sentinel of nobody's, that names this server and learns nothing of any other. */
   public RedisProcess addLoneSentinel(RedisProcess named) {
-    int port = RedisProcess.freePort();
+    int port = Ports.free();
     RedisProcess lone =
         startSentinel(
             port,
