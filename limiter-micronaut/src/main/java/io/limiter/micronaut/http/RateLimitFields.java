@@ -12,14 +12,16 @@ import io.micronaut.http.MutableHttpResponse;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Writes the header fields that tell a caller where he stands: {@code RateLimit-Policy} and {@code
  * RateLimit} as in draft-ietf-httpapi-ratelimit-headers-11, one item for each rule; {@code
- * Retry-After}; and the {@code X-RateLimit} fields of older clients, if they are wanted.
+ * Retry-After}; and the {@code X-RateLimit} fields of older clients, if they are wanted. While the
+ * caller is banned the first item of both is {@code "abnormal-usage-detected"}, as the draft calls
+ * the reason: nothing may be used, for the rest of the ban.
  *
  * @see <a href="https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/">the
  *     draft</a>
@@ -34,6 +36,7 @@ public class RateLimitFields {
   static final String LEGACY_RESET = "X-RateLimit-Reset";
 
   private static final String NO_STORE = "no-store";
+  private static final String BAN = "\"abnormal-usage-detected\"";
 
   /** Rules whose item is remembered; others are worded anew each time. */
   private static final int MAX_REMEMBERED = 4_096;
@@ -52,11 +55,12 @@ public class RateLimitFields {
       return;
     }
     if (configuration.rateLimit() && !headers.contains(LIMIT)) {
-      headers.set(POLICY, policy(verdict.rules()));
-      headers.set(LIMIT, limit(verdict.rules()));
+      headers.set(POLICY, policy(verdict));
+      headers.set(LIMIT, limit(verdict));
     }
     if (configuration.legacy() != Legacy.OFF && !headers.contains(LEGACY_LIMIT)) {
-      Waits.closestToExhaustion(verdict).ifPresent(rule -> writeLegacy(rule, headers));
+      Waits.closestToExhaustion(verdict)
+          .ifPresent(rule -> writeLegacy(rule, verdict.ban(), headers));
     }
   }
 
@@ -83,24 +87,28 @@ public class RateLimitFields {
         .anyMatch(directive -> directive.trim().equalsIgnoreCase(NO_STORE));
   }
 
-  private void writeLegacy(RuleVerdict rule, MutableHttpHeaders headers) {
+  private void writeLegacy(RuleVerdict rule, Optional<Duration> ban, MutableHttpHeaders headers) {
+    Duration wait =
+        ban.filter(rest -> rest.compareTo(rule.effectiveWindow()) > 0)
+            .orElse(rule.effectiveWindow());
     headers.set(LEGACY_LIMIT, Long.toString(rule.rule().count()));
-    headers.set(LEGACY_REMAINING, Long.toString(rule.remaining()));
+    headers.set(LEGACY_REMAINING, Long.toString(ban.isPresent() ? 0 : rule.remaining()));
     headers.set(
         LEGACY_RESET,
         Long.toString(
-            configuration.legacy() == Legacy.EPOCH
-                ? epoch(rule.effectiveWindow())
-                : Waits.secondsUp(rule.effectiveWindow())));
+            configuration.legacy() == Legacy.EPOCH ? epoch(wait) : Waits.secondsUp(wait)));
   }
 
   private static long epoch(Duration ahead) {
     return Waits.secondsUp(Duration.ofMillis(System.currentTimeMillis()).plus(ahead));
   }
 
-  private String policy(List<RuleVerdict> rules) {
-    StringBuilder field = new StringBuilder(32 * rules.size());
-    for (RuleVerdict rule : rules) {
+  private String policy(Verdict verdict) {
+    StringBuilder field = new StringBuilder(32 * (verdict.rules().size() + 1));
+    if (verdict.ban().isPresent()) {
+      field.append(BAN).append(";q=0");
+    }
+    for (RuleVerdict rule : verdict.rules()) {
       field.append(field.isEmpty() ? "" : ", ").append(item(rule.rule()));
     }
     return field.toString();
@@ -124,9 +132,12 @@ public class RateLimitFields {
     return rule.window().toNanosPart() == 0 ? quota + ";w=" + rule.window().toSeconds() : quota;
   }
 
-  private static String limit(List<RuleVerdict> rules) {
-    StringBuilder field = new StringBuilder(32 * rules.size());
-    for (RuleVerdict rule : rules) {
+  private static String limit(Verdict verdict) {
+    StringBuilder field = new StringBuilder(32 * (verdict.rules().size() + 1));
+    verdict
+        .ban()
+        .ifPresent(rest -> field.append(BAN).append(";r=0;t=").append(Waits.secondsUp(rest)));
+    for (RuleVerdict rule : verdict.rules()) {
       field
           .append(field.isEmpty() ? "" : ", ")
           .append('"')

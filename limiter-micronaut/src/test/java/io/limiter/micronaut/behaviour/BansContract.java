@@ -75,8 +75,12 @@ abstract class BansContract {
       assertThat(answer.body())
           .contains("\"logref\":\"banned\"", "Too many refused requests: you are blocked");
       assertThat(field(answer, "Retry-After")).as("not what the rule says").matches(HOUR);
-      assertThat(field(answer, "RateLimit-Policy")).isEqualTo("\"1-per-60s\";q=1;w=60");
-      assertThat(field(answer, "RateLimit")).matches("\"1-per-60s\";r=0;t=(60|5\\d)");
+      assertThat(field(answer, "RateLimit-Policy"))
+          .isEqualTo("\"abnormal-usage-detected\";q=0, \"1-per-60s\";q=1;w=60");
+      assertThat(field(answer, "RateLimit"))
+          .matches(
+              "\"abnormal-usage-detected\";r=0;t=(%s), \"1-per-60s\";r=0;t=(60|5\\d)"
+                  .formatted(HOUR));
       assertThat(field(answer, "Cache-Control")).isEqualTo("no-store");
     }
   }

@@ -75,7 +75,27 @@ class RateLimitFieldsTest {
         response);
 
     assertThat(response.header("Retry-After")).isEqualTo(seconds);
-    assertThat(response.header("RateLimit")).isEqualTo("\"10-per-60s\";r=0;t=60");
+    assertThat(response.header("RateLimit-Policy"))
+        .isEqualTo("\"abnormal-usage-detected\";q=0, \"10-per-60s\";q=10;w=60");
+    assertThat(response.header("RateLimit"))
+        .isEqualTo(
+            "\"abnormal-usage-detected\";r=0;t=%d, \"10-per-60s\";r=0;t=%d".formatted(ban, rule));
+  }
+
+  /** The ban outlives what the rule says, which would admit him again. */
+  @Test
+  void olderClientsAreToldOfTheBanToo() {
+    configuration.setXRateLimit("seconds");
+
+    fields.writeRefusal(
+        verdict(
+            Outcome.BANNED,
+            Optional.of(Duration.ofSeconds(90)),
+            rule(MINUTE, 4, Duration.ofSeconds(20), null)),
+        response);
+
+    assertThat(response.header("X-RateLimit-Remaining")).isEqualTo("0");
+    assertThat(response.header("X-RateLimit-Reset")).isEqualTo("90");
   }
 
   @Test
