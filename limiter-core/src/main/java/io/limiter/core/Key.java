@@ -19,6 +19,12 @@ import java.util.Base64;
  */
 public record Key(String tag, String name, int breadth) {
 
+  private static final String ALL = "r";
+  private static final String FAILURES = "f";
+  private static final String SUCCESSES = "s";
+  private static final String IN_FLIGHT = "i";
+  private static final String WAITING = "w";
+
   private static final ThreadLocal<MessageDigest> SHA_256 = ThreadLocal.withInitial(Key::sha256);
 
   /** A key of one caller. */
@@ -26,9 +32,48 @@ public record Key(String tag, String name, int breadth) {
     this(tag, name, Subject.ONE_CALLER);
   }
 
-  /** The key under which the rules of a limit count a subject. */
+  /** The key under which rules that count all calls of a limit count a subject. */
   public static Key of(String limit, Subject subject) {
-    return new Key(hash(limit, subject.kind(), subject.value()), "r", subject.breadth());
+    return new Key(hash(limit, subject.kind(), subject.value()), ALL, subject.breadth());
+  }
+
+  /**
+   * The key under which these rules count the same subject under the same limit. What counts all
+   * calls, what counts failures, what counts successes, what is in flight and what has calls wait
+   * have one each, so that policies with one limit never give back what another has taken.
+   */
+  public Key of(RuleStack stack) {
+    String own = nameOf(stack);
+    return own.equals(name) ? this : new Key(tag, own, breadth);
+  }
+
+  private static String nameOf(RuleStack stack) {
+    if (stack.lease().isPresent()) {
+      return IN_FLIGHT;
+    }
+    if (stack.waiting().isPresent()) {
+      return WAITING;
+    }
+    return switch (stack.counting()) {
+      case ALL -> ALL;
+      case FAILURES -> FAILURES;
+      case SUCCESSES -> SUCCESSES;
+    };
+  }
+
+  /** Checks that these rules may count by this key. */
+  void requireOf(RuleStack stack) {
+    boolean counts =
+        name.equals(ALL)
+            || name.equals(FAILURES)
+            || name.equals(SUCCESSES)
+            || name.equals(IN_FLIGHT)
+            || name.equals(WAITING);
+    if (counts && !name.equals(nameOf(stack))) {
+      throw new IllegalArgumentException(
+          "The rules %s count by a key of other calls, '%s': take the key from Key.of(limit, subject).of(stack)"
+              .formatted(stack, name));
+    }
   }
 
   /**

@@ -4,6 +4,7 @@ package io.limiter.core;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 
 /**
  * One call, to be decided as a whole: nothing is taken from any key unless all rules of all keys
@@ -22,7 +23,14 @@ public record LimitRequest(Policy policy, List<Charge> charges, Optional<Charge>
       throw new IllegalArgumentException(
           "A request under the policy '%s' charges nothing".formatted(policy.name()));
     }
+    Optional<Rule> waiting = Optional.empty();
     for (int i = 0; i < charges.size(); i++) {
+      Optional<Rule> waits =
+          charges.get(i).observed() ? Optional.empty() : charges.get(i).stack().waiting();
+      if (waits.isPresent() && waiting.isPresent()) {
+        RuleStack.requireOneThatWaits(List.of(waiting.get().name(), waits.get().name()));
+      }
+      waiting = waits.isPresent() ? waits : waiting;
       for (int j = i + 1; j < charges.size(); j++) {
         requireDifferent(policy, charges.get(i), charges.get(j));
       }
@@ -76,7 +84,7 @@ public record LimitRequest(Policy policy, List<Charge> charges, Optional<Charge>
     List<Charge> charges =
         policy
             .rules()
-            .map(stack -> List.of(new Charge(policy.limit(), counted, stack, 1)))
+            .map(stack -> List.of(new Charge(policy.limit(), counted.of(stack), stack, 1)))
             .orElse(List.of());
     return new LimitRequest(
         policy,
@@ -84,13 +92,29 @@ public record LimitRequest(Policy policy, List<Charge> charges, Optional<Charge>
         policy.duplicates().map(stack -> new Charge(policy.limit(), submission, stack, 1)));
   }
 
-  /** The same call at another cost. A submission counts once, whatever it costs. */
+  /**
+   * The same call at another cost. A submission counts once, whatever it costs, and so does a call
+   * in flight.
+   */
   public LimitRequest withCost(int cost) {
     List<Charge> priced =
         charges.stream()
-            .map(charge -> new Charge(charge.limit(), charge.key(), charge.stack(), cost))
+            .map(charge -> charge.stack().lease().isPresent() ? charge : charge.withCost(cost))
             .toList();
     return new LimitRequest(policy, priced, duplicate);
+  }
+
+  /** The same call, refused by nothing: its rules and its duplicate guard are only observed. */
+  public LimitRequest observe() {
+    return observe(charge -> true);
+  }
+
+  /** The same call, of which some charges are only observed. */
+  public LimitRequest observe(Predicate<Charge> some) {
+    return new LimitRequest(
+        policy,
+        charges.stream().map(charge -> some.test(charge) ? charge.observe() : charge).toList(),
+        duplicate.map(charge -> some.test(charge) ? charge.observe() : charge));
   }
 
   /**
@@ -103,7 +127,8 @@ public record LimitRequest(Policy policy, List<Charge> charges, Optional<Charge>
    *
    * <p>The verdict bears this one's policy; its rules are this one's, then the other's.
    *
-   * @throws IllegalArgumentException if both charge one key, or if both have a duplicate guard
+   * @throws IllegalArgumentException if both charge one key, if both have a duplicate guard, or if
+   *     both make the call wait
    */
   public LimitRequest and(LimitRequest other) {
     if (duplicate.isPresent() && other.duplicate.isPresent()) {

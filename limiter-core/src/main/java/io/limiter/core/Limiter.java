@@ -52,6 +52,14 @@ public final class Limiter {
     return verdict.receipt().refund();
   }
 
+  /**
+   * Tells how a call ended, once: gives back what it held while it ran and what its ending does not
+   * count. Completes with the units that were given back.
+   */
+  public CompletionStage<Long> settle(Verdict verdict, Ending ending) {
+    return verdict.receipt().settle(ending);
+  }
+
   /** Forgets everything that was counted under the keys of this request. */
   public CompletionStage<Void> reset(LimitRequest request) {
     return store.reset(request.allCharges().stream().map(Charge::key).toList());

@@ -40,6 +40,17 @@ public record Policy(
           "The duplicate guard of the policy '%s' has a ban: give it none, a duplicate is no violation"
               .formatted(name));
     }
+    if (duplicates.isPresent()
+        && (duplicates.get().lease().isPresent() || duplicates.get().counting() != Counting.ALL)) {
+      throw new IllegalArgumentException(
+          "The duplicate guard of the policy '%s' is %s: give it a rule that counts every submission; one that fails is released"
+              .formatted(name, duplicates.get()));
+    }
+    if (duplicates.isPresent() && duplicates.get().waiting().isPresent()) {
+      throw new IllegalArgumentException(
+          "The duplicate guard of the policy '%s' has the rule '%s', which makes calls wait: give it a sliding window log"
+              .formatted(name, duplicates.get().waiting().get().name()));
+    }
   }
 
   /** A policy that limits the thing it is named after. */
@@ -65,5 +76,22 @@ public record Policy(
                     "The policy '%s' has no rules that could be violated: give it rules, or no ban"
                         .formatted(name)));
     return new Policy(name, limit, Optional.of(stack.withBan(ban)), duplicates);
+  }
+
+  /**
+   * The same policy whose rules count only such calls.
+   *
+   * @throws IllegalStateException if it has no rules
+   * @throws IllegalArgumentException if they cannot count by outcome, as {@link
+   *     RuleStack#withCounting} says
+   */
+  public Policy withCounting(Counting counting) {
+    RuleStack stack =
+        rules.orElseThrow(
+            () ->
+                new IllegalStateException(
+                    "The policy '%s' has no rules that could count %s: give it rules"
+                        .formatted(name, counting)));
+    return new Policy(name, limit, Optional.of(stack.withCounting(counting)), duplicates);
   }
 }

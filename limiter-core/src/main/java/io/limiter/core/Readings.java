@@ -39,6 +39,14 @@ public interface Readings {
   /** Time for which the subject is still banned, or from this call on; 0 if it is not. */
   long bannedFor(int charge);
 
+  /**
+   * Time for which the rule makes the call wait, should it be admitted; 0 unless it is one that
+   * {@link Rule#waits()}.
+   */
+  default long delay(int charge, int rule) {
+    return 0;
+  }
+
   /** The verdict that follows from what was found. */
   default Verdict verdict(LimitRequest request, Mode mode, Receipt receipt) {
     int size = request.size();
@@ -50,10 +58,11 @@ public interface Readings {
       if (c < guard) {
         count += request.charge(c).stack().rules().size();
       }
-      if (mode != Mode.RECORD) {
-        banned = Math.max(banned, bannedFor(c));
+      if (mode == Mode.RECORD || request.charge(c).observed()) {
+        continue;
       }
-      if (outcome == Outcome.ALLOWED && mode != Mode.RECORD && refuses(request.charge(c), c)) {
+      banned = Math.max(banned, bannedFor(c));
+      if (outcome == Outcome.ALLOWED && isShort(request.charge(c), c)) {
         outcome = c < guard ? Outcome.LIMITED : Outcome.DUPLICATE;
       }
     }
@@ -63,10 +72,13 @@ public interface Readings {
     boolean taken = outcome == Outcome.ALLOWED && mode != Mode.PEEK;
     RuleVerdict[] rules = new RuleVerdict[count];
     int next = 0;
+    long delay = 0;
     for (int c = 0; c < guard; c++) {
       Charge charge = request.charge(c);
+      boolean took = taken && takes(charge, c, mode);
       for (int r = 0; r < charge.stack().rules().size(); r++) {
-        rules[next++] = rule(charge, c, r, mode, taken);
+        rules[next++] = rule(charge, c, r, mode, took);
+        delay = Math.max(delay, charge.observed() ? 0 : delay(c, r));
       }
     }
     return new Verdict(
@@ -74,16 +86,35 @@ public interface Readings {
         outcome,
         List.of(rules),
         guard < size
-            ? Optional.of(rule(request.charge(guard), guard, 0, mode, taken))
+            ? Optional.of(
+                rule(
+                    request.charge(guard),
+                    guard,
+                    0,
+                    mode,
+                    taken && takes(request.charge(guard), guard, mode)))
             : Optional.empty(),
         banned > 0 ? Optional.of(duration(banned)) : Optional.empty(),
+        delay > 0 && outcome == Outcome.ALLOWED && mode != Mode.RECORD
+            ? duration(delay)
+            : Duration.ZERO,
         Source.STORE,
         Optional.empty(),
         Optional.empty(),
         taken ? receipt : Receipt.NOTHING);
   }
 
-  private boolean refuses(Charge charge, int c) {
+  /**
+   * Whether a charge of a call that is admitted takes its units. All do, but for one that is only
+   * observed and would have refused the call.
+   *
+   * @param c the index of the charge
+   */
+  default boolean takes(Charge charge, int c, Mode mode) {
+    return !charge.observed() || mode == Mode.RECORD || !isShort(charge, c);
+  }
+
+  private boolean isShort(Charge charge, int c) {
     for (int r = 0; r < charge.stack().rules().size(); r++) {
       if (left(c, r) < charge.cost()) {
         return true;
@@ -97,14 +128,18 @@ public interface Readings {
     long left = left(c, r);
     long wait = waitFor(c, r, taken);
     boolean violated = mode != Mode.RECORD && left < charge.cost();
-    Duration effective = wait == NEVER ? rule.window() : duration(wait, rule);
+    boolean leased = rule instanceof ConcurrencyLimit;
+    Duration effective = leased || wait == NEVER ? rule.window() : duration(wait, rule);
+    long reset = resetAfter(c, r, taken);
     return new RuleVerdict(
         rule,
         violated,
         Math.max(0, taken ? left - charge.cost() : left),
-        violated && wait != NEVER ? Optional.of(effective) : Optional.empty(),
-        duration(resetAfter(c, r, taken), rule),
-        effective);
+        violated && !leased && wait != NEVER ? Optional.of(effective) : Optional.empty(),
+        leased && reset > 0 ? rule.window() : duration(reset, rule),
+        effective,
+        violated && wait == NEVER,
+        charge.observed());
   }
 
   /** A duration in whole microseconds. */

@@ -12,7 +12,7 @@ import java.time.temporal.ChronoUnit;
  * #requireName}.
  */
 public sealed interface Rule
-    permits SlidingWindowLog, SlidingWindowCounter, FixedWindow, TokenBucket, CustomRule {
+    permits LoggedRule, SlidingWindowCounter, FixedWindow, TokenBucket, LeakyBucket, CustomRule {
 
   /** The largest count of a rule that keeps a number; an exact log has a smaller one. */
   long MAX_COUNT = 1_000_000_000;
@@ -34,6 +34,19 @@ public sealed interface Rule
 
   /** The time over which units are counted. */
   Duration window();
+
+  /**
+   * Whether a call that it admits may have to wait for its turn. Such a rule counts all calls: a
+   * turn that has passed cannot be given back when the call ends.
+   */
+  default boolean waits() {
+    return false;
+  }
+
+  /** The most units that are ever left: a call that costs more can never be admitted. */
+  default long capacity() {
+    return count();
+  }
 
   /** The same rule under another name. */
   Rule withName(String name);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import java.time.Duration;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -17,18 +19,55 @@ public final class RuleStack {
 
   private final List<Rule> rules;
   private final Optional<Ban> ban;
+  private final Counting counting;
+  private final Optional<Duration> lease;
+  private final Optional<Rule> waiting;
   private final int hash;
 
-  private RuleStack(List<Rule> rules, Optional<Ban> ban) {
+  private RuleStack(List<Rule> rules, Optional<Ban> ban, Counting counting) {
     this.rules = rules;
     this.ban = ban;
-    this.hash = 31 * rules.hashCode() + ban.hashCode();
+    this.counting = counting;
+    this.lease =
+        rules.stream()
+            .filter(rule -> rule instanceof ConcurrencyLimit)
+            .map(Rule::window)
+            .min(Comparator.naturalOrder());
+    this.hash = 31 * (31 * rules.hashCode() + ban.hashCode()) + counting.hashCode();
+    this.waiting = rules.stream().filter(Rule::waits).findFirst();
+    requireConsistent();
+  }
+
+  private void requireConsistent() {
+    for (Rule rule : rules) {
+      if (lease.isPresent() && !(rule instanceof ConcurrencyLimit)) {
+        throw new IllegalArgumentException(
+            "The rule '%s' stands in one stack with calls in flight: give these a stack of their own, and join both by LimitRequest.and"
+                .formatted(rule.name()));
+      }
+      if (counting != Counting.ALL && rule instanceof ConcurrencyLimit) {
+        throw new IllegalArgumentException(
+            "The rule '%s' counts %s: calls in flight are counted whatever becomes of them, so let it count ALL"
+                .formatted(rule.name(), counting));
+      }
+      if (counting != Counting.ALL && rule.waits()) {
+        throw new IllegalArgumentException(
+            "The rule '%s', whose calls wait for their turn, counts %s: let it count ALL, since a turn that has passed cannot be given back, and give the rules that count by outcome a stack of their own"
+                .formatted(rule.name(), counting));
+      }
+    }
+    if (lease.isPresent() && ban.isPresent()) {
+      throw new IllegalArgumentException(
+          "The rule '%s' has a ban: give it none, since the caller cannot know when a place is free; put the ban on the other rules of the subject"
+              .formatted(rules.get(0).name()));
+    }
   }
 
   /**
    * A stack of 1 to {@value #MAX_RULES} rules in the order in which they are reported.
    *
-   * @throws IllegalArgumentException if there are none or too many, or if two of them have one name
+   * @throws IllegalArgumentException if there are none or too many, if two of them have one name,
+   *     if some of them are a {@link ConcurrencyLimit} and others not, or if two make calls wait
    */
   public static RuleStack of(List<? extends Rule> rules) {
     if (rules.isEmpty() || rules.size() > MAX_RULES) {
@@ -43,12 +82,42 @@ public final class RuleStack {
                 .formatted(rule.name()));
       }
     }
-    return new RuleStack(List.copyOf(rules), Optional.empty());
+    requireOneThatWaits(rules.stream().filter(Rule::waits).map(Rule::name).toList());
+    return new RuleStack(List.copyOf(rules), Optional.empty(), Counting.ALL);
   }
 
-  /** The same rules, with a ban for whom they refuse too often. */
+  /** Calls that depart from one bucket evenly would come to the next in any order. */
+  static void requireOneThatWaits(List<String> names) {
+    if (names.size() > 1) {
+      throw new IllegalArgumentException(
+          "The rules '%s' all make one call wait: leave it one of them, and let the others refuse"
+              .formatted(String.join("', '", names)));
+    }
+  }
+
+  /** The rule whose calls wait for their turn. */
+  public Optional<Rule> waiting() {
+    return waiting;
+  }
+
+  /**
+   * The same rules, with a ban for whom they refuse too often.
+   *
+   * @throws IllegalArgumentException if they limit calls in flight
+   */
   public RuleStack withBan(Ban other) {
-    return new RuleStack(rules, Optional.of(other));
+    return new RuleStack(rules, Optional.of(other), counting);
+  }
+
+  /**
+   * The same rules, which count only such calls. Each call takes its units when it begins, and
+   * {@link Receipt#settle} gives them back if its ending does not count.
+   *
+   * @throws IllegalArgumentException if they limit calls in flight, or make calls wait, and are to
+   *     count others than {@link Counting#ALL}
+   */
+  public RuleStack withCounting(Counting other) {
+    return new RuleStack(rules, ban, other);
   }
 
   /** The rules, in the order in which they are reported. */
@@ -61,13 +130,27 @@ public final class RuleStack {
     return ban;
   }
 
+  /** Which calls these rules count. */
+  public Counting counting() {
+    return counting;
+  }
+
+  /**
+   * If these rules limit calls in flight, the shortest of their leases; empty if they are other
+   * rules.
+   */
+  public Optional<Duration> lease() {
+    return lease;
+  }
+
   @Override
   public boolean equals(Object other) {
     return this == other
         || (other instanceof RuleStack stack
             && hash == stack.hash
             && rules.equals(stack.rules)
-            && ban.equals(stack.ban));
+            && ban.equals(stack.ban)
+            && counting == stack.counting);
   }
 
   @Override
@@ -77,6 +160,8 @@ public final class RuleStack {
 
   @Override
   public String toString() {
-    return rules + ban.map(known -> ", " + known).orElse("");
+    return rules
+        + ban.map(known -> ", " + known).orElse("")
+        + (counting == Counting.ALL ? "" : ", " + counting);
   }
 }

@@ -13,7 +13,7 @@ import java.time.Duration;
  * @param count the most units in any window, 1 to {@value #MAX_COUNT}
  * @param window the length of the window, 1 ms to 366 days, in whole microseconds
  */
-public record SlidingWindowLog(String name, long count, Duration window) implements Rule {
+public record SlidingWindowLog(String name, long count, Duration window) implements LoggedRule {
 
   /** The largest count of an exact log: some 8 MB for each subject. */
   public static final long MAX_COUNT = 1_000_000;
@@ -25,6 +25,11 @@ public record SlidingWindowLog(String name, long count, Duration window) impleme
   /** A rule named after its numbers, such as {@code 10-per-60s} or {@code 3-per-500ms}. */
   public static SlidingWindowLog of(long count, Duration window) {
     return new SlidingWindowLog(Rule.nameOf(count, window), count, window);
+  }
+
+  @Override
+  public long kept() {
+    return count;
   }
 
   @Override

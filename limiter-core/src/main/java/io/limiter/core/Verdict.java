@@ -17,6 +17,9 @@ import java.util.stream.Stream;
  * @param duplicate what the duplicate guard says
  * @param ban the rest of the ban under which the call falls, or which it brought about; the longest
  *     if several subjects of the call are banned
+ * @param delay the time from the decision until the call may begin: zero unless a {@link
+ *     LeakyBucket} makes it wait, and zero if it is refused or was only recorded. Whoever runs the
+ *     call waits so long without holding a thread, or refunds it
  * @param source who decided
  * @param reason why the fallback decided; empty if the store did
  * @param storeRetryAfter the time after which the store is asked again; empty if it has decided,
@@ -29,6 +32,7 @@ public record Verdict(
     List<RuleVerdict> rules,
     Optional<RuleVerdict> duplicate,
     Optional<Duration> ban,
+    Duration delay,
     Source source,
     Optional<FailureReason> reason,
     Optional<Duration> storeRetryAfter,
@@ -42,6 +46,7 @@ public record Verdict(
         List.of(),
         Optional.empty(),
         Optional.empty(),
+        Duration.ZERO,
         Source.STORE,
         Optional.empty(),
         Optional.empty(),
@@ -55,26 +60,37 @@ public record Verdict(
 
   /** The rules that refuse the call, in the order of the policy. */
   public List<RuleVerdict> violated() {
-    return rules.stream().filter(RuleVerdict::violated).toList();
+    return rules.stream().filter(RuleVerdict::refuses).toList();
+  }
+
+  /**
+   * Whether a rule refuses the call because it costs more than that ever allows at once, so that no
+   * wait would help.
+   */
+  public boolean tooCostly() {
+    return refusing().anyMatch(RuleVerdict::tooCostly);
+  }
+
+  private Stream<RuleVerdict> refusing() {
+    return Stream.concat(rules.stream(), duplicate.stream()).filter(RuleVerdict::refuses);
   }
 
   /**
    * The time after which the same call would pass every rule and the duplicate guard, if nobody
    * calls in between: the longest of all that refuse. Where nobody looked, the time after which the
-   * store is asked again. Empty if it is allowed, and if no wait would help or none is known to.
+   * store is asked again. Empty if it is allowed, and if no wait would help ({@link #tooCostly()})
+   * or none is known to: nobody knows when a place of a {@link ConcurrencyLimit} becomes free. If
+   * such a rule refuses it and others do too, it would certainly not pass before the time that they
+   * give.
    */
   public Optional<Duration> retryAfter() {
     if (outcome == Outcome.UNAVAILABLE) {
       return storeRetryAfter;
     }
-    List<RuleVerdict> refusing =
-        Stream.concat(rules.stream(), duplicate.stream()).filter(RuleVerdict::violated).toList();
-    if (refusing.stream().anyMatch(rule -> rule.retryAfter().isEmpty())) {
-      return Optional.empty();
-    }
-    return Stream.concat(
-            refusing.stream().flatMap(rule -> rule.retryAfter().stream()), ban.stream())
-        .max(Comparator.naturalOrder());
+    return tooCostly()
+        ? Optional.empty()
+        : Stream.concat(refusing().flatMap(rule -> rule.retryAfter().stream()), ban.stream())
+            .max(Comparator.naturalOrder());
   }
 
   /** The same verdict, given by the fallback because the store has failed. */
@@ -85,6 +101,7 @@ public record Verdict(
         rules,
         duplicate,
         ban,
+        delay,
         Source.FALLBACK,
         Optional.of(why.reason()),
         why.retryAfter(),

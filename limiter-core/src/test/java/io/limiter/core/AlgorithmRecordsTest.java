@@ -103,6 +103,63 @@ class AlgorithmRecordsTest {
   }
 
   @Test
+  void aLeakyBucketHasABoundedQueueAndABoundedWait() {
+    LeakyBucket bucket = LeakyBucket.of(2, Duration.ofSeconds(1), 10, Duration.ofSeconds(10));
+    assertThat(bucket.name()).isEqualTo("2-per-1s-queue-10");
+    assertThat(bucket.fair()).isTrue();
+    assertThat(bucket.withFair(false).fair()).isFalse();
+    assertThat(bucket.capacity()).isEqualTo(11);
+    assertRefused(
+        () -> bucket.withQueue(0),
+        "The rule '2-per-1s-queue-10' has a queue of 0: give it 1 to 10000; where nobody is to wait, take a token bucket of 1");
+    assertRefused(
+        () -> bucket.withQueue(10_001),
+        "The rule '2-per-1s-queue-10' has a queue of 10001: give it 1 to 10000; where nobody is to wait, take a token bucket of 1");
+    assertRefused(
+        () -> LeakyBucket.of(2, MINUTE, 10, Duration.ZERO),
+        "The rule '2-per-60s-queue-10' lets calls wait up to PT0S: give it 1 ms to 5 minutes, in whole microseconds");
+    assertRefused(
+        () -> LeakyBucket.of(2, MINUTE, 10, MINUTE.multipliedBy(5).plusNanos(1_000)),
+        "The rule '2-per-60s-queue-10' lets calls wait up to PT5M0.000001S: give it 1 ms to 5 minutes, in whole microseconds");
+    assertRefused(
+        () -> LeakyBucket.of(2, MINUTE, 10, MINUTE.plusNanos(1)),
+        "The rule '2-per-60s-queue-10' lets calls wait up to PT1M0.000000001S: give it 1 ms to 5 minutes, in whole microseconds");
+  }
+
+  @Test
+  void aLeakyBucketThatCouldNotBeCountedExactlyIsRefused() {
+    assertRefused(
+        () -> LeakyBucket.of(7_919, Duration.ofDays(366), 10_000, MINUTE),
+        "The rule '7919-per-31622400s-queue-10000' spaces 7919 in PT8784H, which cannot be counted exactly for waits up to PT1M: give it rounder numbers, a shorter queue, or a shorter wait");
+    assertThat(LeakyBucket.of(7_200, Duration.ofDays(366), 10_000, MINUTE).count())
+        .isEqualTo(7_200);
+  }
+
+  @Test
+  void aWaitIsOfABoundedNumberOfDepartures() {
+    Duration second = Duration.ofSeconds(1);
+    assertThat(LeakyBucket.of(2_000, second, 10, MINUTE).maxWait()).isEqualTo(MINUTE);
+    assertRefused(
+        () -> LeakyBucket.of(2_001, second, 10, MINUTE),
+        "The rule '2001-per-1s-queue-10' lets calls wait up to PT1M, for 120060 others: give it a wait of 120000 departures at most");
+  }
+
+  @Test
+  void oneCallWaitsForOneTurn() {
+    LeakyBucket slow = LeakyBucket.of(1, MINUTE, 1, MINUTE).withName("slow");
+    LeakyBucket fast = LeakyBucket.of(9, MINUTE, 1, MINUTE).withName("fast");
+    String message =
+        "The rules 'slow', 'fast' all make one call wait: leave it one of them, and let the others refuse";
+    assertRefused(() -> RuleStack.of(List.of(slow, rule(1, MINUTE), fast)), message);
+    LimitRequest one = LimitRequest.of(Policy.of("one", slow), new Subject("user", "ada"));
+    LimitRequest other = LimitRequest.of(Policy.of("other", fast), new Subject("ip", "::1"));
+    assertRefused(() -> one.and(other), message);
+    assertRefused(
+        () -> Policy.of("one", rule(1, MINUTE)).withDuplicates(slow),
+        "The duplicate guard of the policy 'one' has the rule 'slow', which makes calls wait: give it a sliding window log");
+  }
+
+  @Test
   void anOwnAlgorithmHasANameAndAFewNumbers() {
     assertRefused(
         () -> CustomRule.of(algorithm("Fading", 1), 1, MINUTE),

@@ -14,11 +14,13 @@ public sealed interface Answer {
       Outcome outcome,
       List<RuleVerdict> rules,
       Optional<RuleVerdict> duplicate,
-      Optional<Duration> ban)
+      Optional<Duration> ban,
+      Duration delay)
       implements Answer {
 
     static Answer of(Verdict verdict) {
-      return new Decided(verdict.outcome(), verdict.rules(), verdict.duplicate(), verdict.ban());
+      return new Decided(
+          verdict.outcome(), verdict.rules(), verdict.duplicate(), verdict.ban(), verdict.delay());
     }
   }
 

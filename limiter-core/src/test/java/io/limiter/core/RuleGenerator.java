@@ -39,6 +39,7 @@ final class RuleGenerator {
     31_622_400_000_000L
   };
   private static final long[] NEAR_WINDOWS = {1_000_000, 1_000_001, 2_000_000, 5_000_000};
+  private static final long[] LEASES = {1_000_000, 1_000_001, 7_654_321, 60_000_000};
   private static final long[] ALIGNED_SECONDS = {
     1, 60, 900, 1_800, 2_880, 3_600, 5_400, 7_200, 10_800, 43_200, 86_400
   };
@@ -47,6 +48,8 @@ final class RuleGenerator {
   private static final int[] MANY = {30, 117, 118, 119, 120, 130, 150, 240, 500, 2_000};
   private static final int[] HUGE = {1_000_000, 999_999_937, 1_000_000_000};
   private static final long MOST = SlidingWindowLog.MAX_COUNT - 3;
+  private static final int[] QUEUES = {1, 2, 3, 5, 10, 20, 40};
+  private static final long[] WAITS = {1_000, 7_919, 1_000_000, 1_000_001, 60_000_000, 300_000_000};
   private static final CustomAlgorithm FADING = new FadingCounter();
 
   private final Random random;
@@ -77,6 +80,18 @@ final class RuleGenerator {
     return rule(pick(large ? MANY : FEW));
   }
 
+  /** Calls in flight, by leases that may lapse within a scenario. */
+  RuleStack leases() {
+    int size = random.nextInt(4) == 0 ? 2 : 1;
+    List<Rule> made = new ArrayList<>();
+    while (made.size() < size) {
+      int count = pick(large ? MANY : FEW);
+      Duration lease = Duration.of(LEASES[random.nextInt(LEASES.length)], ChronoUnit.MICROS);
+      made.add(ConcurrencyLimit.of(count, lease).withName("leases-" + made.size()));
+    }
+    return RuleStack.of(made);
+  }
+
   /** A rule of such a count; or, if it keeps numbers, now and then of a huge one. */
   Rule rule(int usual) {
     if (logsOnly || random.nextInt(3) == 0) {
@@ -84,12 +99,13 @@ final class RuleGenerator {
     }
     int count = random.nextInt(12) == 0 ? pick(HUGE) : usual;
     Rule made =
-        switch (random.nextInt(zone.isPresent() ? 8 : 5)) {
+        switch (random.nextInt(zone.isPresent() ? 9 : 6)) {
           case 0 -> SlidingWindowCounter.of(count, window());
           case 1 -> FixedWindow.of(count, window());
           case 2 -> bucket(count);
           case 3 -> bucket(usual).byInterval();
           case 4 -> CustomRule.of(FADING, count, window(), 2.0 + random.nextInt(2));
+          case 5 -> leaky(usual);
           default -> aligned(count);
         };
     return made.withName(made.getClass().getSimpleName() + "-" + made.name());
@@ -117,6 +133,35 @@ final class RuleGenerator {
     }
   }
 
+  private LeakyBucket leaky(int count) {
+    while (true) {
+      Duration window = window();
+      long wait =
+          random.nextBoolean()
+              ? pick(WAITS)
+              : Readings.micros(window) * (1 + random.nextInt(10)) / count;
+      try {
+        return LeakyBucket.of(count, window, pick(QUEUES), Duration.of(wait, ChronoUnit.MICROS))
+            .withFair(random.nextBoolean());
+      } catch (IllegalArgumentException unusable) {
+        // It would let calls wait for too long or not at all: another one.
+      }
+    }
+  }
+
+  /** One in which many wait, and now and then for too long. */
+  LeakyBucket queue() {
+    int count = pick(FEW);
+    Duration window = Duration.of(pick(NEAR_WINDOWS), ChronoUnit.MICROS);
+    int queue = 3 + random.nextInt(80);
+    long wait = Readings.micros(window) * (queue / 2 + random.nextInt(4 * queue)) / count;
+    long most = Readings.micros(LeakyBucket.MAX_WAIT);
+    LeakyBucket made =
+        LeakyBucket.of(count, window, queue, Duration.of(Math.min(wait, most), ChronoUnit.MICROS))
+            .withFair(random.nextBoolean());
+    return made.withName("Queue-" + made.name());
+  }
+
   private Rule aligned(int count) {
     ZoneId where = zone.orElseThrow();
     if (random.nextInt(3) > 0) {
@@ -132,15 +177,25 @@ final class RuleGenerator {
     List<Rule> made = new ArrayList<>();
     for (Rule rule : stack.rules()) {
       long count = Math.max(1, Math.min(rule.count(), MOST) + random.nextInt(7) - 3);
-      made.add(random.nextBoolean() ? rule : recounted(rule, count));
+      made.add(random.nextBoolean() ? rule : requeued(recounted(rule, count)));
     }
     if (random.nextInt(4) == 0) {
       Collections.shuffle(made, random);
     }
-    return withBan(RuleStack.of(made));
+    return withBan(RuleStack.of(made).withCounting(stack.counting()));
+  }
+
+  /** The same departures, for others who wait. */
+  private Rule requeued(Rule rule) {
+    return rule instanceof LeakyBucket leaky
+        ? leaky.withQueue(pick(QUEUES)).withFair(random.nextBoolean())
+        : rule;
   }
 
   private static Rule recounted(Rule rule, long count) {
+    if (rule.waits()) { // another count is another rate, and so another bucket
+      return rule;
+    }
     try {
       return rule.withCount(count);
     } catch (IllegalArgumentException unusable) { // a bucket that would fill too slowly

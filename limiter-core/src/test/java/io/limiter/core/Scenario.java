@@ -34,7 +34,8 @@ public record Scenario(long seed, List<Step> steps) {
 
   /**
    * What a store answers. It is not waited for between steps, so that a remote store gets them in
-   * one stream; what is given back is awaited first, of course.
+   * one stream; what is given back or renewed is awaited first, of course, and so are renewals,
+   * since what they took can be settled at once.
    *
    * @param clock sets the store's clock for the calls that follow
    */
@@ -43,25 +44,34 @@ public record Scenario(long seed, List<Step> steps) {
     List<CompletableFuture<? extends Answer>> answers = new ArrayList<>();
     for (Step step : steps) {
       CompletionStage<? extends Answer> answer;
+      clock.accept(step.clock());
       if (step.action() instanceof Step.Decide decide) {
-        clock.accept(step.clock());
         var verdict = store.decide(decide.request(), decide.mode()).toCompletableFuture();
         verdicts.put(step.id(), verdict);
         answer = verdict.thenApply(Answer.Decided::of);
       } else if (step.action() instanceof Step.GiveBack back) {
-        Receipt receipt =
-            verdicts.containsKey(back.of())
-                ? verdicts.get(back.of()).join().receipt()
-                : Receipt.NOTHING;
+        Receipt receipt = receipt(verdicts, back.of());
         answer =
             (back.guardOnly() ? receipt.release() : receipt.refund())
                 .thenApply(Answer.GivenBack::new);
+      } else if (step.action() instanceof Step.Settle settle) {
+        clock.accept(step.clock());
+        answer =
+            receipt(verdicts, settle.of()).settle(settle.ending()).thenApply(Answer.GivenBack::new);
+      } else if (step.action() instanceof Step.Renew renew) {
+        clock.accept(step.clock());
+        long units = receipt(verdicts, renew.of()).renew().toCompletableFuture().join();
+        answer = CompletableFuture.completedFuture(new Answer.GivenBack(units));
       } else {
         answer = store.reset(((Step.Reset) step.action()).keys()).thenApply(done -> Answer.DONE);
       }
       answers.add(answer.toCompletableFuture());
     }
     return answers.stream().<Answer>map(CompletableFuture::join).toList();
+  }
+
+  private static Receipt receipt(Map<Integer, CompletableFuture<Verdict>> verdicts, int step) {
+    return verdicts.containsKey(step) ? verdicts.get(step).join().receipt() : Receipt.NOTHING;
   }
 
   /**

@@ -32,7 +32,12 @@ final class ScenarioGenerator {
 
   private final Random random;
   private final boolean large;
+
+  /** Whether most rules make calls wait, some of which go away. */
+  private final boolean queueing;
+
   private final List<Policy> policies = new ArrayList<>();
+  private final List<RuleStack> leases = new ArrayList<>();
   private final List<Step> steps = new ArrayList<>();
   private final String name;
   private final RuleGenerator rules;
@@ -42,6 +47,7 @@ final class ScenarioGenerator {
   private ScenarioGenerator(long seed) {
     random = new Random(seed);
     large = random.nextInt(5) == 0;
+    queueing = random.nextInt(5) == 0;
     name = Long.toString(seed, 36);
     rules = new RuleGenerator(random, large);
     change = rules.change().map(at -> ChronoUnit.MICROS.between(Instant.EPOCH, at));
@@ -56,17 +62,21 @@ final class ScenarioGenerator {
     int limits = 1 + random.nextInt(2);
     for (int i = 1 + random.nextInt(3); i > 0; i--) {
       String limit = name + "-" + random.nextInt(limits);
+      Rule guarding = rules.rule(1 + random.nextInt(2));
       Optional<RuleStack> guard =
-          random.nextInt(3) > 0
+          guarding.waits() || random.nextInt(3) > 0
               ? Optional.empty()
-              : Optional.of(RuleStack.of(List.of(rules.rule(1 + random.nextInt(2)))));
+              : Optional.of(RuleStack.of(List.of(guarding)));
       RuleStack stack =
-          policies.isEmpty() || random.nextInt(3) > 0
+          policies.isEmpty() || random.nextInt(queueing ? 9 : 3) > (queueing ? 7 : 0)
               ? stack()
               : rules.variant(pick(policies).rules().orElseThrow());
       policies.add(new Policy(name, limit, Optional.of(stack), guard));
     }
-    for (int id = 0; id < (large ? 2_000 : 400); id++) {
+    for (int i = random.nextInt(3); i > 0; i--) {
+      leases.add(rules.leases());
+    }
+    for (int id = 0; id < (large ? 2_000 : queueing ? 1_000 : 400); id++) {
       Policy policy = pick(policies);
       clock += bounded(step(policy.rules().orElseThrow()));
       steps.add(new Step(id, clock, action(policy, id)));
@@ -78,13 +88,21 @@ final class ScenarioGenerator {
     int size =
         random.nextInt(3) == 0 ? 1 + random.nextInt(RuleStack.MAX_RULES) : 1 + random.nextInt(2);
     List<Rule> made = new ArrayList<>();
+    if (queueing) {
+      made.add(rules.queue());
+    }
     while (made.size() < size) {
-      Rule rule = rules.rule();
-      if (made.stream().noneMatch(other -> other.name().equals(rule.name()))) {
+      Rule rule = queueing ? rules.rule(MOST_LOGGED) : rules.rule();
+      if (made.stream()
+          .noneMatch(
+              other -> other.name().equals(rule.name()) || (other.waits() && rule.waits()))) {
         made.add(rule);
       }
     }
-    return rules.withBan(RuleStack.of(made));
+    boolean byOutcome = made.stream().noneMatch(Rule::waits) && random.nextInt(4) == 0;
+    return rules
+        .withBan(RuleStack.of(made))
+        .withCounting(byOutcome ? pick(List.of(Counting.values())) : Counting.ALL);
   }
 
   /** How far the clock goes, measured by a rule or by the ban. */
@@ -94,7 +112,11 @@ final class ScenarioGenerator {
       List<Duration> times = List.of(ban.within(), ban.time(), ban.longest());
       return Readings.micros(pick(times)) - random.nextInt(2);
     }
-    return step(pick(stack.rules()));
+    return step(measure(stack));
+  }
+
+  private Rule measure(RuleStack stack) {
+    return queueing && stack.waiting().isPresent() ? stack.waiting().get() : pick(stack.rules());
   }
 
   private long step(Rule rule) {
@@ -104,7 +126,8 @@ final class ScenarioGenerator {
         atOnce
             ? Readings.micros(((TokenBucket) rule).interval())
             : Math.max(1, window / rule.count());
-    boolean slowly = large && random.nextInt(40) > 0; // else a large log would never fill
+    // Else a large log would never fill, and nobody would wait.
+    boolean slowly = queueing ? random.nextInt(200) > 0 : large && random.nextInt(40) > 0;
     return switch (slowly ? 16 + random.nextInt(3) : random.nextInt(19)) {
       case 0 -> 1;
       case 1 -> 1_000;
@@ -122,7 +145,7 @@ final class ScenarioGenerator {
       case 13 -> sometimes(20, -random.nextLong(HOURS));
       case 14, 15, 16 -> 0;
       case 17 -> random.nextLong(each / 4 + 1);
-      default -> random.nextLong(each * 3);
+      default -> random.nextLong(each * (queueing ? 1 : 3));
     };
   }
 
@@ -137,8 +160,13 @@ final class ScenarioGenerator {
 
   private Step.Action action(Policy policy, int id) {
     int dice = random.nextInt(100);
-    if (dice < 6 && id > 0) {
-      return new Step.GiveBack(Math.max(0, id - 1 - random.nextInt(40)), random.nextInt(3) == 0);
+    boolean leaves = queueing && random.nextBoolean();
+    if ((leaves || dice < 6) && id > 0) {
+      return new Step.GiveBack(
+          Math.max(0, id - 1 - random.nextInt(queueing ? 100 : 40)), random.nextInt(3) == 0);
+    }
+    if (dice > 87 && id > 0) {
+      return after(Math.max(0, id - 1 - random.nextInt(40)), policy);
     }
     LimitRequest request = request(policy);
     if (dice < 7) {
@@ -146,6 +174,21 @@ final class ScenarioGenerator {
     }
     Mode mode = dice < 22 ? Mode.PEEK : dice < 30 ? Mode.RECORD : Mode.ACQUIRE;
     return new Step.Decide(request, mode);
+  }
+
+  /** What is told, or done, of a call that was admitted. */
+  private Step.Action after(int id, Policy policy) {
+    if (!leases.isEmpty() && random.nextBoolean()) {
+      return new Step.Renew(id);
+    }
+    Optional<Integer> cost =
+        random.nextInt(3) > 0
+            ? Optional.empty()
+            : Optional.of(
+                Math.min(
+                    MOST_LOGGED,
+                    cost(pick(policy.rules().orElseThrow().rules())) - random.nextInt(2)));
+    return new Step.Settle(id, random.nextBoolean(), cost);
   }
 
   private LimitRequest request(Policy policy) {
@@ -156,21 +199,35 @@ final class ScenarioGenerator {
     if (random.nextInt(6) == 0) { // several subjects, each under the rules of some policy
       List<Charge> charges = new ArrayList<>(request.charges());
       for (int i = 1 + random.nextInt(3); i > 0; i--) {
-        Key key = Key.of(policy.limit(), new Subject("user-" + i, "of " + who));
-        charges.add(new Charge(policy.limit(), key, pick(policies).rules().orElseThrow(), 1));
+        Subject user = new Subject("user-" + i, "of " + who);
+        RuleStack other = pick(policies).rules().orElseThrow();
+        boolean waits = charges.stream().anyMatch(one -> one.stack().waiting().isPresent());
+        if (!waits || other.waiting().isEmpty()) {
+          charges.add(Charge.of(policy.limit(), user, other));
+        }
       }
       request = new LimitRequest(policy, charges, request.duplicate());
     }
-    int cost = cost(pick(policy.rules().orElseThrow().rules()));
+    if (!leases.isEmpty() && random.nextInt(3) == 0) {
+      List<Charge> charges = new ArrayList<>(request.charges());
+      Charge held = Charge.of(policy.limit(), new Subject("ip", "of " + who), pick(leases));
+      charges.add(random.nextInt(charges.size() + 1), held.withCost(1 + random.nextInt(8) / 7));
+      request = new LimitRequest(policy, charges, request.duplicate());
+    }
+    if (random.nextInt(8) == 0) {
+      request = request.observe(charge -> random.nextBoolean());
+    }
+    boolean one = queueing && random.nextInt(9) > 0;
+    int cost = one ? 1 : cost(measure(policy.rules().orElseThrow()));
     boolean logged =
         request.allCharges().stream()
             .flatMap(charge -> charge.stack().rules().stream())
-            .anyMatch(rule -> rule instanceof SlidingWindowLog);
+            .anyMatch(rule -> rule instanceof LoggedRule);
     return request.withCost(Math.min(cost, logged ? MOST_LOGGED : Charge.MAX_COST));
   }
 
   private int cost(Rule rule) {
-    int count = (int) rule.count();
+    int count = (int) rule.capacity();
     int cost =
         switch (random.nextInt(large ? 36 : 14)) {
           case 0 -> 2;

@@ -2,6 +2,7 @@
 package io.limiter.core;
 
 import java.util.List;
+import java.util.Optional;
 
 /**
  * One step of a {@link Scenario}.
@@ -18,6 +19,22 @@ public record Step(int id, long clock, Action action) {
   /** Gives back what another step took, or the duplicate guard only. */
   public record GiveBack(int of, boolean guardOnly) implements Action {}
 
+  /**
+   * Tells how the call of another step ended.
+   *
+   * @param cost what it has cost; empty if that is what was reserved
+   */
+  public record Settle(int of, boolean failed, Optional<Integer> cost) implements Action {
+
+    Ending ending() {
+      Ending ending = failed ? Ending.failed() : Ending.succeeded();
+      return cost.map(ending::withCost).orElse(ending);
+    }
+  }
+
+  /** Renews what the call of another step holds. */
+  public record Renew(int of) implements Action {}
+
   public record Reset(List<Key> keys) implements Action {}
 
   /** Short enough to be read in a failure, with all that is needed to write a test of it. */
@@ -33,6 +50,7 @@ public record Step(int id, long clock, Action action) {
                             c ->
                                 c.key().tag().substring(0, 4)
                                     + c.key().name()
+                                    + (c.observed() ? " observed" : "")
                                     + " "
                                     + c.cost()
                                     + " of "

@@ -7,6 +7,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 
 /** A store under test and its clock, with words to speak of calls. Every test has a new store. */
 public interface StoreHarness {
@@ -64,6 +66,25 @@ public interface StoreHarness {
 
   default long release(Verdict verdict) {
     return verdict.receipt().release().toCompletableFuture().join();
+  }
+
+  default long settle(Verdict verdict, Ending ending) {
+    return verdict.receipt().settle(ending).toCompletableFuture().join();
+  }
+
+  default long renew(Verdict verdict) {
+    return verdict.receipt().renew().toCompletableFuture().join();
+  }
+
+  /** So many calls at once, none of which waits for another. */
+  default List<Verdict> together(int calls, LimitRequest request) {
+    return IntStream.range(0, calls)
+        .parallel()
+        .mapToObj(i -> store().decide(request, Mode.ACQUIRE).toCompletableFuture())
+        .toList()
+        .stream()
+        .map(CompletableFuture::join)
+        .toList();
   }
 
   default List<Optional<String>> stored(LimitRequest request) {

@@ -37,6 +37,7 @@ class VerdictTest {
         list,
         duplicate,
         Optional.empty(),
+        Duration.ZERO,
         Source.STORE,
         Optional.empty(),
         Optional.empty(),
@@ -87,6 +88,7 @@ class VerdictTest {
     assertThat(fallback.source()).isEqualTo(Source.FALLBACK);
     assertThat(fallback.reason()).contains(FailureReason.TIMEOUT);
     assertThat(fallback.rules()).isEqualTo(verdict.rules());
+    assertThat(fallback.delay()).isEqualTo(verdict.delay());
   }
 
   @Test

@@ -3,11 +3,12 @@ package io.limiter.core.cell;
 
 import io.limiter.core.CustomRule;
 import io.limiter.core.FixedWindow;
+import io.limiter.core.LeakyBucket;
+import io.limiter.core.LoggedRule;
 import io.limiter.core.Mode;
 import io.limiter.core.Readings;
 import io.limiter.core.Rule;
 import io.limiter.core.SlidingWindowCounter;
-import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.TokenBucket;
 import java.util.Arrays;
 
@@ -15,7 +16,11 @@ import java.util.Arrays;
  * What is remembered under one rule that keeps numbers instead of a log. Immutable: a call that is
  * admitted puts another in its place. Times are microseconds in the time of the key.
  */
-public sealed interface Cell permits CounterCell, WindowCell, GreedyCell, IntervalCell, CustomCell {
+public sealed interface Cell
+    permits CounterCell, WindowCell, GreedyCell, IntervalCell, LeakyCell, CustomCell {
+
+  /** The numbers that a script keeps of a {@link LeakyBucket}. */
+  int LEAKY_SIZE = 2 + Gaps.MOST;
 
   /** The cell of a rule that was never used. */
   static Cell unused(Rule rule) {
@@ -28,10 +33,13 @@ public sealed interface Cell permits CounterCell, WindowCell, GreedyCell, Interv
     if (rule instanceof TokenBucket bucket) {
       return bucket.greedy() ? GreedyCell.unused(bucket) : new IntervalCell(bucket, false, 0, 0);
     }
+    if (rule instanceof LeakyBucket leaky) {
+      return LeakyCell.unused(leaky);
+    }
     if (rule instanceof CustomRule custom) {
       return new CustomCell(custom, 0, null);
     }
-    throw new IllegalArgumentException("A log has no cell: " + (SlidingWindowLog) rule);
+    throw new IllegalArgumentException("A log has no cell: " + (LoggedRule) rule);
   }
 
   /**
@@ -56,13 +64,16 @@ public sealed interface Cell permits CounterCell, WindowCell, GreedyCell, Interv
     if (unused instanceof GreedyCell bucket) {
       return bucket.begun(first, units(numbers[1]));
     }
+    if (unused instanceof LeakyCell leaky) {
+      return leaky.stored(first, units(numbers[1]), numbers);
+    }
     if (rule instanceof TokenBucket bucket) {
       return new IntervalCell(bucket, true, first, units(numbers[1]));
     }
     if (rule instanceof CustomRule custom) {
       return new CustomCell(custom, first, Arrays.copyOfRange(numbers, 1, numbers.length));
     }
-    throw new IllegalArgumentException("A log has no cell: " + (SlidingWindowLog) rule);
+    throw new IllegalArgumentException("A log has no cell: " + (LoggedRule) rule);
   }
 
   /** What something else has written is none. */
@@ -83,6 +94,27 @@ public sealed interface Cell permits CounterCell, WindowCell, GreedyCell, Interv
    * @param stamp when the call was admitted
    */
   Cell giveBack(long stamp, int units);
+
+  /**
+   * The same for some of the units of a call. Where units come back with time, those that have come
+   * back were the others first.
+   *
+   * @param taken all units that the call took, {@code units} or more
+   */
+  default Cell giveBack(long stamp, int units, int taken) {
+    return giveBack(stamp, units);
+  }
+
+  /**
+   * The same of a call that may still wait: it gives up its departure if it gives back all.
+   *
+   * @param rule under which the units were taken, one that it {@link #serves}
+   * @param waits as {@link Gauge#departure}
+   * @param now the time of the key
+   */
+  default Cell giveBack(Rule rule, long stamp, int units, int taken, long waits, long now) {
+    return giveBack(stamp, units, taken);
+  }
 
   /** The time from which on it is as if never used, unless rules change. */
   long neededUntil();

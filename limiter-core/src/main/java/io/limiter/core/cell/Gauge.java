@@ -19,6 +19,19 @@ public interface Gauge {
   /** As {@link Readings#resetAfter}. */
   long resetAfter(boolean taken);
 
+  /** As {@link Readings#delay}. */
+  default long delay() {
+    return 0;
+  }
+
+  /**
+   * The same as the cell counts, in parts of a microsecond: by it, whoever goes away while he waits
+   * gives up his departure.
+   */
+  default long departure() {
+    return 0;
+  }
+
   /** The cell, should the call be admitted. */
   Cell taken();
 

@@ -59,8 +59,14 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
 
   @Override
   public Cell giveBack(long stamp, int units) {
+    return giveBack(stamp, units, units);
+  }
+
+  @Override
+  public Cell giveBack(long stamp, int units, int taken) {
     // As a double, since both may be above what a long holds; exact where it decides anything.
-    double credit = (double) units * unit - (double) Math.max(0, last - stamp) * rate;
+    double still = (double) taken * unit - (double) Math.max(0, last - stamp) * rate;
+    double credit = Math.min(still, (double) units * unit);
     return credit > 0 && debt > 0
         ? new GreedyCell(rule, unit, rate, begun, last, (long) Math.max(0, debt - credit))
         : this;

@@ -52,9 +52,15 @@ record IntervalCell(TokenBucket rule, boolean begun, long last, long used) imple
 
   @Override
   public Cell giveBack(long stamp, int units) {
+    return giveBack(stamp, units, units);
+  }
+
+  @Override
+  public Cell giveBack(long stamp, int units, int taken) {
     long interval = Readings.micros(rule.interval());
     long refills = Cell.ceil(Math.max(0, last - stamp), interval);
-    long credit = refills > units / rule.refill() ? 0 : units - refills * rule.refill();
+    long still = refills > taken / rule.refill() ? 0 : taken - refills * rule.refill();
+    long credit = Math.min(still, units);
     return credit > 0 && used > 0
         ? new IntervalCell(rule, begun, last, Math.max(0, used - credit))
         : this;

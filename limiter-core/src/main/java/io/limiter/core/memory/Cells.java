@@ -4,6 +4,7 @@ package io.limiter.core.memory;
 import io.limiter.core.Ban;
 import io.limiter.core.Rule;
 import io.limiter.core.cell.Cell;
+import io.limiter.core.cell.Gauge;
 import java.util.Arrays;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -75,9 +76,13 @@ final class Cells {
    * @param rules those that the call was counted under: where others have written since, nothing is
    *     given back
    * @param bans whether they came with a ban
+   * @param taken all units that the call took
+   * @param waits for how long the call waits, as {@link Gauge#departure}
+   * @param clock the time
    * @return whether any of the units was still there
    */
-  boolean giveBack(Rule[] rules, boolean bans, long stamp, int units) {
+  boolean giveBack(
+      Rule[] rules, boolean bans, long stamp, int units, int taken, long waits, long clock) {
     if (rules.length != cells.length || bans != (ban != null)) {
       return false;
     }
@@ -87,7 +92,7 @@ final class Cells {
       if (!cells[c].serves(rules[c])) {
         return false;
       }
-      lowered[c] = cells[c].giveBack(stamp, units);
+      lowered[c] = cells[c].giveBack(rules[c], stamp, units, taken, waits, now(clock));
       any |= lowered[c] != cells[c];
     }
     cells = lowered;

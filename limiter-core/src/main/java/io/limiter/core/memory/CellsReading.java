@@ -2,10 +2,11 @@
 package io.limiter.core.memory;
 
 import io.limiter.core.Ban;
+import io.limiter.core.Charge;
+import io.limiter.core.LoggedRule;
 import io.limiter.core.Mode;
 import io.limiter.core.Rule;
 import io.limiter.core.RuleStack;
-import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.cell.Cell;
 import io.limiter.core.cell.Gauge;
 import java.util.Optional;
@@ -19,6 +20,7 @@ final class CellsReading {
 
   private final Rule[] rules;
   private final int cost;
+  private final boolean observed;
   private final Optional<Ban> ban;
 
   /** For each rule of the stack, its place among those that keep numbers. */
@@ -35,8 +37,10 @@ final class CellsReading {
   /**
    * @param logs how many of the rules are logs
    */
-  CellsReading(RuleStack stack, int logs, int cost) {
-    this.cost = cost;
+  CellsReading(Charge charge, int logs) {
+    RuleStack stack = charge.stack();
+    cost = charge.cost();
+    observed = charge.observed();
     ban = stack.ban();
     rules = new Rule[stack.rules().size() - logs];
     places = new int[stack.rules().size()];
@@ -44,7 +48,7 @@ final class CellsReading {
     gauges = new Gauge[rules.length];
     int next = 0;
     for (int r = 0; r < places.length; r++) {
-      if (!(stack.rules().get(r) instanceof SlidingWindowLog)) {
+      if (!(stack.rules().get(r) instanceof LoggedRule)) {
         places[r] = next;
         rules[next++] = stack.rules().get(r);
       }
@@ -75,7 +79,8 @@ final class CellsReading {
     }
     if (ban.isPresent()) {
       banState = cells == null || cells.ban() == null ? BanState.NONE : cells.ban();
-      return readBan(ban.get(), banState, mode, passes);
+      boolean enforced = !observed || mode == Mode.RECORD;
+      return enforced ? readBan(ban.get(), banState, mode, passes) : passes;
     }
     return passes;
   }
@@ -149,8 +154,13 @@ final class CellsReading {
     return into;
   }
 
-  /** Gives back what {@link #take} took. Returns how many units of it were still there. */
-  int giveBack(Cells cells) {
-    return cells.giveBack(rules, ban.isPresent(), now, cost) ? cost : 0;
+  /** Gives back units that {@link #take} took. Returns how many of them were still there. */
+  int giveBack(Cells cells, int units, long clock) {
+    long waits = 0;
+    for (Gauge gauge : gauges) {
+      waits = Math.max(waits, gauge.departure());
+    }
+    boolean any = cells.giveBack(rules, ban.isPresent(), now, units, cost, waits, clock);
+    return any ? units : 0;
   }
 }

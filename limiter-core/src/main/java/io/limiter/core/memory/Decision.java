@@ -33,6 +33,7 @@ final class Decision implements Readings {
 
   Verdict decide(Mode mode) {
     boolean admitted = true;
+    boolean[] admits = new boolean[readings.length];
     stripes.lock(mask);
     try {
       long clock = stripes.clock();
@@ -40,14 +41,15 @@ final class Decision implements Readings {
         if (!readings[c].find(clock)) {
           overflow(c, clock);
         }
-        admitted &= readings[c].read(clock, mode);
+        admits[c] = readings[c].read(clock, mode);
+        admitted &= admits[c] || request.charge(c).observed();
       }
       if (mode != Mode.PEEK) {
-        for (Reading reading : readings) {
-          if (admitted) {
-            reading.take();
+        for (int c = 0; c < readings.length; c++) {
+          if (admitted && admits[c]) {
+            readings[c].take();
           } else {
-            reading.refuse();
+            readings[c].refuse();
           }
         }
       }
@@ -59,7 +61,9 @@ final class Decision implements Readings {
     }
     boolean taken = admitted && mode != Mode.PEEK;
     return verdict(
-        request, mode, taken ? new MemoryReceipt(request, readings, stripes) : Receipt.NOTHING);
+        request,
+        mode,
+        taken ? new MemoryReceipt(request, readings, admits, stripes) : Receipt.NOTHING);
   }
 
   /**
@@ -72,8 +76,7 @@ final class Decision implements Readings {
       readings[c].forgo();
     } else {
       Stripe stripe = stripes.get(readings[c].stripe);
-      readings[c].share(
-          stripe.overflows, stripe.overflow(readings[c].charge.limit(), c, clock), clock);
+      readings[c].share(stripe.overflows, stripe.overflow(readings[c].charge, c, clock), clock);
     }
   }
 
@@ -90,6 +93,11 @@ final class Decision implements Readings {
   @Override
   public long resetAfter(int charge, int rule, boolean taken) {
     return readings[charge].resetAfter(rule, taken);
+  }
+
+  @Override
+  public long delay(int charge, int rule) {
+    return readings[charge].delay(rule);
   }
 
   @Override

@@ -22,11 +22,11 @@ import java.util.function.LongSupplier;
  * stripe, for less than a microsecond at usual counts.
  *
  * <p><b>Bounded.</b> It remembers at most about {@code maxSubjects} keys: one for each subject of a
- * limit, and one for each submission within the time of a duplicate guard. A key costs some 250
- * bytes, 8 to 16 for each unit within the longest window of a log, never for more units than the
- * largest count, and some 50 for each rule without a log. Expired keys go as others are asked for.
- * A live key is never evicted, since that would let a denied caller in who floods the store with
- * invented subjects. While there is no room:
+ * limit and class of calls that is counted, and one for each submission within the time of a
+ * duplicate guard. A key costs some 250 bytes, 8 to 16 for each unit within the longest window of a
+ * log, never for more units than the largest count, and some 50 for each rule without a log.
+ * Expired keys go as others are asked for. A live key is never evicted, since that would let a
+ * denied caller in who floods the store with invented subjects. While there is no room:
  *
  * <ul>
  *   <li>subjects that are remembered are served as ever;

@@ -3,10 +3,10 @@ package io.limiter.core.memory;
 
 import io.limiter.core.Charge;
 import io.limiter.core.Key;
+import io.limiter.core.LoggedRule;
 import io.limiter.core.Mode;
 import io.limiter.core.Readings;
 import io.limiter.core.Rule;
-import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.cell.Gauge;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -45,18 +45,16 @@ final class Reading {
     int size = rules.size();
     int logged = 0;
     for (int r = 0; r < size; r++) {
-      logged += rules.get(r) instanceof SlidingWindowLog ? 1 : 0;
+      logged += rules.get(r) instanceof LoggedRule ? 1 : 0;
     }
     this.found = new long[2 * size];
     this.logs = logged > 0;
     this.cells =
-        logged < size || charge.stack().ban().isPresent()
-            ? new CellsReading(charge.stack(), logged, charge.cost())
-            : null;
+        logged < size || charge.stack().ban().isPresent() ? new CellsReading(charge, logged) : null;
   }
 
   private @Nullable Gauge gauge(int rule) {
-    return cells == null || charge.stack().rules().get(rule) instanceof SlidingWindowLog
+    return cells == null || charge.stack().rules().get(rule) instanceof LoggedRule
         ? null
         : cells.gauge(rule);
   }
@@ -78,6 +76,11 @@ final class Reading {
     }
     long window = Readings.micros(charge.stack().rules().get(rule).window());
     return taken ? window : sinceNewest >= window ? 0 : window - sinceNewest;
+  }
+
+  long delay(int rule) {
+    Gauge gauge = gauge(rule);
+    return gauge == null ? 0 : gauge.delay();
   }
 
   long bannedFor() {
@@ -127,7 +130,7 @@ final class Reading {
     boolean admitted = true;
     List<Rule> rules = charge.stack().rules();
     for (int r = 0; r < rules.size(); r++) {
-      if (!(rules.get(r) instanceof SlidingWindowLog rule)) {
+      if (!(rules.get(r) instanceof LoggedRule rule)) {
         continue;
       }
       long count = rule.count();
@@ -159,21 +162,25 @@ final class Reading {
     }
     UnitLog into = known();
     if (logs) {
-      long count = 0;
-      long window = 0;
-      List<Rule> rules = charge.stack().rules();
-      for (int r = 0; r < rules.size(); r++) {
-        if (rules.get(r) instanceof SlidingWindowLog rule) {
-          count = Math.max(count, rule.count());
-          window = Math.max(window, Readings.micros(rule.window()));
-        }
-      }
-      into.shiftTo(shift);
-      into.take(now, charge.cost(), count, window);
+      write(into);
     }
     if (cells != null) {
       into.remember(cells.take(into.cells()));
     }
+  }
+
+  private void write(UnitLog into) {
+    long keep = 0;
+    long window = 0;
+    List<Rule> rules = charge.stack().rules();
+    for (int r = 0; r < rules.size(); r++) {
+      if (rules.get(r) instanceof LoggedRule rule) {
+        keep = Math.max(keep, rule.kept());
+        window = Math.max(window, Readings.micros(rule.window()));
+      }
+    }
+    into.shiftTo(shift);
+    into.take(now, charge.cost(), keep, window);
   }
 
   private UnitLog known() {
@@ -200,20 +207,38 @@ final class Reading {
     }
   }
 
-  /** Gives back what {@link #take} took, as far as it is still there. */
-  int giveBack() {
+  /** Gives back units that {@link #take} took, as far as they are still there. */
+  int giveBack(int units, long clock) {
     UnitLog from = kept ? table.peek(key) : null;
     if (from == null) {
       return 0;
     }
-    int given = logs ? from.giveBack(now, charge.cost()) : 0;
+    int given = logs ? from.giveBack(now, units) : 0;
     Cells counted = from.cells();
     if (cells != null && counted != null) {
-      given = Math.max(given, cells.giveBack(counted));
+      given = Math.max(given, cells.giveBack(counted, units, clock));
     }
     if (from.size() == 0 && counted == null) {
       table.remove(key);
     }
     return given;
+  }
+
+  /**
+   * Takes the units out of the log and takes them anew. Returns how many: none if nothing is known
+   * of the key by now and there is no room to remember it.
+   */
+  int renew(long clock) {
+    known = table.peek(key);
+    if (known == null && table.full()) {
+      return 0;
+    }
+    UnitLog into = known();
+    int unused = into.giveBack(now, charge.cost());
+    long behind = into.size() == 0 ? 0 : into.newest() - (clock + into.shift());
+    shift = into.size() == 0 ? 0 : into.shift() + Math.max(0, behind);
+    now = clock + shift;
+    write(into);
+    return charge.cost();
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.memory;
 
+import io.limiter.core.Charge;
 import io.limiter.core.Key;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -26,11 +27,15 @@ final class Stripe extends ReentrantLock {
     overflows = new LogTable(MAX_OVERFLOWS, grace);
   }
 
-  /** The key of the overflow for a charge that may not have a log of its own. */
-  Key overflow(String limit, int charge, long clock) {
-    Key key = new Key("overflow." + charge, limit);
+  /**
+   * The key of the overflow for a charge that may not have a log of its own; another for each class
+   * of calls that may be counted.
+   */
+  Key overflow(Charge charge, int index, long clock) {
+    String kind = index + "." + charge.key().name();
+    Key key = new Key("overflow." + kind, charge.limit());
     return overflows.find(key, clock) != null || !overflows.full()
         ? key
-        : new Key("rest." + charge, "");
+        : new Key("rest." + kind, "");
   }
 }

@@ -14,7 +14,8 @@ import java.util.stream.IntStream;
 /**
  * How a call is divided whose keys lie in several slots of a Redis Cluster. The parts are in the
  * order in which they are taken from: the narrowest subject first, so that what is taken for a call
- * that is refused in the end, and given back, is its own caller's and nobody else's.
+ * that is refused in the end, and given back, is its own caller's and nobody else's; and last of
+ * all where the call waits, since a departure that is given up may pass unused.
  */
 final class CallParts {
 
@@ -46,7 +47,17 @@ final class CallParts {
 
   /** In the order of declaration, else: the sort is stable. */
   private static List<int[]> narrowestFirst(EncodedCall call, List<int[]> parts) {
-    return parts.stream().sorted(Comparator.comparingInt(part -> breadth(call, part))).toList();
+    return parts.stream()
+        .sorted(
+            Comparator.<int[], Boolean>comparing(part -> waits(call, part))
+                .thenComparingInt(part -> breadth(call, part)))
+        .toList();
+  }
+
+  private static boolean waits(EncodedCall call, int[] part) {
+    return Arrays.stream(part)
+        .mapToObj(call::charge)
+        .anyMatch(charge -> charge.stack().waiting().isPresent());
   }
 
   private static int breadth(EncodedCall call, int[] part) {

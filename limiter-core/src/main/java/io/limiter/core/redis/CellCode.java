@@ -5,11 +5,13 @@ import io.limiter.core.Ban;
 import io.limiter.core.CustomAlgorithm;
 import io.limiter.core.CustomRule;
 import io.limiter.core.FixedWindow;
+import io.limiter.core.LeakyBucket;
+import io.limiter.core.LoggedRule;
 import io.limiter.core.Readings;
 import io.limiter.core.Rule;
 import io.limiter.core.SlidingWindowCounter;
-import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.TokenBucket;
+import io.limiter.core.cell.Cell;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -28,6 +30,7 @@ final class CellCode {
   private static final int ALIGNED = 3;
   private static final int BUCKET = 4;
   private static final int INTERVAL_BUCKET = 5;
+  private static final int LEAKY_BUCKET = 6;
   static final int BAN = 9;
 
   /** Numbers that a ban keeps. */
@@ -48,6 +51,9 @@ final class CellCode {
     if (rule instanceof CustomRule custom) {
       return Readings.micros(custom.memory());
     }
+    if (rule instanceof LeakyBucket leaky) { // of a call that costs more the script tells itself
+      return Readings.micros(leaky.maxWait()) + Cell.ceil(window, leaky.count());
+    }
     if (rule instanceof FixedWindow fixed && fixed.alignment().isPresent()) {
       return window + Readings.micros(Duration.ofHours(2)); // clocks may be set back meanwhile
     }
@@ -62,6 +68,9 @@ final class CellCode {
     if (rule instanceof CustomRule custom) {
       return 1 + custom.algorithm().stateSize();
     }
+    if (rule instanceof LeakyBucket) {
+      return Cell.LEAKY_SIZE;
+    }
     return rule instanceof SlidingWindowCounter ? 3 : 2;
   }
 
@@ -70,6 +79,8 @@ final class CellCode {
     String what;
     if (rule instanceof TokenBucket bucket) {
       what = "bucket %d %s %b".formatted(bucket.refill(), bucket.interval(), bucket.greedy());
+    } else if (rule instanceof LeakyBucket leaky) {
+      what = "leaky %d %s".formatted(leaky.count(), leaky.window());
     } else if (rule instanceof FixedWindow fixed) {
       what = "window %s %s".formatted(fixed.window(), fixed.alignment());
     } else if (rule instanceof CustomRule custom) {
@@ -90,6 +101,9 @@ final class CellCode {
     if (rule instanceof TokenBucket bucket) {
       return bucket(bucket);
     }
+    if (rule instanceof LeakyBucket leaky) {
+      return leaky(leaky);
+    }
     if (rule instanceof CustomRule custom) {
       return custom(custom);
     }
@@ -99,7 +113,7 @@ final class CellCode {
       return numbers(
           ALIGNED, rule.count(), window, phase, change.before(), change.at(), change.after());
     }
-    if (rule instanceof SlidingWindowLog) {
+    if (rule instanceof LoggedRule) {
       throw new IllegalArgumentException("A log has no cell: " + rule);
     }
     return numbers(rule instanceof FixedWindow ? WINDOW : COUNTER, rule.count(), window);
@@ -116,6 +130,16 @@ final class CellCode {
         BigInteger.valueOf(micros).gcd(BigInteger.valueOf(bucket.refill())).longValueExact();
     long unit = micros / divisor;
     return numbers(BUCKET, bucket.count(), unit, bucket.refill() / divisor, missing * unit, forget);
+  }
+
+  private static byte[] leaky(LeakyBucket leaky) {
+    long micros = Readings.micros(leaky.window());
+    long divisor =
+        BigInteger.valueOf(micros).gcd(BigInteger.valueOf(leaky.count())).longValueExact();
+    long rate = leaky.count() / divisor;
+    long longest = Readings.micros(leaky.maxWait()) * rate;
+    return numbers(
+        LEAKY_BUCKET, micros / divisor, rate, leaky.queue(), longest, leaky.fair() ? 1 : 0);
   }
 
   private byte[] custom(CustomRule rule) {

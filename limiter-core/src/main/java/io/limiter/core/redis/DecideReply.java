@@ -13,6 +13,7 @@ final class DecideReply implements Taken {
 
   private final ByteBuffer reply;
   private final EncodedStack[] stacks;
+  private final Charge[] charges;
 
   /** Where the reply of each charge begins; its parts follow each other. */
   private final int[] offsets;
@@ -21,6 +22,7 @@ final class DecideReply implements Taken {
 
   DecideReply(byte @Nullable [] reply, EncodedStack[] stacks, Charge[] charges, Mode mode) {
     this.stacks = stacks;
+    this.charges = charges;
     this.offsets = new int[stacks.length];
     int length = 0;
     for (int i = 0; i < stacks.length; i++) {
@@ -60,6 +62,11 @@ final class DecideReply implements Taken {
     return of(charge, rule).resetAfter(stacks[charge].indexInPart(rule), taken);
   }
 
+  @Override
+  public long delay(int charge, int rule) {
+    return of(charge, rule).delay(stacks[charge].indexInPart(rule));
+  }
+
   private StackPart.Said of(int charge, int rule) {
     return said[charge][stacks[charge].partOf(rule)];
   }
@@ -71,10 +78,14 @@ final class DecideReply implements Taken {
 
   @Override
   public byte[] returning(int charge, int part) {
-    byte[] plan = stacks[charge].part(part).refundPlan();
-    byte[] returning = new byte[8 + plan.length];
+    byte[] plan = stacks[charge].part(part).refundPlan(charges[charge].cost());
+    byte[] returning = new byte[plan.length == 0 ? 8 : plan.length + 16];
     reply.get(offset(charge, part), returning, 0, 8);
-    System.arraycopy(plan, 0, returning, 8, plan.length);
+    if (plan.length > 0) {
+      System.arraycopy(plan, 0, returning, 8, plan.length);
+      ByteBuffer.wrap(returning)
+          .putDouble(plan.length + 8, (double) said[charge][part].departure());
+    }
     return returning;
   }
 

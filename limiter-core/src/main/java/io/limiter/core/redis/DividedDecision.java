@@ -79,6 +79,9 @@ final class DividedDecision {
   private boolean refuses(int[] part, DecideReply found) {
     for (int i = 0; i < part.length; i++) {
       Charge charge = call.charge(part[i]);
+      if (charge.observed()) {
+        continue;
+      }
       if (found.bannedFor(i) > 0) {
         return true;
       }
@@ -116,13 +119,16 @@ final class DividedDecision {
   }
 
   private CompletionStage<Long> giveBack() {
-    List<RedisReceipt.Units> units = new ArrayList<>();
+    List<TakenUnits> units = new ArrayList<>();
     for (int[] part : taken) {
-      for (int charge : part) {
-        reply.addTo(units, call.charge(charge), charge);
+      for (int index : part) {
+        Charge charge = call.charge(index);
+        if (reply.takes(charge, index, Mode.ACQUIRE)) {
+          reply.addTo(units, charge, index, charge.cost());
+        }
       }
     }
-    return units.isEmpty() ? CompletableFuture.completedFuture(0L) : store.refund(units);
+    return units.isEmpty() ? CompletableFuture.completedFuture(0L) : store.units().refund(units);
   }
 
   /** All at once: looking, and counting whatever the rules say, need no order. */

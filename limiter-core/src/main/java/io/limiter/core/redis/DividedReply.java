@@ -39,6 +39,11 @@ final class DividedReply implements Taken {
   }
 
   @Override
+  public long delay(int charge, int rule) {
+    return replies[charge].delay(places[charge], rule);
+  }
+
+  @Override
   public long bannedFor(int charge) {
     return replies[charge].bannedFor(places[charge]);
   }

@@ -79,7 +79,7 @@ final class EncodedCall {
     for (int i = 0; i < stacks.length; i++) {
       for (int p = 0; p < stacks[i].size(); p++) {
         StackPart part = stacks[i].part(p);
-        arguments[next++] = part.argument(mode, charges[i].cost());
+        arguments[next++] = part.argument(mode, charges[i]);
         arguments[next++] = part.ttl();
       }
     }

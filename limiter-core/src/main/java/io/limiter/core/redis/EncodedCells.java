@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
+import io.limiter.core.Charge;
 import io.limiter.core.Mode;
 import io.limiter.core.Rule;
 import io.limiter.core.cell.Cell;
@@ -53,12 +54,12 @@ final class EncodedCells implements StackPart {
     Encoded(CellPlan plan, long now) {
       this.madeAt = now;
       this.plan = plan.encode(now);
-      this.acquireOne = with(Mode.ACQUIRE, 1);
+      this.acquireOne = with(StackPart.code(Mode.ACQUIRE, false), 1);
     }
 
-    byte[] with(Mode mode, int cost) {
+    byte[] with(byte mode, int cost) {
       byte[] argument = plan.clone();
-      ByteBuffer.wrap(argument).put(StackPart.code(mode)).putInt(cost);
+      ByteBuffer.wrap(argument).put(mode).putInt(cost);
       return argument;
     }
   }
@@ -81,9 +82,11 @@ final class EncodedCells implements StackPart {
   }
 
   @Override
-  public byte[] argument(Mode mode, int cost) {
+  public byte[] argument(Mode mode, Charge charge) {
     Encoded now = current();
-    return mode == Mode.ACQUIRE && cost == 1 ? now.acquireOne : now.with(mode, cost);
+    return mode == Mode.ACQUIRE && charge.cost() == 1 && !charge.observed()
+        ? now.acquireOne
+        : now.with(StackPart.code(mode, charge.observed()), charge.cost());
   }
 
   @Override
@@ -92,8 +95,9 @@ final class EncodedCells implements StackPart {
   }
 
   @Override
-  public byte[] refundPlan() {
-    return current().acquireOne;
+  public byte[] refundPlan(int cost) {
+    Encoded now = current();
+    return cost == 1 ? now.acquireOne : now.with(StackPart.code(Mode.ACQUIRE, false), cost);
   }
 
   @Override
@@ -141,6 +145,20 @@ final class EncodedCells implements StackPart {
     @Override
     public long resetAfter(int rule, boolean taken) {
       return gauges[rule].resetAfter(taken);
+    }
+
+    @Override
+    public long delay(int rule) {
+      return gauges[rule].delay();
+    }
+
+    @Override
+    public long departure() {
+      long longest = 0;
+      for (Gauge gauge : gauges) {
+        longest = Math.max(longest, gauge.departure());
+      }
+      return longest;
     }
 
     @Override

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
+import io.limiter.core.Charge;
+import io.limiter.core.LoggedRule;
 import io.limiter.core.Mode;
 import io.limiter.core.Readings;
-import io.limiter.core.SlidingWindowLog;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Comparator;
@@ -26,26 +27,24 @@ final class EncodedLog implements StackPart {
   private final int[] wireOrder;
   private final long[] windows;
 
-  EncodedLog(List<SlidingWindowLog> declared) {
-    List<SlidingWindowLog> rules =
-        declared.stream()
-            .sorted(Comparator.comparing(SlidingWindowLog::window).reversed())
-            .toList();
+  EncodedLog(List<LoggedRule> declared) {
+    List<LoggedRule> rules =
+        declared.stream().sorted(Comparator.comparing(LoggedRule::window).reversed()).toList();
     this.wireOrder =
         IntStream.range(0, rules.size()).map(i -> rules.indexOf(declared.get(i))).toArray();
     this.windows = declared.stream().mapToLong(rule -> Readings.micros(rule.window())).toArray();
     this.plan = plan(rules);
-    this.acquireOne = encode(Mode.ACQUIRE, 1);
+    this.acquireOne = encode(StackPart.code(Mode.ACQUIRE, false), 1);
     long millis = (Readings.micros(rules.get(0).window()) + 999) / 1_000 + SLACK_MILLIS;
     this.ttl = Long.toString(millis).getBytes(StandardCharsets.US_ASCII);
   }
 
-  private static byte[] plan(List<SlidingWindowLog> rules) {
+  private static byte[] plan(List<LoggedRule> rules) {
     ByteBuffer numbers = ByteBuffer.allocate(16 * rules.size());
     long keep = 0;
-    for (SlidingWindowLog rule : rules) {
+    for (LoggedRule rule : rules) {
       numbers.putDouble((double) rule.count()).putDouble((double) Readings.micros(rule.window()));
-      keep = Math.max(keep, rule.count());
+      keep = Math.max(keep, rule.kept());
     }
     CRC32 crc = new CRC32();
     crc.update(numbers.array());
@@ -67,13 +66,26 @@ final class EncodedLog implements StackPart {
   }
 
   @Override
-  public byte[] argument(Mode mode, int cost) {
-    return mode == Mode.ACQUIRE && cost == 1 ? acquireOne : encode(mode, cost);
+  public byte[] argument(Mode mode, Charge charge) {
+    return mode == Mode.ACQUIRE && charge.cost() == 1 && !charge.observed()
+        ? acquireOne
+        : encode(StackPart.code(mode, charge.observed()), charge.cost());
   }
 
-  private byte[] encode(Mode mode, int cost) {
+  private byte[] encode(byte mode, int cost) {
     byte[] argument = plan.clone();
-    ByteBuffer.wrap(argument).put(StackPart.code(mode)).putInt(cost);
+    ByteBuffer.wrap(argument).put(mode).putInt(cost);
+    return argument;
+  }
+
+  /**
+   * What {@code renew.lua} is told of the units of a call.
+   *
+   * @param stamp 8 bytes
+   */
+  byte[] renewal(byte[] stamp, int cost) {
+    byte[] argument = new byte[stamp.length + plan.length];
+    ByteBuffer.wrap(argument).put(stamp).put(encode((byte) 2, cost));
     return argument;
   }
 
@@ -84,7 +96,7 @@ final class EncodedLog implements StackPart {
 
   /** The stamp tells all. */
   @Override
-  public byte[] refundPlan() {
+  public byte[] refundPlan(int cost) {
     return new byte[0];
   }
 

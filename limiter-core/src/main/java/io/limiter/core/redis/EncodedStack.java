@@ -2,9 +2,9 @@
 package io.limiter.core.redis;
 
 import io.limiter.core.CustomAlgorithm;
+import io.limiter.core.LoggedRule;
 import io.limiter.core.Rule;
 import io.limiter.core.RuleStack;
-import io.limiter.core.SlidingWindowLog;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -25,13 +25,13 @@ final class EncodedStack {
    * @param wallMicros the wall clock, for the changes of the clocks of time zones
    */
   EncodedStack(RuleStack stack, List<CustomAlgorithm> algorithms, LongSupplier wallMicros) {
-    List<SlidingWindowLog> logged = new ArrayList<>();
+    List<LoggedRule> logged = new ArrayList<>();
     List<Rule> counted = new ArrayList<>();
     int size = stack.rules().size();
     partOf = new int[size];
     indexInPart = new int[size];
     for (int r = 0; r < size; r++) {
-      if (stack.rules().get(r) instanceof SlidingWindowLog log) {
+      if (stack.rules().get(r) instanceof LoggedRule log) {
         indexInPart[r] = logged.size();
         logged.add(log);
       } else {

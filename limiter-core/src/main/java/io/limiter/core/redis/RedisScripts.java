@@ -10,15 +10,18 @@ import java.util.List;
  *
  * @param decide decides one call
  * @param refund gives back what a call took
+ * @param renew takes what a call holds while it runs anew
  * @param algorithms those of the user's own that the scripts know, in the order of their numbers
  */
-record RedisScripts(RedisScript decide, RedisScript refund, List<CustomAlgorithm> algorithms) {
+record RedisScripts(
+    RedisScript decide, RedisScript refund, RedisScript renew, List<CustomAlgorithm> algorithms) {
 
   private static final String CELLS = "--%cells\n";
   private static final String ALGORITHMS = "--%algorithms\n";
+  private static final String GAPS = "--%gaps\n";
 
   RedisScripts(RedisScript decide, RedisScript refund) {
-    this(decide, refund, List.of());
+    this(decide, refund, RedisScript.of(RedisScript.read("renew.lua")), List.of());
   }
 
   /** The scripts as they are without algorithms of the user's own. */
@@ -56,12 +59,15 @@ record RedisScripts(RedisScript decide, RedisScript refund, List<CustomAlgorithm
                   algorithms.get(i).name(),
                   algorithms.get(i).script()));
     }
+    String gaps = RedisScript.read("gaps.lua");
     String cells =
         RedisScript.read("cells.lua")
+            .replace(GAPS, gaps)
             .replace(ALGORITHMS, branches.length() == 0 ? "" : branches + "end\n");
     return new RedisScripts(
         RedisScript.of(RedisScript.read("decide.lua").replace(CELLS, cells)),
-        RedisScript.of(RedisScript.read("refund.lua")),
+        RedisScript.of(RedisScript.read("refund.lua").replace(GAPS, gaps)),
+        RedisScript.of(RedisScript.read("renew.lua")),
         algorithms);
   }
 }

@@ -9,7 +9,6 @@ import io.limiter.core.Mode;
 import io.limiter.core.RuleStack;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -51,6 +50,7 @@ public final class RedisStore implements LimitStore {
   private final RedisSettings settings;
   private final RedisScripts scripts;
   private final ScriptRunner runner;
+  private final UnitScripts units;
   private final LongSupplier wallMicros;
   private final Map<RuleStack, EncodedStack> encoded = new ConcurrentHashMap<>();
 
@@ -84,6 +84,7 @@ public final class RedisStore implements LimitStore {
     this.settings = settings;
     this.scripts = scripts;
     this.runner = new ScriptRunner(connections, breakers);
+    this.units = new UnitScripts(runner, scripts, settings);
   }
 
   @Override
@@ -93,7 +94,7 @@ public final class RedisStore implements LimitStore {
     CompletionStage<? extends Taken> reply =
         runner.isCluster() ? decideInSlots(call, mode, deadline) : decide(call, mode, deadline);
     return reply.thenApply(
-        found -> found.verdict(request, mode, new RedisReceipt(this, request, found)));
+        found -> found.verdict(request, mode, new RedisReceipt(this, request, mode, found)));
   }
 
   /** In as many scripts as the call has slots: one, for all rules and the guard of one subject. */
@@ -124,22 +125,9 @@ public final class RedisStore implements LimitStore {
     }
   }
 
-  CompletionStage<Long> refund(List<RedisReceipt.Units> units) {
-    return runner.isCluster()
-        ? EachSlot.sum(units, unit -> settings.name(unit.key), this::refundTogether)
-        : refundTogether(units);
-  }
-
-  private CompletionStage<Long> refundTogether(List<RedisReceipt.Units> units) {
-    byte[][] keys = new byte[units.size()][];
-    byte[][] arguments = new byte[2 * units.size()][];
-    for (int i = 0; i < units.size(); i++) {
-      RedisReceipt.Units some = units.get(i);
-      keys[i] = settings.name(some.key, some.part.suffix());
-      arguments[2 * i] = some.returning;
-      arguments[2 * i + 1] = ascii(Integer.toString(some.cost));
-    }
-    return count(scripts.refund(), keys, arguments);
+  /** What is done with units that calls took. */
+  UnitScripts units() {
+    return units;
   }
 
   @Override
@@ -159,14 +147,7 @@ public final class RedisStore implements LimitStore {
   }
 
   private CompletionStage<Long> resetTogether(List<byte[]> names) {
-    return count(RESET, names.toArray(byte[][]::new), new byte[0][]);
-  }
-
-  /** Runs a script that counts, within the deadline of all. */
-  private CompletionStage<Long> count(RedisScript script, byte[][] keys, byte[][] arguments) {
-    return runner
-        .<Long>run(script, ScriptOutputType.INTEGER, keys, arguments, settings.deadline())
-        .thenApply(found -> found == null ? 0L : found);
+    return units.count(RESET, names.toArray(byte[][]::new), new byte[0][]);
   }
 
   private EncodedStack encoded(RuleStack stack) {
@@ -183,10 +164,6 @@ public final class RedisStore implements LimitStore {
 
   private static long wallMicros() {
     return System.currentTimeMillis() * 1_000;
-  }
-
-  private static byte[] ascii(String text) {
-    return text.getBytes(StandardCharsets.US_ASCII);
   }
 
   @Override

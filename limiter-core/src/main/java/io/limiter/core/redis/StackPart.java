@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
+import io.limiter.core.Charge;
 import io.limiter.core.Mode;
 import java.nio.ByteBuffer;
 
@@ -18,13 +19,17 @@ interface StackPart {
   String suffix();
 
   /** The plan argument of one call. */
-  byte[] argument(Mode mode, int cost);
+  byte[] argument(Mode mode, Charge charge);
 
   /** The time to live of the key, in ms, as text. */
   byte[] ttl();
 
-  /** What {@code refund.lua} has to know beside the stamp. */
-  byte[] refundPlan();
+  /**
+   * What {@code refund.lua} has to know beside the stamp.
+   *
+   * @param cost units that the call took
+   */
+  byte[] refundPlan(int cost);
 
   /** Length of the reply. */
   int replyLength();
@@ -48,14 +53,29 @@ interface StackPart {
     /** As {@link io.limiter.core.Readings#resetAfter}. */
     long resetAfter(int rule, boolean taken);
 
+    /** As {@link io.limiter.core.Readings#delay}. */
+    default long delay(int rule) {
+      return 0;
+    }
+
+    /** For how long the call waits, as {@link io.limiter.core.cell.Gauge#departure}. */
+    default long departure() {
+      return 0;
+    }
+
     /** As {@link io.limiter.core.Readings#bannedFor}. */
     long bannedFor();
   }
 
-  static byte code(Mode mode) {
+  /**
+   * The mode byte of a plan.
+   *
+   * @param observed whether the charge may not refuse the call
+   */
+  static byte code(Mode mode, boolean observed) {
     return switch (mode) {
       case PEEK -> 0;
-      case ACQUIRE -> 1;
+      case ACQUIRE -> (byte) (observed ? 3 : 1);
       case RECORD -> 2;
     };
   }

@@ -12,18 +12,21 @@ interface Taken extends Readings {
   EncodedStack stack(int charge);
 
   /**
-   * The stamp of the units of one charge in one part of its stack, and the plan, as {@code
-   * refund.lua} wants them.
+   * The stamp of the units of one charge in one part of its stack, the plan, and for how long the
+   * call waits, as {@code refund.lua} wants them.
    */
   byte[] returning(int charge, int part);
 
   /**
-   * Adds the units of a charge, those of its log before those of its cells: the script counts what
-   * it finds once for both.
+   * Adds units of a charge that took them, those of its log before those of its cells: the script
+   * counts what it finds once for both.
+   *
+   * @param some how many of them
    */
-  default void addTo(List<RedisReceipt.Units> units, Charge charge, int index) {
+  default void addTo(List<TakenUnits> units, Charge charge, int index, int some) {
     for (int part = 0; part < stack(index).size(); part++) {
-      units.add(new RedisReceipt.Units(charge, stack(index).part(part), returning(index, part)));
+      units.add(
+          new TakenUnits(charge.key(), stack(index).part(part), returning(index, part), some));
     }
   }
 }

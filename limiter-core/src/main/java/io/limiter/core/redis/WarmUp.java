@@ -70,12 +70,14 @@ final class WarmUp {
   void load(RedisClusterAsyncCommands<byte[], byte[]> commands) {
     var unusedDecide = commands.scriptLoad(scripts.decide().text());
     var unusedRefund = commands.scriptLoad(scripts.refund().text());
+    var unusedRenew = commands.scriptLoad(scripts.renew().text());
   }
 
   CompletionStage<Void> run(RedisClusterAsyncCommands<byte[], byte[]> commands) {
     EncodedStack stack = new EncodedStack(PROBE.stack(), List.of(), () -> 0);
     return commands
         .scriptLoad(scripts.refund().text())
+        .thenCompose(loaded -> commands.scriptLoad(scripts.renew().text()))
         .thenCompose(loaded -> commands.scriptLoad(scripts.decide().text()))
         .thenCompose(
             loaded ->
@@ -83,7 +85,7 @@ final class WarmUp {
                     scripts.decide().sha(),
                     ScriptOutputType.VALUE,
                     new byte[][] {settings.name(key)},
-                    stack.part(0).argument(Mode.PEEK, PROBE.cost()),
+                    stack.part(0).argument(Mode.PEEK, PROBE),
                     stack.part(0).ttl()))
         .thenAccept(
             reply ->

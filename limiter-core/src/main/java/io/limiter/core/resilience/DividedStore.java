@@ -3,6 +3,7 @@ package io.limiter.core.resilience;
 
 import io.limiter.core.Charge;
 import io.limiter.core.Key;
+import io.limiter.core.LeakyBucket;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
 import io.limiter.core.Mode;
@@ -18,9 +19,9 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Gives each of several instances its share, where each counts for itself: the count of every rule
- * divided by their number, rounded up, and of a token bucket the initial tokens and the rate of the
- * refill too. Together they admit at most instances × ceil(count / instances), less than count +
- * instances, instead of instances × count.
+ * divided by their number, rounded up; of a token bucket the initial tokens and the rate of the
+ * refill too, of a leaky bucket the queue and the rate. Together they admit at most instances ×
+ * ceil(count / instances), less than count + instances, instead of instances × count.
  *
  * <p>Verdicts speak of the shares, since they are what decides; the rules keep their names. A call
  * that costs more than a share is refused. Duplicate guards are not divided: a share of one
@@ -51,7 +52,10 @@ public final class DividedStore implements LimitStore {
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
     List<Charge> charges =
         request.charges().stream()
-            .map(all -> new Charge(all.limit(), all.key(), share(all.stack()), all.cost()))
+            .map(
+                all ->
+                    new Charge(
+                        all.limit(), all.key(), share(all.stack()), all.cost(), all.observed()))
             .toList();
     return store.decide(new LimitRequest(request.policy(), charges, request.duplicate()), mode);
   }
@@ -62,7 +66,7 @@ public final class DividedStore implements LimitStore {
       return known;
     }
     RuleStack rules = RuleStack.of(whole.rules().stream().map(this::share).toList());
-    RuleStack made = whole.ban().map(rules::withBan).orElse(rules);
+    RuleStack made = whole.ban().map(rules::withBan).orElse(rules).withCounting(whole.counting());
     if (shares.size() < MAX_REMEMBERED) {
       shares.put(whole, made);
     }
@@ -70,6 +74,9 @@ public final class DividedStore implements LimitStore {
   }
 
   private Rule share(Rule whole) {
+    if (whole instanceof LeakyBucket leaky) {
+      return slower(leaky.withQueue((int) share(leaky.queue())));
+    }
     Rule share = whole.withCount(share(whole.count()));
     return share instanceof TokenBucket bucket && whole instanceof TokenBucket all
         ? slower(bucket.startingWith(share(all.initial())))
@@ -82,6 +89,14 @@ public final class DividedStore implements LimitStore {
 
   /** At a share of the rate; at the whole, where that would be slower than a rule may be. */
   private TokenBucket slower(TokenBucket bucket) {
+    try {
+      return bucket.slowedDown(instances);
+    } catch (IllegalArgumentException tooSlow) {
+      return bucket;
+    }
+  }
+
+  private LeakyBucket slower(LeakyBucket bucket) {
     try {
       return bucket.slowedDown(instances);
     } catch (IllegalArgumentException tooSlow) {

@@ -9,6 +9,7 @@ import io.limiter.core.Outcome;
 import io.limiter.core.Receipt;
 import io.limiter.core.Source;
 import io.limiter.core.Verdict;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
@@ -37,6 +38,7 @@ final class UndecidedStore implements LimitStore {
             List.of(),
             Optional.empty(),
             Optional.empty(),
+            Duration.ZERO,
             Source.STORE,
             Optional.empty(),
             Optional.empty(),

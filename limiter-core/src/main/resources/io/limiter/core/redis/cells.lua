@@ -73,7 +73,7 @@ for c = 1, cells do
     debt = known and math.max(0, math.min(debt, count * unit) - (now - last) * rate) or owed
     left = math.floor((count * unit - debt) / unit)
     if left < cost and cost <= count and not known and debt > 0 then -- time begins, or tokens would never come
-      page, begun = sub(page, 1, at - 17) .. pack('>dd', now, debt) .. sub(page, at), mode == 1
+      page, begun = sub(page, 1, at - 17) .. pack('>dd', now, debt) .. sub(page, at), mode % 2 == 1
     end
     numbers = numbers .. pack('>dd', now, debt + (mode == 2 and math.min(cost, left) or cost) * unit)
   elseif algorithm == 2 or algorithm == 3 then -- fixed window: its start, units used
@@ -123,15 +123,55 @@ for c = 1, cells do
     end
     left = count - used
     if left < cost and cost <= count and not known and used > 0 then
-      page, begun = sub(page, 1, at - 17) .. pack('>dd', last, used) .. sub(page, at), mode == 1
+      page, begun = sub(page, 1, at - 17) .. pack('>dd', last, used) .. sub(page, at), mode % 2 == 1
     end
     numbers = numbers .. pack('>dd', last, used + (mode == 2 and math.min(cost, left) or cost))
+  elseif algorithm == 6 then -- leaky bucket: last take, parts until the next free departure, then the gaps before it
+    local _, unit, rate, queue, longest, fair = unpack('>Bddddd', plan, p)
+    local last, ahead = unpack('>dd', page, at)
+    local gaps, free, known, gapsOf, packed
+    if last >= 0 and last <= now and ahead > 0 then
+      local most = longest + (queue + 1) * unit
+      local rest = math.min(ahead, most) - (now - last) * rate
+      -- In a queue that is longer than this rule could have made it the gaps are not where they were.
+      if rest > unit and ahead <= most and unpack('>d', page, at + 16) >= 1 then
+        --%gaps
+        gaps, free = gapsOf(at + 16, math.ceil(rest / unit) - 1)
+        for g = fair == 0 and #gaps or 0, 1, -1 do
+          if gaps[g][2] == gaps[g][3] then known = g end
+        end
+      end
+      ahead = math.max(0, rest)
+    else
+      ahead = 0
+    end
+    left = queue + 1 - math.ceil(ahead / unit) + (free or 0)
+    if ahead > longest then -- too far: only a gap may be near enough
+      left = math.min(left, known and ahead - gaps[known][1] * unit <= longest and 1 or 0)
+    end
+    local before, units = ahead, mode == 2 and math.max(0, math.min(cost, left)) or cost
+    if known and units == 1 then
+      local gap = gaps[known]
+      gaps[known] = { gap[1] - 1, gap[2] - 1, gap[3] - 1 }
+      if gap[2] == 1 then table.remove(gaps, known) end
+    else
+      ahead = ahead + units * unit
+      for g = 1, gaps and #gaps or 0 do gaps[g][1] = gaps[g][1] + units end
+    end
+    local needed = (left >= cost or mode == 2) and ahead or before
+    if needed > longest + unit then -- longer than a call that costs one
+      lives = lives or {}
+      lives[i] =
+        string.format('%.0f', math.max(math.ceil(needed / rate / 1000) + 1000, tonumber(lives[i] or ARGV[2 * i])))
+    end
+    numbers = numbers .. pack('>dd', now, ahead) .. (gaps and packed(gaps) or string.rep('\0', 64))
+    p, at = p + 41, at + 80
   elseif algorithm == 9 then -- the ban, after all rules
     local _, limit, within, time, growth, longest = unpack('>Bddddd', plan, p)
     local since, violations, ends, level = unpack('>dddd', page, at)
     if not (since <= now and violations >= 0 and level >= 0) then violations, ends, level = 0, 0, 0 end
     if not (ends - now <= longest) then ends = now + longest end
-    if ends > now then
+    if ends > now and mode ~= 3 then -- whoever refuses nobody bans nobody
       allowed, begun = allowed and mode == 2, false
     elseif mode == 1 and refused then
       if violations == 0 or now - since >= within then since, violations = now, 0 end
@@ -150,10 +190,10 @@ for c = 1, cells do
     local needed = math.max(violations > 0 and since + within - now or 0, ends > 0 and ends + longest - now or 0)
     if needed > 0 then
       lives = lives or {}
-      lives[i] = string.format('%.0f', math.max(math.ceil(needed / 1000) + 1000, tonumber(ARGV[2 * i])))
+      lives[i] = string.format('%.0f', math.max(math.ceil(needed / 1000) + 1000, tonumber(lives[i] or ARGV[2 * i])))
     end
     reply = reply .. pack('>d', math.max(0, ends - now))
-    numbers = numbers .. pack('>dddd', since, violations, ends, level)
+    numbers = numbers .. (mode == 3 and sub(page, at, at + 31) or pack('>dddd', since, violations, ends, level))
   else -- an algorithm of the user's own: time of the last write, its numbers
     local read
     --%algorithms
@@ -173,13 +213,17 @@ for c = 1, cells do
     numbers = numbers .. pack('>d', now)
     for a = 1, size do numbers = numbers .. pack('>d', after[a]) end
   end
-  if left and left < cost and mode < 2 then allowed, refused = false, true end
+  if left and left < cost and mode ~= 2 then allowed, refused = allowed and mode == 3, true end
 end
 if begun then
   refusals = refusals or {}
   refusals[i] = pack('>I4I4dd', print, cells, now, shift) .. sub(page, 25)
 end
-if mode > 0 and allowed and not broken then
+if mode == 3 and refused then
+  skips = skips or {}
+  skips[i] = true
+  if rules < 32 then skips[i - 1] = true end
+elseif mode > 0 and allowed and not broken then
   write = pack('>I4I4dd', print, cells, now, shift) .. sub(page, 25, data) .. numbers
   if #KEYS > 1 then
     writes = writes or {}

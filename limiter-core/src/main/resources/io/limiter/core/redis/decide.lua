@@ -5,7 +5,8 @@
 --
 -- KEYS[i]       what is known of one subject: the log of the units it took, shared by all rules that read it, or the
 --               cells of the other rules, each of which keeps some numbers (cells.lua)
--- ARGV[2i - 1]  the plan: mode (1 byte; 0 peek, 1 acquire, 2 record), cost (4), number of rules (1), fingerprint of the
+-- ARGV[2i - 1]  the plan: mode (1 byte; 0 peek, 1 acquire, 2 record, 3 acquire but
+--               refuse nobody), cost (4), number of rules (1), fingerprint of the
 --               rules (4). For a log: for each rule, longest window first, count and window (8 + 8), the header of an
 --               empty log. For cells: 16 + their number where they follow the log of the same charge, else 32 + it
 -- ARGV[2i]      time to live of the key in ms, as text, because Redis would print a number anew for each command
@@ -38,6 +39,7 @@ local EXACT = 9007199254740992 -- 2^53; no time is as late
 local LONGEST = 31622400000000 -- 366 days; no window is longer
 local allowed, reply, write, writes, patches, lives, repairs, refusals, broken = true
 local refused -- by a rule of this charge
+local skips -- keys whose charge refuses nobody, and takes nothing since it would have
 
 -- Two readers of a log, made only where a look at the first page does not do: stamp(k) of a unit, and advance(k, edge),
 -- the first unit from k on that is younger than the edge, n if none is. It gallops: cursors mostly move by little.
@@ -147,24 +149,27 @@ for i = 1, #KEYS do
       if left < cost then
         -- The unit that must leave first: for this call to pass, or, after a record, for any call to pass.
         local leaves = n + cost - count
-        if mode < 2 then
-          allowed, refused, leaves = false, true, leaves - 1
+        if mode ~= 2 then
+          allowed, refused, leaves = allowed and mode == 3, true, leaves - 1
         end
         if leaves < n then
           if not stamp then stamp, advance = readers(key, page, header, n) end
           wait = stamp(leaves) - edge
           if not (wait <= window) then broken = key end
         else
-          wait = mode < 2 and -1 or window
+          wait = mode ~= 2 and -1 or window
         end
       end
       reply = reply .. pack('>i4d', left, wait)
     end
 
-    if mode > 0 and allowed and not broken then
+    if mode == 3 and refused then
+      skips = skips or {}
+      skips[i] = true
+    elseif mode > 0 and allowed and not broken then
       local units = pack('>d', now)
       if cost > 1 then units = string.rep(units, cost) end
-      if not moved and not roomy and mode == 1 and n + cost <= DENSE then
+      if not moved and not roomy and mode ~= 2 and n + cost <= DENSE then
         write = page .. units -- as it was, with these units: they fit, or a rule would have refused them
       else
         local keep = unpack('>I4', page, 25)
@@ -207,27 +212,25 @@ end
 if broken then -- written by something else: it would deny, or admit, for ever
   call('DEL', broken)
   return redis.error_reply('ERR what lay under a key was no log, and was removed')
-elseif allowed and write then
+elseif allowed and write or refusals or repairs then
   for i = 1, #KEYS do
     local value, ttl = writes and writes[i] or write, lives and lives[i] or ARGV[2 * i]
-    if patches and patches[i] then
-      call('SETRANGE', KEYS[i], '0', value)
-      call('SETRANGE', KEYS[i], patches[i][1], patches[i][2])
+    if allowed and value and not (skips and skips[i]) then
+      if patches and patches[i] then
+        call('SETRANGE', KEYS[i], '0', value)
+        call('SETRANGE', KEYS[i], patches[i][1], patches[i][2])
+        call('PEXPIRE', KEYS[i], ttl)
+      else
+        call('SET', KEYS[i], value, 'PX', ttl)
+      end
+    -- All that a charge writes that is refused, or refuses: that a ban comes nearer; that time has begun for a bucket
+    -- that was not full at first; and the new shift, without which a log whose clock was set back by an hour would deny
+    -- for an hour.
+    elseif refusals and refusals[i] then
+      call('SET', KEYS[i], refusals[i], 'PX', ttl)
+    elseif repairs and repairs[i] then
+      call('SETRANGE', KEYS[i], '16', pack('>d', repairs[i]))
       call('PEXPIRE', KEYS[i], ttl)
-    else
-      call('SET', KEYS[i], value, 'PX', ttl)
-    end
-  end
-elseif not allowed then
-  -- All that a denied call writes: that a ban comes nearer; that time has begun for a bucket that was not full at first;
-  -- and the new shift, without which a log whose clock was set back by an hour would deny for an hour.
-  for i, value in pairs(refusals or {}) do
-    call('SET', KEYS[i], value, 'PX', lives and lives[i] or ARGV[2 * i])
-  end
-  for i, shift in pairs(repairs or {}) do
-    if not (refusals and refusals[i]) then
-      call('SETRANGE', KEYS[i], '16', pack('>d', shift))
-      call('PEXPIRE', KEYS[i], lives and lives[i] or ARGV[2 * i])
     end
   end
 end

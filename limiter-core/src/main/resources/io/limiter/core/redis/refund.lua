@@ -4,19 +4,54 @@
 --
 -- KEYS[i]       the log or the cells of one subject
 -- ARGV[2i - 1]  stamp of the units to give back (8 bytes, d): what decide.lua returned as "now" for this key; for cells
---               followed by their plan
+--               followed by their plan, whose cost is what the call took in all, and by the time for which the call waits
+--               (d, in the leaky bucket's parts)
 -- ARGV[2i]      how many of them, as text
 --
 -- Returns how many units were found. Units that have left the log are past every window: there is nothing to give back.
--- So are those that have come back to a bucket: what came back meanwhile is not given back twice.
+-- So are those that have come back to a bucket: what came back meanwhile is not given back twice. A call that waits in a
+-- leaky bucket gives up its departure; once that has come, there is nothing to give back.
 
 local call, pack, unpack, sub = redis.call, struct.pack, struct.unpack, string.sub
 local DENSE = 118
+local EXACT = 9007199254740992 -- 2^53
 local found, foundInLog = 0, 0
+
+-- Adds departures to the gaps of a leaky bucket; false if some of them are free already.
+local function give(gaps, from, units)
+  local to, at, given = from - units + 1, 1, { from, units, units }
+  while gaps[at] and gaps[at][1] - gaps[at][2] + 1 > from do at = at + 1 end
+  local after = gaps[at]
+  if after and after[1] >= to then
+    if after[1] < from or after[1] - after[2] + 1 > to or after[3] + units > after[2] then return false end
+    after[3] = after[3] + units
+    return true
+  end
+  if after and after[2] == after[3] and after[1] + 1 == to then
+    given = { from, units + after[2], units + after[2] }
+    table.remove(gaps, at)
+  end
+  local before = gaps[at - 1]
+  if before and before[2] == before[3] and before[1] - before[2] == from then
+    at, given = at - 1, { before[1], before[2] + given[2], before[2] + given[2] }
+    table.remove(gaps, at)
+  end
+  table.insert(gaps, at, given)
+  if #gaps > 8 then -- the two that are closest become one, of which it is not known which departures are free
+    local closest, least = 1, 1 / 0
+    for g = 1, #gaps - 1 do
+      local between = gaps[g][1] - gaps[g][2] - gaps[g + 1][1]
+      if between < least then closest, least = g, between end
+    end
+    local one, other = gaps[closest], table.remove(gaps, closest + 1)
+    gaps[closest] = { one[1], one[1] - other[1] + other[2], one[3] + other[3] }
+  end
+  return true
+end
 
 -- The cells of a subject as they are without these units; nil if none of them counts the units any more.
 local function returned(page, stamp, units, plan)
-  local _, _, cells, print = unpack('>BI4BI4', plan)
+  local _, all, cells, print = unpack('>BI4BI4', plan)
   cells = cells % 16
   local length = unpack('>I2', plan, 11)
   if #page ~= length or unpack('>I4', page) ~= print then return nil end -- other rules, or none of ours
@@ -39,13 +74,38 @@ local function returned(page, stamp, units, plan)
       p = p + (algorithm == 2 and 17 or 49)
     elseif algorithm == 4 then
       local _, _, unit, rate = unpack('>Bddd', plan, p)
-      local credit = units * unit - math.max(0, first - stamp) * rate
+      local credit = math.min(units * unit, all * unit - math.max(0, first - stamp) * rate)
       if credit > 0 and second > 0 then cell, any = pack('>dd', first, math.max(0, second - credit)), true end
       p = p + 41
     elseif algorithm == 5 then
       local _, _, interval, refill = unpack('>Bddd', plan, p)
-      local credit = units - math.ceil(math.max(0, first - stamp) / interval) * refill
+      local credit = math.min(units, all - math.ceil(math.max(0, first - stamp) / interval) * refill)
       if credit > 0 and second > 0 then cell, any = pack('>dd', first, math.max(0, second - credit)), true end
+      p = p + 41
+    elseif algorithm == 6 then
+      local _, unit, rate, _, _, fair = unpack('>Bddddd', plan, p)
+      local waits = unpack('>d', plan, #plan - 7)
+      if waits > 0 and units == all then
+        local gapsOf, packed
+        --%gaps
+        local time, newest, shift = call('TIME'), unpack('>dd', page, 9)
+        local now = math.max(time[1] * 1000000 + time[2] + shift, newest)
+        local from = (second - waits + (first - stamp) * rate) / unit
+        local departures = math.ceil((second - (now - first) * rate) / unit) - 1
+        if first >= stamp and from % 1 == 0 and from >= units and from <= departures then
+          local gaps, tail = gapsOf(at + 16, departures)
+          if give(gaps, from, units) then
+            tail = fair == 0 and gaps[#gaps]
+            while tail and tail[2] == tail[3] and tail[1] == tail[2] do -- as if never handed out
+              second = second - tail[2] * unit
+              table.remove(gaps)
+              for g = 1, #gaps do gaps[g][1] = gaps[g][1] - tail[2] end
+              tail = gaps[#gaps]
+            end
+            cell, any = pack('>dd', first, second) .. packed(gaps), true
+          end
+        end
+      end
       p = p + 41
     elseif algorithm == 9 then
       p = p + 41
@@ -93,7 +153,8 @@ for i = 1, #KEYS do
       local head = sub(log, 1, 4) .. pack('>I4d', left > DENSE and left or 0, left > DENSE and newest or 0)
         .. sub(log, 17, 37) .. string.rep('\0', 4 * rules) -- the cursors: the log's time may have gone back
       call('SET', KEYS[i], head .. sub(log, header + 8 * gone + 1, header + 8 * low)
-        .. sub(log, header + 8 * after + 1, header + 8 * n), 'KEEPTTL')
+        .. sub(log, header + 8 * after + 1, header + 8 * n)
+        .. (left > DENSE and string.rep('\0', 8 * math.floor(left / 8)) or ''), 'KEEPTTL')
     end
     found, foundInLog = found + taken, taken
   end

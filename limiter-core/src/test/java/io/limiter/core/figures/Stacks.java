@@ -5,6 +5,7 @@ import io.limiter.core.Ban;
 import io.limiter.core.CustomRule;
 import io.limiter.core.FadingCounter;
 import io.limiter.core.FixedWindow;
+import io.limiter.core.LeakyBucket;
 import io.limiter.core.Policy;
 import io.limiter.core.Rule;
 import io.limiter.core.SlidingWindowCounter;
@@ -41,6 +42,8 @@ final class Stacks {
         stacks,
         "bucket-by-interval",
         (count, window) -> TokenBucket.of(count, count, window).byInterval());
+    Rule leaky = LeakyBucket.of(100_000, MINUTE, 10_000, MINUTE);
+    stacks.put("leaky", new Rule[] {leaky});
     twice(stacks, "own", (count, window) -> CustomRule.of(new FadingCounter(), count, window, 2.0));
     Rule log = SlidingWindowLog.of(1_000, MINUTE);
     Rule bucket = TokenBucket.of(10_000, 10_000, HOUR);

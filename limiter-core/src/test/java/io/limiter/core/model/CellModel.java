@@ -3,6 +3,7 @@ package io.limiter.core.model;
 
 import io.limiter.core.CustomRule;
 import io.limiter.core.FixedWindow;
+import io.limiter.core.LeakyBucket;
 import io.limiter.core.Rule;
 import io.limiter.core.SlidingWindowCounter;
 import io.limiter.core.TokenBucket;
@@ -23,6 +24,8 @@ abstract class CellModel {
       return "window of %s %s".formatted(fixed.window(), fixed.alignment());
     } else if (rule instanceof TokenBucket bucket) {
       return "bucket of %d in %s %b".formatted(bucket.refill(), bucket.interval(), bucket.greedy());
+    } else if (rule instanceof LeakyBucket leaky) {
+      return "leaky bucket of %d in %s".formatted(leaky.count(), leaky.window());
     }
     CustomRule custom = (CustomRule) rule;
     return "%s of %s %s %s"
@@ -37,6 +40,8 @@ abstract class CellModel {
       return new WindowModel(fixed);
     } else if (rule instanceof TokenBucket bucket) {
       return bucket.greedy() ? new GreedyModel() : new IntervalModel();
+    } else if (rule instanceof LeakyBucket leaky) {
+      return new LeakyModel(leaky);
     }
     return new FadingModel();
   }
@@ -60,6 +65,14 @@ abstract class CellModel {
 
   /** Whether any of the units was still there. */
   abstract boolean giveBack(long stamp, long units);
+
+  /**
+   * The same for some of the units that a call took: the others are thought to have come back
+   * first.
+   */
+  boolean giveBack(long stamp, long units, long taken) {
+    return giveBack(stamp, units);
+  }
 
   /** Whether time has to begin for a subject that was refused at first sight. Begins it. */
   boolean begin() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.model;
 
+import io.limiter.core.LeakyBucket;
 import io.limiter.core.Rule;
 import java.util.ArrayList;
 import java.util.List;
@@ -51,13 +52,24 @@ final class CellsModel {
   }
 
   /** Gives units back, if the rules are still those under which they were taken. */
-  boolean giveBack(List<Rule> rules, boolean bans, long stamp, int units) {
+  boolean giveBack(List<Rule> rules, ChargeModel.Taken taken, int units, long clock) {
+    boolean bans = taken.bans();
+    int all = taken.charge().cost();
     if (!kinds.equals(rules.stream().map(CellModel::kind).toList()) || bans != (ban != null)) {
       return false;
     }
     boolean any = false;
-    for (CellModel cell : cells) {
-      any |= cell.giveBack(stamp, units);
+    for (int c = 0; c < cells.size(); c++) {
+      CellModel cell = cells.get(c);
+      if (cell instanceof LeakyModel leaky) {
+        LeakyBucket under = (LeakyBucket) rules.get(c);
+        any |=
+            units == all
+                && taken.departure().isPresent()
+                && leaky.giveUp(under, taken.departure().get(), units, now(clock));
+      } else {
+        any |= cell.giveBack(taken.cellTime(), units, all);
+      }
     }
     return any;
   }

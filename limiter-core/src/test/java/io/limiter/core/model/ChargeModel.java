@@ -3,10 +3,12 @@ package io.limiter.core.model;
 
 import io.limiter.core.Ban;
 import io.limiter.core.Charge;
+import io.limiter.core.ConcurrencyLimit;
+import io.limiter.core.LoggedRule;
 import io.limiter.core.Mode;
 import io.limiter.core.Rule;
 import io.limiter.core.RuleVerdict;
-import io.limiter.core.SlidingWindowLog;
+import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -44,7 +46,7 @@ final class ChargeModel {
       cells.add(counted.cells.get(c).copy());
       cells.get(c).proceed(counted(charge).get(c), cellTime);
     }
-    if (ban.isPresent()) {
+    if (ban.isPresent() && (!charge.observed() || mode == Mode.RECORD)) {
       bannedBefore = counted.ban.rest(ban.get(), cellTime) > 0;
       counted.ban.cut(ban.get(), cellTime);
       if (mode == Mode.ACQUIRE && !bannedBefore && violated()) {
@@ -54,17 +56,15 @@ final class ChargeModel {
     }
   }
 
-  static List<SlidingWindowLog> logged(Charge charge) {
+  static List<LoggedRule> logged(Charge charge) {
     return charge.stack().rules().stream()
-        .filter(rule -> rule instanceof SlidingWindowLog)
-        .map(rule -> (SlidingWindowLog) rule)
+        .filter(rule -> rule instanceof LoggedRule)
+        .map(rule -> (LoggedRule) rule)
         .toList();
   }
 
   static List<Rule> counted(Charge charge) {
-    return charge.stack().rules().stream()
-        .filter(rule -> !(rule instanceof SlidingWindowLog))
-        .toList();
+    return charge.stack().rules().stream().filter(rule -> !(rule instanceof LoggedRule)).toList();
   }
 
   private boolean hasCells() {
@@ -76,9 +76,7 @@ final class ChargeModel {
   }
 
   private long left(Rule rule) {
-    return rule instanceof SlidingWindowLog logged
-        ? log.left(log.now(clock), logged)
-        : cell(rule).left();
+    return rule instanceof LoggedRule logged ? log.left(log.now(clock), logged) : cell(rule).left();
   }
 
   boolean violated() {
@@ -86,13 +84,45 @@ final class ChargeModel {
         && charge.stack().rules().stream().anyMatch(rule -> left(rule) < charge.cost());
   }
 
+  /** Whether the call is refused because of the rules. */
+  boolean refuses() {
+    return violated() && !charge.observed();
+  }
+
+  /** Whether it takes its units if the call is admitted. */
+  boolean takes() {
+    return !violated() || !charge.observed();
+  }
+
   long bannedFor() {
-    return ban.isEmpty() || mode == Mode.RECORD ? 0 : counted.ban.rest(ban.get(), cellTime);
+    return ban.isEmpty() || charge.observed() || mode == Mode.RECORD
+        ? 0
+        : counted.ban.rest(ban.get(), cellTime);
   }
 
   /** A record takes no more than there is, so that nobody is ever in debt. */
   private long units(CellModel cell) {
     return mode == Mode.RECORD ? Math.min(charge.cost(), Math.max(0, cell.left())) : charge.cost();
+  }
+
+  /** The time for which the call waits, before it takes anything. */
+  long delay() {
+    return charge.observed()
+        ? 0
+        : cells.stream()
+            .mapToLong(cell -> cell instanceof LeakyModel leaky ? leaky.delay(units(cell)) : 0)
+            .max()
+            .orElse(0);
+  }
+
+  /** A record that found less room than it asked for has no departure to give up. */
+  private Optional<BigInteger> departure() {
+    for (CellModel cell : cells) {
+      if (cell instanceof LeakyModel leaky && units(cell) == charge.cost()) {
+        return leaky.departure(charge.cost());
+      }
+    }
+    return Optional.empty();
   }
 
   RuleVerdict verdict(Rule rule, boolean takes) {
@@ -101,7 +131,7 @@ final class ChargeModel {
     boolean violated = isShort && mode != Mode.RECORD;
     Optional<Long> wait;
     long reset;
-    if (rule instanceof SlidingWindowLog logged) {
+    if (rule instanceof LoggedRule logged) {
       long now = log.now(clock);
       wait =
           !isShort
@@ -118,23 +148,27 @@ final class ChargeModel {
       wait =
           !isShort
               ? Optional.of(cell.untilMore())
-              : violated && charge.cost() > rule.count()
+              : violated && charge.cost() > rule.capacity()
                   ? Optional.empty()
                   : Optional.of(cell.untilLeft(violated ? charge.cost() : 1));
       reset = cell.untilUnused();
     }
+    boolean leased = rule instanceof ConcurrencyLimit;
     return new RuleVerdict(
         rule,
         violated,
         Math.max(0, takes ? left - charge.cost() : left),
-        violated ? wait.map(Plain::duration) : Optional.empty(),
-        Plain.duration(reset),
-        wait.map(Plain::duration).orElse(rule.window()));
+        violated && !leased ? wait.map(Plain::duration) : Optional.empty(),
+        leased && reset > 0 ? rule.window() : Plain.duration(reset),
+        leased ? rule.window() : wait.map(Plain::duration).orElse(rule.window()),
+        violated && wait.isEmpty(),
+        charge.observed());
   }
 
   /** The call is admitted. */
   Taken take(ReferenceModel state) {
     long logTime = log.now(clock);
+    Optional<BigInteger> departure = departure();
     if (!logged(charge).isEmpty()) {
       log.take(clock, charge.cost(), logged(charge));
       state.put(charge.key(), log);
@@ -148,7 +182,7 @@ final class ChargeModel {
       counted.written(clock);
       state.put(charge.key(), counted);
     }
-    return new Taken(charge, guard, logTime, cellTime, ban.isPresent());
+    return new Taken(charge, guard, logTime, cellTime, ban.isPresent(), departure);
   }
 
   /** What a refused call changes: violations, the time of who is new, and a clock set back. */
@@ -174,5 +208,16 @@ final class ChargeModel {
   }
 
   /** What a call took. */
-  record Taken(Charge charge, boolean guard, long logTime, long cellTime, boolean bans) {}
+  record Taken(
+      Charge charge,
+      boolean guard,
+      long logTime,
+      long cellTime,
+      boolean bans,
+      Optional<BigInteger> departure) {
+
+    Taken renewedAt(long time) {
+      return new Taken(charge, guard, time, cellTime, bans, departure);
+    }
+  }
 }

@@ -98,12 +98,17 @@ final class GreedyModel extends CellModel {
   /** What came back between that call and the last one is there already. */
   @Override
   boolean giveBack(long stamp, long units) {
+    return giveBack(stamp, units, units);
+  }
+
+  @Override
+  boolean giveBack(long stamp, long units, long taken) {
     if (bucket == null) {
       return false;
     }
     BigInteger back =
         BigInteger.valueOf(bucket.refill()).multiply(BigInteger.valueOf(Math.max(0, now - stamp)));
-    BigInteger credit = parts(units).subtract(back);
+    BigInteger credit = parts(taken).subtract(back).min(parts(units));
     if (!begun || credit.signum() <= 0 || missing.signum() == 0) {
       return false;
     }

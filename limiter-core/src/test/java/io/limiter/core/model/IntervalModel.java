@@ -89,10 +89,16 @@ final class IntervalModel extends CellModel {
   /** What came back between that call and the last one is there already. */
   @Override
   boolean giveBack(long stamp, long units) {
-    long credit = units;
+    return giveBack(stamp, units, units);
+  }
+
+  @Override
+  boolean giveBack(long stamp, long units, long taken) {
+    long credit = taken;
     for (long end = stamp; credit > 0 && end < begin; end += interval()) {
       credit -= bucket.refill();
     }
+    credit = Math.min(credit, units);
     if (!begun || credit <= 0 || missing == 0) {
       return false;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.model;
 
-import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.LoggedRule;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -31,7 +31,7 @@ final class LogModel {
   }
 
   /** The units that a rule still counts. */
-  private List<Long> within(long now, SlidingWindowLog rule) {
+  private List<Long> within(long now, LoggedRule rule) {
     int first = units.size();
     while (first > 0 && units.get(first - 1) > now - Plain.window(rule)) {
       first--;
@@ -39,12 +39,12 @@ final class LogModel {
     return units.subList(first, units.size());
   }
 
-  long left(long now, SlidingWindowLog rule) {
+  long left(long now, LoggedRule rule) {
     return rule.count() - within(now, rule).size();
   }
 
   /** The time until the oldest unit leaves. */
-  long untilMore(long now, SlidingWindowLog rule) {
+  long untilMore(long now, LoggedRule rule) {
     List<Long> used = within(now, rule);
     return (used.isEmpty() ? now : used.get(0)) + Plain.window(rule) - now;
   }
@@ -54,7 +54,7 @@ final class LogModel {
    *
    * @return empty if never
    */
-  Optional<Long> untilLeft(long now, SlidingWindowLog rule, long wanted, int taken) {
+  Optional<Long> untilLeft(long now, LoggedRule rule, long wanted, int taken) {
     if (wanted > rule.count()) {
       return Optional.empty();
     }
@@ -74,16 +74,16 @@ final class LogModel {
     return Optional.of(wait);
   }
 
-  long untilUnused(long now, SlidingWindowLog rule) {
+  long untilUnused(long now, LoggedRule rule) {
     return units.isEmpty() ? 0 : Math.max(0, newest() + Plain.window(rule) - now);
   }
 
   /** Takes units under these rules. Returns the time that they bear. */
-  long take(long clock, int taken, List<SlidingWindowLog> rules) {
+  long take(long clock, int taken, List<LoggedRule> rules) {
     long now = now(clock);
     shift = now - clock;
-    for (SlidingWindowLog rule : rules) {
-      keep = Math.max(keep, rule.count());
+    for (LoggedRule rule : rules) {
+      keep = Math.max(keep, rule.kept());
       horizon = Math.max(horizon, Plain.window(rule));
     }
     units.removeIf(unit -> unit <= now - horizon);

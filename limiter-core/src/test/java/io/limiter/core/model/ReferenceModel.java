@@ -3,13 +3,18 @@ package io.limiter.core.model;
 
 import io.limiter.core.Answer;
 import io.limiter.core.Charge;
+import io.limiter.core.ConcurrencyLimit;
+import io.limiter.core.Counting;
 import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Mode;
 import io.limiter.core.Outcome;
+import io.limiter.core.Policy;
 import io.limiter.core.Rule;
 import io.limiter.core.RuleVerdict;
+import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.Step;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -19,6 +24,8 @@ import java.util.stream.Stream;
 
 /** Decides as every store must. */
 public final class ReferenceModel {
+
+  private static final Policy ANY = Policy.of("any", SlidingWindowLog.of(1, Duration.ofSeconds(1)));
 
   private final Map<Key, LogModel> logs = new HashMap<>();
   private final Map<Key, CellsModel> cells = new HashMap<>();
@@ -30,7 +37,14 @@ public final class ReferenceModel {
       return decide(step.id(), step.clock(), decide.request(), decide.mode());
     }
     if (step.action() instanceof Step.GiveBack back) {
-      return giveBack(taken.getOrDefault(back.of(), new ArrayList<>()), back.guardOnly());
+      return giveBack(
+          taken.getOrDefault(back.of(), new ArrayList<>()), back.guardOnly(), step.clock());
+    }
+    if (step.action() instanceof Step.Settle settle) {
+      return settle(taken.getOrDefault(settle.of(), new ArrayList<>()), settle, step.clock());
+    }
+    if (step.action() instanceof Step.Renew renew) {
+      return renew(taken.getOrDefault(renew.of(), new ArrayList<>()), step.clock());
     }
     for (Key key : ((Step.Reset) step.action()).keys()) {
       logs.remove(key);
@@ -50,36 +64,41 @@ public final class ReferenceModel {
     Outcome outcome = Outcome.ALLOWED;
     if (ban > 0) {
       outcome = Outcome.BANNED;
-    } else if (charges.stream().anyMatch(ChargeModel::violated)) {
+    } else if (charges.stream().anyMatch(ChargeModel::refuses)) {
       outcome = Outcome.LIMITED;
-    } else if (guard.isPresent() && guard.get().violated()) {
+    } else if (guard.isPresent() && guard.get().refuses()) {
       outcome = Outcome.DUPLICATE;
     }
     boolean takes = outcome == Outcome.ALLOWED && mode != Mode.PEEK;
     List<RuleVerdict> verdicts = new ArrayList<>();
     for (int c = 0; c < charges.size(); c++) {
       for (Rule rule : request.charges().get(c).stack().rules()) {
-        verdicts.add(charges.get(c).verdict(rule, takes));
+        verdicts.add(charges.get(c).verdict(rule, takes && charges.get(c).takes()));
       }
     }
     Optional<RuleVerdict> duplicate =
         guard.map(
             model ->
-                model.verdict(request.duplicate().orElseThrow().stack().rules().get(0), takes));
+                model.verdict(
+                    request.duplicate().orElseThrow().stack().rules().get(0),
+                    takes && model.takes()));
+    long delay = charges.stream().mapToLong(ChargeModel::delay).max().orElse(0);
     List<ChargeModel.Taken> all = new ArrayList<>();
     for (ChargeModel charge : Stream.concat(charges.stream(), guard.stream()).toList()) {
-      if (takes) {
+      if (takes && charge.takes()) {
         all.add(charge.take(this));
       } else if (mode != Mode.PEEK) {
         charge.refuse(this);
       }
     }
     taken.put(id, all);
+    boolean waits = outcome == Outcome.ALLOWED && mode != Mode.RECORD;
     return new Answer.Decided(
         outcome,
         verdicts,
         duplicate,
-        ban > 0 ? Optional.of(Plain.duration(ban)) : Optional.empty());
+        ban > 0 ? Optional.of(Plain.duration(ban)) : Optional.empty(),
+        Plain.duration(waits ? delay : 0));
   }
 
   private ChargeModel charge(Charge charge, boolean guard, Mode mode, long clock) {
@@ -101,33 +120,77 @@ public final class ReferenceModel {
   }
 
   /** What is given back is taken off the list: it is given back once. */
-  private Answer giveBack(List<ChargeModel.Taken> units, boolean guardOnly) {
+  private Answer giveBack(List<ChargeModel.Taken> units, boolean guardOnly, long clock) {
     long found = 0;
     for (ChargeModel.Taken one : List.copyOf(units)) {
       if (guardOnly && !one.guard()) {
         continue;
       }
       units.remove(one);
-      found += giveBack(one);
+      found += giveBack(one, one.charge().cost(), clock);
     }
     return new Answer.GivenBack(found);
   }
 
-  private long giveBack(ChargeModel.Taken one) {
+  /** What is given back, and what it has cost more, is worked out here once again. */
+  private Answer settle(List<ChargeModel.Taken> units, Step.Settle settle, long clock) {
+    long found = 0;
+    List<Charge> more = new ArrayList<>();
+    for (ChargeModel.Taken one : List.copyOf(units)) {
+      if (one.guard()) {
+        continue;
+      }
+      units.remove(one);
+      Charge charge = one.charge();
+      int kept = settle.cost().orElse(charge.cost());
+      boolean counts =
+          charge.stack().counting() == Counting.ALL
+              || charge.stack().counting()
+                  == (settle.failed() ? Counting.FAILURES : Counting.SUCCESSES);
+      if (!counts || charge.stack().rules().get(0) instanceof ConcurrencyLimit) {
+        kept = 0;
+      }
+      if (kept > charge.cost()) {
+        more.add(charge.withCost(kept - charge.cost()));
+      }
+      if (kept < charge.cost()) {
+        found += giveBack(one, charge.cost() - kept, clock);
+      }
+    }
+    if (!more.isEmpty()) {
+      var unused = decide(-1, clock, new LimitRequest(ANY, more, Optional.empty()), Mode.RECORD);
+    }
+    return new Answer.GivenBack(found);
+  }
+
+  private Answer renew(List<ChargeModel.Taken> units, long clock) {
+    long renewed = 0;
+    for (int i = 0; i < units.size(); i++) {
+      Charge charge = units.get(i).charge();
+      if (charge.stack().rules().get(0) instanceof ConcurrencyLimit && !units.get(i).guard()) {
+        var unused = giveBack(units.get(i), charge.cost(), clock);
+        LogModel log = logs.computeIfAbsent(charge.key(), first -> new LogModel());
+        units.set(
+            i, units.get(i).renewedAt(log.take(clock, charge.cost(), ChargeModel.logged(charge))));
+        renewed += charge.cost();
+      }
+    }
+    return new Answer.GivenBack(renewed);
+  }
+
+  private long giveBack(ChargeModel.Taken one, int some, long clock) {
     Charge charge = one.charge();
     long found = 0;
     LogModel log = logs.get(charge.key());
     if (log != null && !ChargeModel.logged(charge).isEmpty()) {
-      found = log.giveBack(one.logTime(), charge.cost());
+      found = log.giveBack(one.logTime(), some);
       if (log.isEmpty()) {
         logs.remove(charge.key());
       }
     }
     CellsModel counted = cells.get(charge.key());
     boolean any =
-        counted != null
-            && counted.giveBack(
-                ChargeModel.counted(charge), one.bans(), one.cellTime(), charge.cost());
-    return any ? Math.max(found, charge.cost()) : found;
+        counted != null && counted.giveBack(ChargeModel.counted(charge), one, some, clock);
+    return any ? Math.max(found, some) : found;
   }
 }

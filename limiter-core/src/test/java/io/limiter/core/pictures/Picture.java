@@ -42,7 +42,7 @@ final class Picture {
     %5$s<g font-family="sans-serif" font-size="12" fill="#57606a">
     <text x="16" y="26" font-size="14" fill="#1f2328">%3$s</text>
     <text x="%6$d" y="26" text-anchor="end">%4$s</text>
-    <text x="16" y="53">calls</text><text x="16" y="71" fill="#1a7f37">admitted</text><text x="16" y="89" fill="#b3261e">refused</text>
+    <text x="16" y="53">calls</text><text x="16" y="71" fill="#1a7f37">%14$s</text><text x="16" y="89" fill="#b3261e">refused</text>
     <text x="16" y="%7$d" fill="#0550ae">left</text>
     %8$s</g>
     <g fill="none" stroke-width="2">
@@ -67,12 +67,18 @@ final class Picture {
             ticks(all, 46, 6),
             ticks(run.times(true), 61, 12),
             ticks(run.times(false), 79, 12),
-            steps());
+            steps(),
+            run.waits() ? "departed" : "admitted");
   }
 
   private String summary() {
-    return "%d calls, %d admitted; at most %d in any %d s"
-        .formatted(run.calls().size(), run.times(true).size(), run.most(), Run.WINDOW.toSeconds());
+    return "%d calls, %d admitted; at most %d %sin any %d s"
+        .formatted(
+            run.calls().size(),
+            run.times(true).size(),
+            run.most(),
+            run.waits() ? "depart " : "",
+            Run.WINDOW.toSeconds());
   }
 
   /** A band for each time in which the subject was banned. */
@@ -128,6 +134,7 @@ final class Picture {
 
   private static String ticks(List<Integer> times, int top, int length) {
     return times.stream()
+        .filter(at -> at <= Run.LENGTH)
         .map(at -> "M%s %dv%d".formatted(x(at), top, length))
         .collect(Collectors.joining());
   }

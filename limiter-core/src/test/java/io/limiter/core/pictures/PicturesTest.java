@@ -7,6 +7,7 @@ import io.limiter.core.Ban;
 import io.limiter.core.CustomRule;
 import io.limiter.core.FadingCounter;
 import io.limiter.core.FixedWindow;
+import io.limiter.core.LeakyBucket;
 import io.limiter.core.Policy;
 import io.limiter.core.Rule;
 import io.limiter.core.SlidingWindowCounter;
@@ -79,6 +80,10 @@ class PicturesTest {
             "Token bucket: 10, refilled 10 in 10 s",
             TokenBucket.of(10, 10, Run.WINDOW)),
         Case.of(
+            "leaky-bucket",
+            "Leaky bucket: 10 in 10 s, 9 may wait",
+            LeakyBucket.of(10, Run.WINDOW, 9, Run.WINDOW)),
+        Case.of(
             "fading-counter",
             "Fading counter: 10, half forgiven each 10 s",
             CustomRule.of(new FadingCounter(), 10, Run.WINDOW, 2.0)),
@@ -119,6 +124,8 @@ class PicturesTest {
             2 * 10,
             "token-bucket",
             10 + 10,
+            "leaky-bucket",
+            10,
             "fading-counter",
             2 * 10 - 10 / 2,
             "ban",

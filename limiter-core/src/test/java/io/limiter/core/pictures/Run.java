@@ -34,7 +34,10 @@ record Run(List<Call> calls, List<Left> left, List<Integer> bans) {
 
   private static final long BEGIN_MICROS = 1_700_000_000_000_000L;
 
-  record Call(int at, boolean admitted) {}
+  /**
+   * @param departs when it may begin, if it is admitted: later than it came if it has to wait
+   */
+  record Call(int at, boolean admitted, int departs) {}
 
   record Left(int at, long units) {}
 
@@ -63,7 +66,7 @@ record Run(List<Call> calls, List<Left> left, List<Integer> bans) {
       run.look(at, decide(store, call, Mode.PEEK));
       if (ARRIVALS.contains(at)) {
         Verdict verdict = decide(store, call, Mode.ACQUIRE);
-        run.calls.add(new Call(at, verdict.allowed()));
+        run.calls.add(new Call(at, verdict.allowed(), at + (int) verdict.delay().toMillis()));
         run.look(at, verdict);
       }
     }
@@ -81,11 +84,20 @@ record Run(List<Call> calls, List<Left> left, List<Integer> bans) {
     }
   }
 
+  /** When calls departed that were admitted, or came that were refused. */
   List<Integer> times(boolean admitted) {
-    return calls.stream().filter(call -> call.admitted == admitted).map(Call::at).toList();
+    return calls.stream()
+        .filter(call -> call.admitted == admitted)
+        .map(call -> admitted ? call.departs : call.at)
+        .toList();
   }
 
-  /** The most calls that were admitted in any interval of a window's length. */
+  /** Whether any call had to wait. */
+  boolean waits() {
+    return calls.stream().anyMatch(call -> call.departs > call.at);
+  }
+
+  /** The most calls that departed in any interval of a window's length. */
   int most() {
     List<Integer> admitted = times(true);
     int most = 0;

@@ -4,6 +4,7 @@ package io.limiter.core.redis;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.LeakyBucket;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.StoreHarness;
@@ -48,6 +49,18 @@ class CallPartsTest {
         .containsExactly(new int[] {0}, new int[] {1});
     assertThat(CallParts.bySlot(encoded(KEY.and(USER))))
         .containsExactly(new int[] {0}, new int[] {1});
+  }
+
+  /** A departure that is given up may pass unused: whoever else refuses is asked before. */
+  @Test
+  void whereTheCallWaitsIsLast() {
+    LimitRequest waits =
+        LimitRequest.of(
+            Policy.of("w", LeakyBucket.of(1, StoreHarness.SECOND, 1, StoreHarness.MINUTE)),
+            new Subject("user", "ada"));
+
+    assertThat(CallParts.bySlot(encoded(waits.and(ADDRESS).and(ALL))))
+        .containsExactly(new int[] {1}, new int[] {2}, new int[] {0});
   }
 
   @Test

@@ -72,7 +72,8 @@ class ClusterStoreTest implements LimitStoreContract {
             SETTINGS,
             new RedisScripts(
                 RedisScript.of(scripts.decide().text().replace("call('TIME')", NOW)),
-                scripts.refund(),
+                RedisScript.of(scripts.refund().text().replace("call('TIME')", NOW)),
+                RedisScript.of(scripts.renew().text().replace("call('TIME')", NOW)),
                 scripts.algorithms()),
             new Breakers(),
             () -> clock);

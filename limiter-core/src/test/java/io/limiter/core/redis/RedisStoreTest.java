@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.Charge;
 import io.limiter.core.Key;
+import io.limiter.core.LeakyBucket;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
 import io.limiter.core.LimitStoreContract;
@@ -90,6 +91,34 @@ class RedisStoreTest implements LimitStoreContract {
             .map(HexFormat.of()::formatHex)
             .collect(Collectors.joining(" "));
     return all.isEmpty() ? Optional.empty() : Optional.of(all);
+  }
+
+  private Key cells(Charge charge) {
+    return new Key(charge.key().tag(), charge.key().name() + EncodedCells.SUFFIX);
+  }
+
+  /** Until the last departure that there can be; more only for a call that takes several. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 5})
+  void aQueueExpiresSoonAfterItsLastDeparture(int cost) {
+    LimitRequest call = call(LeakyBucket.of(2, SECOND, 30, SECOND.multipliedBy(10)));
+    acquire(20, call);
+    assertThat(acquire(call.withCost(cost)).delay()).isEqualTo(SECOND.multipliedBy(10));
+    long expected = 10_000 + 500L * cost + SLACK_MILLIS;
+    long life = redis.commands().pttl(redis.name(cells(call.charge(0))));
+    long taken = (System.nanoTime() - started) / 1_000_000 + 1;
+    assertThat(life - TestRedis.EXTRA_LIFE_MILLIS).isBetween(expected - taken, expected);
+  }
+
+  /** Whoever shortens the wait in the rules does not cut short the queue that there is. */
+  @Test
+  void aQueueThatIsLongerThanItsRuleAllowsNowLivesAsLong() {
+    LeakyBucket patient = LeakyBucket.of(1, SECOND, 20, MINUTE);
+    LeakyBucket hasty = LeakyBucket.of(1, SECOND, 20, SECOND);
+    acquire(15, call(patient));
+    assertThat(record(call(hasty)).allowed()).isTrue();
+    long life = redis.commands().pttl(redis.name(cells(call(hasty).charge(0))));
+    assertThat(life - TestRedis.EXTRA_LIFE_MILLIS).isBetween(10_000L, 23_000L);
   }
 
   private long millisToLive(Charge charge) {

@@ -30,6 +30,7 @@ public final class TestRedis implements AutoCloseable {
   static final long EXTRA_LIFE_MILLIS = 1_000_000_000L;
 
   private static final String LIFE = "lives and lives[i] or ARGV[2 * i]";
+  private static final String RENEWED = "'PX', lives[i]";
 
   private final RedisClient client = RedisClient.create(RedisURI.create(RedisFixture.uri()));
   private final StatefulRedisConnection<byte[], byte[]> connection =
@@ -42,24 +43,30 @@ public final class TestRedis implements AutoCloseable {
   public RedisStore store() {
     List<CustomAlgorithm> algorithms = List.of(new FadingCounter());
     RedisScripts scripts = RedisScripts.load(algorithms);
-    String decide =
-        replace(
-            scripts.decide().text(),
-            "call('TIME')",
-            "call('HMGET', '%sclock', 's', 'us')".formatted(prefix));
+    String decide = clocked(scripts.decide());
+    String refund = clocked(scripts.refund());
+    String renew =
+        replace(clocked(scripts.renew()), RENEWED, "%s + %d".formatted(RENEWED, EXTRA_LIFE_MILLIS));
     decide = replace(decide, LIFE, "(%s) + %d".formatted(LIFE, EXTRA_LIFE_MILLIS));
     RedisStore store =
         new RedisStore(
             source(),
             new RedisSettings(prefix, Duration.ofSeconds(10)),
-            new RedisScripts(RedisScript.of(decide), scripts.refund(), algorithms),
+            new RedisScripts(
+                RedisScript.of(decide), RedisScript.of(refund), RedisScript.of(renew), algorithms),
             new Breakers(),
             () -> clock);
     // Known scripts are not sent twice, which would be out of order.
     commands().scriptLoad(bytes(decide));
-    commands().scriptLoad(bytes(scripts.refund().text()));
+    commands().scriptLoad(bytes(refund));
+    commands().scriptLoad(bytes(renew));
     store.reset(List.of(new Key("none", "none"))).toCompletableFuture().join();
     return store;
+  }
+
+  private String clocked(RedisScript script) {
+    return replace(
+        script.text(), "call('TIME')", "call('HMGET', '%sclock', 's', 'us')".formatted(prefix));
   }
 
   private static String replace(String script, String line, String replacement) {

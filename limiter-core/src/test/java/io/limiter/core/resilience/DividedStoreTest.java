@@ -5,6 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.limiter.core.Ban;
+import io.limiter.core.ConcurrencyLimit;
+import io.limiter.core.Counting;
+import io.limiter.core.Ending;
+import io.limiter.core.LeakyBucket;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
 import io.limiter.core.Mode;
@@ -102,6 +106,27 @@ class DividedStoreTest {
     assertThat(verdict.rules().get(0).rule()).isEqualTo(yearly.withCount(5));
   }
 
+  /** Together they let as many depart as one would, and as many wait. */
+  @Test
+  void eachLetsItsShareWaitAndDepart() {
+    LeakyBucket bucket = LeakyBucket.of(2, Duration.ofSeconds(1), 10, Duration.ofSeconds(10));
+    LimitStore each = new DividedStore(new MemoryStore(10, () -> 0), 3);
+
+    for (int i = 0; i <= 4; i++) {
+      assertThat(decide(each, call(bucket), 1).delay()).isEqualTo(Duration.ofMillis(1_500L * i));
+    }
+    assertThat(decide(each, call(bucket), 1).outcome()).isEqualTo(Outcome.LIMITED);
+  }
+
+  @Test
+  void aLeakyBucketWhoseShareWouldBeTooSlowForARuleKeepsItsRate() {
+    LeakyBucket yearly = LeakyBucket.of(1, Duration.ofDays(300), 10, Duration.ofSeconds(10));
+
+    Verdict verdict = decide(new DividedStore(new MemoryStore(), 2), call(yearly), 1);
+
+    assertThat(verdict.rules().get(0).rule()).isEqualTo(yearly.withQueue(5));
+  }
+
   @Test
   void aBanIsNotDivided() {
     Policy policy = Policy.of("sms", rule(2)).withBan(Ban.of(2, HOUR, HOUR));
@@ -152,6 +177,27 @@ class DividedStoreTest {
 
     store.reset(List.of(call(5).charge(0).key()));
     assertThat(decide(store, call(5), 1).allowed()).isTrue();
+  }
+
+  @Test
+  void aShareCountsTheSameCallsAsTheWholeAndIsObservedLikeIt() {
+    LimitStore store = new DividedStore(new MemoryStore(), 2);
+    Policy failures = Policy.of("login", rule(2)).withCounting(Counting.FAILURES);
+    LimitRequest call = LimitRequest.of(failures, new Subject("user", "ada"));
+
+    Verdict good = decide(store, call, 1);
+    assertThat(decide(store, call, 1).allowed()).isFalse();
+    assertThat(decide(store, call.observe(), 1).allowed()).isTrue();
+    assertThat(good.receipt().settle(Ending.succeeded())).isCompletedWithValue(1L);
+    assertThat(decide(store, call, 1).allowed()).isTrue();
+  }
+
+  @Test
+  void placesForCallsInFlightAreDivided() {
+    LimitStore store = new DividedStore(new MemoryStore(), 3);
+
+    assertThat(decide(store, call(ConcurrencyLimit.of(4)), 1).rules().get(0).remaining())
+        .isEqualTo(1);
   }
 
   @ParameterizedTest

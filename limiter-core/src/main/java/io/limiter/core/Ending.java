@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Predicate;
+import java.util.function.ToIntFunction;
+
+/**
+ * How a call ended, and what it cost in the end; for {@link Receipt#settle}. Immutable.
+ *
+ * <pre>{@code
+ * receipt.settle(Ending.failed());
+ * receipt.settle(Ending.succeeded().withCost(rows.size()));
+ * }</pre>
+ */
+public final class Ending {
+
+  private static final Ending SUCCEEDED = new Ending(Kind.SUCCEEDED, Charge::cost);
+  private static final Ending FAILED = new Ending(Kind.FAILED, Charge::cost);
+  private static final Ending UNKNOWN = new Ending(Kind.UNKNOWN, Charge::cost);
+
+  private enum Kind {
+    SUCCEEDED,
+    FAILED,
+    UNKNOWN
+  }
+
+  private final Kind kind;
+  private final ToIntFunction<Charge> actual;
+
+  private Ending(Kind kind, ToIntFunction<Charge> actual) {
+    this.kind = kind;
+    this.actual = actual;
+  }
+
+  /** The call did what it was asked. */
+  public static Ending succeeded() {
+    return SUCCEEDED;
+  }
+
+  /** It did not. */
+  public static Ending failed() {
+    return FAILED;
+  }
+
+  /**
+   * Nobody knows, as where the caller went away after the call had begun. It counts as a failure
+   * and as a success: whoever could make his calls end unknown would else not be limited.
+   */
+  public static Ending unknown() {
+    return UNKNOWN;
+  }
+
+  /**
+   * The same ending of a call that has cost so much, instead of what was reserved for it.
+   *
+   * @param units 0 to {@value Charge#MAX_COST}; 0 gives everything back
+   * @throws IllegalArgumentException if it is none of that
+   */
+  public Ending withCost(int units) {
+    requireCost(units);
+    return new Ending(kind, charge -> units);
+  }
+
+  /**
+   * The same, for calls whose charges differ in cost.
+   *
+   * @param units for each charge what it has cost, {@link Charge#cost()} where that was no
+   *     estimate. Less than 0 counts as 0, more than {@value Charge#MAX_COST} as that
+   */
+  public Ending withCosts(ToIntFunction<Charge> units) {
+    Objects.requireNonNull(units, "units");
+    return new Ending(
+        kind, charge -> Math.max(0, Math.min(Charge.MAX_COST, units.applyAsInt(charge))));
+  }
+
+  private static void requireCost(int units) {
+    if (units < 0 || units > Charge.MAX_COST) {
+      throw new IllegalArgumentException(
+          "A call has cost %d units: give it 0 to %d".formatted(units, Charge.MAX_COST));
+    }
+  }
+
+  /** Whether a stack that counts such calls counts this one. */
+  public boolean counts(Counting counting) {
+    return switch (counting) {
+      case ALL -> true;
+      case FAILURES -> kind != Kind.SUCCEEDED;
+      case SUCCESSES -> kind != Kind.FAILED;
+    };
+  }
+
+  /** Units of a charge that are given back; for authors of stores. */
+  public int returned(Charge charge) {
+    if (charge.stack().lease().isPresent() || !counts(charge.stack().counting())) {
+      return charge.cost();
+    }
+    return Math.max(0, charge.cost() - actual.applyAsInt(charge));
+  }
+
+  /**
+   * What the call has cost beyond what was reserved for it, to be recorded; for authors of stores.
+   *
+   * @param taken the charges that took their units
+   * @return empty if there is no more
+   */
+  public Optional<LimitRequest> rest(LimitRequest request, Predicate<Charge> taken) {
+    List<Charge> more = new ArrayList<>();
+    for (Charge charge : request.charges()) {
+      if (returned(charge) == 0 && taken.test(charge)) {
+        int units = actual.applyAsInt(charge) - charge.cost();
+        if (units > 0) {
+          more.add(charge.withCost(units));
+        }
+      }
+    }
+    return more.isEmpty()
+        ? Optional.empty()
+        : Optional.of(new LimitRequest(request.policy(), more, Optional.empty()));
+  }
+
+  @Override
+  public String toString() {
+    return kind.toString();
+  }
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.cell;
+
+import io.limiter.core.LeakyBucket;
+import io.limiter.core.Mode;
+import io.limiter.core.Readings;
+import io.limiter.core.Rule;
+import java.math.BigInteger;
+
+/**
+ * A {@link LeakyBucket}. It keeps the time until the next departure that nobody has, in parts of a
+ * microsecond so small that an interval is a whole number of them. Departures before that are an
+ * interval apart, back to now, so they need not be kept; those that were given up are.
+ *
+ * @param unit parts between two departures
+ * @param rate parts of a microsecond
+ * @param last when a departure was last handed out
+ * @param ahead the parts from then until the next free departure
+ * @param gaps the departures before it that were given up
+ */
+record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, Gaps gaps)
+    implements Cell {
+
+  static LeakyCell unused(LeakyBucket bucket) {
+    long micros = Readings.micros(bucket.window());
+    long divisor =
+        BigInteger.valueOf(micros).gcd(BigInteger.valueOf(bucket.count())).longValueExact();
+    return new LeakyCell(bucket, micros / divisor, bucket.count() / divisor, 0, 0, Gaps.NONE);
+  }
+
+  LeakyCell stored(long at, long parts, double[] numbers) {
+    return new LeakyCell(rule, unit, rate, at, parts, Gaps.stored(numbers, 2));
+  }
+
+  @Override
+  public boolean serves(Rule other) {
+    return other == rule
+        || (other instanceof LeakyBucket bucket
+            && bucket.count() == rule.count()
+            && bucket.window().equals(rule.window()));
+  }
+
+  @Override
+  public Gauge read(Rule reading, long now, int cost, Mode mode) {
+    return new Waiting(at((LeakyBucket) reading, now), cost, mode);
+  }
+
+  /**
+   * The same by now. In a queue that is longer than the rule can have made it, since that was
+   * another, the gaps are not where they were: who left them counts as waiting.
+   */
+  private LeakyCell at(LeakyBucket bucket, long now) {
+    long longest = Readings.micros(bucket.maxWait()) * rate + bucket.capacity() * unit;
+    long parts = Math.min(ahead, longest);
+    long left = now - last > parts / rate ? 0 : parts - (now - last) * rate;
+    Gaps known = parts < ahead ? Gaps.NONE : gaps;
+    return new LeakyCell(bucket, unit, rate, now, left, known.of(departures(left)));
+  }
+
+  /** Departures that are still to come, so many parts before the next free one. */
+  private long departures(long parts) {
+    return Math.max(0, Cell.ceil(parts, unit) - 1);
+  }
+
+  /** The time at which so many parts have passed. */
+  private long micros(long parts) {
+    return Cell.ceil(Math.max(0, parts), rate);
+  }
+
+  private long longestWait() {
+    return Readings.micros(rule.maxWait()) * rate;
+  }
+
+  /** The parts until a departure that is known to be free, if there is one for a call to take. */
+  private long untilGap() {
+    Gaps.Gap gap = rule.fair() ? null : gaps.earliest();
+    return gap == null ? Long.MAX_VALUE : ahead - gap.from() * unit;
+  }
+
+  /** Places in the queue, and the departure of a call that finds it empty. */
+  private long places() {
+    return rule.capacity() - Cell.ceil(ahead, unit) + gaps.free();
+  }
+
+  /**
+   * Units that are left. Where the next free departure is too far away, one that was given up is
+   * all there is, for one call at a time.
+   */
+  long left() {
+    return ahead <= longestWait()
+        ? places()
+        : Math.min(places(), untilGap() <= longestWait() ? 1 : 0);
+  }
+
+  /** Time until so many units are left. */
+  long untilLeft(long wanted) {
+    long missing = wanted - places();
+    long departures = departures(ahead);
+    // A place becomes free when one that waits departs; the last one when the next could.
+    long places = missing <= 0 ? 0 : micros(ahead - gaps.standing(missing, departures) * unit);
+    long inTime = micros(ahead - longestWait());
+    if (wanted < 1 || places >= inTime) {
+      return places;
+    }
+    return wanted > 1 || rule.fair() ? inTime : Math.min(inTime, untilGapInTime(places));
+  }
+
+  /** The first time, not before that one, at which the earliest gap is near enough. */
+  private long untilGapInTime(long from) {
+    long passed = from * rate;
+    long parts =
+        new LeakyCell(rule, unit, rate, last, ahead, gaps.of(departures(ahead - passed)))
+            .untilGap();
+    return parts == Long.MAX_VALUE ? parts : Math.max(from, micros(parts - longestWait()));
+  }
+
+  /** Time until more units are left than now; of an empty queue, until one could have departed. */
+  long untilMore() {
+    return ahead == 0 ? micros(unit) : untilLeft(left() + 1);
+  }
+
+  long untilUnused() {
+    return micros(ahead);
+  }
+
+  /** The parts that a call waits which takes so many units. */
+  long untilDeparture(long units) {
+    return units == 1 ? Math.min(ahead, untilGap()) : ahead;
+  }
+
+  LeakyCell with(long units) {
+    return units == 1 && untilGap() < Long.MAX_VALUE
+        ? new LeakyCell(rule, unit, rate, last, ahead, gaps.withoutEarliest())
+        : new LeakyCell(rule, unit, rate, last, ahead + units * unit, gaps.moved(units));
+  }
+
+  /** A departure that has come cannot be given back. */
+  @Override
+  public Cell giveBack(long stamp, int units) {
+    return this;
+  }
+
+  @Override
+  public Cell giveBack(Rule under, long stamp, int units, int taken, long waits, long now) {
+    if (units < taken || waits <= 0 || now - stamp >= micros(waits) || last < stamp) {
+      return this; // it has begun, or all was forgotten meanwhile
+    }
+    long later = ahead - waits + (last - stamp) * rate;
+    long from = later / unit;
+    long still = departures(ahead - (now - last) * rate);
+    if (later % unit != 0 || from < units || from > still) {
+      return this; // another queue has begun meanwhile
+    }
+    Gaps more = gaps.of(still).with(from, units);
+    if (more == null) {
+      return this;
+    }
+    long parts = ahead;
+    boolean fair = ((LeakyBucket) under).fair();
+    if (!fair) { // the last departures are as if never handed out
+      for (long free = more.last(); free > 0; free = more.last()) {
+        more = more.withoutLast().moved(-free);
+        parts -= free * unit;
+      }
+    }
+    return new LeakyCell(rule, unit, rate, last, parts, more);
+  }
+
+  @Override
+  public long neededUntil() {
+    return last + micros(ahead);
+  }
+
+  @Override
+  public String toString() {
+    return "LeakyCell[last=%d, ahead=%d, gaps=%s]".formatted(last, ahead, gaps);
+  }
+
+  private static final class Waiting implements Gauge {
+
+    private final LeakyCell cell;
+    private final int cost;
+    private final Mode mode;
+    private final long left;
+
+    Waiting(LeakyCell cell, int cost, Mode mode) {
+      this.cell = cell;
+      this.cost = cost;
+      this.mode = mode;
+      this.left = cell.left();
+    }
+
+    private long units() {
+      return mode == Mode.RECORD ? Math.min(cost, Math.max(0, left)) : cost;
+    }
+
+    private LeakyCell after(boolean taken) {
+      return taken ? cell.with(units()) : cell;
+    }
+
+    @Override
+    public long left() {
+      return left;
+    }
+
+    @Override
+    public long waitFor(boolean taken) {
+      if (left >= cost) {
+        return after(taken).untilMore();
+      }
+      if (mode == Mode.RECORD) {
+        return cell.with(units()).untilLeft(1);
+      }
+      return cost > cell.rule.capacity() ? Readings.NEVER : cell.untilLeft(cost);
+    }
+
+    @Override
+    public long resetAfter(boolean taken) {
+      return after(taken).untilUnused();
+    }
+
+    @Override
+    public long delay() {
+      return cell.micros(cell.untilDeparture(units()));
+    }
+
+    /** Of a record that found less room than it asked for nothing can be given up. */
+    @Override
+    public long departure() {
+      return units() < cost ? 0 : cell.untilDeparture(cost);
+    }
+
+    @Override
+    public Cell taken() {
+      return cell.with(units());
+    }
+
+    @Override
+    public Cell refused(Cell read) {
+      return read;
+    }
+  }
+}

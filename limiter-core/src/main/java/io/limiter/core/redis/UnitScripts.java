@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import io.lettuce.core.ScriptOutputType;
+import io.limiter.core.FailureReason;
+import io.limiter.core.StoreException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is done with units after the decision that took them: one script for all that one call took,
+ * on a Cluster one for each slot. Never repeated.
+ */
+final class UnitScripts {
+
+  private static final int STAMP = 8;
+
+  private final ScriptRunner runner;
+  private final RedisScripts scripts;
+  private final RedisSettings settings;
+
+  UnitScripts(ScriptRunner runner, RedisScripts scripts, RedisSettings settings) {
+    this.runner = runner;
+    this.scripts = scripts;
+    this.settings = settings;
+  }
+
+  /** Gives units back. Completes with how many were found. */
+  CompletionStage<Long> refund(List<TakenUnits> units) {
+    return runner.isCluster()
+        ? EachSlot.sum(units, some -> settings.name(some.key), this::refundTogether)
+        : refundTogether(units);
+  }
+
+  private CompletionStage<Long> refundTogether(List<TakenUnits> units) {
+    byte[][] arguments = new byte[2 * units.size()][];
+    for (int i = 0; i < units.size(); i++) {
+      arguments[2 * i] = units.get(i).returning();
+      arguments[2 * i + 1] =
+          Integer.toString(units.get(i).units).getBytes(StandardCharsets.US_ASCII);
+    }
+    return count(scripts.refund(), keys(units), arguments);
+  }
+
+  /**
+   * Takes leased units anew. They bear their new stamps once the stage has completed; where it
+   * fails, those that are known to have been renewed do.
+   *
+   * @return how many units
+   */
+  CompletionStage<Long> renew(List<TakenUnits> leases) {
+    return runner.isCluster()
+        ? EachSlot.sum(leases, lease -> settings.name(lease.key), this::renewTogether)
+        : renewTogether(leases);
+  }
+
+  private CompletionStage<Long> renewTogether(List<TakenUnits> leases) {
+    byte[][] keys = keys(leases);
+    byte[][] arguments = new byte[leases.size()][];
+    for (int i = 0; i < arguments.length; i++) {
+      TakenUnits lease = leases.get(i);
+      arguments[i] = ((EncodedLog) lease.part).renewal(lease.returning(), lease.units);
+    }
+    return runner
+        .<byte[]>run(scripts.renew(), ScriptOutputType.VALUE, keys, arguments, settings.deadline())
+        .thenApply(stamps -> renewed(leases, stamps, keys[0]));
+  }
+
+  private long renewed(List<TakenUnits> leases, byte @Nullable [] stamps, byte[] key) {
+    if (stamps == null || stamps.length != STAMP * leases.size()) {
+      runner.renew(key); // the connection is out of step
+      throw new StoreException(
+          FailureReason.ERROR,
+          "Redis answered a renewal with %s bytes instead of %d"
+              .formatted(stamps == null ? "no" : stamps.length, STAMP * leases.size()),
+          null);
+    }
+    long units = 0;
+    for (int i = 0; i < leases.size(); i++) {
+      leases.get(i).renewed(Arrays.copyOfRange(stamps, STAMP * i, STAMP * i + STAMP));
+      units += leases.get(i).units;
+    }
+    return units;
+  }
+
+  private byte[][] keys(List<TakenUnits> units) {
+    return units.stream()
+        .map(some -> settings.name(some.key, some.part.suffix()))
+        .toArray(byte[][]::new);
+  }
+
+  /** Runs a script that counts, within the deadline of all. */
+  CompletionStage<Long> count(RedisScript script, byte[][] keys, byte[][] arguments) {
+    return runner
+        .<Long>run(script, ScriptOutputType.INTEGER, keys, arguments, settings.deadline())
+        .thenApply(found -> found == null ? 0L : found);
+  }
+}

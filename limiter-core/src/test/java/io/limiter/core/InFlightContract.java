@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import static io.limiter.core.StoreHarness.call;
+import static io.limiter.core.StoreHarness.rule;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Calls in flight: who holds a place, for how long, and when it is free again. */
+public interface InFlightContract extends StoreHarness {
+
+  Duration LEASE = ConcurrencyLimit.DEFAULT_LEASE;
+  Duration THIRD = LEASE.dividedBy(3);
+
+  static LimitRequest inFlight(long count) {
+    return call(ConcurrencyLimit.of(count));
+  }
+
+  @Test
+  default void soManyCallsAreInFlightAtOnceAndNotOneMore() {
+    List<Verdict> verdicts = together(100, inFlight(3));
+    assertThat(verdicts).filteredOn(Verdict::allowed).hasSize(3);
+    assertThat(verdicts).filteredOn(verdict -> !verdict.allowed()).hasSize(97);
+  }
+
+  @Test
+  default void whoeverIsRefusedIsToldNoTimeSinceNobodyKnowsWhenACallEnds() {
+    LimitRequest call = inFlight(2);
+    assertThat(peek(call).rules().get(0).resetAfter()).isZero();
+    acquire(2, call);
+    advance(SECOND);
+    Verdict third = acquire(call);
+    assertThat(third.outcome()).isEqualTo(Outcome.LIMITED);
+    assertThat(third.retryAfter()).isEmpty();
+    assertThat(third.tooCostly()).isFalse();
+    RuleVerdict said = third.violated().get(0);
+    assertThat(said.rule().name()).isEqualTo("2-in-flight");
+    assertThat(said.remaining()).isZero();
+    assertThat(said.effectiveWindow()).isEqualTo(LEASE);
+    assertThat(said.resetAfter()).isEqualTo(LEASE);
+  }
+
+  @Test
+  default void aCallOfMoreUnitsThanThereAreIsTooCostly() {
+    Charge charge =
+        Charge.of("limit", Subject.global(), RuleStack.of(List.of(ConcurrencyLimit.of(2))))
+            .withCost(3);
+    Verdict verdict =
+        acquire(new LimitRequest(inFlight(1).policy(), List.of(charge), Optional.empty()));
+    assertThat(verdict.outcome()).isEqualTo(Outcome.LIMITED);
+    assertThat(verdict.tooCostly()).isTrue();
+  }
+
+  @Test
+  default void aCallThatEndsInWhateverWayFreesItsPlaceAtOnce() {
+    LimitRequest call = inFlight(1);
+    for (Ending ending : List.of(Ending.succeeded(), Ending.failed(), Ending.unknown())) {
+      Verdict verdict = acquire(call);
+      assertThat(verdict.allowed()).as("before %s", ending).isTrue();
+      assertLimited(call);
+      advance(SECOND);
+      assertThat(settle(verdict, ending)).isEqualTo(1);
+    }
+    assertThat(stored(call)).containsOnly(Optional.empty());
+  }
+
+  @Test
+  default void whatIsSettledTwiceFreesNobodyElse() {
+    LimitRequest call = inFlight(1);
+    Verdict first = acquire(call);
+    assertThat(settle(first, Ending.succeeded())).isEqualTo(1);
+    assertAllowed(call); // at the same microsecond
+    assertThat(settle(first, Ending.failed())).isZero();
+    assertThat(refund(first)).isZero();
+    assertThat(renew(first)).isZero();
+    assertLimited(call);
+  }
+
+  @Test
+  default void aRefundFreesThePlaceToo() {
+    LimitRequest call = inFlight(1);
+    Verdict first = acquire(call);
+    assertThat(refund(first)).isEqualTo(1);
+    assertThat(settle(first, Ending.succeeded())).isZero();
+    assertAllowed(call);
+  }
+
+  @Test
+  default void aLeaseThatIsNotRenewedEndsWithItsTimeAndNotBefore() {
+    LimitRequest call = inFlight(1);
+    Verdict lost = acquire(call);
+    assertThat(lost.receipt().lease()).contains(LEASE);
+    advance(LEASE.minus(TICK));
+    assertLimited(call);
+    advance(TICK);
+    assertAllowed(call);
+    assertThat(settle(lost, Ending.succeeded())).isZero();
+    assertLimited(call);
+  }
+
+  @Test
+  default void aRenewedCallHoldsItsPlaceAsLongAsItRuns() {
+    LimitRequest call = inFlight(1);
+    Verdict running = acquire(call);
+    for (int i = 0; i < 10; i++) {
+      advance(THIRD);
+      assertThat(renew(running)).isEqualTo(1);
+      assertLimited(call);
+    }
+    advance(LEASE.minus(TICK));
+    assertLimited(call);
+    assertThat(settle(running, Ending.succeeded())).isEqualTo(1);
+    assertAllowed(call);
+  }
+
+  @Test
+  default void ofARenewedCallWhoseInstanceDiedThePlaceIsFreeALeaseLater() {
+    LimitRequest call = inFlight(1);
+    Verdict running = acquire(call);
+    advance(THIRD);
+    renew(running);
+    advance(LEASE.minus(TICK));
+    assertLimited(call);
+    advance(TICK);
+    assertAllowed(call);
+  }
+
+  @Test
+  default void aCallThatRunsOnTakesItsPlaceAgainWhoeverHasComeMeanwhile() {
+    LimitRequest call = inFlight(1);
+    Verdict stalled = acquire(call);
+    advance(LEASE);
+    Verdict other = acquire(call);
+    assertThat(other.allowed()).isTrue();
+    advance(SECOND);
+    assertThat(renew(stalled)).isEqualTo(1);
+    assertThat(settle(other, Ending.succeeded())).isEqualTo(1);
+    assertLimited(call);
+    assertThat(settle(stalled, Ending.succeeded())).isEqualTo(1);
+    assertAllowed(call);
+  }
+
+  @Test
+  default void aRenewalAfterEverythingWasForgottenTakesThePlaceAgain() {
+    LimitRequest call = inFlight(1);
+    Verdict running = acquire(call);
+    store().reset(List.of(call.charge(0).key())).toCompletableFuture().join();
+    assertThat(renew(running)).isEqualTo(1);
+    assertLimited(call);
+    assertThat(settle(running, Ending.succeeded())).isEqualTo(1);
+    assertAllowed(call);
+  }
+
+  @Test
+  default void aRenewalKeepsThePlaceWhenTheClockIsSetBack() {
+    LimitRequest call = inFlight(2);
+    Verdict first = acquire(call);
+    advance(SECOND);
+    Verdict second = acquire(call);
+    advance(HOUR.negated());
+    assertThat(renew(first)).isEqualTo(1);
+    assertLimited(call);
+    assertThat(settle(second, Ending.succeeded())).isEqualTo(1);
+    assertThat(settle(first, Ending.succeeded())).isEqualTo(1);
+    acquire(2, call);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {2, 117, 118, 119, 120, 240})
+  default void eachOfManyIsRenewedAndEndsByItself(int count) {
+    LimitRequest call = inFlight(count);
+    List<Verdict> running = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      running.add(acquire(call));
+      advance(TICK);
+    }
+    assertLimited(call);
+    advance(THIRD);
+    for (int i = 0; i < count; i += 2) {
+      assertThat(renew(running.get(i))).isEqualTo(1);
+    }
+    assertLimited(call);
+    advance(LEASE.minus(THIRD));
+    assertThat(remaining(call)).isEqualTo(count / 2);
+    for (int i = 0; i < count; i += 2) {
+      assertThat(settle(running.get(i), Ending.succeeded())).isEqualTo(1);
+    }
+    assertThat(remaining(call)).isEqualTo(count);
+  }
+
+  @Test
+  default void whatEndsWhileItIsRenewedStaysFree() {
+    LimitRequest call = inFlight(1);
+    for (int i = 0; i < 200; i++) {
+      Verdict verdict = acquire(call);
+      assertThat(verdict.allowed()).isTrue();
+      advance(TICK);
+      CompletableFuture<Long> elsewhere =
+          CompletableFuture.supplyAsync(() -> verdict.receipt().renew())
+              .thenCompose(renewed -> renewed);
+      CompletionStage<Long> here = i % 2 == 0 ? elsewhere : verdict.receipt().renew();
+      assertThat(settle(verdict, Ending.succeeded())).as("settled, call %d", i).isEqualTo(1);
+      CompletableFuture.allOf(elsewhere, here.toCompletableFuture()).join();
+      assertThat(stored(call)).as("left after call %d", i).containsOnly(Optional.empty());
+    }
+  }
+
+  @Test
+  default void theShortestLeaseOfACallIsToBeRenewed() {
+    LimitRequest call =
+        call("one", ConcurrencyLimit.of(1, MINUTE))
+            .and(
+                call(
+                    "other",
+                    ConcurrencyLimit.of(5, SECOND.multipliedBy(9)),
+                    ConcurrencyLimit.of(9, HOUR)));
+    Verdict verdict = acquire(call);
+    assertThat(verdict.receipt().lease()).contains(SECOND.multipliedBy(9));
+    assertThat(renew(verdict)).isEqualTo(2);
+    assertThat(acquire(call).receipt().lease()).isEmpty();
+    assertThat(acquire(call(rule(1, MINUTE))).receipt().lease()).isEmpty();
+  }
+}

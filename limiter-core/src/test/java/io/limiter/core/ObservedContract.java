@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import static io.limiter.core.StoreHarness.call;
+import static io.limiter.core.StoreHarness.rule;
+import static io.limiter.core.StoreHarness.submit;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+
+/** Charges that only tell what they would do. */
+public interface ObservedContract extends StoreHarness {
+
+  @Test
+  default void whatIsObservedRefusesNobodyAndSaysWhatItWouldHaveDone() {
+    LimitRequest call = call(rule(2, MINUTE)).observe();
+    acquire(2, call);
+    advance(SECOND);
+    Verdict third = acquire(call);
+    assertThat(third.outcome()).isEqualTo(Outcome.ALLOWED);
+    assertThat(third.violated()).isEmpty();
+    assertThat(third.retryAfter()).isEmpty();
+    RuleVerdict said = third.rules().get(0);
+    assertThat(said.violated()).isTrue();
+    assertThat(said.observed()).isTrue();
+    assertThat(said.remaining()).isZero();
+    assertThat(said.retryAfter()).contains(MINUTE.minus(SECOND));
+  }
+
+  @Test
+  default void whatItWouldHaveRefusedTakesNothingSoThatItSaysWhatItWouldSayIfItWereEnforced() {
+    LimitRequest call = call(rule(2, MINUTE), FixedWindow.of(3, HOUR)).observe();
+    acquire(5, call);
+    assertThat(peek(call).rules()).extracting(RuleVerdict::remaining).containsExactly(0L, 1L);
+    advance(MINUTE);
+    assertThat(acquire(call).rules()).extracting(RuleVerdict::violated).containsOnly(false);
+    assertThat(acquire(call).rules())
+        .extracting(RuleVerdict::violated)
+        .containsExactly(false, true);
+    assertThat(peek(call).rules()).extracting(RuleVerdict::remaining).containsExactly(1L, 0L);
+  }
+
+  @Test
+  default void aCallThatAnotherRuleRefusesTakesNothingFromWhatIsObserved() {
+    LimitRequest observed = call("observed", rule(2, MINUTE)).observe();
+    LimitRequest enforced = call("enforced", rule(1, MINUTE));
+    assertAllowed(enforced.and(observed));
+    Verdict refused = acquire(enforced.and(observed));
+    assertThat(refused.outcome()).isEqualTo(Outcome.LIMITED);
+    assertThat(refused.violated()).extracting(RuleVerdict::observed).containsExactly(false);
+    assertThat(remaining(observed)).isEqualTo(1);
+  }
+
+  @Test
+  default void whatIsEnforcedAndWhatIsObservedAreOneDecision() {
+    LimitRequest observed = call("observed", rule(1, HOUR)).observe();
+    LimitRequest enforced = call("enforced", rule(3, MINUTE));
+    acquire(3, observed.and(enforced));
+    Verdict refused = acquire(observed.and(enforced));
+    assertThat(refused.outcome()).isEqualTo(Outcome.LIMITED);
+    assertThat(refused.rules()).extracting(RuleVerdict::violated).containsExactly(true, true);
+    assertThat(refused.retryAfter()).contains(MINUTE);
+  }
+
+  @Test
+  default void aLookSaysTheSame() {
+    LimitRequest call = call(rule(1, MINUTE)).observe();
+    assertAllowed(call);
+    assertThat(peek(call).outcome()).isEqualTo(Outcome.ALLOWED);
+    assertThat(peek(call).rules().get(0).violated()).isTrue();
+  }
+
+  @Test
+  default void itsUnitsCountFromTheMomentItIsEnforced() {
+    LimitRequest call = call(rule(2, MINUTE));
+    acquire(2, call.observe());
+    assertLimited(call);
+  }
+
+  @Test
+  default void nothingIsGivenBackOfWhatItDidNotTake() {
+    LimitRequest call = call(rule(1, MINUTE));
+    assertAllowed(call);
+    Verdict observed = acquire(call.observe()); // at the same microsecond
+    assertThat(observed.allowed()).isTrue();
+    assertThat(settle(observed, Ending.succeeded().withCost(0))).isZero();
+    assertThat(refund(observed)).isZero();
+    assertLimited(call);
+  }
+
+  @Test
+  default void nothingIsHeldNorRecordedOfWhatItDidNotTake() {
+    LimitRequest flight = call("flight", ConcurrencyLimit.of(1));
+    LimitRequest rows = call("rows", rule(5, MINUTE)).withCost(5);
+    LimitRequest both = flight.and(rows).observe();
+    Verdict first = acquire(both);
+    Verdict second = acquire(both);
+    assertThat(first.receipt().lease()).contains(ConcurrencyLimit.DEFAULT_LEASE);
+    assertThat(second.receipt().lease()).isEmpty();
+    assertThat(renew(second)).isZero();
+    assertThat(settle(second, Ending.succeeded().withCost(9))).isZero();
+    assertThat(settle(first, Ending.succeeded().withCost(3))).isEqualTo(3);
+    assertThat(peek(both).rules()).extracting(RuleVerdict::remaining).containsExactly(1L, 2L);
+  }
+
+  @Test
+  default void anObservedBanNeitherRefusesNorCounts() {
+    Policy banning = Policy.of("policy", rule(1, MINUTE)).withBan(Ban.of(2, MINUTE, HOUR));
+    LimitRequest call = LimitRequest.of(banning, new Subject("user", "somebody"));
+    LimitRequest observed = call.observe();
+    acquire(5, observed);
+    assertThat(acquire(call).outcome()).isEqualTo(Outcome.LIMITED);
+    assertThat(acquire(call).outcome()).isEqualTo(Outcome.BANNED);
+    Verdict during = acquire(observed);
+    assertThat(during.outcome()).isEqualTo(Outcome.ALLOWED);
+    assertThat(during.ban()).isEmpty();
+    advance(MINUTE);
+    assertThat(acquire(observed).rules().get(0).violated()).isFalse();
+    assertThat(acquire(call).outcome()).isEqualTo(Outcome.BANNED);
+  }
+
+  /** Its departures are handed out all the same, so that it says how long the queue would be. */
+  @Test
+  default void whatIsObservedMakesNobodyWait() {
+    LimitRequest call = call(LeakyBucket.of(1, MINUTE, 2, HOUR.dividedBy(12)));
+    acquire(2, call.observe());
+    Verdict third = acquire(call.observe());
+    assertThat(third.allowed()).isTrue();
+    assertThat(third.delay()).isZero();
+    assertThat(acquire(call.observe()).rules().get(0).violated()).isTrue();
+    assertLimited(call);
+    advance(MINUTE);
+    assertThat(acquire(call).delay()).isEqualTo(MINUTE.multipliedBy(2));
+  }
+
+  @Test
+  default void anObservedDuplicateIsAccepted() {
+    LimitRequest call = submit("form", rule(5, MINUTE)).observe();
+    Verdict first = acquire(call);
+    advance(SECOND);
+    Verdict again = acquire(call);
+    assertThat(again.outcome()).isEqualTo(Outcome.ALLOWED);
+    assertThat(again.duplicate().orElseThrow().violated()).isTrue();
+    assertThat(release(again)).isZero();
+    assertThat(release(first)).isEqualTo(1);
+    assertThat(remaining(call)).isEqualTo(3);
+  }
+
+  @Test
+  default void timeGoesOnForWhatIsObserved() {
+    LimitRequest call = call(rule(1, MINUTE)).observe();
+    assertAllowed(call);
+    advance(HOUR.negated());
+    assertThat(acquire(call).rules().get(0).violated()).isTrue();
+    advance(MINUTE);
+    assertThat(acquire(call).rules().get(0).violated()).isFalse();
+
+    LimitRequest empty = call("bucket", TokenBucket.of(2, 1, SECOND).startingWith(0)).observe();
+    assertThat(acquire(empty).rules().get(0).violated()).isTrue();
+    advance(SECOND);
+    assertThat(acquire(empty).rules().get(0).violated()).isFalse();
+  }
+
+  @Test
+  default void aRecordCountsWhetherOrNotItIsObserved() {
+    LimitRequest call = call(rule(3, MINUTE));
+    record(call.observe().withCost(3));
+    assertLimited(call);
+  }
+}

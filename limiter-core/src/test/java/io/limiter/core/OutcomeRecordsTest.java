@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import static io.limiter.core.StoreHarness.rule;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+
+/** What cannot be said of calls in flight and of outcomes, as {@link RecordsTest}. */
+class OutcomeRecordsTest {
+
+  private static final Duration MINUTE = Duration.ofMinutes(1);
+  private static final Rule THREE = ConcurrencyLimit.of(3);
+
+  private static void assertRefused(ThrowingCallable call, String message) {
+    assertThatIllegalArgumentException().isThrownBy(call).withMessage(message);
+  }
+
+  private static RuleStack stack(Rule... rules) {
+    return RuleStack.of(List.of(rules));
+  }
+
+  @Test
+  void callsInFlightAreNamedAfterTheirNumberAndLeasedForHalfAMinute() {
+    assertThat(THREE.name()).isEqualTo("3-in-flight");
+    assertThat(THREE.window()).isEqualTo(Duration.ofSeconds(30));
+    assertThat(THREE.withName("few").withCount(4))
+        .isEqualTo(new ConcurrencyLimit("few", 4, Duration.ofSeconds(30)));
+  }
+
+  @Test
+  void aLeaseOutlivesAPauseOfItsInstance() {
+    assertThat(ConcurrencyLimit.of(1, Duration.ofSeconds(1)).lease()).hasSeconds(1);
+    assertThat(ConcurrencyLimit.of(1, Duration.ofHours(1)).lease()).hasHours(1);
+    for (Duration wrong : List.of(Duration.ofMillis(999), Duration.ofHours(1).plusMillis(1))) {
+      assertRefused(
+          () -> ConcurrencyLimit.of(1, wrong),
+          "The rule '1-in-flight' has a lease of %s: give it 1 s to 1 h, since it is renewed each third of it and has to survive a pause of its instance"
+              .formatted(wrong));
+    }
+  }
+
+  @Test
+  void callsInFlightAreBounded() {
+    assertThat(ConcurrencyLimit.of(10_000).count()).isEqualTo(10_000);
+    assertRefused(
+        () -> ConcurrencyLimit.of(10_001),
+        "The rule '10001-in-flight' has count 10001: give it 1 to 10000");
+    assertRefused(
+        () -> ConcurrencyLimit.of(0), "The rule '0-in-flight' has count 0: give it 1 to 10000");
+  }
+
+  @Test
+  void callsInFlightStandAmongTheirLike() {
+    assertThat(stack(THREE, ConcurrencyLimit.of(5, Duration.ofSeconds(9))).lease())
+        .contains(Duration.ofSeconds(9));
+    assertThat(stack(rule(1, MINUTE)).lease()).isEmpty();
+    assertRefused(
+        () -> stack(THREE, rule(1, MINUTE)),
+        "The rule '1-per-60s' stands in one stack with calls in flight: give these a stack of their own, and join both by LimitRequest.and");
+  }
+
+  @Test
+  void callsInFlightAreCountedWhateverBecomesOfThem() {
+    assertRefused(
+        () -> stack(THREE).withCounting(Counting.FAILURES),
+        "The rule '3-in-flight' counts FAILURES: calls in flight are counted whatever becomes of them, so let it count ALL");
+    assertThat(stack(THREE).withCounting(Counting.ALL)).isEqualTo(stack(THREE));
+  }
+
+  @Test
+  void whoWaitsForHisTurnIsCountedWhateverBecomesOfHim() {
+    RuleStack waiting = stack(LeakyBucket.of(2, MINUTE, 5, MINUTE).withName("turns"));
+    assertRefused(
+        () -> waiting.withCounting(Counting.SUCCESSES),
+        "The rule 'turns', whose calls wait for their turn, counts SUCCESSES: let it count ALL, since a turn that has passed cannot be given back, and give the rules that count by outcome a stack of their own");
+  }
+
+  @Test
+  void nobodyIsBannedForCallsInFlight() {
+    assertRefused(
+        () -> stack(THREE).withBan(Ban.of(3, MINUTE, MINUTE)),
+        "The rule '3-in-flight' has a ban: give it none, since the caller cannot know when a place is free; put the ban on the other rules of the subject");
+  }
+
+  @Test
+  void aStackIsAnotherIfItCountsOtherCalls() {
+    RuleStack all = stack(rule(3, MINUTE));
+    RuleStack failures = all.withBan(Ban.of(3, MINUTE, MINUTE)).withCounting(Counting.FAILURES);
+    assertThat(failures.withCounting(Counting.ALL))
+        .isEqualTo(all.withBan(Ban.of(3, MINUTE, MINUTE)))
+        .isNotEqualTo(failures);
+    assertThat(failures.ban()).isPresent();
+    assertThat(failures.withBan(Ban.of(1, MINUTE, MINUTE)).counting()).isEqualTo(Counting.FAILURES);
+    assertThat(failures.toString()).endsWith(", FAILURES");
+  }
+
+  @Test
+  void aDuplicateGuardCountsEverySubmission() {
+    String remedy = "give it a rule that counts every submission; one that fails is released";
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Policy.of("form", rule(1, MINUTE)).withDuplicates(THREE))
+        .withMessageStartingWith("The duplicate guard of the policy 'form' is [Concurrency")
+        .withMessageEndingWith(remedy);
+    RuleStack failures = stack(rule(1, MINUTE)).withCounting(Counting.FAILURES);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> new Policy("form", "form", Optional.empty(), Optional.of(failures)))
+        .withMessageEndingWith(remedy);
+  }
+
+  @Test
+  void onlyAPolicyWithRulesCountsByOutcome() {
+    Policy policy =
+        new Policy("form", "form", Optional.empty(), Optional.of(stack(rule(1, MINUTE))));
+    assertThatThrownBy(() -> policy.withCounting(Counting.FAILURES))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessage("The policy 'form' has no rules that could count FAILURES: give it rules");
+  }
+
+  @Test
+  void aStackCountsByTheKeyOfItsClass() {
+    Key all = Key.of("limit", Subject.global());
+    RuleStack rules = stack(rule(1, MINUTE));
+    assertThat(all.of(rules)).isSameAs(all);
+    for (Counting counting : List.of(Counting.FAILURES, Counting.SUCCESSES)) {
+      Key own = all.of(rules.withCounting(counting));
+      assertThat(own).isNotEqualTo(all);
+      assertThat(own.of(rules)).isEqualTo(all);
+      assertThat(new Charge("limit", own, rules.withCounting(counting), 1).key()).isEqualTo(own);
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> new Charge("limit", own, rules, 1))
+          .withMessageEndingWith("take the key from Key.of(limit, subject).of(stack)");
+    }
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> new Charge("limit", all, stack(THREE), 1))
+        .withMessageEndingWith(
+            "count by a key of other calls, 'r': take the key from Key.of(limit, subject).of(stack)");
+  }
+
+  @Test
+  void aCallHasCostWhatACallMayCost() {
+    assertRefused(
+        () -> Ending.failed().withCost(-1), "A call has cost -1 units: give it 0 to 1000000");
+    assertRefused(
+        () -> Ending.failed().withCost(1_000_001),
+        "A call has cost 1000001 units: give it 0 to 1000000");
+    Charge charge = Charge.of("limit", Subject.global(), stack(rule(9, MINUTE))).withCost(5);
+    assertThat(Ending.succeeded().withCosts(any -> -3).returned(charge)).isEqualTo(5);
+    assertThat(Ending.succeeded().withCost(5).returned(charge)).isZero();
+  }
+
+  @Test
+  void whereARuleGivesNoTimeSinceItCannotKnowTheOthersCount() {
+    RuleVerdict inFlight =
+        new RuleVerdict(THREE, true, 0, Optional.empty(), THREE.window(), THREE.window());
+    RuleVerdict minute =
+        new RuleVerdict(rule(1, MINUTE), true, 0, Optional.of(MINUTE), MINUTE, MINUTE);
+    RuleVerdict never = new RuleVerdict(rule(1, MINUTE), true, 0, Optional.empty(), MINUTE, MINUTE);
+    assertThat(verdict(inFlight).retryAfter()).isEmpty();
+    assertThat(verdict(inFlight).tooCostly()).isFalse();
+    assertThat(verdict(inFlight, minute).retryAfter()).contains(MINUTE);
+    assertThat(verdict(inFlight, minute, never).retryAfter()).isEmpty();
+    assertThat(verdict(inFlight, minute, never).tooCostly()).isTrue();
+  }
+
+  private static Verdict verdict(RuleVerdict... rules) {
+    Verdict free = Verdict.free(Policy.of("policy", THREE));
+    return new Verdict(
+        free.policy(),
+        Outcome.LIMITED,
+        List.of(rules),
+        Optional.empty(),
+        Optional.empty(),
+        Duration.ZERO,
+        Source.STORE,
+        Optional.empty(),
+        Optional.empty(),
+        Receipt.NOTHING);
+  }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.lettuce.core.RedisURI;
+import io.limiter.core.ConcurrencyLimit;
+import io.limiter.core.Ending;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
+import io.limiter.core.Policy;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
+import io.limiter.core.redis.RedisClients;
+import io.limiter.core.redis.RedisSettings;
+import io.limiter.core.redis.RedisStore;
+import io.limiter.core.redis.SharedConnection;
+import io.limiter.core.testing.RedisProcess;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** An instance is gone with its calls in flight, by Redis' own clock. */
+class LostInstanceTest {
+
+  private static final Duration LEASE = ConcurrencyLimit.MIN_LEASE;
+
+  /** For a machine that does something else as well. */
+  private static final Duration SLACK = Duration.ofSeconds(10);
+
+  private static final LimitRequest CALL =
+      LimitRequest.of(
+          Policy.of("export", ConcurrencyLimit.of(3, LEASE)), new Subject("user", "ada"));
+
+  private final RedisProcess redis = RedisProcess.onFreePort().start();
+  private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+  private final List<LimitStore> instances = new ArrayList<>();
+
+  @AfterEach
+  void close() {
+    timer.shutdownNow();
+    instances.forEach(LimitStore::close);
+    redis.close();
+  }
+
+  private LimitStore instance() {
+    RedisSettings settings = new RedisSettings("limiter:", SLACK);
+    SharedConnection shared =
+        SharedConnection.open(RedisClients.create(), RedisURI.create(redis.uri()), settings);
+    assertThat(shared.firstAttempt()).succeedsWithin(SLACK).isEqualTo(true);
+    LimitStore store = new RedisStore(shared, settings);
+    instances.add(store);
+    return store;
+  }
+
+  private static Verdict acquire(LimitStore instance) {
+    return instance.decide(CALL, Mode.ACQUIRE).toCompletableFuture().join();
+  }
+
+  @Test
+  void thePlacesOfADeadInstanceAreFreeALeaseLaterAndThoseOfTheOthersAreHeld() {
+    LimitStore here = instance();
+    LimitStore lost = instance();
+    Verdict running = acquire(here);
+    timer.scheduleAtFixedRate(
+        () -> running.receipt().renew(), 0, LEASE.toMillis() / 3, TimeUnit.MILLISECONDS);
+    long before = System.nanoTime();
+    assertThat(acquire(lost).allowed()).isTrue();
+    assertThat(acquire(lost).allowed()).isTrue();
+    lost.close(); // nothing of it is settled, nor renewed
+    instances.remove(lost);
+
+    await().atMost(LEASE.plus(SLACK)).until(() -> acquire(here).allowed());
+    assertThat(Duration.ofNanos(System.nanoTime() - before)).isGreaterThanOrEqualTo(LEASE);
+    await().atMost(LEASE.plus(SLACK)).until(() -> acquire(here).allowed());
+    assertThat(acquire(here).allowed()).as("a fourth while three are held").isFalse();
+    assertThat(running.receipt().settle(Ending.succeeded())).succeedsWithin(SLACK).isEqualTo(1L);
+    assertThat(acquire(here).allowed()).as("in the place that was settled").isTrue();
+  }
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.model;
+
+import io.limiter.core.LeakyBucket;
+import io.limiter.core.Rule;
+import java.math.BigInteger;
+import java.util.Optional;
+import java.util.stream.LongStream;
+
+/**
+ * A leaky bucket whose calls wait. Times are told in parts, of which each microsecond has as many
+ * as the rule has units in a window: so two departures are as many parts apart as the window has
+ * microseconds. Departures are those before the next one, back to now.
+ */
+final class LeakyModel extends CellModel {
+
+  private final long interval;
+  private final long rate;
+  private LeakyBucket rule;
+  private long written;
+  private long now;
+  private BigInteger next = BigInteger.ZERO;
+  private LeaversModel leavers;
+
+  LeakyModel(LeakyBucket rule) {
+    this.rule = rule;
+    this.interval = Plain.window(rule);
+    this.rate = rule.count();
+    this.leavers = new LeaversModel(BigInteger.valueOf(interval));
+  }
+
+  @Override
+  CellModel copy() {
+    LeakyModel copy = new LeakyModel(rule);
+    copy.written = written;
+    copy.now = now;
+    copy.next = next;
+    copy.leavers = leavers.at(parts(now));
+    return copy;
+  }
+
+  private BigInteger parts(long micros) {
+    return BigInteger.valueOf(micros).multiply(BigInteger.valueOf(rate));
+  }
+
+  private BigInteger intervals(long units) {
+    return BigInteger.valueOf(interval).multiply(BigInteger.valueOf(units));
+  }
+
+  private long longest() {
+    return parts(Plain.micros(rule.maxWait())).longValueExact();
+  }
+
+  /** The parts from now until then. */
+  private long until(BigInteger then) {
+    return then.subtract(parts(now)).longValueExact();
+  }
+
+  private boolean isIdle() {
+    return next.compareTo(parts(now)) <= 0;
+  }
+
+  private long ahead() {
+    return isIdle() ? 0 : until(next);
+  }
+
+  private long micros(long parts) {
+    return (parts + rate - 1) / rate;
+  }
+
+  @Override
+  void proceed(Rule reading, long time) {
+    rule = (LeakyBucket) reading;
+    now = time;
+    BigInteger most =
+        parts(written + Plain.micros(rule.maxWait())).add(intervals(rule.queue() + 1L));
+    if (next.compareTo(most) > 0 && !isIdle()) {
+      next = most;
+      leavers = new LeaversModel(BigInteger.valueOf(interval));
+    }
+    leavers = leavers.at(parts(now));
+  }
+
+  private Optional<BigInteger> earliest() {
+    return rule.fair() ? Optional.empty() : leavers.earliest();
+  }
+
+  private long leftAt(long wait) {
+    LeakyModel later = (LeakyModel) copy();
+    later.now = now + wait;
+    later.leavers = leavers.at(parts(later.now));
+    long waiting = -later.leavers.free();
+    for (long at = later.ahead() - interval; at > 0; at -= interval) {
+      waiting++;
+    }
+    long places = rule.queue() - waiting + (later.isIdle() ? 1 : 0);
+    if (later.ahead() <= longest()) {
+      return places;
+    }
+    boolean near = later.earliest().filter(at -> later.until(at) <= longest()).isPresent();
+    return Math.min(places, near ? 1 : 0);
+  }
+
+  @Override
+  long left() {
+    return leftAt(0);
+  }
+
+  /** Something changes only when a departure comes, or comes near enough. */
+  @Override
+  long untilLeft(long wanted) {
+    return LongStream.iterate(ahead(), at -> at > 0, at -> at - interval)
+        .flatMap(at -> LongStream.of(micros(at), at > longest() ? micros(at - longest()) : 0))
+        .filter(wait -> wait > 0)
+        .sorted()
+        .filter(wait -> leftAt(wait) >= wanted)
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Override
+  long untilMore() {
+    return isIdle() ? micros(interval) : untilLeft(left() + 1);
+  }
+
+  @Override
+  long untilUnused() {
+    return micros(ahead());
+  }
+
+  /** When a call departs that takes so many units; empty if that is now. */
+  Optional<BigInteger> departure(long units) {
+    Optional<BigInteger> given = earliest().filter(first -> units == 1);
+    return given.or(() -> isIdle() ? Optional.empty() : Optional.of(next));
+  }
+
+  /** The wait of a call that takes so many units, in microseconds. */
+  long delay(long units) {
+    return departure(units).map(then -> micros(until(then))).orElse(0L);
+  }
+
+  @Override
+  void take(long units) {
+    if (units == 1 && earliest().isPresent()) {
+      leavers.takeEarliest();
+    } else {
+      next = (isIdle() ? parts(now) : next).add(intervals(units));
+    }
+    written = now;
+  }
+
+  /** A departure that has come cannot be given back. */
+  @Override
+  boolean giveBack(long stamp, long units) {
+    return false;
+  }
+
+  /** Gives up a departure, and those after it that the same call has. */
+  boolean giveUp(LeakyBucket under, BigInteger departure, long units, long time) {
+    BigInteger last = departure.add(intervals(units - 1));
+    boolean waits = departure.compareTo(parts(time)) > 0;
+    boolean ours = next.subtract(departure).mod(intervals(1)).signum() == 0;
+    LeaversModel more = leavers.at(parts(time));
+    if (!waits || !ours || last.compareTo(next) >= 0 || !more.add(departure, last)) {
+      return false;
+    }
+    leavers = more;
+    if (!under.fair()) {
+      for (var free = more.takeLast(next); free.isPresent(); free = more.takeLast(next)) {
+        next = free.get();
+      }
+    }
+    return true;
+  }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lettuce.core.RedisException;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.limiter.core.ConcurrencyLimit;
+import io.limiter.core.Counting;
+import io.limiter.core.Ending;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Mode;
+import io.limiter.core.Policy;
+import io.limiter.core.Receipt;
+import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.StoreException;
+import io.limiter.core.Subject;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What is sent when, of renewals and settlements that overlap; by hand, without a Redis. */
+class RedisReceiptTest {
+
+  private static final Subject ADA = new Subject("user", "ada");
+  private static final LimitRequest IN_FLIGHT =
+      LimitRequest.of(Policy.of("export", ConcurrencyLimit.of(3)), ADA);
+  private static final LimitRequest FAILURES =
+      LimitRequest.of(
+          Policy.of("login", SlidingWindowLog.of(3, Duration.ofMinutes(1)))
+              .withCounting(Counting.FAILURES),
+          ADA);
+
+  private final FakeRedis redis = new FakeRedis();
+  private final RedisStore store =
+      new RedisStore(
+          new ConnectionSource() {
+            @Override
+            public RedisClusterAsyncCommands<byte[], byte[]> commands() {
+              return redis.commands();
+            }
+
+            @Override
+            public void close() {}
+          },
+          new RedisSettings("t:", Duration.ofSeconds(10)),
+          RedisScripts.load());
+
+  @AfterEach
+  void close() {
+    store.close();
+  }
+
+  /** The receipt of a call that was admitted at these times of its keys. */
+  private Receipt admitted(LimitRequest request, double... times) {
+    var verdict = store.decide(request, Mode.ACQUIRE);
+    ByteBuffer reply = ByteBuffer.allocate(28 * times.length);
+    for (double time : times) {
+      reply.putDouble(time).putDouble(0).putInt(3).putDouble(1);
+    }
+    redis.sent(redis.sent().size() - 1).complete(reply.array());
+    return verdict.toCompletableFuture().join().receipt();
+  }
+
+  private static byte[] stamp(double time) {
+    return ByteBuffer.allocate(8).putDouble(time).array();
+  }
+
+  /** The stamp that a command is about, its first argument's beginning. */
+  private double stampOf(int command) {
+    return ByteBuffer.wrap(((byte[][]) redis.sent(command).arguments())[0]).getDouble();
+  }
+
+  @Test
+  void whatIsSettledDuringARenewalIsSettledAfterItByItsNewStamp() {
+    Receipt receipt = admitted(IN_FLIGHT, 1_000);
+    CompletableFuture<Long> renewed = receipt.renew().toCompletableFuture();
+    CompletableFuture<Long> settled = receipt.settle(Ending.failed()).toCompletableFuture();
+    assertThat(stampOf(1)).isEqualTo(1_000);
+    assertThat(redis.sent()).hasSize(2);
+
+    redis.sent(1).complete(stamp(9_000));
+    assertThat(renewed).isCompletedWithValue(1L);
+    assertThat(redis.sent()).hasSize(3);
+    assertThat(stampOf(2)).isEqualTo(9_000);
+    redis.sent(2).complete(1L);
+    assertThat(settled).isCompletedWithValue(1L);
+  }
+
+  @Test
+  void whatIsRefundedDuringARenewalThatFailsIsRefundedByTheStampThatIsKnown() {
+    Receipt receipt = admitted(IN_FLIGHT, 1_000);
+    CompletableFuture<Long> renewed = receipt.renew().toCompletableFuture();
+    var unused = receipt.refund();
+    redis.sent(1).completeExceptionally(new RedisException("lost"));
+
+    assertThat(renewed)
+        .failsWithin(Duration.ofSeconds(1))
+        .withThrowableThat()
+        .withCauseInstanceOf(StoreException.class);
+    assertThat(stampOf(2)).isEqualTo(1_000);
+  }
+
+  @Test
+  void aRenewalFollowsTheOneBefore() {
+    Receipt receipt = admitted(IN_FLIGHT, 1_000);
+    var first = receipt.renew();
+    var second = receipt.renew();
+    second.toCompletableFuture().cancel(false);
+    var third = receipt.renew();
+    assertThat(redis.sent()).hasSize(2);
+    redis.sent(1).complete(stamp(2_000));
+    assertThat(first).isCompletedWithValue(1L);
+    assertThat(third).isCompletedWithValue(1L);
+    var unused = receipt.renew();
+    assertThat(stampOf(2)).isEqualTo(2_000);
+  }
+
+  @Test
+  void afterTheEndNothingIsRenewed() {
+    Receipt receipt = admitted(IN_FLIGHT, 1_000);
+    var unused = receipt.settle(Ending.succeeded());
+    assertThat(receipt.renew()).isCompletedWithValue(0L);
+    assertThat(receipt.settle(Ending.succeeded())).isCompletedWithValue(0L);
+    assertThat(receipt.refund()).isCompletedWithValue(0L);
+    assertThat(redis.sent()).hasSize(2);
+  }
+
+  @Test
+  void aStrangeAnswerToARenewalFailsIt() {
+    Receipt receipt = admitted(IN_FLIGHT, 1_000);
+    var renewed = receipt.renew();
+    redis.sent(1).complete(new byte[3]);
+    assertThat(renewed)
+        .failsWithin(Duration.ofSeconds(1))
+        .withThrowableThat()
+        .withMessageContaining("Redis answered a renewal with 3 bytes instead of 8");
+  }
+
+  @Test
+  void allThatIsGivenBackIsOneCommand() {
+    Receipt receipt = admitted(FAILURES.and(IN_FLIGHT), 1_000, 2_000);
+    var unused = receipt.settle(Ending.succeeded());
+    assertThat(redis.sent()).hasSize(2);
+    assertThat((byte[][]) redis.sent(1).keys()).hasNumberOfRows(2);
+    byte[][] arguments = (byte[][]) redis.sent(1).arguments();
+    assertThat(Arrays.copyOf(arguments[0], 8)).isEqualTo(stamp(1_000));
+    assertThat(Arrays.copyOf(arguments[2], 8)).isEqualTo(stamp(2_000));
+  }
+
+  @Test
+  void whereNothingIsToBeGivenBackNothingIsSent() {
+    Receipt receipt = admitted(FAILURES, 1_000);
+    assertThat(receipt.settle(Ending.failed())).isCompletedWithValue(0L);
+    assertThat(redis.sent()).hasSize(1);
+  }
+}
