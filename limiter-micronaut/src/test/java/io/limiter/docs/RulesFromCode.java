@@ -6,6 +6,7 @@ import io.limiter.core.Ban;
 import io.limiter.core.CustomRule;
 import io.limiter.core.FadingCounter;
 import io.limiter.core.FixedWindow;
+import io.limiter.core.LeakyBucket;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
@@ -18,6 +19,8 @@ import java.time.Duration;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
 import java.util.List;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 
 /** What the pages show of rules without annotations. */
 final class RulesFromCode {
@@ -44,9 +47,26 @@ final class RulesFromCode {
     Policy thumbnails = Policy.of("thumbnails", TokenBucket.of(20, 5, Duration.ofSeconds(1)));
     TokenBucket slow = TokenBucket.of(20, 5, Duration.ofSeconds(1)).byInterval().startingWith(5);
 
+    Policy exports =
+        Policy.of("exports", LeakyBucket.of(2, Duration.ofSeconds(1), 10, Duration.ofSeconds(10)));
+    LeakyBucket unfair =
+        LeakyBucket.of(2, Duration.ofSeconds(1), 10, Duration.ofSeconds(10)).withFair(false);
+
     RedisSettings settings = RedisSettings.defaults().withAlgorithms(List.of(new FadingCounter()));
     Policy chat =
         Policy.of("chat", CustomRule.of(new FadingCounter(), 10, Duration.ofSeconds(10), 2.0));
+  }
+
+  static void waits(
+      Limiter limiter, LimitRequest export, ScheduledExecutorService timer, Runnable work) {
+    limiter
+        .acquire(export)
+        .thenAccept(
+            verdict -> {
+              if (verdict.allowed()) {
+                timer.schedule(work, verdict.delay().toNanos(), TimeUnit.NANOSECONDS);
+              }
+            });
   }
 
   static void lift(Limiter limiter, String address) {

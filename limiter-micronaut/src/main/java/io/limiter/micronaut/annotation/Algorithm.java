@@ -19,5 +19,18 @@ public enum Algorithm {
    * A call takes a token for each unit of its cost; {@link RateRule#refill} tokens come back in
    * each interval of that time, up to {@code count} of them.
    */
-  TOKEN_BUCKET
+  TOKEN_BUCKET,
+  /**
+   * Counts calls while they run: at most {@code count} at once, over all instances. A call holds
+   * its place under a lease of that time, 30 seconds by default and 1 second to 1 hour, which is
+   * renewed while it runs: so long the place stays taken at most if its instance dies. It takes one
+   * place, whatever it costs.
+   */
+  CONCURRENCY_LIMIT,
+  /**
+   * Spaces calls evenly: {@code count} of them begin in each interval of that time, and those that
+   * come early wait for their turn, as many as the {@code queue} has room for, {@code maxWait} at
+   * most. At most one of them in what limits a method.
+   */
+  LEAKY_BUCKET
 }

@@ -91,6 +91,21 @@ public @interface RateLimiter {
   String cost() default "";
 
   /**
+   * A bean of yours that tells from the result what a call has cost; {@link #cost} is then what it
+   * takes at first, an estimate. What was taken too much is given back at its end; what was not
+   * enough is taken then, whatever the rules say, so that the next calls wait for it. A call that
+   * fails has cost what was estimated. None by default; not for methods that stream.
+   */
+  Class<? extends ResultCost> resultCost() default ResultCost.class;
+
+  /**
+   * The statuses that are failures for rules that count {@link Counts#FAILURES} or {@link
+   * Counts#SUCCESSES}, in place of any exception and any status of 400 and above: 400 to 599.
+   * Outside of HTTP an exception counts as 500.
+   */
+  int[] failedOn() default {};
+
+  /**
    * Bans for a while whom these rules refuse too often: each subject by itself, never everybody as
    * {@link LimitType#GLOBAL} counts them. None by default; one at most.
    */

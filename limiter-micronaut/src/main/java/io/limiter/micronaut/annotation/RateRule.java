@@ -40,15 +40,17 @@ import java.util.concurrent.TimeUnit;
 public @interface RateRule {
 
   /**
-   * Calls in any interval of that time; of a token bucket, the tokens that it holds. 10 by default;
-   * 1 to 10,000, or as {@code limiter.max-count} says; 1 to 1,000,000,000 for any algorithm but the
-   * exact log.
+   * Calls in any interval of that time; of a token bucket, the tokens that it holds; of a
+   * concurrency limit, the calls at once. 10 by default; 1 to 10,000, or as {@code
+   * limiter.max-count} says; 1 to 1,000,000,000 for any algorithm but the exact log and the
+   * concurrency limit.
    */
   long count() default 10;
 
   /**
    * Length of the interval, in {@link #timeUnit}s; of a token bucket, that in which {@link #refill}
-   * tokens come back. 60 by default; from 1 ms to 366 days.
+   * tokens come back; of a concurrency limit, the lease. 60 by default, and 30 seconds for a lease;
+   * from 1 ms to 366 days, and 1 second to 1 hour for a lease.
    */
   long time() default 60;
 
@@ -58,12 +60,19 @@ public @interface RateRule {
   /**
    * Name of the rule in header fields and error bodies: printable ASCII without space, quote or
    * backslash. By default it is made from the numbers, such as {@code 10-per-60s}, or {@code
-   * 20-at-5-per-1s} for a bucket of 20 tokens of which 5 come back each second.
+   * 20-at-5-per-1s} for a bucket of 20 tokens of which 5 come back each second, {@code 3-in-flight}
+   * for a concurrency limit, or {@code 2-per-1s-queue-10} for a leaky bucket.
    */
   String name() default "";
 
   /** How it counts. Exactly, by a log of calls, by default. */
   Algorithm algorithm() default Algorithm.SLIDING_WINDOW_LOG;
+
+  /**
+   * Which calls it counts, by how they have ended. All of them by default, as those in flight
+   * always are.
+   */
+  Counts counts() default Counts.ALL;
 
   /**
    * Whether windows of {@link Algorithm#FIXED_WINDOW} begin at full seconds, minutes, hours or days
@@ -98,6 +107,26 @@ public @interface RateRule {
 
   /** Tokens that a subject has at its first call. By default a full bucket. */
   long initial() default -1;
+
+  /**
+   * Calls that may wait for their turn under a {@link Algorithm#LEAKY_BUCKET}: 1 to 10,000. There
+   * is no default, since each of them holds a client's line.
+   */
+  int queue() default 0;
+
+  /**
+   * The longest that a call may have to wait for its turn, in {@link #timeUnit}s: up to 5 minutes.
+   * A call that could not begin in time is refused at once. By default as long as the last in the
+   * {@link #queue} waits.
+   */
+  long maxWait() default 0;
+
+  /**
+   * Whether calls begin in the order in which they came: then the turn of a caller who went away
+   * passes unused. Else the next call takes it, and may overtake those that wait. In order by
+   * default.
+   */
+  boolean fair() default true;
 
   /** An algorithm of your own, by its bean, in place of {@link #algorithm}. None by default. */
   Class<? extends CustomAlgorithm> custom() default CustomAlgorithm.class;

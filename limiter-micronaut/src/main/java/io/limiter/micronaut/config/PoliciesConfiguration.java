@@ -13,11 +13,14 @@ import java.time.Duration;
 import java.util.Collections;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Settings of single policies: {@code limiter.policies.<name>.fallback} and {@code .deadline}.
+ * Settings of single policies: {@code limiter.policies.<name>.fallback}, {@code .deadline} and
+ * {@code .observe}.
  *
  * <p>Names of policies are told apart by every character, dots and capitals too, so the properties
  * are read raw: Micronaut binds them under names that it has normalized. Environment variables,
@@ -33,6 +36,7 @@ public final class PoliciesConfiguration {
 
   private final Map<String, Fallback> fallbacks = new TreeMap<>();
   private final Map<String, Duration> deadlines = new TreeMap<>();
+  private final Set<String> observed = new TreeSet<>();
   private final Map<String, String> written = new TreeMap<>();
 
   PoliciesConfiguration(Environment environment) {
@@ -60,6 +64,11 @@ public final class PoliciesConfiguration {
     switch (property.substring(property.lastIndexOf('.') + 1)) {
       case "fallback" -> fallbacks.put(policy, Choice.of(Fallback.class, property, value));
       case "deadline" -> deadlines.put(policy, deadline(property, value, conversion));
+      case "observe" -> {
+        if (Choice.isOn(property, value)) {
+          observed.add(policy);
+        }
+      }
       default -> throw mistake(property, value, " '" + policy + "'");
     }
     written.put(policy, property + " = " + value);
@@ -78,8 +87,8 @@ public final class PoliciesConfiguration {
 
   private static ConfigurationException mistake(String property, String value, String policy) {
     return new ConfigurationException(
-        "%s = %s: the settings of a policy%s are fallback and deadline: write %s.<name>.fallback or %s.<name>.deadline"
-            .formatted(property, value, policy, PREFIX, PREFIX));
+        "%s = %s: the settings of a policy%s are fallback, deadline and observe: write %s.<name>.fallback, for example"
+            .formatted(property, value, policy, PREFIX));
   }
 
   /**
@@ -94,6 +103,11 @@ public final class PoliciesConfiguration {
   /** The deadlines of policies that have one of their own. */
   public Map<String, Duration> deadlines() {
     return Collections.unmodifiableMap(deadlines);
+  }
+
+  /** Whether a policy is only to be observed: it refuses nothing. Not by default. */
+  public boolean observed(String policy) {
+    return observed.contains(policy);
   }
 
   /** One property of each policy that has any, as it was written, by the policy's name. */

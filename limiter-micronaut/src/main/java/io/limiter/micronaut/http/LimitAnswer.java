@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
+import io.limiter.micronaut.plan.CallEnd;
 import io.limiter.micronaut.plan.RoutePlans;
 import io.limiter.micronaut.plan.Ticket;
 import io.limiter.micronaut.thread.CallerThreads;
@@ -13,11 +14,13 @@ import io.micronaut.http.filter.ConditionalFilter;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.reactivestreams.Publisher;
 
 /**
- * Sees limited requests out: tells the caller where he stands, and holds the answer of a failed
- * submission back until its duplicate guard is released, so that whoever has the answer can submit
- * again.
+ * Sees limited requests out: tells the caller where he stands, and holds the answer back until the
+ * duplicate guard of a failed submission is released, and what the call held is given back: whoever
+ * has the answer can submit again, and finds his place free. Where nothing is given back, as with
+ * most calls, nothing is waited for; else for the store's deadline at most.
  */
 @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
 public final class LimitAnswer implements ConditionalFilter {
@@ -51,8 +54,19 @@ public final class LimitAnswer implements ConditionalFilter {
     if (RefusalAnswer.refusal(response).isEmpty()) {
       fields.writeIfAbsent(ticket.get().verdict(), response);
     }
-    return threads
-        .back(ticket.get().settle(response.code()), Optional.of(request))
-        .thenApply(settled -> response);
+    CompletionStage<Void> settled = ticket.get().settle(response.code());
+    CallEnd end = ticket.get().end();
+    if (!end.isOver()) {
+      if (response.body() instanceof Publisher<?> stream) {
+        StreamEnd streamed = new StreamEnd(end, response.code(), threads, request);
+        return back(settled, request).thenApply(released -> response.body(streamed.of(stream)));
+      }
+      settled = settled.thenCombine(end.answered(response.code()), (guard, units) -> null);
+    }
+    return back(settled, request).thenApply(done -> response);
+  }
+
+  private CompletionStage<Void> back(CompletionStage<Void> settled, HttpRequest<?> request) {
+    return threads.back(settled, Optional.of(request));
   }
 }

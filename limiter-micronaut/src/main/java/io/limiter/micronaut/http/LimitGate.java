@@ -6,12 +6,15 @@ import io.limiter.core.LimitStore;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.config.GateConfiguration;
 import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.plan.CallEnd;
+import io.limiter.micronaut.plan.CallEnds;
 import io.limiter.micronaut.plan.Cost;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.RoutePlans;
 import io.limiter.micronaut.plan.StoreAnswer;
 import io.limiter.micronaut.plan.Submissions;
 import io.limiter.micronaut.plan.Ticket;
+import io.limiter.micronaut.plan.Turns;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.micronaut.core.annotation.Order;
@@ -20,6 +23,7 @@ import io.micronaut.http.annotation.RequestFilter;
 import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.http.filter.ConditionalFilter;
 import io.micronaut.http.filter.ServerFilterPhase;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -39,6 +43,8 @@ public final class LimitGate implements ConditionalFilter {
   private final RequestSubjects subjects;
   private final LimitStore store;
   private final CallerThreads threads;
+  private final CallEnds ends;
+  private final Turns turns;
   private final GateConfiguration gate;
 
   LimitGate(
@@ -46,11 +52,15 @@ public final class LimitGate implements ConditionalFilter {
       RequestSubjects subjects,
       LimitStore store,
       CallerThreads threads,
+      CallEnds ends,
+      Turns turns,
       GateConfiguration gate) {
     this.routes = routes;
     this.subjects = subjects;
     this.store = store;
     this.threads = threads;
+    this.ends = ends;
+    this.turns = turns;
     this.gate = gate;
   }
 
@@ -82,22 +92,43 @@ public final class LimitGate implements ConditionalFilter {
             submission -> Submissions.byRequest(submission, request),
             Cost::byRequest);
     if (asked.isEmpty()) {
-      Ticket.issue(request, plan, Verdict.free(plan.policy()));
+      Ticket.issue(request, plan, Verdict.free(plan.policy()), CallEnd.NOTHING);
       return CompletableFuture.completedFuture(request);
     }
     CompletionStage<Verdict> decision = StoreAnswer.ask(store, asked.get(), plan);
     CompletableFuture<Verdict> back = threads.back(decision, Optional.of(request));
     // The request itself, not a nullable response: a filter's stage that completes with null is
     // lost.
-    return back.thenApply(verdict -> admit(request, plan, StoreAnswer.present(verdict, plan)));
+    CompletableFuture<Ticket> admitted =
+        back.thenApply(verdict -> admit(request, plan, StoreAnswer.present(verdict, plan)));
+    return plan.waits()
+        ? admitted.thenCompose(ticket -> inTurn(request, ticket))
+        : admitted.thenApply(ticket -> request);
   }
 
-  private static HttpRequest<?> admit(HttpRequest<?> request, LimitPlan plan, Verdict verdict) {
-    if (!verdict.allowed()) {
+  private Ticket admit(HttpRequest<?> request, LimitPlan plan, Verdict verdict) {
+    if (!plan.admits(verdict)) {
       Ticket.refuse(request, plan, verdict);
       throw LimitDeniedException.of(verdict, plan.text(verdict));
     }
-    Ticket.issue(request, plan, verdict);
-    return request;
+    return Ticket.issue(request, plan, verdict, ends.begin(plan, verdict));
+  }
+
+  private CompletionStage<HttpRequest<?>> inTurn(HttpRequest<?> request, Ticket ticket) {
+    Duration delay = ticket.verdict().delay();
+    if (delay.isZero()) {
+      return CompletableFuture.completedFuture(request);
+    }
+    Optional<HttpRequest<?>> waiting = Optional.of(request);
+    CompletableFuture<Void> turn =
+        turns
+            .in(delay, waiting)
+            .whenComplete(
+                (now, abandoned) -> {
+                  if (abandoned != null) {
+                    ticket.end().cancelled(false);
+                  }
+                });
+    return threads.back(turn, waiting).thenApply(now -> request);
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
+import io.limiter.core.ConcurrencyLimit;
 import io.limiter.core.Rule;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
@@ -91,8 +92,11 @@ public class RateLimitFields {
     Duration wait =
         ban.filter(rest -> rest.compareTo(rule.effectiveWindow()) > 0)
             .orElse(rule.effectiveWindow());
-    headers.set(LEGACY_LIMIT, Long.toString(rule.rule().count()));
+    headers.set(LEGACY_LIMIT, Long.toString(rule.rule().capacity()));
     headers.set(LEGACY_REMAINING, Long.toString(ban.isPresent() ? 0 : rule.remaining()));
+    if (rule.rule() instanceof ConcurrencyLimit && ban.isEmpty()) {
+      return; // nobody knows when a call ends
+    }
     headers.set(
         LEGACY_RESET,
         Long.toString(
@@ -126,9 +130,19 @@ public class RateLimitFields {
     return made;
   }
 
-  /** A window that is not whole seconds has no legal {@code w}, so it has none. */
+  /**
+   * A window that is not whole seconds has no legal {@code w}, so it has none. Nor have calls in
+   * flight, which have no window: a lease is our own affair; nor a queue, which is no quota of its
+   * window.
+   */
   private static String worded(Rule rule) {
-    String quota = '"' + rule.name() + "\";q=" + rule.count();
+    String quota = '"' + rule.name() + "\";q=" + rule.capacity();
+    if (rule.waits()) {
+      return quota;
+    }
+    if (rule instanceof ConcurrencyLimit) {
+      return quota + ";qu=\"concurrent-requests\"";
+    }
     return rule.window().toNanosPart() == 0 ? quota + ";w=" + rule.window().toSeconds() : quota;
   }
 
@@ -143,9 +157,10 @@ public class RateLimitFields {
           .append('"')
           .append(rule.rule().name())
           .append("\";r=")
-          .append(rule.remaining())
-          .append(";t=")
-          .append(Waits.secondsUp(rule.effectiveWindow()));
+          .append(rule.remaining());
+      if (!(rule.rule() instanceof ConcurrencyLimit)) { // nobody knows when a call ends
+        field.append(";t=").append(Waits.secondsUp(rule.effectiveWindow()));
+      }
     }
     return field.toString();
   }

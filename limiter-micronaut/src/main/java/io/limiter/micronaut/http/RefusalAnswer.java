@@ -41,7 +41,7 @@ final class RefusalAnswer {
 
   /** A filter may have put another answer in place of the one that the exception was noted on. */
   private static Optional<Verdict> refusedRoute(HttpRequest<?> request) {
-    return Ticket.of(request).map(Ticket::verdict).filter(verdict -> !verdict.allowed());
+    return Ticket.of(request).filter(Ticket::refused).map(Ticket::verdict);
   }
 
   /** The refusal that this answer was made of. */

@@ -18,7 +18,8 @@ final class Waits {
 
   /**
    * The value of {@code Retry-After}: whole seconds rounded up, at least 1. While the store is away
-   * it is the time until that is asked again. There is none where no wait would help, nor for a
+   * it is the time until that is asked again. There is none where no wait would help or nobody
+   * knows how long it would be, as where only calls in flight stand in the way, nor for a
    * duplicate: a client that obeys it would submit once more what was accepted. For who is banned
    * it is the rest of the ban, or longer.
    */
@@ -59,19 +60,19 @@ final class Waits {
 
   private static Optional<RuleVerdict> violatedLongest(Verdict verdict) {
     return verdict.rules().stream()
-        .filter(RuleVerdict::violated)
+        .filter(RuleVerdict::refuses)
         .max(Comparator.comparing(Waits::retryAfterOrEver));
   }
 
   /** Whether the rules would never admit such a call, because it costs more than one allows. */
   static boolean tooCostly(Verdict verdict) {
-    return verdict.rules().stream()
-        .anyMatch(rule -> rule.violated() && rule.retryAfter().isEmpty());
+    return verdict.tooCostly();
   }
 
-  /** A call that costs more than a rule allows waits for ever. */
+  /** A call that costs more than a rule allows waits for ever; for a free place nobody knows. */
   private static Duration retryAfterOrEver(RuleVerdict rule) {
-    return rule.retryAfter().orElse(Duration.ofSeconds(Long.MAX_VALUE));
+    return rule.retryAfter()
+        .orElse(rule.tooCostly() ? Duration.ofSeconds(Long.MAX_VALUE) : Duration.ZERO);
   }
 
   private static long told(Duration wait) {

@@ -6,6 +6,7 @@ import io.limiter.micronaut.plan.Cost;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.Submission;
 import io.limiter.micronaut.plan.Submissions;
+import io.limiter.micronaut.plan.VerdictArguments;
 import io.limiter.micronaut.subject.Counted;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.subject.SubjectSource;
@@ -68,7 +69,8 @@ final class CallSubjects {
       LimitPlan plan,
       Optional<HttpRequest<?>> request) {
     if (submission instanceof Submission.ByArguments) {
-      return Optional.of(digest.get().of(call.getParameterValues()));
+      return Optional.of(
+          digest.get().of(VerdictArguments.others(call.getArguments(), call.getParameterValues())));
     }
     if (submission instanceof Submission.ByExpression by) {
       return Optional.of(by.expression().evaluate(call.getTarget(), call.getParameterValues()));

@@ -4,10 +4,12 @@ package io.limiter.micronaut.intercept;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.plan.CallEnd;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.StoreAnswer;
 import io.limiter.micronaut.plan.Ticket;
-import io.limiter.micronaut.thread.CallerThreads;
+import io.limiter.micronaut.plan.Turns;
+import io.limiter.micronaut.plan.VerdictArguments;
 import io.micronaut.aop.MethodInvocationContext;
 import io.micronaut.core.propagation.PropagatedContext;
 import io.micronaut.http.HttpRequest;
@@ -40,18 +42,40 @@ final class GuardedCall {
     this.request
         .flatMap(http -> Ticket.take(http, plan))
         .ifPresent(
-            ticket -> granted.set(new Admission(plan, ticket.verdict(), Optional.of(ticket))));
+            ticket ->
+                granted.set(
+                    new Admission(plan, ticket.verdict(), Optional.of(ticket), ticket.end())));
   }
 
-  /**
-   * The admission that came with the request, once; else a decision of its own. Completes on the
-   * caller's executor.
-   */
-  CompletionStage<Admission> admission() {
+  /** Arrives with the admission that came with the request, once; else it is decided anew. */
+  Arrival arrive() {
     Admission ready = granted.getAndSet(null);
     return ready != null
-        ? CompletableFuture.completedFuture(ready)
-        : parts.threads().back(decide(), request).thenApply(this::admit);
+        ? Arrival.of(ready) // it has waited
+        : new Arrival(this, back(decide()).thenApply(this::admit));
+  }
+
+  /** Whether calls may have to wait for their turn. */
+  boolean mayWait() {
+    return plan.waits();
+  }
+
+  /** The turn of an admitted call that has to wait. If it is given up, its place is free again. */
+  CompletableFuture<Void> turn(Admission admission) {
+    CompletableFuture<Void> turn = parts.turns().in(admission.verdict().delay(), request);
+    var unused =
+        turn.whenComplete(
+            (now, abandoned) -> {
+              if (abandoned != null) {
+                admission.abandoned();
+              }
+            });
+    return turn;
+  }
+
+  /** The same stage, on the caller's executor. */
+  <T> CompletableFuture<T> back(CompletionStage<T> stage) {
+    return parts.threads().back(stage, request);
   }
 
   /** The same for a caller that waits. */
@@ -63,7 +87,21 @@ final class GuardedCall {
     // Before anything is taken: a call that cannot be entered here must not count, nor leave a
     // submission behind that was never made.
     parts.threads().requireMayBlock(plan.method());
-    return admit(parts.threads().await(decide(), plan.method()));
+    Admission admission = admit(parts.threads().await(decide(), plan.method()));
+    if (!admission.verdict().delay().isZero()) {
+      awaitTurn(admission);
+    }
+    return admission;
+  }
+
+  private void awaitTurn(Admission admission) {
+    CompletableFuture<Void> turn = turn(admission);
+    try {
+      parts.threads().await(turn, plan.method(), admission.verdict().delay());
+    } catch (RuntimeException abandoned) {
+      Turns.abandon(turn); // an interrupt too
+      throw abandoned;
+    }
   }
 
   /**
@@ -73,6 +111,20 @@ final class GuardedCall {
    */
   boolean streamsAnswer() {
     return !single() && isRoute();
+  }
+
+  /**
+   * Enters the method, as if on the thread that made the call.
+   *
+   * @param method the rest of the call, up to what it returns
+   */
+  <T> T enter(Admission admission, Supplier<T> method) {
+    admission.end().entered();
+    if (plan.takesVerdict()) {
+      VerdictArguments.set(
+          context.getArguments(), context.getParameterValues(), admission.verdict());
+    }
+    return inContext(method);
   }
 
   /** Runs code of the application as if on the thread that made the call. */
@@ -86,22 +138,35 @@ final class GuardedCall {
     return context.getReturnType().isSingleResult();
   }
 
-  /** Releases what a failed call holds; completes on the caller's executor. */
-  CompletionStage<Void> release(Admission admission) {
-    return parts.threads().back(admission.release(), request);
+  /** The method has given its result: settles the call; completes on the caller's executor. */
+  CompletionStage<Void> returned(Admission admission, @Nullable Object result) {
+    return back(admission.returned(result));
   }
 
-  /**
-   * The same for a caller that waits. On a thread that must not, the answer sees to it, or it goes
-   * on by itself.
-   */
-  void awaitRelease(Admission admission) {
-    if (admission.ticket().isEmpty()) {
-      CompletionStage<Void> release = admission.release();
-      CallerThreads threads = parts.threads();
-      if (!threads.mustNotBlock()) {
-        threads.await(release, plan.method());
-      }
+  /** Releases what a failed call holds; completes on the caller's executor. */
+  CompletionStage<Void> failed(Admission admission) {
+    return back(admission.failed());
+  }
+
+  /** The method has given its result, to a caller that waits. */
+  void awaitReturned(Admission admission, @Nullable Object result) {
+    awaitIfMayBlock(admission.returned(result));
+  }
+
+  /** Releases what a failed call holds, for a caller that waits; what an answer releases, that. */
+  void awaitFailed(Admission admission) {
+    awaitIfMayBlock(admission.ticket().isEmpty() ? admission.failed() : admission.threw());
+  }
+
+  /** On a thread that must not wait, or is told not to, it goes on by itself. */
+  private void awaitIfMayBlock(CompletionStage<Void> settling) {
+    if (settling.toCompletableFuture().isDone() || parts.threads().mustNotBlock()) {
+      return;
+    }
+    try {
+      parts.threads().await(settling, plan.method());
+    } catch (IllegalStateException interrupted) {
+      // What the method has done it has done.
     }
   }
 
@@ -114,15 +179,16 @@ final class GuardedCall {
 
   private Admission admit(@Nullable Verdict answer) {
     Verdict verdict = StoreAnswer.present(answer, plan);
-    if (!verdict.allowed()) {
+    if (!plan.admits(verdict)) {
       if (isRoute()) {
         request.ifPresent(http -> Ticket.refuse(http, plan, verdict));
       }
       throw LimitDeniedException.of(verdict, plan.text(verdict));
     }
+    CallEnd end = parts.ends().begin(plan, verdict);
     Optional<Ticket> ticket =
-        isRoute() ? request.map(http -> Ticket.record(http, plan, verdict)) : Optional.empty();
-    return new Admission(plan, verdict, ticket);
+        isRoute() ? request.map(http -> Ticket.record(http, plan, verdict, end)) : Optional.empty();
+    return new Admission(plan, verdict, ticket, end);
   }
 
   private boolean isRoute() {

@@ -2,8 +2,10 @@
 package io.limiter.micronaut.intercept;
 
 import io.limiter.core.LimitStore;
+import io.limiter.micronaut.plan.CallEnds;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.RoutePlans;
+import io.limiter.micronaut.plan.Turns;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.micronaut.aop.MethodInvocationContext;
 import io.micronaut.http.context.ServerRequestContext;
@@ -13,10 +15,17 @@ import jakarta.inject.Singleton;
  * Begins guarded calls.
  *
  * @param routes tells whether a method is the request's own route
+ * @param ends watches over admitted calls
+ * @param turns lets them wait for their turn
  */
 @Singleton
 record GuardedCalls(
-    LimitStore store, CallSubjects subjects, CallerThreads threads, RoutePlans routes) {
+    LimitStore store,
+    CallSubjects subjects,
+    CallerThreads threads,
+    RoutePlans routes,
+    CallEnds ends,
+    Turns turns) {
 
   /** Begins a call on the thread that made it, which is where its request is known. */
   GuardedCall begin(MethodInvocationContext<Object, Object> context, LimitPlan plan) {

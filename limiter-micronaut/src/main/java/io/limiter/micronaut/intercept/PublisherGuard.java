@@ -26,7 +26,7 @@ final class PublisherGuard {
    */
   static Publisher<?> stream(GuardedCall call, Supplier<Publisher<?>> method) {
     Admission admission = call.awaitAdmission();
-    Publisher<?> begun = method.get();
+    Publisher<?> begun = begin(call, admission, method);
     admission.settled();
     AtomicReference<@Nullable Flux<Object>> first =
         new AtomicReference<>(guarded(call, admission, begun));
@@ -37,15 +37,41 @@ final class PublisherGuard {
         });
   }
 
+  /** What it throws is answered as for any route, and the answer sees to the call's end. */
+  private static Publisher<?> begin(
+      GuardedCall call, Admission admission, Supplier<Publisher<?>> method) {
+    try {
+      return call.enter(admission, method);
+    } catch (Throwable failure) {
+      call.awaitFailed(admission);
+      throw failure;
+    }
+  }
+
+  /** Who goes away while it is decided, or while the method runs, frees what the call holds. */
   private static Mono<Admission> admission(GuardedCall call) {
-    return Mono.fromCompletionStage(call.admission());
+    Arrival arrival = call.arrive();
+    boolean goesOnIfCancelled = true;
+    return Mono.fromFuture(arrival.admission(), goesOnIfCancelled)
+        .doOnCancel(
+            () -> {
+              arrival.leave();
+              var unused = arrival.admission().thenAccept(Admission::cancelled);
+            });
   }
 
   private static Mono<?> mono(
       GuardedCall call, Admission admission, Supplier<Publisher<?>> method) {
     admission.settled();
-    return Mono.<Object>defer(() -> Mono.fromDirect(inContext(call, method)))
-        .onErrorResume(failure -> fail(call, admission, failure));
+    Mono<Object> result =
+        Mono.<Object>defer(() -> Mono.fromDirect(inContext(call, admission, method)));
+    if (!admission.end().isOver()) {
+      result =
+          result
+              .flatMap(value -> returned(call, admission, value).thenReturn(value))
+              .switchIfEmpty(Mono.defer(() -> returned(call, admission, null).then(Mono.empty())));
+    }
+    return result.onErrorResume(failure -> fail(call, admission, failure));
   }
 
   private static Flux<Object> flux(GuardedCall call, Supplier<Publisher<?>> method) {
@@ -54,18 +80,34 @@ final class PublisherGuard {
             admission -> {
               admission.settled();
               return guarded(
-                  call, admission, Flux.<Object>defer(() -> Flux.from(inContext(call, method))));
+                  call,
+                  admission,
+                  Flux.<Object>defer(() -> Flux.from(inContext(call, admission, method))));
             });
   }
 
-  private static Flux<Object> guarded(GuardedCall call, Admission admission, Publisher<?> method) {
-    return Flux.<Object>from(method)
-        .onErrorResume(failure -> fail(call, admission.streamed(), failure));
+  /** The call is over with its stream, whatever the status of the answer was that began with it. */
+  private static Flux<Object> guarded(GuardedCall call, Admission answered, Publisher<?> method) {
+    Admission admission = answered.streamed();
+    Flux<Object> items = Flux.from(method);
+    if (!admission.end().isOver()) {
+      items =
+          items
+              .concatWith(Mono.defer(() -> returned(call, admission, null).then(Mono.empty())))
+              .doOnCancel(admission::cancelled);
+    }
+    return items.onErrorResume(failure -> fail(call, admission, failure));
+  }
+
+  private static Mono<Void> returned(
+      GuardedCall call, Admission admission, @Nullable Object result) {
+    return Mono.fromCompletionStage(call.returned(admission, result));
   }
 
   /** Both the method and what happens on subscription are the application's code. */
-  private static Publisher<Object> inContext(GuardedCall call, Supplier<Publisher<?>> method) {
-    Publisher<?> result = call.inContext(method);
+  private static Publisher<Object> inContext(
+      GuardedCall call, Admission admission, Supplier<Publisher<?>> method) {
+    Publisher<?> result = call.enter(admission, method);
     return subscriber ->
         call.inContext(
             () -> {
@@ -75,6 +117,6 @@ final class PublisherGuard {
   }
 
   private static <T> Mono<T> fail(GuardedCall call, Admission admission, Throwable failure) {
-    return Mono.fromCompletionStage(call.release(admission)).then(Mono.error(failure));
+    return Mono.fromCompletionStage(call.failed(admission)).then(Mono.error(failure));
   }
 }

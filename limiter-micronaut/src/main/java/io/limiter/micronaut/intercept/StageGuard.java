@@ -14,25 +14,38 @@ final class StageGuard {
 
   static CompletionStage<@Nullable Object> enter(
       GuardedCall call, Supplier<CompletionStage<?>> method) {
-    return call.admission().thenCompose(admission -> run(call, admission, method));
+    Arrival arrival = call.arrive();
+    CompletableFuture<@Nullable Object> result =
+        arrival.admission().thenCompose(admission -> run(call, admission, method));
+    if (call.mayWait()) {
+      var unused =
+          result.whenComplete(
+              (value, failure) -> {
+                if (result.isCancelled()) {
+                  arrival.leave();
+                }
+              });
+    }
+    return result;
   }
 
   private static CompletionStage<@Nullable Object> run(
       GuardedCall call, Admission admission, Supplier<CompletionStage<?>> method) {
     admission.settled();
-    return begin(call, method)
+    return begin(call, admission, method)
         .<CompletionStage<@Nullable Object>>handle(
             (result, failure) ->
                 failure == null
-                    ? CompletableFuture.completedFuture(result)
-                    : call.release(admission)
-                        .thenCompose(released -> CompletableFuture.failedFuture(failure)))
+                    ? call.returned(admission, result).thenApply(settled -> result)
+                    : call.failed(admission)
+                        .thenCompose(settled -> CompletableFuture.failedFuture(failure)))
         .thenCompose(Function.identity());
   }
 
-  private static CompletionStage<?> begin(GuardedCall call, Supplier<CompletionStage<?>> method) {
+  private static CompletionStage<?> begin(
+      GuardedCall call, Admission admission, Supplier<CompletionStage<?>> method) {
     try {
-      return call.inContext(method);
+      return call.enter(admission, method);
     } catch (Throwable failure) {
       return CompletableFuture.failedFuture(failure);
     }

@@ -13,19 +13,20 @@ final class SynchronousGuard {
     Admission admission = call.awaitAdmission();
     Object result;
     try {
-      result = method.get();
+      result = call.enter(admission, method);
     } catch (Throwable failure) {
-      release(call, admission, failure);
+      failed(call, admission, failure);
       throw failure;
     }
     admission.settled();
+    call.awaitReturned(admission, result);
     return result;
   }
 
   /** What the method has thrown goes before whatever may happen now. */
-  private static void release(GuardedCall call, Admission admission, Throwable failure) {
+  private static void failed(GuardedCall call, Admission admission, Throwable failure) {
     try {
-      call.awaitRelease(admission);
+      call.awaitFailed(admission);
     } catch (RuntimeException second) {
       failure.addSuppressed(second);
     }

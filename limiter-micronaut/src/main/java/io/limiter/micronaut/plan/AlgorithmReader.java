@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
+import io.limiter.core.ConcurrencyLimit;
 import io.limiter.core.CustomAlgorithm;
 import io.limiter.core.CustomRule;
 import io.limiter.core.Rule;
@@ -26,7 +27,8 @@ final class AlgorithmReader {
   private static final Map<Algorithm, List<String>> OWN =
       Map.of(
           Algorithm.FIXED_WINDOW, List.of("aligned", "zone", "anchor"),
-          Algorithm.TOKEN_BUCKET, List.of("refill", "greedy", "initial"));
+          Algorithm.TOKEN_BUCKET, List.of("refill", "greedy", "initial"),
+          Algorithm.LEAKY_BUCKET, List.of("queue", "maxWait", "fair"));
 
   private static final String PARAMETERS = "parameters";
 
@@ -59,16 +61,18 @@ final class AlgorithmReader {
     rule.refuse(
         PARAMETERS,
         "only an algorithm of your own has parameters: name it by custom, or remove it");
-    if (algorithm == Algorithm.SLIDING_WINDOW_LOG) {
-      requireLogged(rule, count);
-    } else {
-      requireCount(rule, count);
+    switch (algorithm) {
+      case SLIDING_WINDOW_LOG -> requireLogged(rule, count);
+      case CONCURRENCY_LIMIT -> requirePlaces(rule, count);
+      default -> requireCount(rule, count);
     }
     return switch (algorithm) {
       case SLIDING_WINDOW_LOG -> SlidingWindowLog.of(count, window);
       case SLIDING_WINDOW_COUNTER -> SlidingWindowCounter.of(count, window);
       case FIXED_WINDOW -> windows.read(rule, count, window);
       case TOKEN_BUCKET -> bucket(rule, count, window);
+      case CONCURRENCY_LIMIT -> ConcurrencyLimit.of(count, window);
+      case LEAKY_BUCKET -> LeakyBucketReader.read(rule, count, window);
     };
   }
 
@@ -86,6 +90,16 @@ final class AlgorithmReader {
           count,
           "an exact log remembers every call, so counts are limited to %d: lower it, or raise %s.max-count, or use algorithm = SLIDING_WINDOW_COUNTER or TOKEN_BUCKET, which remember a number or two"
               .formatted(configuration.getMaxCount(), LimiterConfiguration.PREFIX));
+    }
+  }
+
+  private static void requirePlaces(Members rule, long count) {
+    if (count > ConcurrencyLimit.MAX_COUNT) {
+      throw rule.error(
+          "count",
+          count,
+          "each call in flight is remembered by itself: give it 1 to "
+              + ConcurrencyLimit.MAX_COUNT);
     }
   }
 

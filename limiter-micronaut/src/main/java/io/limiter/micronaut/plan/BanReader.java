@@ -6,8 +6,8 @@ import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.AnnotationValue;
 import jakarta.inject.Singleton;
 import java.time.Duration;
-import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
@@ -29,17 +29,28 @@ final class BanReader {
    * The ban of an annotation. There must be somebody whom it can ban: it is never everybody, since
    * that would be an outage that any caller can bring about.
    *
-   * @param counted whom its rules count
+   * @param rules the rules, by whom they count
    */
-  Optional<Ban> read(Members limiter, Collection<SubjectSource> counted) {
+  Optional<Ban> read(Members limiter, Map<SubjectSource, List<RateRuleReader.Read>> rules) {
     Optional<Ban> ban = only(limiter);
     ban.ifPresent(
         some -> {
-          if (counted.isEmpty()) {
+          if (rules.isEmpty()) {
             throw limiter.error(
                 "ban",
                 text(some),
                 "it has no rules that could refuse: give it rules, or remove it");
+          }
+          List<SubjectSource> counted =
+              rules.entrySet().stream()
+                  .filter(each -> mayAbuse(each.getValue()))
+                  .map(Map.Entry::getKey)
+                  .toList();
+          if (counted.isEmpty()) {
+            throw limiter.error(
+                "ban",
+                text(some),
+                "its rules limit calls in flight, and nobody can know when a place is free: give it other rules, or remove it");
           }
           if (counted.stream().noneMatch(BanReader::canBan)) {
             throw limiter.error(
@@ -49,6 +60,10 @@ final class BanReader {
           }
         });
     return ban;
+  }
+
+  private static boolean mayAbuse(List<RateRuleReader.Read> rules) {
+    return rules.stream().anyMatch(rule -> rule.kind() != Kind.IN_FLIGHT);
   }
 
   /** Whether those whom a rule counts may be banned. */

@@ -2,6 +2,7 @@
 package io.limiter.micronaut.plan;
 
 import io.limiter.core.Charge;
+import io.limiter.core.ConcurrencyLimit;
 import io.limiter.core.CustomRule;
 import io.limiter.core.Rule;
 import io.limiter.micronaut.subject.CallCost;
@@ -25,6 +26,11 @@ final class CostReader {
     if (rules.isEmpty()) {
       limiter.refuse(COST, "it has no rules to take it from: give it rules, or remove it");
     }
+    if (rules.stream().allMatch(rule -> rule instanceof ConcurrencyLimit)) {
+      limiter.refuse(
+          COST,
+          "a call in flight takes one place, whatever it costs: give it other rules to take it from, or remove it");
+    }
     if (limiter.raw(COST) instanceof EvaluatedExpression) {
       return new Cost.ByArguments(
           new CallCost(SubjectSourceReader.expression(limiter, COST, "it is no expression")));
@@ -33,7 +39,8 @@ final class CostReader {
     int units = units(limiter, text);
     rules.stream()
         .filter(rule -> !(rule instanceof CustomRule)) // what its count means, it alone knows
-        .filter(rule -> rule.count() < units)
+        .filter(rule -> !(rule instanceof ConcurrencyLimit)) // a call takes one place
+        .filter(rule -> rule.capacity() < units)
         .findFirst()
         .ifPresent(
             rule -> {
@@ -41,7 +48,7 @@ final class CostReader {
                   COST,
                   text,
                   "the rule '%s' admits %d at once, so that no call could ever pass: lower the cost, or raise its count"
-                      .formatted(rule.name(), rule.count()));
+                      .formatted(rule.name(), rule.capacity()));
             });
     return new Cost.Fixed(units);
   }

@@ -9,10 +9,7 @@ import io.limiter.micronaut.subject.DigestibleTypes;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.type.Argument;
 import jakarta.inject.Singleton;
-import java.util.Arrays;
 import java.util.List;
-import java.util.TreeSet;
-import java.util.stream.Collectors;
 
 /** Reads how a method refuses duplicates. */
 @Singleton
@@ -103,6 +100,9 @@ final class DuplicateGuardReader {
           "duplicateBy", "ARGUMENTS", "the method has no arguments: use DuplicateBy.CALLER");
     }
     for (Argument<?> argument : arguments) {
+      if (VerdictArguments.takesVerdict(argument)) {
+        continue;
+      }
       DigestibleTypes.indigestiblePart(argument)
           .ifPresent(
               part -> {
@@ -124,17 +124,8 @@ final class DuplicateGuardReader {
       throw limiter.error(
           "releaseOnFailure", false, "releaseOn says when to release: remove one of them");
     }
-    int[] statuses = limiter.annotation().intValues("releaseOn");
-    if (statuses.length == 0) {
-      throw limiter.error(
-          "releaseOn", "{}", "name statuses, or write releaseOnFailure = false instead");
-    }
-    for (int status : statuses) {
-      if (status < 400 || status > 599) {
-        throw limiter.error("releaseOn", status, "give it error statuses, 400 to 599");
-      }
-    }
     return new Release.OnStatus(
-        Arrays.stream(statuses).boxed().collect(Collectors.toCollection(TreeSet::new)));
+        Statuses.read(
+            limiter, "releaseOn", "name statuses, or write releaseOnFailure = false instead"));
   }
 }

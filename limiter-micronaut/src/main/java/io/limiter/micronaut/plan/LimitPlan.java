@@ -6,6 +6,7 @@ import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
+import io.limiter.core.RuleStack;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.exception.DenialText;
@@ -21,6 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import java.util.function.ToIntFunction;
+import java.util.stream.Stream;
 
 /** How one method is limited. Immutable, and made once for each method. */
 public final class LimitPlan {
@@ -33,6 +35,9 @@ public final class LimitPlan {
   private final List<Quota> quotas;
   private final Optional<DuplicateGuard> duplicates;
   private final Map<String, DenialText> texts;
+  private final Outcomes outcomes;
+  private final Refusals refusals;
+  private final boolean waits;
   private final boolean decidedByRequest;
 
   /**
@@ -41,6 +46,8 @@ public final class LimitPlan {
    * @param namedBy what gives it that name
    * @param quotas what it takes from whom; none only if there is a duplicate guard
    * @param texts what a caller is answered, by the name of the rule that refuses him
+   * @param failure which of its calls have failed
+   * @param refusals what becomes of calls that are not admitted
    */
   LimitPlan(
       String method,
@@ -48,12 +55,20 @@ public final class LimitPlan {
       String namedBy,
       List<Quota> quotas,
       Optional<DuplicateGuard> duplicates,
-      Map<String, DenialText> texts) {
+      Map<String, DenialText> texts,
+      Failure failure,
+      Refusals refusals) {
+    this.refusals = refusals;
+    this.waits =
+        quotas.stream()
+            .flatMap(quota -> Stream.of(quota.rules(), quota.anonymousRules()))
+            .anyMatch(stack -> stack.waiting().isPresent());
     this.method = method;
     this.namedBy = namedBy;
     this.quotas = quotas;
     this.duplicates = duplicates;
     this.texts = texts;
+    this.outcomes = Outcomes.of(quotas, failure);
     this.policy =
         new Policy(
             name,
@@ -97,12 +112,32 @@ public final class LimitPlan {
     return duplicates;
   }
 
+  /** What the end of its calls decides. */
+  Outcomes outcomes() {
+    return outcomes;
+  }
+
   /**
    * Whether the request alone decides, so that the gate can, before arguments are bound and the
    * body is read.
    */
   public boolean decidedByRequest() {
     return decidedByRequest;
+  }
+
+  /** Whether a call may have to wait for its turn. */
+  public boolean waits() {
+    return waits;
+  }
+
+  /** Whether the method has a parameter for the verdict. */
+  public boolean takesVerdict() {
+    return refusals.takesVerdict();
+  }
+
+  /** Whether a call may enter the method on this verdict. */
+  public boolean admits(Verdict verdict) {
+    return refusals.admit(verdict);
   }
 
   /**
@@ -127,14 +162,19 @@ public final class LimitPlan {
         units = price.applyAsInt(priced);
       }
       Counted counted = who.apply(quota.source());
-      Key key = Key.of(quota.limit(), counted.subject());
-      charges.add(new Charge(quota.limit(), key, quota.rules(counted.anonymous()), units));
+      RuleStack stack = quota.rules(counted.anonymous());
+      Key key = Key.of(quota.limit(), counted.subject()).of(stack);
+      charges.add(new Charge(quota.limit(), key, stack, units));
     }
     Optional<Charge> submission =
         duplicates.flatMap(guard -> submission(guard, charges, who, content));
     return charges.isEmpty() && submission.isEmpty()
         ? Optional.empty()
-        : Optional.of(new LimitRequest(policy, charges, submission));
+        : Optional.of(asked(new LimitRequest(policy, charges, submission)));
+  }
+
+  private LimitRequest asked(LimitRequest request) {
+    return refusals.observed() ? request.observe() : request;
   }
 
   /** The key of the submitter, whose hash is known where a rule counts him too. */
@@ -172,9 +212,14 @@ public final class LimitPlan {
       return duplicates.map(DuplicateGuard::text).orElse(DenialText.NONE);
     }
     return verdict.violated().stream()
-        .max(Comparator.comparing((RuleVerdict rule) -> rule.retryAfter().orElse(NEVER)))
+        .max(Comparator.comparing(LimitPlan::wait))
         .map(rule -> texts.getOrDefault(rule.rule().name(), DenialText.NONE))
         .orElse(DenialText.NONE);
+  }
+
+  /** Nobody knows when a place becomes free: another rule that refuses too has more to say. */
+  private static Duration wait(RuleVerdict rule) {
+    return rule.retryAfter().orElse(rule.tooCostly() ? NEVER : Duration.ZERO);
   }
 
   /**

@@ -14,6 +14,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** A plan in the making: what is added first is nearest to the method. */
@@ -29,6 +31,7 @@ final class PlanDraft {
   private final String description;
   private final ExecutableMethod<?, ?> method;
   private final QuotaBuilder quotas;
+  private final FailedOn failedOn = new FailedOn();
   private Optional<String> name = Optional.empty();
   private String namedBy;
   private Optional<DuplicateGuard> guard = Optional.empty();
@@ -101,16 +104,27 @@ final class PlanDraft {
     bySource.values().removeIf(List::isEmpty);
     List<RateRuleReader.Read> anonymousRules =
         anonymousRules(limiter, source, bySource.getOrDefault(source, List.of()));
+    Set<Kind> kinds = kinds(bySource.values());
+    failedOn.add(limiter, kinds.stream().anyMatch(Kind::byOutcome));
+    boolean costly = kinds.stream().anyMatch(kind -> kind != Kind.IN_FLIGHT);
     Terms terms =
         new Terms(
             limiter,
             readers.texts().refused(limiter),
             readers.costs().read(limiter, rules(bySource.values(), anonymousRules)),
-            readers.bans().read(limiter, bySource.keySet()));
+            readers.actualCosts().read(limiter, costly, method.getReturnType()),
+            readers.bans().read(limiter, bySource));
     bySource.forEach(
         (counted, told) ->
             quotas.add(
                 limit, counted, told, counted.equals(source) ? anonymousRules : told, terms));
+  }
+
+  private static Set<Kind> kinds(Collection<List<RateRuleReader.Read>> told) {
+    return told.stream()
+        .flatMap(List::stream)
+        .map(RateRuleReader.Read::kind)
+        .collect(Collectors.toSet());
   }
 
   private static List<Rule> rules(
@@ -180,6 +194,18 @@ final class PlanDraft {
 
   LimitPlan plan() {
     return new LimitPlan(
-        description, name.orElse(description), namedBy, quotas.quotas(), guard, quotas.texts());
+        description,
+        name.orElse(description),
+        namedBy,
+        quotas.quotas(),
+        guard,
+        quotas.texts(),
+        failedOn.failure(),
+        refusals(name.orElse(description)));
+  }
+
+  private Refusals refusals(String policy) {
+    return new Refusals(
+        policy, readers.policies().observed(policy), VerdictArguments.any(method.getArguments()));
   }
 }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
+import io.limiter.micronaut.config.PoliciesConfiguration;
 import jakarta.inject.Singleton;
 
-/** Who reads the parts of an annotation. */
+/** Who reads the parts of an annotation, and what is configured of single policies. */
 @Singleton
 record PlanReaders(
     RateRuleReader rules,
     SubjectSourceReader subjects,
     DenialTextReader texts,
     CostReader costs,
+    ActualCostReader actualCosts,
     BanReader bans,
-    DuplicateGuardReader guards) {}
+    DuplicateGuardReader guards,
+    PoliciesConfiguration policies) {}

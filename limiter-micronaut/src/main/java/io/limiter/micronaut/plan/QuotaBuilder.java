@@ -14,11 +14,12 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 
 /**
- * Collects the rules of one method, from all places where they stand: those that count one subject
- * under one limit share its state, so they come together in one stack.
+ * Collects the rules of one method, from all places where they stand: those that count the same
+ * calls of one subject under one limit share its state, so they come together in one stack.
  */
 final class QuotaBuilder {
 
@@ -26,15 +27,27 @@ final class QuotaBuilder {
    * One key in the store.
    *
    * @param subjects who is counted, whatever becomes of callers whom it cannot tell
+   * @param kind which of his calls
    */
-  private record Owner(String limit, SubjectSource subjects) {}
+  private record Owner(String limit, SubjectSource subjects, Kind kind) {}
+
+  private record Price(Cost cost, Optional<ActualCost> actual) {
+
+    /** What a call in flight takes is one place. */
+    static final Price ONE = new Price(Cost.Fixed.ONE, Optional.empty());
+
+    @Override
+    public String toString() {
+      return cost + actual.map(bean -> ", resultCost = " + bean).orElse("");
+    }
+  }
 
   private record Rules(List<Rule> told, List<Rule> anonymous) {}
 
   private final String method;
   private final Map<Owner, Rules> quotas = new LinkedHashMap<>();
   private final Set<Owner> refusing = new HashSet<>();
-  private final Map<Owner, Cost> costs = new HashMap<>();
+  private final Map<Owner, Price> prices = new HashMap<>();
   private final Map<Owner, Ban> bans = new HashMap<>();
   private final Map<String, List<CallExpression>> expressions = new HashMap<>();
   private final Map<String, DenialText> texts = new HashMap<>();
@@ -67,10 +80,38 @@ final class QuotaBuilder {
       List<RateRuleReader.Read> told,
       List<RateRuleReader.Read> anonymous,
       Terms terms) {
-    if (told.isEmpty() && anonymous.isEmpty()) {
-      return;
+    Map<Kind, List<RateRuleReader.Read>> unknown = byKind(anonymous);
+    Map<Kind, List<RateRuleReader.Read>> known = byKind(told);
+    if (!known.keySet().equals(unknown.keySet())) {
+      throw terms
+          .limiter()
+          .error(
+              "anonymousRules",
+              anonymous.stream().map(each -> each.rule().name()).toList(),
+              "they stand in place of the rules, and count other calls: let as many kinds of calls be counted of all callers (all, failures, successes, in flight)");
     }
-    Owner owner = new Owner(limit, source.withAnonymous(Anonymous.ADDRESS));
+    known.forEach(
+        (kind, rules) ->
+            add(limit, source, kind, rules, unknown.getOrDefault(kind, List.of()), terms));
+  }
+
+  /** In the order in which they are written first. */
+  private static Map<Kind, List<RateRuleReader.Read>> byKind(List<RateRuleReader.Read> rules) {
+    Map<Kind, List<RateRuleReader.Read>> kinds = new LinkedHashMap<>();
+    for (RateRuleReader.Read rule : rules) {
+      kinds.computeIfAbsent(rule.kind(), any -> new ArrayList<>()).add(rule);
+    }
+    return kinds;
+  }
+
+  private void add(
+      String limit,
+      SubjectSource source,
+      Kind kind,
+      List<RateRuleReader.Read> told,
+      List<RateRuleReader.Read> anonymous,
+      Terms terms) {
+    Owner owner = new Owner(limit, source.withAnonymous(Anonymous.ADDRESS), kind);
     if (source.anonymous() == Anonymous.REFUSE) {
       refusing.add(owner);
     }
@@ -84,15 +125,19 @@ final class QuotaBuilder {
 
   /** One key is charged once, and its subject is banned in one way: nobody could tell which. */
   private void agree(Owner owner, Terms terms) {
-    Cost cost = costs.putIfAbsent(owner, terms.cost());
-    if (cost != null && !cost.equals(terms.cost())) {
+    if (owner.kind == Kind.IN_FLIGHT) {
+      return;
+    }
+    Price own = new Price(terms.cost(), terms.actualCost());
+    Price other = prices.putIfAbsent(owner, own);
+    if (other != null && !other.equals(own)) {
       throw terms
           .limiter()
           .error(
               "cost",
-              terms.cost(),
+              own,
               "other rules of this method count the same subject with cost = %s: give all one cost, or some a key of their own"
-                  .formatted(cost));
+                  .formatted(other));
     }
     if (terms.ban().isPresent() && BanReader.canBan(owner.subjects)) {
       Ban ban = bans.putIfAbsent(owner, terms.ban().get());
@@ -143,15 +188,33 @@ final class QuotaBuilder {
   List<Quota> quotas() {
     List<Quota> built = new ArrayList<>();
     quotas.forEach(
-        (owner, rules) ->
-            built.add(
-                new Quota(
-                    owner.limit,
-                    source(owner),
-                    stack(owner, rules.told),
-                    stack(owner, rules.anonymous),
-                    costs.getOrDefault(owner, Cost.Fixed.ONE))));
+        (owner, rules) -> {
+          Price price = prices.getOrDefault(owner, Price.ONE);
+          built.add(
+              new Quota(
+                  owner.limit,
+                  source(owner),
+                  stack(owner, rules.told),
+                  stack(owner, rules.anonymous),
+                  price.cost,
+                  price.actual));
+        });
+    requireOneThatWaits(built);
     return List.copyOf(built);
+  }
+
+  /** Rules of one subject are looked at where they are put together. */
+  private void requireOneThatWaits(List<Quota> built) {
+    List<String> waiting =
+        built.stream().flatMap(quota -> quota.rules().waiting().stream()).map(Rule::name).toList();
+    if (waiting.size() > 1) {
+      throw PlanErrors.of(
+          method,
+          "@RateRule.algorithm",
+          "LEAKY_BUCKET",
+          "the rules %s would all make one call wait, and what departs evenly from one comes to the next in any order: leave it one of them, and let the others refuse"
+              .formatted(waiting));
+    }
   }
 
   private SubjectSource source(Owner owner) {
@@ -167,7 +230,7 @@ final class QuotaBuilder {
 
   private RuleStack stack(Owner owner, List<Rule> rules) {
     try {
-      RuleStack stack = RuleStack.of(rules);
+      RuleStack stack = RuleStack.of(rules).withCounting(owner.kind.counting());
       Ban ban = bans.get(owner);
       return ban == null ? stack : stack.withBan(ban);
     } catch (IllegalArgumentException e) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
+import io.limiter.core.ConcurrencyLimit;
 import io.limiter.core.Rule;
 import io.limiter.core.SlidingWindowLog;
 import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.Counts;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.List;
@@ -22,6 +24,7 @@ final class RateRuleReader {
   static final long DEFAULT_DUPLICATE_COUNT = 1;
   static final long DEFAULT_DUPLICATE_TIME = 5;
 
+  private static final String COUNTS = "counts";
   private static final String ONLY_LOG =
       "a duplicate guard remembers each submission, which only the exact log does: remove it";
 
@@ -39,8 +42,9 @@ final class RateRuleReader {
    * A rule as it was read.
    *
    * @param named whether its name was given, not made from the numbers
+   * @param kind what it counts
    */
-  record Read(Rule rule, boolean named) {}
+  record Read(Rule rule, boolean named, Kind kind) {}
 
   /**
    * A rule of a duplicate guard: without a count it accepts one submission, not ten. Only a log
@@ -49,6 +53,9 @@ final class RateRuleReader {
   Rule readDuplicate(Members annotation) {
     refuseSubject(annotation);
     annotation.refuse("custom", ONLY_LOG);
+    annotation.refuse(
+        COUNTS,
+        "a duplicate guard counts submissions that were accepted: remove it, and say by releaseOn after which failures they may be made again");
     if (annotation.constant("algorithm", Algorithm.class).orElse(Algorithm.SLIDING_WINDOW_LOG)
         != Algorithm.SLIDING_WINDOW_LOG) {
       annotation.refuse("algorithm", ONLY_LOG);
@@ -78,13 +85,42 @@ final class RateRuleReader {
       throw annotation.error("count", count, "give it 1 or more");
     }
     TimeUnit unit = annotation.constant("timeUnit", TimeUnit.class).orElse(DEFAULT_UNIT);
-    Duration window = Times.read(annotation, "time", DEFAULT_TIME, unit);
+    boolean inFlight =
+        annotation.constant("algorithm", Algorithm.class).orElse(null)
+            == Algorithm.CONCURRENCY_LIMIT;
+    Duration window =
+        inFlight
+            ? Times.lease(annotation, "time", unit)
+            : Times.read(annotation, "time", DEFAULT_TIME, unit);
     Rule rule = algorithms.read(annotation, count, window);
+    Kind kind = kind(annotation, rule);
     Optional<String> name = annotation.text("name");
     try {
-      return new Read(name.map(rule::withName).orElse(rule), name.isPresent());
+      return new Read(name.map(rule::withName).orElse(rule), name.isPresent(), kind);
     } catch (IllegalArgumentException e) {
       throw annotation.error("name", name.orElse(""), String.valueOf(e.getMessage()));
     }
+  }
+
+  private static Kind kind(Members annotation, Rule rule) {
+    Counts counts = annotation.constant(COUNTS, Counts.class).orElse(Counts.ALL);
+    if (rule.waits() && counts != Counts.ALL) {
+      throw annotation.error(
+          COUNTS,
+          counts,
+          "algorithm = LEAKY_BUCKET gives each call its turn when it comes, and a turn that has passed cannot be given back: remove it, and let another rule count by outcome");
+    }
+    boolean inFlight = rule instanceof ConcurrencyLimit;
+    if (inFlight && counts != Counts.ALL) {
+      throw annotation.error(
+          COUNTS,
+          counts,
+          "algorithm = CONCURRENCY_LIMIT counts calls while they run, when nobody knows how they will end: remove it, or write another algorithm");
+    }
+    return switch (counts) {
+      case ALL -> inFlight ? Kind.IN_FLIGHT : rule.waits() ? Kind.WAITING : Kind.ALL;
+      case FAILURES -> Kind.FAILURES;
+      case SUCCESSES -> Kind.SUCCESSES;
+    };
   }
 }

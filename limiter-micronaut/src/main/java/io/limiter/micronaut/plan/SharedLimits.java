@@ -2,6 +2,7 @@
 package io.limiter.micronaut.plan;
 
 import io.limiter.core.Ban;
+import io.limiter.core.Counting;
 import io.limiter.core.Rule;
 import io.limiter.core.RuleStack;
 import io.limiter.micronaut.subject.SubjectSource;
@@ -24,7 +25,11 @@ final class SharedLimits {
 
   /** Whom rules count, in what way, and which: their names may differ, and what a call costs. */
   private record Counted(
-      String who, List<Rule> rules, List<Rule> anonymousRules, Optional<Ban> ban) {}
+      String who,
+      Counting counting,
+      List<Rule> rules,
+      List<Rule> anonymousRules,
+      Optional<Ban> ban) {}
 
   // Both are bounded by what the application's annotations say.
   private final Map<String, Named> names = new HashMap<>();
@@ -58,6 +63,7 @@ final class SharedLimits {
           .add(
               new Counted(
                   who(quota.source()),
+                  quota.rules().counting(),
                   nameless(quota.rules()),
                   nameless(quota.anonymousRules()),
                   quota.rules().ban()));

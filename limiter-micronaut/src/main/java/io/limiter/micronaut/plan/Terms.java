@@ -10,7 +10,13 @@ import java.util.Optional;
  *
  * @param limiter the annotation, for messages
  * @param text what a caller refused by one of them is answered
- * @param cost what a call takes from each
+ * @param cost what a call takes from each that is not in flight
+ * @param actualCost tells what it has cost in the end
  * @param ban what becomes of who is refused too often
  */
-record Terms(Members limiter, DenialText text, Cost cost, Optional<Ban> ban) {}
+record Terms(
+    Members limiter,
+    DenialText text,
+    Cost cost,
+    Optional<ActualCost> actualCost,
+    Optional<Ban> ban) {}

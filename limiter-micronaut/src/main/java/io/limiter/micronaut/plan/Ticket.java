@@ -17,30 +17,42 @@ public final class Ticket {
 
   private final LimitPlan plan;
   private final Verdict verdict;
+  private final CallEnd end;
   private final AtomicBoolean used;
   private volatile boolean settled;
+  private volatile boolean refused;
 
-  private Ticket(LimitPlan plan, Verdict verdict, boolean used) {
+  private Ticket(LimitPlan plan, Verdict verdict, CallEnd end, boolean used) {
     this.plan = plan;
     this.verdict = verdict;
+    this.end = end;
     this.used = new AtomicBoolean(used);
   }
 
   /** The gate admits a request; the guard may enter the method once. */
-  public static void issue(HttpRequest<?> request, LimitPlan plan, Verdict verdict) {
-    request.setAttribute(ATTRIBUTE, new Ticket(plan, verdict, false));
+  public static Ticket issue(HttpRequest<?> request, LimitPlan plan, Verdict verdict, CallEnd end) {
+    Ticket ticket = new Ticket(plan, verdict, end, false);
+    request.setAttribute(ATTRIBUTE, ticket);
+    return ticket;
   }
 
-  /** The guard has decided itself; the answer is to know. */
-  public static Ticket record(HttpRequest<?> request, LimitPlan plan, Verdict verdict) {
-    Ticket ticket = new Ticket(plan, verdict, true);
+  /**
+   * The guard has decided itself; the answer is to know, and to see to the end of the call. A route
+   * may call itself: then the answer sees to the first call, and the guard to the others.
+   */
+  public static Ticket record(
+      HttpRequest<?> request, LimitPlan plan, Verdict verdict, CallEnd end) {
+    CallEnd first = of(request).map(Ticket::end).filter(open -> !open.isOver()).orElse(end);
+    Ticket ticket = new Ticket(plan, verdict, first, true);
     request.setAttribute(ATTRIBUTE, ticket);
     return ticket;
   }
 
   /** The route refuses a request; whoever answers it, the answer is to say so. */
   public static void refuse(HttpRequest<?> request, LimitPlan plan, Verdict verdict) {
-    record(request, plan, verdict).settled();
+    Ticket ticket = record(request, plan, verdict, CallEnd.NOTHING);
+    ticket.refused = true;
+    ticket.settled();
   }
 
   /** The ticket of a request, if its route was decided. */
@@ -57,6 +69,16 @@ public final class Ticket {
   /** What was decided. */
   public Verdict verdict() {
     return verdict;
+  }
+
+  /** Whether the route was refused, and its method not entered. */
+  public boolean refused() {
+    return refused;
+  }
+
+  /** The end of the call that the answer sees to. */
+  public CallEnd end() {
+    return end;
   }
 
   /**

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
+import io.limiter.core.ConcurrencyLimit;
 import io.limiter.core.Rule;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -30,6 +31,26 @@ final class Times {
       throw annotation.error(member, written, "give it whole microseconds");
     }
     return time;
+  }
+
+  /**
+   * A lease; the usual one if the number is not written.
+   *
+   * @param member which holds the number
+   */
+  static Duration lease(Members annotation, String member, TimeUnit unit) {
+    if (!annotation.has(member)) {
+      return ConcurrencyLimit.DEFAULT_LEASE;
+    }
+    Duration lease = read(annotation, member, 0, unit);
+    if (lease.compareTo(ConcurrencyLimit.MIN_LEASE) < 0
+        || lease.compareTo(ConcurrencyLimit.MAX_LEASE) > 0) {
+      throw annotation.error(
+          member,
+          annotation.raw(member) + " " + unit,
+          "it is the lease of a call in flight, which is renewed each third of it, so it has to outlast a pause of the service, and a place stays taken as long if the service dies: give it 1 s to 1 h");
+    }
+    return lease;
   }
 
   private static Duration duration(long number, TimeUnit unit) {

@@ -12,6 +12,16 @@ public interface CallerThread {
   /** The executor to come back to; empty if the current thread is none of this request's server. */
   Optional<Executor> current(HttpRequest<?> request);
 
+  /**
+   * Has a task run once nobody waits for the answer to this request any more: at once, if that is
+   * so already. On any thread; the task must not wait.
+   *
+   * @return forgets the task; empty if the request is none of this server
+   */
+  default Optional<Runnable> onGone(HttpRequest<?> request, Runnable task) {
+    return Optional.empty();
+  }
+
   /** Whether the current thread serves many connections, so that it must never wait. */
   default boolean isEventLoop() {
     return false;

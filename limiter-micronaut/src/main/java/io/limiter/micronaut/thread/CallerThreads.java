@@ -6,6 +6,7 @@ import io.micronaut.http.HttpRequest;
 import io.micronaut.scheduling.TaskExecutors;
 import jakarta.inject.Named;
 import jakarta.inject.Singleton;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -65,6 +66,20 @@ public final class CallerThreads {
     return Optional.empty();
   }
 
+  /**
+   * Has a task run once nobody waits for the answer to a request any more, as far as its server
+   * says so. It must not wait.
+   *
+   * @return forgets the task
+   */
+  public Runnable onGone(Optional<HttpRequest<?>> request, Runnable task) {
+    return request
+        .flatMap(
+            http ->
+                servers.stream().flatMap(server -> server.onGone(http, task).stream()).findFirst())
+        .orElse(() -> {});
+  }
+
   /** Whether the current thread must never wait. */
   public boolean mustNotBlock() {
     return Thread.currentThread() instanceof NonBlocking
@@ -91,9 +106,18 @@ public final class CallerThreads {
    * @param method who waits, for the message
    */
   public <T> @Nullable T await(CompletionStage<T> stage, String method) {
+    return await(stage, method, Duration.ZERO);
+  }
+
+  /**
+   * The same for a result that is known to come later.
+   *
+   * @param expected the time after which it is to come
+   */
+  public <T> @Nullable T await(CompletionStage<T> stage, String method, Duration expected) {
     CompletableFuture<T> future = stage.toCompletableFuture();
     try {
-      return future.get(MAX_WAIT_SECONDS, TimeUnit.SECONDS);
+      return future.get(expected.plusSeconds(MAX_WAIT_SECONDS).toMillis(), TimeUnit.MILLISECONDS);
     } catch (ExecutionException e) {
       throw e.getCause() instanceof RuntimeException cause
           ? cause

@@ -5,6 +5,8 @@ import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpRequestWrapper;
 import io.micronaut.http.server.netty.NettyHttpRequest;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.EventLoop;
 import io.netty.util.internal.ThreadExecutorMap;
 import jakarta.inject.Singleton;
@@ -18,15 +20,32 @@ final class NettyCallerThread implements CallerThread {
 
   @Override
   public Optional<Executor> current(HttpRequest<?> request) {
+    return channel(request)
+        .map(Channel::eventLoop)
+        .filter(EventLoop::inEventLoop)
+        .map(loop -> task -> run(loop, task));
+  }
+
+  private static Optional<Channel> channel(HttpRequest<?> request) {
     HttpRequest<?> innermost = request;
     while (innermost instanceof HttpRequestWrapper<?> wrapper) {
       innermost = wrapper.getDelegate();
     }
-    if (innermost instanceof NettyHttpRequest<?> netty) {
-      EventLoop loop = netty.getChannelHandlerContext().channel().eventLoop();
-      return loop.inEventLoop() ? Optional.of(task -> run(loop, task)) : Optional.empty();
-    }
-    return Optional.empty();
+    return innermost instanceof NettyHttpRequest<?> netty
+        ? Optional.of(netty.getChannelHandlerContext().channel())
+        : Optional.empty();
+  }
+
+  /** A stream of HTTP/2 may be reset without its connection being closed: that is not seen. */
+  @Override
+  public Optional<Runnable> onGone(HttpRequest<?> request, Runnable task) {
+    return channel(request)
+        .map(
+            channel -> {
+              ChannelFutureListener listener = closed -> task.run();
+              channel.closeFuture().addListener(listener);
+              return () -> channel.closeFuture().removeListener(listener);
+            });
   }
 
   /** At once where the loop has had the answer itself: another turn would only cost time. */

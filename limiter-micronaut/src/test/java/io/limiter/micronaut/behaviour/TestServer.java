@@ -94,9 +94,18 @@ final class TestServer implements AutoCloseable {
     return send(request("POST", path, json, "Content-Type", "application/json"));
   }
 
+  CompletableFuture<HttpResponse<String>> getAsync(String path, String... headers) {
+    return exchangeAsync("GET", path, "", headers);
+  }
+
   CompletableFuture<HttpResponse<String>> postAsync(String path, String json) {
     return client.sendAsync(
         request("POST", path, json, "Content-Type", "application/json"), BodyHandlers.ofString());
+  }
+
+  CompletableFuture<HttpResponse<String>> exchangeAsync(
+      String method, String path, String body, String... headers) {
+    return client.sendAsync(request(method, path, body, headers), BodyHandlers.ofString());
   }
 
   HttpResponse<String> exchange(String method, String path, String body, String... headers) {

@@ -3,6 +3,7 @@ package io.limiter.micronaut.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.ConcurrencyLimit;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
 import io.limiter.core.Receipt;
@@ -62,6 +63,45 @@ class RateLimitFieldsTest {
         .isEqualTo("\"20-at-5-per-1s\";q=20;w=4, \"20-at-6-per-1s\";q=20");
     assertThat(response.header("RateLimit"))
         .isEqualTo("\"20-at-5-per-1s\";r=3;t=1, \"20-at-6-per-1s\";r=3;t=1");
+  }
+
+  /** A lease is no window: places are free whenever calls end. */
+  @Test
+  void callsInFlightHaveNeitherAWindowNorATimeToWaitFor() {
+    configuration.setXRateLimit("seconds");
+
+    fields.writeRefusal(
+        verdict(Outcome.LIMITED, inFlight(), rule(MINUTE, 3, Duration.ofMillis(20_001), null)),
+        response);
+
+    assertThat(response.header("RateLimit-Policy"))
+        .isEqualTo("\"3-in-flight\";q=3;qu=\"concurrent-requests\", \"10-per-60s\";q=10;w=60");
+    assertThat(response.header("RateLimit"))
+        .isEqualTo("\"3-in-flight\";r=0, \"10-per-60s\";r=3;t=21");
+    assertThat(response.header("Retry-After")).isNull();
+    assertThat(response.header("X-RateLimit-Limit")).isEqualTo("3");
+    assertThat(response.header("X-RateLimit-Remaining")).isEqualTo("0");
+    assertThat(response.header("X-RateLimit-Reset")).isNull();
+  }
+
+  @Test
+  void whatElseRefusesACallTellsHowLongToWaitAtLeast() {
+    configuration.setXRateLimit("seconds");
+
+    fields.writeRefusal(
+        verdict(
+            Outcome.LIMITED,
+            inFlight(),
+            rule(MINUTE, 0, Duration.ofSeconds(9), Duration.ofSeconds(9))),
+        response);
+
+    assertThat(response.header("Retry-After")).isEqualTo("9");
+    assertThat(response.header("X-RateLimit-Limit")).isEqualTo("10");
+  }
+
+  private static RuleVerdict inFlight() {
+    Rule rule = ConcurrencyLimit.of(3);
+    return new RuleVerdict(rule, true, 0, Optional.empty(), rule.window(), rule.window());
   }
 
   @ParameterizedTest
@@ -167,6 +207,7 @@ class RateLimitFieldsTest {
         List.of(rules),
         Optional.empty(),
         ban,
+        Duration.ZERO,
         Source.STORE,
         Optional.empty(),
         Optional.empty(),

@@ -50,10 +50,11 @@ class ConfigurationMistakesTest {
         arguments("limiter.policies.sms.deadline", "-5s", "give it 1 ms to 10 s"),
         arguments("limiter.policies.sms.deadline", "10001ms", "give it 1 ms to 10 s"),
         arguments("limiter.policies.sms.deadline", "soon", "give it 1 ms to 10 s"),
-        arguments("limiter.policies.sms.falback", "deny", "fallback and deadline"),
+        arguments("limiter.policies.sms.observe", "maybe", "give it true or false"),
+        arguments("limiter.policies.sms.falback", "deny", "fallback, deadline and observe"),
         arguments("limiter.policies.sms", "deny", "write limiter.policies.<name>.fallback"),
         arguments("limiter.policies", "deny", "write limiter.policies.<name>.fallback"),
-        arguments("limiter.policies[0].fallback", "deny", "fallback and deadline"));
+        arguments("limiter.policies[0].fallback", "deny", "fallback, deadline and observe"));
   }
 
   static Stream<Arguments> mistakesWithRedis() {

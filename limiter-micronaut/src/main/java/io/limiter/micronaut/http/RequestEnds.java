@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.http;
+
+import io.limiter.micronaut.plan.Ticket;
+import io.micronaut.context.event.ApplicationEventListener;
+import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
+import jakarta.inject.Singleton;
+
+/**
+ * Sees out what no answer has: calls whose answer never came to its filter, or is a stream that
+ * nobody subscribed to. Micronaut says so once an answer is written or nobody is there to read it,
+ * and not before a method has ended that still runs when its client leaves.
+ */
+@Singleton
+final class RequestEnds implements ApplicationEventListener<HttpRequestTerminatedEvent> {
+
+  @Override
+  public void onApplicationEvent(HttpRequestTerminatedEvent ended) {
+    Ticket.of(ended.getSource()).ifPresent(ticket -> ticket.end().gone());
+  }
+}

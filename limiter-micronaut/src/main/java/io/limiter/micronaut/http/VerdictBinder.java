@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.http;
+
+import io.limiter.core.Verdict;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.RoutePlans;
+import io.limiter.micronaut.plan.Ticket;
+import io.micronaut.core.convert.ArgumentConversionContext;
+import io.micronaut.core.type.Argument;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.bind.binders.TypedRequestArgumentBinder;
+import jakarta.inject.Singleton;
+import java.util.Optional;
+
+/**
+ * Lets a limited route have a parameter for the verdict on its call. Where that is decided in the
+ * guard, which comes after the arguments, something stands in its place until then.
+ */
+@Singleton
+final class VerdictBinder implements TypedRequestArgumentBinder<Verdict> {
+
+  private final RoutePlans routes;
+
+  VerdictBinder(RoutePlans routes) {
+    this.routes = routes;
+  }
+
+  @Override
+  public Argument<Verdict> argumentType() {
+    return Argument.of(Verdict.class);
+  }
+
+  @Override
+  public BindingResult<Verdict> bind(
+      ArgumentConversionContext<Verdict> context, HttpRequest<?> request) {
+    Optional<Verdict> verdict =
+        Ticket.of(request)
+            .map(Ticket::verdict)
+            .or(() -> routes.of(request).map(LimitPlan::policy).map(Verdict::free));
+    return () -> verdict;
+  }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import io.limiter.core.Charge;
+import io.limiter.micronaut.annotation.ResultCost;
+import io.limiter.micronaut.message.BrokenPartLog;
+import java.util.OptionalInt;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What a call has cost, as a bean of the application's tells from its result. Two of them are equal
+ * if they name the same bean.
+ */
+record ActualCost(Class<? extends ResultCost> type, Supplier<? extends ResultCost> bean) {
+
+  private static final BrokenPartLog LOG =
+      new BrokenPartLog(LoggerFactory.getLogger(ActualCost.class));
+
+  /** The units, 0 to {@value Charge#MAX_COST}; empty if the bean fails: then nobody knows. */
+  OptionalInt of(@Nullable Object result) {
+    try {
+      int cost = bean.get().of(result);
+      if (cost < 0 || cost > Charge.MAX_COST) {
+        throw new IllegalStateException(
+            "It gave %d: let it give 0 to %d".formatted(cost, Charge.MAX_COST));
+      }
+      return OptionalInt.of(cost);
+    } catch (Throwable broken) { // the call itself has been made
+      LOG.report(
+          "%s has failed, so calls cost what was estimated".formatted(type.getName()), broken);
+      return OptionalInt.empty();
+    }
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof ActualCost that && type.equals(that.type);
+  }
+
+  @Override
+  public int hashCode() {
+    return type.hashCode();
+  }
+
+  @Override
+  public String toString() {
+    return type.getName();
+  }
+}

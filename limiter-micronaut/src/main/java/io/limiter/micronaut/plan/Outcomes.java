@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import io.limiter.core.Charge;
+import io.limiter.core.Counting;
+import io.limiter.core.Ending;
+import io.limiter.core.RuleStack;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** What the end of a method's calls decides. */
+final class Outcomes {
+
+  /** Of calls that count from their beginning, whatever becomes of them. */
+  static final Outcomes NONE = new Outcomes(false, Failure.USUAL, Map.of());
+
+  private final boolean decide;
+  private final Failure failure;
+  // Rules of one method have names of their own, so no two of its stacks are equal.
+  private final Map<RuleStack, ActualCost> costs;
+
+  private Outcomes(boolean decide, Failure failure, Map<RuleStack, ActualCost> costs) {
+    this.decide = decide;
+    this.failure = failure;
+    this.costs = costs;
+  }
+
+  static Outcomes of(List<Quota> quotas, Failure failure) {
+    Map<RuleStack, ActualCost> costs = new HashMap<>();
+    for (Quota quota : quotas) {
+      quota
+          .actualCost()
+          .ifPresent(
+              cost -> {
+                costs.put(quota.rules(), cost);
+                costs.put(quota.anonymousRules(), cost);
+              });
+    }
+    boolean byEnd =
+        quotas.stream()
+            .flatMap(quota -> Stream.of(quota.rules(), quota.anonymousRules()))
+            .anyMatch(Outcomes::byEnd);
+    return byEnd || !costs.isEmpty() ? new Outcomes(true, failure, Map.copyOf(costs)) : NONE;
+  }
+
+  /** Whether units may be given back at the end; those of a call that waited, if it left. */
+  private static boolean byEnd(RuleStack stack) {
+    return stack.lease().isPresent()
+        || stack.counting() != Counting.ALL
+        || stack.waiting().isPresent();
+  }
+
+  /** Whether it decides anything: else nobody has to see a call's end. */
+  boolean decide() {
+    return decide;
+  }
+
+  /** What the stacks of a call have cost by its result, each bean asked once. */
+  Map<RuleStack, Integer> actual(@Nullable Object result) {
+    if (costs.isEmpty()) {
+      return Map.of();
+    }
+    Map<ActualCost, OptionalInt> told = new HashMap<>();
+    Map<RuleStack, Integer> actual = new HashMap<>();
+    costs.forEach(
+        (stack, cost) ->
+            told.computeIfAbsent(cost, bean -> bean.of(result))
+                .ifPresent(units -> actual.put(stack, units)));
+    return actual;
+  }
+
+  /**
+   * How a call has ended that has this answer; outside of HTTP, what an exception counts as.
+   *
+   * @param threw whether its method threw, whatever somebody has made of that
+   * @param actual what its stacks have cost, as far as that is known
+   */
+  Ending ending(int status, boolean threw, Map<RuleStack, Integer> actual) {
+    Ending ending = failure.of(status, threw) ? Ending.failed() : Ending.succeeded();
+    return actual.isEmpty()
+        ? ending
+        : ending.withCosts(charge -> actual.getOrDefault(charge.stack(), charge.cost()));
+  }
+
+  /**
+   * How a call has ended whose end nobody has seen. What it may have done it has done: else whoever
+   * hangs up in time could guess passwords for ever.
+   *
+   * @param entered whether its method had begun; else it has neither failed nor succeeded
+   */
+  static Ending unseen(boolean entered) {
+    return entered ? Ending.unknown() : Ending.unknown().withCosts(Outcomes::ofNoOutcome);
+  }
+
+  /** It has come, which rules of all calls count; it has gone, so nobody has to wait for it. */
+  private static int ofNoOutcome(Charge charge) {
+    boolean arrived =
+        charge.stack().counting() == Counting.ALL && charge.stack().waiting().isEmpty();
+    return arrived ? charge.cost() : 0;
+  }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import io.limiter.core.Verdict;
+import io.micronaut.core.type.Argument;
+import java.util.Arrays;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/** The parameters of a method that take the verdict on its call: whatever else is passed there. */
+public final class VerdictArguments {
+
+  private VerdictArguments() {}
+
+  static boolean any(Argument<?>[] arguments) {
+    return Arrays.stream(arguments).anyMatch(VerdictArguments::takesVerdict);
+  }
+
+  /** Whether a parameter is one of them. */
+  static boolean takesVerdict(Argument<?> argument) {
+    return argument.getType() == Verdict.class;
+  }
+
+  /** Passes the verdict. */
+  public static void set(Argument<?>[] arguments, @Nullable Object[] values, Verdict verdict) {
+    for (int i = 0; i < arguments.length; i++) {
+      if (takesVerdict(arguments[i])) {
+        values[i] = verdict;
+      }
+    }
+  }
+
+  /** What is passed to the other parameters. */
+  public static @Nullable Object[] others(Argument<?>[] arguments, @Nullable Object[] values) {
+    return IntStream.range(0, values.length)
+        .filter(i -> !takesVerdict(arguments[i]))
+        .mapToObj(i -> values[i])
+        .toArray();
+  }
+}

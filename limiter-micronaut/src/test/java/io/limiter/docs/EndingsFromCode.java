@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.docs;
+
+import io.limiter.core.ConcurrencyLimit;
+import io.limiter.core.Counting;
+import io.limiter.core.Ending;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Limiter;
+import io.limiter.core.Policy;
+import io.limiter.core.Receipt;
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+/** What the pages show of calls that have an end, without annotations. */
+final class EndingsFromCode {
+
+  private EndingsFromCode() {}
+
+  static LimitRequest export(Subject user) {
+    Policy exports = Policy.of("exports", ConcurrencyLimit.of(3)); // 3-in-flight, leased for 30 s
+
+    return LimitRequest.of(exports, user);
+  }
+
+  static <T> CompletionStage<T> run(
+      Verdict admitted, Supplier<CompletionStage<T>> work, ScheduledExecutorService timer) {
+    Receipt receipt = admitted.receipt();
+    long third = receipt.lease().orElseThrow().toMillis() / 3;
+    ScheduledFuture<?> renewals =
+        timer.scheduleAtFixedRate(receipt::renew, third, third, TimeUnit.MILLISECONDS);
+    return work.get()
+        .whenComplete(
+            (result, failure) -> {
+              renewals.cancel(false);
+              receipt.settle(failure == null ? Ending.succeeded() : Ending.failed());
+            });
+  }
+
+  static void signIn(Limiter limiter, String name, boolean correct) {
+    Policy failures =
+        Policy.of("login-failures", SlidingWindowLog.of(3, Duration.ofMinutes(1)))
+            .withCounting(Counting.FAILURES);
+
+    limiter
+        .acquire(LimitRequest.of(failures, new Subject("user", name)))
+        .thenCompose(
+            verdict -> limiter.settle(verdict, correct ? Ending.succeeded() : Ending.failed()));
+  }
+
+  static void rows(Limiter limiter, LimitRequest query, List<String> rows) {
+    limiter
+        .acquire(query.withCost(100)) // the estimate
+        .thenCompose(verdict -> limiter.settle(verdict, Ending.succeeded().withCost(rows.size())));
+  }
+
+  static LimitRequest stack(Policy perMinute, Policy failures, Policy exports, Subject user) {
+    return LimitRequest.of(perMinute, user)
+        .and(LimitRequest.of(failures, user))
+        .and(LimitRequest.of(exports, user));
+  }
+
+  static void observe(Limiter limiter, LimitRequest call) {
+    limiter
+        .acquire(call.observe())
+        .thenAccept(
+            verdict ->
+                verdict.rules().stream()
+                    .filter(RuleVerdict::violated)
+                    .forEach(rule -> System.out.println("would refuse: " + rule)));
+  }
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static io.limiter.micronaut.behaviour.LimitedRoutesContract.field;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.limiter.micronaut.testing.StatedCallers;
+import java.io.IOException;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Two calls of a caller run at once, whatever kind they are of and however they end. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+abstract class InFlightContract {
+
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  private TestServer server;
+  private RunningCalls calls;
+  private int callers;
+  private InFlightCaller caller;
+
+  abstract boolean gate();
+
+  @BeforeAll
+  void start() {
+    server =
+        TestServer.start(
+            InFlightRoutes.SPEC,
+            Map.of(
+                "limiter.gate.enabled",
+                gate(),
+                "limiter.fallback",
+                "deny", // so that it is Redis which decides
+                "test.stated-callers",
+                true));
+    calls = server.context().getBean(RunningCalls.class);
+  }
+
+  @AfterAll
+  void stop() {
+    server.close();
+  }
+
+  /** Nobody has met him. */
+  @BeforeEach
+  void newCaller() {
+    caller = new InFlightCaller("caller-" + callers++, server, calls);
+  }
+
+  @AfterEach
+  void endAll() {
+    calls.end("late");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "sync",
+        "stage",
+        "mono",
+        "flux",
+        "within",
+        "argument?who=",
+        "body",
+        "stacked",
+        "bean/stage",
+        "bean/mono",
+        "bean/flux"
+      })
+  void twoRunAtOnceAndWhoeverHasHisAnswerFindsHisPlaceFree(String route) {
+    for (int round = 0; round < 3; round++) {
+      List<CompletableFuture<HttpResponse<String>>> two = caller.begin(route, 2);
+      assertThat(caller.call(route).join().statusCode()).isEqualTo(429);
+
+      calls.end("done");
+
+      assertThat(two)
+          .allSatisfy(
+              answer -> {
+                assertThat(answer.join().statusCode()).isEqualTo(200);
+                assertThat(answer.join().body()).contains("done");
+              });
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"sync", "stage", "mono", "argument?who=", "body", "bean/stage", "bean/mono"})
+  void aCallThatFailsFreesItsPlaceToo(String route) {
+    for (int round = 0; round < 3; round++) {
+      List<CompletableFuture<HttpResponse<String>>> two = caller.begin(route, 2);
+
+      calls.fail();
+
+      assertThat(two).allSatisfy(answer -> assertThat(answer.join().statusCode()).isEqualTo(500));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"flux", "within"})
+  void aStreamThatFailsAfterItHasBegunFreesItsPlace(String route) {
+    caller.begin(route, 2);
+
+    calls.fail();
+
+    caller.awaitPlace(route);
+  }
+
+  @Test
+  void aRouteThatCallsItselfHoldsAPlaceForEachCallUntilItsAnswer() {
+    for (int round = 0; round < 3; round++) {
+      List<CompletableFuture<HttpResponse<String>>> both = caller.begin("twice", 1);
+      assertThat(caller.call("twice").join().statusCode()).isEqualTo(429);
+
+      calls.end("done");
+
+      assertThat(both.get(0).join().statusCode()).isEqualTo(200);
+    }
+  }
+
+  /** The refusal of the inner call is answered; the outer one has ended with that. */
+  @Test
+  void aRouteThatCannotCallItselfFreesItsPlace() {
+    for (int round = 0; round < 3; round++) {
+      List<CompletableFuture<HttpResponse<String>>> one = caller.begin("twice?again=false", 1);
+      assertThat(caller.call("twice").join().statusCode()).isEqualTo(429);
+
+      calls.end("done");
+
+      assertThat(one.get(0).join().statusCode()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void nobodyKnowsWhenAPlaceIsFreeSoNoWaitIsTold() {
+    caller.begin("stage", 2);
+
+    HttpResponse<String> refused = caller.call("stage").join();
+
+    assertThat(refused.statusCode()).isEqualTo(429);
+    assertThat(field(refused, "RateLimit-Policy"))
+        .isEqualTo("\"2-in-flight\";q=2;qu=\"concurrent-requests\"");
+    assertThat(field(refused, "RateLimit")).isEqualTo("\"2-in-flight\";r=0");
+    assertThat(refused.headers().firstValue("Retry-After")).isEmpty();
+    assertThat(refused.body())
+        .contains("\"logref\":\"rate_limited\"", "Too many requests, try again later");
+  }
+
+  @Test
+  void aCallInFlightTakesOnePlaceWhateverItCostsAndOneRefusedTakesNothing() {
+    List<CompletableFuture<HttpResponse<String>>> two = caller.begin("stacked", 2);
+    HttpResponse<String> refused = caller.call("stacked").join();
+
+    assertThat(field(refused, "RateLimit-Policy"))
+        .isEqualTo("\"100-per-60s\";q=100;w=60, \"places\";q=2;qu=\"concurrent-requests\"");
+    assertThat(field(refused, "RateLimit")).matches("\"100-per-60s\";r=90;t=\\d+, \"places\";r=0");
+    calls.end("done");
+    two.forEach(CompletableFuture::join);
+    caller.begin("stacked", 1);
+    calls.end("done");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"{\"a\":", "[]", "{\"a\":\"many\"}"})
+  void aCallWhoseBodyIsBrokenHoldsNoPlace(String broken) {
+    for (int i = 0; i < 4; i++) {
+      assertThat(caller.post(broken).join().statusCode()).isEqualTo(400);
+    }
+    caller.begin("body", 2);
+  }
+
+  /** Its answer is written in vain: nobody hears that its client has left. */
+  @ParameterizedTest
+  @ValueSource(strings = {"stage", "mono", "sync", "argument?who="})
+  void aCallWhoseCallerHasGoneHoldsItsPlaceUntilItEnds(String route) throws IOException {
+    caller.leave(route);
+    caller.begin(route, 1);
+    assertThat(caller.call(route).join().statusCode()).isEqualTo(429);
+
+    calls.end("done");
+
+    CompletableFuture<HttpResponse<String>> other = caller.awaitPlace(route);
+    calls.end("done");
+    assertThat(other.join().statusCode()).isEqualTo(200);
+    caller.begin(route, 2);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"flux", "within"})
+  void aStreamWhoseReaderHasGoneFreesItsPlace(String route) throws IOException {
+    caller.leave(route);
+    caller.leave(route);
+
+    caller.awaitPlace(route);
+  }
+
+  @Test
+  void aHeadOfAStreamHoldsNoPlace() {
+    for (int i = 0; i < 4; i++) {
+      server.exchange("HEAD", "/in-flight/flux", "", StatedCallers.ADDRESS, caller.name());
+    }
+
+    caller.awaitPlace("flux");
+  }
+
+  @Test
+  void theLeaseOfACallIsRenewedWhileItRuns() {
+    CompletableFuture<HttpResponse<String>> first = caller.begin("leased", 1).get(0);
+
+    await()
+        .during(Duration.ofMillis(2_500)) // two leases and a half
+        .atMost(PATIENCE)
+        .pollInterval(Duration.ofMillis(50))
+        .until(() -> caller.call("leased").join().statusCode() == 429);
+    calls.end("done");
+    assertThat(first.join().statusCode()).isEqualTo(200);
+    caller.begin("leased", 1);
+  }
+}

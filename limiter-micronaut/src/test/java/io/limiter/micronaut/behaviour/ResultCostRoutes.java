@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.ResultCost;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.http.annotation.QueryValue;
+import jakarta.inject.Singleton;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.stream.IntStream;
+import reactor.core.publisher.Mono;
+
+/** Routes whose calls cost what they return, of a hundred an hour; ten are estimated. */
+@Controller("/result-costs")
+@Requires(property = "spec.name", value = ResultCostRoutes.SPEC)
+class ResultCostRoutes {
+
+  static final String SPEC = "ResultCosts";
+
+  private static final int HOUR = 3_600;
+
+  @Get("/rows")
+  @RateLimiter(
+      key = "rows",
+      cost = "10",
+      resultCost = Rows.class,
+      rules = @RateRule(count = 100, time = HOUR))
+  List<Integer> rows(@QueryValue int n) {
+    return list(n);
+  }
+
+  @Get("/rows-later")
+  @RateLimiter(
+      key = "rows",
+      cost = "10",
+      resultCost = Rows.class,
+      rules = @RateRule(count = 100, time = HOUR))
+  CompletionStage<List<Integer>> rowsLater(@QueryValue int n) {
+    return CompletableFuture.supplyAsync(() -> list(n));
+  }
+
+  @Get("/rows-mono")
+  @RateLimiter(
+      key = "rows",
+      cost = "10",
+      resultCost = Rows.class,
+      rules = @RateRule(count = 100, time = HOUR))
+  Mono<List<Integer>> rowsMono(@QueryValue int n) {
+    return Mono.fromCallable(() -> list(n));
+  }
+
+  private static List<Integer> list(int n) {
+    return IntStream.range(0, n).boxed().toList();
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = SPEC)
+  static class Rows implements ResultCost {
+    @Override
+    public int of(Object result) {
+      int rows = ((List<?>) result).size();
+      if (rows == 66) {
+        throw new IllegalStateException("66 rows");
+      }
+      return rows == 77 ? -1 : rows;
+    }
+  }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static io.limiter.micronaut.behaviour.LimitedRoutesContract.field;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.micronaut.testing.StatedCallers;
+import java.net.http.HttpResponse;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A call takes what is estimated, and has cost what its result tells. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+abstract class ResultCostsContract {
+
+  private TestServer server;
+  private int callers;
+  private String caller = "";
+
+  abstract boolean gate();
+
+  @BeforeAll
+  void start() {
+    server =
+        TestServer.start(
+            ResultCostRoutes.SPEC,
+            Map.of(
+                "limiter.gate.enabled",
+                gate(),
+                "limiter.fallback",
+                "deny", // so that it is Redis which decides
+                "test.stated-callers",
+                true));
+  }
+
+  @AfterAll
+  void stop() {
+    server.close();
+  }
+
+  /** Nobody has met him. */
+  @BeforeEach
+  void newCaller() {
+    caller = "caller-" + callers++;
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"rows", "rows-later", "rows-mono"})
+  void whatWasEstimatedTooHighIsGivenBack(String route) {
+    assertThat(left(rows(route, 3))).as("with the estimate").isEqualTo(90);
+    assertThat(left(rows(route, 0))).isEqualTo(87);
+    assertThat(left(rows(route, 10))).isEqualTo(87);
+    assertThat(left(rows(route, 10))).isEqualTo(77);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"rows", "rows-later", "rows-mono"})
+  void whatWasEstimatedTooLowIsTakenLaterWhateverIsLeft(String route) {
+    assertThat(left(rows(route, 85))).isEqualTo(90);
+    assertThat(left(rows(route, 50))).isEqualTo(5);
+
+    HttpResponse<String> refused = rows(route, 1);
+    assertThat(refused.statusCode()).isEqualTo(429);
+    assertThat(field(refused, "RateLimit")).startsWith("\"100-per-3600s\";r=0;");
+  }
+
+  /** 66 and 77 rows are more than it can tell of. */
+  @Test
+  void anEstimateStaysWhereNobodyCanTellTheCost() {
+    assertThat(left(rows("rows", 66))).isEqualTo(90);
+    assertThat(left(rows("rows", 77))).isEqualTo(80);
+    assertThat(left(rows("rows", 1))).isEqualTo(70);
+  }
+
+  private HttpResponse<String> rows(String route, int n) {
+    return server.get("/result-costs/" + route + "?n=" + n, StatedCallers.ADDRESS, caller);
+  }
+
+  private static int left(HttpResponse<String> admitted) {
+    assertThat(admitted.statusCode()).as(admitted.body()).isEqualTo(200);
+    return Integer.parseInt(field(admitted, "RateLimit").replaceFirst(".*;r=(\\d+);.*", "$1"));
+  }
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.annotation.Body;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.http.annotation.Post;
+import io.micronaut.http.annotation.QueryValue;
+import io.micronaut.scheduling.TaskExecutors;
+import io.micronaut.scheduling.annotation.ExecuteOn;
+import jakarta.inject.Singleton;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/** Calls that leave four a second, three of which may wait. */
+@Controller("/waiting")
+@Requires(property = "spec.name", value = WaitingRoutes.SPEC)
+class WaitingRoutes {
+
+  static final String SPEC = "Waiting";
+
+  private final Departures departures;
+  private final Service service;
+
+  WaitingRoutes(Departures departures, Service service) {
+    this.departures = departures;
+    this.service = service;
+  }
+
+  @Get("/sync")
+  @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 4, time = 1, queue = 3)
+  String sync() {
+    return departures.depart();
+  }
+
+  @Get("/stage")
+  @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 4, time = 1, queue = 3)
+  CompletionStage<String> stage() {
+    return CompletableFuture.completedFuture(departures.depart());
+  }
+
+  @Get("/mono")
+  @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 4, time = 1, queue = 3)
+  Mono<String> mono() {
+    return Mono.fromSupplier(departures::depart);
+  }
+
+  @Get("/flux")
+  @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 4, time = 1, queue = 3)
+  Flux<String> flux() {
+    return Flux.just(departures.depart());
+  }
+
+  @Post("/body")
+  @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 4, time = 1, queue = 3)
+  String body(@Body Map<String, Integer> body) {
+    return departures.depart();
+  }
+
+  @Get("/argument")
+  @RateLimiter(
+      subject = "#{who}",
+      rules = @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 4, time = 1, queue = 3))
+  Mono<String> argument(@QueryValue String who) {
+    return Mono.fromSupplier(departures::depart);
+  }
+
+  @Get("/waits-in-a-thread")
+  @ExecuteOn(TaskExecutors.BLOCKING)
+  @RateLimiter(
+      subject = "#{who}",
+      rules = @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 4, time = 1, queue = 3))
+  String waitsInAThread(@QueryValue String who) {
+    return departures.depart();
+  }
+
+  /** Slower than any test, so that the second waits until it is given up. */
+  @Get("/slow")
+  @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 1, time = 60, queue = 1, fair = false)
+  String slow() {
+    return departures.depart();
+  }
+
+  @Get("/slow-argument")
+  @RateLimiter(
+      subject = "#{who}",
+      rules =
+          @RateRule(
+              algorithm = Algorithm.LEAKY_BUCKET,
+              count = 1,
+              time = 60,
+              queue = 1,
+              fair = false))
+  Mono<String> slowArgument(@QueryValue String who) {
+    return Mono.fromSupplier(departures::depart);
+  }
+
+  /** What counts for the other rule is that a call has come. */
+  @Get("/stacked")
+  @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 1, time = 60, queue = 4, fair = false)
+  @RateRule(count = 3, time = 3600)
+  String stacked() {
+    return departures.depart();
+  }
+
+  @Get("/bean/{kind}")
+  CompletionStage<String> bean(String kind) {
+    return switch (kind) {
+      case "stage" -> service.stage();
+      case "mono" -> service.mono().toFuture();
+      default -> service.flux().next().toFuture();
+    };
+  }
+
+  /** Limited without HTTP; everybody together. */
+  @Singleton
+  @Requires(property = "spec.name", value = SPEC)
+  static class Service {
+
+    private final Departures departures;
+
+    Service(Departures departures) {
+      this.departures = departures;
+    }
+
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        rules = @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 4, time = 1, queue = 3))
+    CompletionStage<String> stage() {
+      return CompletableFuture.completedFuture(departures.depart());
+    }
+
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        rules = @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 4, time = 1, queue = 3))
+    Mono<String> mono() {
+      return Mono.fromSupplier(departures::depart);
+    }
+
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        rules = @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 4, time = 1, queue = 3))
+    Flux<String> flux() {
+      return Flux.defer(() -> Flux.just(departures.depart()));
+    }
+
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        key = "slow-service",
+        rules =
+            @RateRule(
+                algorithm = Algorithm.LEAKY_BUCKET,
+                count = 1,
+                time = 60,
+                queue = 1,
+                fair = false))
+    Mono<String> slowMono() {
+      return Mono.fromSupplier(departures::depart);
+    }
+
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        key = "slow-service",
+        rules =
+            @RateRule(
+                algorithm = Algorithm.LEAKY_BUCKET,
+                count = 1,
+                time = 60,
+                queue = 1,
+                fair = false))
+    CompletionStage<String> slowStage() {
+      return CompletableFuture.completedFuture(departures.depart());
+    }
+
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        key = "slow-service",
+        rules =
+            @RateRule(
+                algorithm = Algorithm.LEAKY_BUCKET,
+                count = 1,
+                time = 60,
+                queue = 1,
+                fair = false))
+    String slowSync() {
+      return departures.depart();
+    }
+  }
+}
