@@ -96,7 +96,7 @@ class DemoCallersTest {
 
   /** By itself, security would refuse the second for its two slashes, and bring the last. */
   @ParameterizedTest
-  @ValueSource(strings = {"/nothing", "//nothing", "/login", "/token_info"})
+  @ValueSource(strings = {"/nothing", "//nothing", "/logout", "/token_info"})
   void whatDoesNotExistIsNotFound(String path) {
     HttpResponse<String> answer = demo.get(path);
 
