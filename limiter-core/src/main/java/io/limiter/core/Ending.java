@@ -2,11 +2,14 @@
 package io.limiter.core;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.function.ToIntFunction;
+import java.util.function.UnaryOperator;
 
 /**
  * How a call ended, and what it cost in the end; for {@link Receipt#settle}. Immutable.
@@ -18,9 +21,10 @@ import java.util.function.ToIntFunction;
  */
 public final class Ending {
 
-  private static final Ending SUCCEEDED = new Ending(Kind.SUCCEEDED, Charge::cost);
-  private static final Ending FAILED = new Ending(Kind.FAILED, Charge::cost);
-  private static final Ending UNKNOWN = new Ending(Kind.UNKNOWN, Charge::cost);
+  private static final ToIntFunction<Charge> RESERVED = Charge::cost;
+  private static final Ending SUCCEEDED = new Ending(Kind.SUCCEEDED, RESERVED);
+  private static final Ending FAILED = new Ending(Kind.FAILED, RESERVED);
+  private static final Ending UNKNOWN = new Ending(Kind.UNKNOWN, RESERVED);
 
   private enum Kind {
     SUCCEEDED,
@@ -91,6 +95,28 @@ public final class Ending {
       case FAILURES -> kind != Kind.SUCCEEDED;
       case SUCCESSES -> kind != Kind.FAILED;
     };
+  }
+
+  /**
+   * The same with all costs known, so that nobody else's code is asked under a lock, or half-way;
+   * for authors of stores.
+   *
+   * @throws RuntimeException whatever the function throws that tells the costs
+   */
+  public Ending told(List<Charge> charges) {
+    if (actual == RESERVED) {
+      return this;
+    }
+    Map<Charge, Integer> known = new HashMap<>();
+    charges.forEach(charge -> known.put(charge, actual.applyAsInt(charge)));
+    return new Ending(kind, charge -> known.getOrDefault(charge, charge.cost()));
+  }
+
+  /** The same for other charges, each of which stands for one that this is about. */
+  public Ending standingFor(UnaryOperator<Charge> original) {
+    return actual == RESERVED
+        ? this
+        : new Ending(kind, charge -> actual.applyAsInt(original.apply(charge)));
   }
 
   /** Units of a charge that are given back; for authors of stores. */

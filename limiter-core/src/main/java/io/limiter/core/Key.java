@@ -39,8 +39,8 @@ public record Key(String tag, String name, int breadth) {
 
   /**
    * The key under which these rules count the same subject under the same limit. What counts all
-   * calls, what counts failures, what counts successes, what is in flight and what has calls wait
-   * have one each, so that policies with one limit never give back what another has taken.
+   * calls, what counts failures, what counts successes, what is in flight and what only has calls
+   * wait have one each, so that policies with one limit never give back what another has taken.
    */
   public Key of(RuleStack stack) {
     String own = nameOf(stack);
@@ -51,7 +51,7 @@ public record Key(String tag, String name, int breadth) {
     if (stack.lease().isPresent()) {
       return IN_FLIGHT;
     }
-    if (stack.waiting().isPresent()) {
+    if (stack.waiting().isPresent() && stack.rules().size() == 1) {
       return WAITING;
     }
     return switch (stack.counting()) {

@@ -60,7 +60,8 @@ public interface Receipt {
    * no rule can refuse. The duplicate guard is not touched.
    *
    * <p>To be called when the call has ended in whatever way, also if nothing is counted by outcome:
-   * it costs nothing where there is nothing to give back.
+   * it costs nothing where there is nothing to give back. Should the ending's own code fail that
+   * tells the costs, the stage does, and the call is not settled.
    */
   CompletionStage<Long> settle(Ending ending);
 
@@ -68,7 +69,8 @@ public interface Receipt {
    * Takes what {@link #lease()} is about anew for the whole of its lease, whoever else may have
    * taken the place if it had lapsed. Whoever runs the call does so each third of the lease. Does
    * nothing once the receipt is settled or refunded; what is settled while a renewal is under way
-   * is settled after it. A renewal that is asked for while another is under way is that one.
+   * is settled after it. A renewal that is asked for while another is under way is that one. Never
+   * blocks: one thread renews the leases of all calls.
    */
   CompletionStage<Long> renew();
 

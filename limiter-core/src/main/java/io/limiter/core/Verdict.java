@@ -80,8 +80,7 @@ public record Verdict(
    * calls in between: the longest of all that refuse. Where nobody looked, the time after which the
    * store is asked again. Empty if it is allowed, and if no wait would help ({@link #tooCostly()})
    * or none is known to: nobody knows when a place of a {@link ConcurrencyLimit} becomes free. If
-   * such a rule refuses it and others do too, it would certainly not pass before the time that they
-   * give.
+   * such a rule refuses it and others do too, it is the time that they give.
    */
   public Optional<Duration> retryAfter() {
     if (outcome == Outcome.UNAVAILABLE) {
@@ -91,6 +90,12 @@ public record Verdict(
         ? Optional.empty()
         : Stream.concat(refusing().flatMap(rule -> rule.retryAfter().stream()), ban.stream())
             .max(Comparator.naturalOrder());
+  }
+
+  /** The same verdict, with another way to give back what was taken. */
+  public Verdict withReceipt(Receipt other) {
+    return new Verdict(
+        policy, outcome, rules, duplicate, ban, delay, source, reason, storeRetryAfter, other);
   }
 
   /** The same verdict, given by the fallback because the store has failed. */

@@ -14,6 +14,7 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
@@ -32,12 +33,12 @@ final class EndingsFromCode {
   }
 
   static <T> CompletionStage<T> run(
-      Verdict admitted, Supplier<CompletionStage<T>> work, ScheduledExecutorService timer) {
+      Verdict admitted, Supplier<T> work, ScheduledExecutorService timer) {
     Receipt receipt = admitted.receipt();
-    long third = receipt.lease().orElseThrow().toMillis() / 3;
+    long third = receipt.lease().orElse(Duration.ofMinutes(1)).toMillis() / 3;
     ScheduledFuture<?> renewals =
         timer.scheduleAtFixedRate(receipt::renew, third, third, TimeUnit.MILLISECONDS);
-    return work.get()
+    return CompletableFuture.supplyAsync(work, timer)
         .whenComplete(
             (result, failure) -> {
               renewals.cancel(false);

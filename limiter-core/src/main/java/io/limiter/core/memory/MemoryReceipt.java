@@ -58,9 +58,15 @@ final class MemoryReceipt implements Receipt {
     if (ended) {
       return done(0);
     }
+    Ending told;
+    try {
+      told = ending.told(request.charges());
+    } catch (RuntimeException broken) {
+      return CompletableFuture.failedFuture(broken);
+    }
     ended = true;
-    long units = giveBack(0, guard, c -> ending.returned(request.charge(c)));
-    Optional<LimitRequest> rest = ending.rest(request, c -> took[request.charges().indexOf(c)]);
+    long units = giveBack(0, guard, c -> told.returned(request.charge(c)));
+    Optional<LimitRequest> rest = told.rest(request, c -> took[request.charges().indexOf(c)]);
     if (rest.isPresent()) {
       try {
         var unused = new Decision(rest.get(), stripes).decide(Mode.RECORD);

@@ -128,7 +128,9 @@ final class DividedDecision {
         }
       }
     }
-    return units.isEmpty() ? CompletableFuture.completedFuture(0L) : store.units().refund(units);
+    return units.isEmpty()
+        ? CompletableFuture.completedFuture(0L)
+        : store.units().refund(units, deadline);
   }
 
   /** All at once: looking, and counting whatever the rules say, need no order. */

@@ -68,7 +68,13 @@ final class RedisReceipt implements Receipt {
 
   @Override
   public CompletionStage<Long> settle(Ending ending) {
-    return end() ? afterRenewal(() -> settled(ending)) : done(0);
+    Ending told;
+    try {
+      told = ending.told(request.charges());
+    } catch (RuntimeException broken) {
+      return CompletableFuture.failedFuture(broken);
+    }
+    return end() ? afterRenewal(() -> settled(told)) : done(0);
   }
 
   private CompletionStage<Long> settled(Ending ending) {
@@ -119,7 +125,7 @@ final class RedisReceipt implements Receipt {
     }
     var unused =
         done(0) // so that the renewal ends too if this throws
-            .thenCompose(none -> store.units().renew(held))
+            .thenCompose(none -> store.units().renew(held, request.policy()))
             .whenComplete(
                 (units, failure) -> {
                   if (failure == null) {
@@ -189,7 +195,7 @@ final class RedisReceipt implements Receipt {
   }
 
   private CompletionStage<Long> give(List<TakenUnits> units) {
-    return units.isEmpty() ? done(0) : store.units().refund(units);
+    return units.isEmpty() ? done(0) : store.units().refund(units, request.policy());
   }
 
   private static CompletionStage<Long> done(long units) {

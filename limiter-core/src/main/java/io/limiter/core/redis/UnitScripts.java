@@ -3,8 +3,10 @@ package io.limiter.core.redis;
 
 import io.lettuce.core.ScriptOutputType;
 import io.limiter.core.FailureReason;
+import io.limiter.core.Policy;
 import io.limiter.core.StoreException;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
@@ -28,21 +30,26 @@ final class UnitScripts {
     this.settings = settings;
   }
 
-  /** Gives units back. Completes with how many were found. */
-  CompletionStage<Long> refund(List<TakenUnits> units) {
-    return runner.isCluster()
-        ? EachSlot.sum(units, some -> settings.name(some.key), this::refundTogether)
-        : refundTogether(units);
+  /** Gives units back, within a policy's deadline. Completes with how many were found. */
+  CompletionStage<Long> refund(List<TakenUnits> units, Policy policy) {
+    return refund(units, settings.deadline(policy));
   }
 
-  private CompletionStage<Long> refundTogether(List<TakenUnits> units) {
+  CompletionStage<Long> refund(List<TakenUnits> units, Duration deadline) {
+    return runner.isCluster()
+        ? EachSlot.sum(
+            units, some -> settings.name(some.key), some -> refundTogether(some, deadline))
+        : refundTogether(units, deadline);
+  }
+
+  private CompletionStage<Long> refundTogether(List<TakenUnits> units, Duration deadline) {
     byte[][] arguments = new byte[2 * units.size()][];
     for (int i = 0; i < units.size(); i++) {
       arguments[2 * i] = units.get(i).returning();
       arguments[2 * i + 1] =
           Integer.toString(units.get(i).units).getBytes(StandardCharsets.US_ASCII);
     }
-    return count(scripts.refund(), keys(units), arguments);
+    return count(scripts.refund(), keys(units), arguments, deadline);
   }
 
   /**
@@ -51,13 +58,15 @@ final class UnitScripts {
    *
    * @return how many units
    */
-  CompletionStage<Long> renew(List<TakenUnits> leases) {
+  CompletionStage<Long> renew(List<TakenUnits> leases, Policy policy) {
+    Duration deadline = settings.deadline(policy);
     return runner.isCluster()
-        ? EachSlot.sum(leases, lease -> settings.name(lease.key), this::renewTogether)
-        : renewTogether(leases);
+        ? EachSlot.sum(
+            leases, lease -> settings.name(lease.key), some -> renewTogether(some, deadline))
+        : renewTogether(leases, deadline);
   }
 
-  private CompletionStage<Long> renewTogether(List<TakenUnits> leases) {
+  private CompletionStage<Long> renewTogether(List<TakenUnits> leases, Duration deadline) {
     byte[][] keys = keys(leases);
     byte[][] arguments = new byte[leases.size()][];
     for (int i = 0; i < arguments.length; i++) {
@@ -65,7 +74,7 @@ final class UnitScripts {
       arguments[i] = ((EncodedLog) lease.part).renewal(lease.returning(), lease.units);
     }
     return runner
-        .<byte[]>run(scripts.renew(), ScriptOutputType.VALUE, keys, arguments, settings.deadline())
+        .<byte[]>run(scripts.renew(), ScriptOutputType.VALUE, keys, arguments, deadline)
         .thenApply(stamps -> renewed(leases, stamps, keys[0]));
   }
 
@@ -94,8 +103,13 @@ final class UnitScripts {
 
   /** Runs a script that counts, within the deadline of all. */
   CompletionStage<Long> count(RedisScript script, byte[][] keys, byte[][] arguments) {
+    return count(script, keys, arguments, settings.deadline());
+  }
+
+  private CompletionStage<Long> count(
+      RedisScript script, byte[][] keys, byte[][] arguments, Duration deadline) {
     return runner
-        .<Long>run(script, ScriptOutputType.INTEGER, keys, arguments, settings.deadline())
+        .<Long>run(script, ScriptOutputType.INTEGER, keys, arguments, deadline)
         .thenApply(found -> found == null ? 0L : found);
   }
 }

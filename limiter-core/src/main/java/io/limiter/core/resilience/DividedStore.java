@@ -57,7 +57,9 @@ public final class DividedStore implements LimitStore {
                     new Charge(
                         all.limit(), all.key(), share(all.stack()), all.cost(), all.observed()))
             .toList();
-    return store.decide(new LimitRequest(request.policy(), charges, request.duplicate()), mode);
+    return store
+        .decide(new LimitRequest(request.policy(), charges, request.duplicate()), mode)
+        .thenApply(verdict -> verdict.withReceipt(new DividedReceipt(verdict.receipt(), request)));
   }
 
   private RuleStack share(RuleStack whole) {
@@ -87,7 +89,10 @@ public final class DividedStore implements LimitStore {
     return (units + instances - 1) / instances;
   }
 
-  /** At a share of the rate; at the whole, where that would be slower than a rule may be. */
+  /**
+   * At a share of the rate; at the whole, where that would be slower than a rule may be, or could
+   * not be counted exactly.
+   */
   private TokenBucket slower(TokenBucket bucket) {
     try {
       return bucket.slowedDown(instances);

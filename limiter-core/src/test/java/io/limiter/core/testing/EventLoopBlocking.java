@@ -70,6 +70,10 @@ public final class EventLoopBlocking implements BlockHoundIntegration {
     builder.allowBlockingCallsInside(
         "io.micronaut.http.DefaultHttpFactories", "resolveDefaultResponseFactory");
     builder.allowBlockingCallsInside("io.micronaut.jackson.ObjectMapperFactory", "objectMapper");
+    // The lock under which Jackson makes how a type is read, once.
+    builder.allowBlockingCallsInside(
+        "com.fasterxml.jackson.databind.deser.DeserializerCache",
+        "_createAndCacheValueDeserializer");
     builder.blockingMethodCallback(method -> SEEN.add(new Blocked(method, Thread.currentThread())));
   }
 }

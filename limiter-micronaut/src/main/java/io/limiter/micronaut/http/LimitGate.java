@@ -126,7 +126,7 @@ public final class LimitGate implements ConditionalFilter {
             .whenComplete(
                 (now, abandoned) -> {
                   if (abandoned != null) {
-                    ticket.end().cancelled(false);
+                    ticket.end().abandoned(ticket.verdict());
                   }
                 });
     return threads.back(turn, waiting).thenApply(now -> request);

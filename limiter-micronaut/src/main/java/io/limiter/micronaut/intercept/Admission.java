@@ -62,12 +62,9 @@ record Admission(LimitPlan plan, Verdict verdict, Optional<Ticket> ticket, CallE
     return answered() ? DONE : end.settle();
   }
 
-  /** The call is given up before it has begun; what an answer sees to, that. */
+  /** The call is given up before it has begun. */
   void abandoned() {
-    end.cancelled(false);
-    if (ticket.isEmpty()) {
-      var unused = plan.releaseAfterException(verdict, false);
-    }
+    end.abandoned(verdict);
   }
 
   /** Whoever waited for the result does no more. */

@@ -3,6 +3,7 @@ package io.limiter.micronaut.intercept;
 
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Verdict;
+import io.limiter.micronaut.exception.CallAbandonedException;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.CallEnd;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -55,6 +56,11 @@ final class GuardedCall {
         : new Arrival(this, back(decide()).thenApply(this::admit));
   }
 
+  /** Whether it makes a difference how a call ends, or that its caller leaves. */
+  boolean endMatters() {
+    return plan.countsByEnd();
+  }
+
   /** Whether calls may have to wait for their turn. */
   boolean mayWait() {
     return plan.waits();
@@ -87,11 +93,23 @@ final class GuardedCall {
     // Before anything is taken: a call that cannot be entered here must not count, nor leave a
     // submission behind that was never made.
     parts.threads().requireMayBlock(plan.method());
-    Admission admission = admit(parts.threads().await(decide(), plan.method()));
+    Admission admission = admit(awaitDecision());
     if (!admission.verdict().delay().isZero()) {
       awaitTurn(admission);
     }
     return admission;
+  }
+
+  private @Nullable Verdict awaitDecision() {
+    CompletionStage<Verdict> decision = decide();
+    try {
+      return parts.threads().await(decision, plan.method());
+    } catch (RuntimeException failure) {
+      if (Thread.currentThread().isInterrupted()) { // what comes yet is for nobody
+        var unused = decision.thenAccept(late -> late.receipt().refund());
+      }
+      throw failure;
+    }
   }
 
   private void awaitTurn(Admission admission) {
@@ -99,7 +117,8 @@ final class GuardedCall {
     try {
       parts.threads().await(turn, plan.method(), admission.verdict().delay());
     } catch (RuntimeException abandoned) {
-      Turns.abandon(turn); // an interrupt too
+      Turns.abandon(turn); // an interrupt too, be it as the turn comes
+      admission.abandoned();
       throw abandoned;
     }
   }
@@ -119,7 +138,9 @@ final class GuardedCall {
    * @param method the rest of the call, up to what it returns
    */
   <T> T enter(Admission admission, Supplier<T> method) {
-    admission.end().entered();
+    if (!admission.end().entered()) {
+      throw new CallAbandonedException();
+    }
     if (plan.takesVerdict()) {
       VerdictArguments.set(
           context.getArguments(), context.getParameterValues(), admission.verdict());
@@ -192,6 +213,10 @@ final class GuardedCall {
   }
 
   private boolean isRoute() {
-    return request.flatMap(parts.routes()::of).filter(plan::equals).isPresent();
+    return request
+        .filter(http -> !Ticket.isAnswered(http))
+        .flatMap(parts.routes()::of)
+        .filter(plan::equals)
+        .isPresent();
   }
 }

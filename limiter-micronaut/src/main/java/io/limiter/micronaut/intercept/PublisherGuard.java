@@ -52,8 +52,10 @@ final class PublisherGuard {
   private static Mono<Admission> admission(GuardedCall call) {
     Arrival arrival = call.arrive();
     boolean goesOnIfCancelled = true;
-    return Mono.fromFuture(arrival.admission(), goesOnIfCancelled)
-        .doOnCancel(
+    Mono<Admission> admission = Mono.fromFuture(arrival.admission(), goesOnIfCancelled);
+    return !call.endMatters()
+        ? admission
+        : admission.doOnCancel(
             () -> {
               arrival.leave();
               var unused = arrival.admission().thenAccept(Admission::cancelled);

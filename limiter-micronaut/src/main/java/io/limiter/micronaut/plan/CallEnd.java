@@ -4,12 +4,15 @@ package io.limiter.micronaut.plan;
 import io.limiter.core.Ending;
 import io.limiter.core.Receipt;
 import io.limiter.core.RuleStack;
+import io.limiter.core.Verdict;
+import io.limiter.micronaut.message.BrokenPartLog;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.LoggerFactory;
 
 /**
  * The end of one admitted call. The store is told of it once, by whoever sees it first: the answer
@@ -22,6 +25,9 @@ public final class CallEnd {
 
   /** That of a call which has taken nothing that its end decides about. */
   public static final CallEnd NOTHING = new CallEnd(Outcomes.NONE, Receipt.NOTHING, true);
+
+  private static final BrokenPartLog LOG =
+      new BrokenPartLog(LoggerFactory.getLogger(CallEnd.class));
 
   private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
   private static final int OK = 200;
@@ -69,11 +75,17 @@ public final class CallEnd {
     return over.get();
   }
 
-  /** The method begins: from here on a call that nobody sees the end of may have done anything. */
-  public void entered() {
-    if (!isOver()) {
-      method = Method.ENTERED;
+  /**
+   * The method begins: from here on a call that nobody sees the end of may have done anything.
+   *
+   * @return whether it may; not if the call has been given up
+   */
+  public synchronized boolean entered() {
+    if (isOver()) {
+      return this == NOTHING;
     }
+    method = Method.ENTERED;
+    return true;
   }
 
   /** The method has given this result. */
@@ -120,12 +132,29 @@ public final class CallEnd {
     }
   }
 
+  /**
+   * The call was given up before it began: it frees its place, and what it was to submit may be
+   * submitted again, whatever else may not.
+   */
+  public void abandoned(Verdict verdict) {
+    CompletionStage<?> unused = lost();
+    try {
+      unused = verdict.receipt().release();
+    } catch (RuntimeException broken) { // a receipt may be the application's
+      LOG.report("A receipt has failed, so a submission stays accepted", broken);
+    }
+  }
+
   /** Nobody has seen how the call ended. */
   private CompletionStage<Void> lost() {
-    if (!over.compareAndSet(false, true)) {
-      return DONE;
+    boolean entered;
+    synchronized (this) { // it has entered, or never will
+      if (!over.compareAndSet(false, true)) {
+        return DONE;
+      }
+      entered = method != Method.AHEAD;
     }
-    return settle(Outcomes.unseen(method != Method.AHEAD));
+    return settle(Outcomes.unseen(entered));
   }
 
   private CompletionStage<Void> settle(Ending ending) {
@@ -136,6 +165,7 @@ public final class CallEnd {
     try {
       return receipt.settle(ending).handle((units, failure) -> null);
     } catch (RuntimeException broken) { // a receipt may be the application's
+      LOG.report("A receipt has failed, so what a call has taken stays taken for its time", broken);
       return DONE;
     }
   }

@@ -26,8 +26,8 @@ final class LeakyBucketReader {
     try {
       return LeakyBucket.of(count, window, queue, maxWait).withFair(!rule.isFalse("fair"));
     } catch (IllegalArgumentException e) {
-      throw rule.error(
-          rule.has(MAX_WAIT) ? MAX_WAIT : QUEUE, queue, String.valueOf(e.getMessage()));
+      String member = rule.has(MAX_WAIT) ? MAX_WAIT : QUEUE;
+      throw rule.error(member, rule.raw(member), String.valueOf(e.getMessage()));
     }
   }
 

@@ -22,7 +22,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import java.util.function.ToIntFunction;
-import java.util.stream.Stream;
 
 /** How one method is limited. Immutable, and made once for each method. */
 public final class LimitPlan {
@@ -37,7 +36,6 @@ public final class LimitPlan {
   private final Map<String, DenialText> texts;
   private final Outcomes outcomes;
   private final Refusals refusals;
-  private final boolean waits;
   private final boolean decidedByRequest;
 
   /**
@@ -59,10 +57,6 @@ public final class LimitPlan {
       Failure failure,
       Refusals refusals) {
     this.refusals = refusals;
-    this.waits =
-        quotas.stream()
-            .flatMap(quota -> Stream.of(quota.rules(), quota.anonymousRules()))
-            .anyMatch(stack -> stack.waiting().isPresent());
     this.method = method;
     this.namedBy = namedBy;
     this.quotas = quotas;
@@ -125,9 +119,14 @@ public final class LimitPlan {
     return decidedByRequest;
   }
 
+  /** Whether it makes a difference how a call ends, or that its caller leaves while it waits. */
+  public boolean countsByEnd() {
+    return outcomes.decide();
+  }
+
   /** Whether a call may have to wait for its turn. */
   public boolean waits() {
-    return waits;
+    return outcomes.waits();
   }
 
   /** Whether the method has a parameter for the verdict. */
@@ -157,14 +156,15 @@ public final class LimitPlan {
     Cost priced = Cost.Fixed.ONE;
     int units = 1;
     for (Quota quota : quotas) {
-      if (!quota.cost().equals(priced)) { // once for the quotas of one annotation
+      boolean leased = quota.rules().lease().isPresent(); // one place, whatever it costs
+      if (!leased && !quota.cost().equals(priced)) { // once for the quotas of one annotation
         priced = quota.cost();
         units = price.applyAsInt(priced);
       }
       Counted counted = who.apply(quota.source());
       RuleStack stack = quota.rules(counted.anonymous());
       Key key = Key.of(quota.limit(), counted.subject()).of(stack);
-      charges.add(new Charge(quota.limit(), key, stack, units));
+      charges.add(new Charge(quota.limit(), key, stack, leased ? 1 : units));
     }
     Optional<Charge> submission =
         duplicates.flatMap(guard -> submission(guard, charges, who, content));

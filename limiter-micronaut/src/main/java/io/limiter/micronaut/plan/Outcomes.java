@@ -16,15 +16,18 @@ import org.jspecify.annotations.Nullable;
 final class Outcomes {
 
   /** Of calls that count from their beginning, whatever becomes of them. */
-  static final Outcomes NONE = new Outcomes(false, Failure.USUAL, Map.of());
+  static final Outcomes NONE = new Outcomes(false, false, Failure.USUAL, Map.of());
 
   private final boolean decide;
+  private final boolean waits;
   private final Failure failure;
   // Rules of one method have names of their own, so no two of its stacks are equal.
   private final Map<RuleStack, ActualCost> costs;
 
-  private Outcomes(boolean decide, Failure failure, Map<RuleStack, ActualCost> costs) {
+  private Outcomes(
+      boolean decide, boolean waits, Failure failure, Map<RuleStack, ActualCost> costs) {
     this.decide = decide;
+    this.waits = waits;
     this.failure = failure;
     this.costs = costs;
   }
@@ -40,11 +43,12 @@ final class Outcomes {
                 costs.put(quota.anonymousRules(), cost);
               });
     }
-    boolean byEnd =
-        quotas.stream()
-            .flatMap(quota -> Stream.of(quota.rules(), quota.anonymousRules()))
-            .anyMatch(Outcomes::byEnd);
-    return byEnd || !costs.isEmpty() ? new Outcomes(true, failure, Map.copyOf(costs)) : NONE;
+    List<RuleStack> stacks =
+        quotas.stream().flatMap(quota -> Stream.of(quota.rules(), quota.anonymousRules())).toList();
+    boolean waits = stacks.stream().anyMatch(stack -> stack.waiting().isPresent());
+    return !costs.isEmpty() || stacks.stream().anyMatch(Outcomes::byEnd)
+        ? new Outcomes(true, waits, failure, Map.copyOf(costs))
+        : NONE;
   }
 
   /** Whether units may be given back at the end; those of a call that waited, if it left. */
@@ -52,6 +56,11 @@ final class Outcomes {
     return stack.lease().isPresent()
         || stack.counting() != Counting.ALL
         || stack.waiting().isPresent();
+  }
+
+  /** Whether a call may have to wait before it begins. */
+  boolean waits() {
+    return waits;
   }
 
   /** Whether it decides anything: else nobody has to see a call's end. */

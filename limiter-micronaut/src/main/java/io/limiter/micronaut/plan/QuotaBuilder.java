@@ -88,7 +88,7 @@ final class QuotaBuilder {
           .error(
               "anonymousRules",
               anonymous.stream().map(each -> each.rule().name()).toList(),
-              "they stand in place of the rules, and count other calls: let as many kinds of calls be counted of all callers (all, failures, successes, in flight)");
+              "they stand in place of the rules, and count other calls: let as many kinds of calls be counted of all callers (all, failures, successes, in flight, waiting)");
     }
     known.forEach(
         (kind, rules) ->

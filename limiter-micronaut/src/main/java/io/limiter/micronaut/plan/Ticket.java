@@ -14,6 +14,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 public final class Ticket {
 
   private static final String ATTRIBUTE = "io.limiter.ticket";
+  private static final String ANSWERED = "io.limiter.answered";
 
   private final LimitPlan plan;
   private final Verdict verdict;
@@ -60,9 +61,23 @@ public final class Ticket {
     return request.getAttribute(ATTRIBUTE, Ticket.class);
   }
 
+  /**
+   * The request has its answer: whatever is called from now on in its name, as for the messages of
+   * a WebSocket, is no part of it.
+   */
+  public static void answered(HttpRequest<?> request) {
+    request.setAttribute(ANSWERED, true);
+  }
+
+  /** Whether the request has its answer. */
+  public static boolean isAnswered(HttpRequest<?> request) {
+    return request.getAttribute(ANSWERED).isPresent();
+  }
+
   /** The ticket for this plan, if there is one that was not used. It is used then. */
   public static Optional<Ticket> take(HttpRequest<?> request, LimitPlan plan) {
     return of(request)
+        .filter(ticket -> !isAnswered(request))
         .filter(ticket -> ticket.plan.equals(plan) && ticket.used.compareAndSet(false, true));
   }
 

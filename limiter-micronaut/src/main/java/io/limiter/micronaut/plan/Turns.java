@@ -24,6 +24,7 @@ public final class Turns {
   private final LimiterTimer timer;
   private final CallerThreads threads;
   private final Map<Object, CompletableFuture<Void>> waiting = new ConcurrentHashMap<>();
+  private volatile boolean closed;
 
   Turns(LimiterTimer timer, CallerThreads threads) {
     this.timer = timer;
@@ -35,14 +36,14 @@ public final class Turns {
    * CallAbandonedException}, at once and on any thread, if the caller goes away or the service
    * stops. Whoever else knows that the call is given up completes it so himself.
    *
-   * @param request whose answer somebody waits for
+   * @param request in whose name it is made: while that has no answer, its client waits for it
    */
   public CompletableFuture<Void> in(Duration delay, Optional<HttpRequest<?>> request) {
     CompletableFuture<Void> turn = new CompletableFuture<>();
     Object call = new Object();
     waiting.put(call, turn);
     Future<?> due = timer.schedule(() -> turn.complete(null), delay.toNanos());
-    Runnable forget = threads.onGone(request, () -> abandon(turn));
+    Runnable forget = threads.onGone(request, () -> abandonUnlessAnswered(request, turn));
     var unused =
         turn.whenComplete(
             (now, abandoned) -> {
@@ -50,7 +51,23 @@ public final class Turns {
               due.cancel(false);
               forget.run();
             });
+    if (closed) { // nobody would say when
+      abandon(turn);
+    }
     return turn;
+  }
+
+  /** A call that goes on after the answer, such as a message that is sent later, is nobody's. */
+  private static void abandonUnlessAnswered(
+      Optional<HttpRequest<?>> request, CompletableFuture<Void> turn) {
+    if (request.filter(Ticket::isAnswered).isEmpty()) {
+      abandon(turn);
+    }
+  }
+
+  /** How many calls wait in this process. */
+  public int waiting() {
+    return waiting.size();
   }
 
   /** The call will not be made, whoever is to see to it. */
@@ -60,6 +77,7 @@ public final class Turns {
 
   @PreDestroy
   void close() {
+    closed = true;
     waiting.values().forEach(Turns::abandon);
   }
 }

@@ -151,7 +151,7 @@ class EndingBeansTest {
 
   private static Set<Thread> renewing() {
     return Thread.getAllStackTraces().keySet().stream()
-        .filter(thread -> thread.getName().equals("limiter-leases"))
+        .filter(thread -> thread.getName().equals("limiter-timer"))
         .collect(Collectors.toSet());
   }
 

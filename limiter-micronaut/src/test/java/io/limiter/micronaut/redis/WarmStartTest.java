@@ -48,7 +48,7 @@ class WarmStartTest {
   @Test
   void scriptsAreLoadedBeforeTheFirstRequestWhichRedisDecides() throws Exception {
     assertThat(stats())
-        .containsPattern("cmdstat_script(\\|load)?:calls=2,")
+        .containsPattern("cmdstat_script(\\|load)?:calls=3,")
         .contains("cmdstat_evalsha:calls=2,")
         .doesNotContain("cmdstat_eval:");
 

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.limiter.core.LeakyBucket;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Limiter;
+import io.limiter.core.Policy;
+import io.limiter.core.Subject;
+import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.plan.Turns;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Clients that hang up while they wait for their turn: nothing of them is left. */
+class LeavingWaitersTest {
+
+  private static final String SPEC = "LeavingWaitersTest";
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final LimitRequest QUEUE =
+      LimitRequest.of(
+          Policy.of(
+              "queue",
+              LeakyBucket.of(100, Duration.ofMinutes(5), 100, Duration.ofMinutes(5))
+                  .withFair(false)),
+          Subject.global());
+
+  @Controller
+  @Requires(property = "spec.name", value = SPEC)
+  static class Queue {
+
+    private final AtomicInteger departed = new AtomicInteger();
+
+    @Get("/queue")
+    @RateLimiter(
+        key = "queue",
+        limitType = LimitType.GLOBAL,
+        rules =
+            @RateRule(
+                algorithm = Algorithm.LEAKY_BUCKET,
+                count = 100,
+                time = 300,
+                queue = 100,
+                fair = false))
+    String depart() {
+      return "departed " + departed.incrementAndGet();
+    }
+  }
+
+  @Test
+  void nothingOfThemIsLeft() throws IOException {
+    leave(300);
+  }
+
+  @Test
+  @Tag("faults")
+  void nothingOfTenThousandIsLeft() throws IOException {
+    leave(10_000);
+  }
+
+  /** A hundred at a time: as many as may wait. */
+  private static void leave(int clients) throws IOException {
+    try (TestServer server = TestServer.start(SPEC, Map.of("limiter.fallback", "deny"));
+        LoggedWarnings warnings = LoggedWarnings.begin()) {
+      Limiter limiter = server.context().getBean(Limiter.class);
+      Turns turns = server.context().getBean(Turns.class);
+      assertThat(server.get("/queue").body()).isEqualTo("departed 1");
+      for (int left = 0; left < clients; left += 100) {
+        List<Socket> waiting = new ArrayList<>();
+        for (int i = 0; i < 100; i++) {
+          Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port());
+          client
+              .getOutputStream()
+              .write(
+                  "GET /queue HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                      .getBytes(StandardCharsets.US_ASCII));
+          client.setSoLinger(true, 0);
+          waiting.add(client);
+        }
+        await().atMost(PATIENCE).until(() -> turns.waiting() >= 98); // some turns may have come
+        for (Socket client : waiting) {
+          client.close();
+        }
+        await().atMost(PATIENCE).until(() -> turns.waiting() == 0);
+      }
+
+      await()
+          .atMost(PATIENCE)
+          .until(
+              () ->
+                  limiter.peek(QUEUE).toCompletableFuture().join().rules().get(0).remaining()
+                      >= 100);
+      assertThat(server.context().getBean(Queue.class).departed.get()).isLessThan(100);
+      assertThat(warnings.excess()).isEmpty();
+    }
+  }
+}
