@@ -111,6 +111,24 @@ class WaitingRoutes {
     return departures.depart();
   }
 
+  /** Not released if it fails. */
+  @Get("/submission{?by}")
+  @RateLimiter(
+      rules =
+          @RateRule(
+              algorithm = Algorithm.LEAKY_BUCKET,
+              count = 1,
+              time = 60,
+              queue = 3,
+              fair = false),
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(count = 1, time = 600),
+      duplicateKey = "#{by}",
+      releaseOnFailure = false)
+  Mono<String> submission(@QueryValue(defaultValue = "nobody") String by) {
+    return Mono.fromSupplier(departures::depart);
+  }
+
   @Get("/bean/{kind}")
   CompletionStage<String> bean(String kind) {
     return switch (kind) {

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import io.limiter.core.LeakyBucket;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Limiter;
+import io.limiter.core.Policy;
+import io.limiter.core.Subject;
+import io.limiter.micronaut.testing.StatedCallers;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.TestInstance;
+
+/** A caller of {@link WaitingRoutes}. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+abstract class WaitingCaller {
+
+  static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  TestServer server;
+  Departures departures;
+  WaitingRoutes.Service service;
+  private int callers;
+  String caller = "";
+
+  abstract boolean gate();
+
+  @BeforeAll
+  void start() {
+    server =
+        TestServer.start(
+            WaitingRoutes.SPEC,
+            Map.of(
+                "limiter.gate.enabled",
+                gate(),
+                "limiter.fallback",
+                "deny", // so that it is Redis which decides
+                "test.stated-callers",
+                true));
+    departures = server.context().getBean(Departures.class);
+    service = server.context().getBean(WaitingRoutes.Service.class);
+  }
+
+  @AfterAll
+  void stop() {
+    server.close();
+  }
+
+  /** Nobody has met him. */
+  @BeforeEach
+  void newCaller() {
+    caller = "caller-" + callers++;
+    departures.clear();
+    limiter().reset(slow()).toCompletableFuture().join();
+  }
+
+  Limiter limiter() {
+    return server.context().getBean(Limiter.class);
+  }
+
+  static LimitRequest slow() {
+    LeakyBucket rule =
+        LeakyBucket.of(1, Duration.ofMinutes(1), 1, Duration.ofMinutes(1)).withFair(false);
+    return LimitRequest.of(Policy.of("slow-service", rule), Subject.global());
+  }
+
+  CompletableFuture<HttpResponse<String>> call(String route) {
+    return callOf(route, caller);
+  }
+
+  CompletableFuture<HttpResponse<String>> callOf(String route, String who) {
+    return route.equals("body")
+        ? server.exchangeAsync(
+            "POST",
+            "/waiting/body",
+            "{\"a\":1}",
+            "Content-Type",
+            "application/json",
+            StatedCallers.ADDRESS,
+            who)
+        : server.getAsync(path(route, who), StatedCallers.ADDRESS, who);
+  }
+
+  static String path(String route, String who) {
+    return "/waiting/" + (route.endsWith("=") ? route + who : route);
+  }
+}
