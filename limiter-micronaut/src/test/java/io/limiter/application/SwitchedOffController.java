@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.application;
 
+import io.limiter.core.Verdict;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.annotation.Requires;
@@ -21,6 +22,12 @@ class SwitchedOffController {
   @RateRule(count = 1, time = 60)
   String byRequest() {
     return "ok";
+  }
+
+  @Get("/verdict")
+  @RateRule(count = 1, time = 60)
+  String verdict(Verdict verdict) {
+    return verdict.outcome().name();
   }
 
   @Get("/by-argument")

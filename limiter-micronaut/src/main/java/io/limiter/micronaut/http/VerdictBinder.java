@@ -5,6 +5,7 @@ import io.limiter.core.Verdict;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.RoutePlans;
 import io.limiter.micronaut.plan.Ticket;
+import io.limiter.micronaut.plan.VerdictArguments;
 import io.micronaut.core.convert.ArgumentConversionContext;
 import io.micronaut.core.type.Argument;
 import io.micronaut.http.HttpRequest;
@@ -13,8 +14,9 @@ import jakarta.inject.Singleton;
 import java.util.Optional;
 
 /**
- * Lets a limited route have a parameter for the verdict on its call. Where that is decided in the
- * guard, which comes after the arguments, something stands in its place until then.
+ * Lets a route have a parameter for the verdict on its call. Where that is decided in the guard,
+ * which comes after the arguments, something stands in its place until then. Where nothing limits
+ * the route, it is told that it is allowed.
  */
 @Singleton
 final class VerdictBinder implements TypedRequestArgumentBinder<Verdict> {
@@ -36,7 +38,8 @@ final class VerdictBinder implements TypedRequestArgumentBinder<Verdict> {
     Optional<Verdict> verdict =
         Ticket.of(request)
             .map(Ticket::verdict)
-            .or(() -> routes.of(request).map(LimitPlan::policy).map(Verdict::free));
+            .or(() -> routes.of(request).map(LimitPlan::policy).map(Verdict::free))
+            .or(() -> Optional.of(VerdictArguments.unlimited()));
     return () -> verdict;
   }
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
+import io.limiter.core.Policy;
+import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.Verdict;
 import io.micronaut.core.type.Argument;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -10,7 +13,16 @@ import org.jspecify.annotations.Nullable;
 /** The parameters of a method that take the verdict on its call: whatever else is passed there. */
 public final class VerdictArguments {
 
+  /** What is told where nothing limits a call; a policy has to have a rule. */
+  private static final Verdict UNLIMITED =
+      Verdict.free(Policy.of("unlimited", SlidingWindowLog.of(1, Duration.ofSeconds(1))));
+
   private VerdictArguments() {}
+
+  /** The verdict on a call that nothing limits: it is allowed, and no rule says anything. */
+  public static Verdict unlimited() {
+    return UNLIMITED;
+  }
 
   static boolean any(Argument<?>[] arguments) {
     return Arrays.stream(arguments).anyMatch(VerdictArguments::takesVerdict);

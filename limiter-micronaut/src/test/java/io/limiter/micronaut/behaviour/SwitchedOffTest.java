@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class SwitchedOffTest {
 
   @ParameterizedTest
-  @CsvSource({"/off/by-request,ok", "/off/by-argument?who=a,[ok]"})
+  @CsvSource({"/off/by-request,ok", "/off/by-argument?who=a,[ok]", "/off/verdict,ALLOWED"})
   void nothingIsLimitedWhileTheLimiterIsOff(String path, String body) {
     try (TestServer server = TestServer.start("SwitchedOff", Map.of("limiter.enabled", false))) {
       for (int call = 0; call < 5; call++) {

@@ -59,6 +59,11 @@ abstract class VerdictContract {
   }
 
   @Test
+  void whereNothingLimitsItIsAllowed() {
+    assertThat(server.get("/verdicts/unlimited").body()).isEqualTo("ALLOWED []");
+  }
+
+  @Test
   void aMethodOfABeanIsToldWhateverWasPassed() {
     assertThat(server.get("/verdicts/bean").body()).isEqualTo("ALLOWED [0]");
     assertThat(server.get("/verdicts/bean").body()).isEqualTo("LIMITED [0]");

@@ -83,6 +83,11 @@ class VerdictRoutes {
     return told(verdict);
   }
 
+  @Get("/unlimited")
+  String unlimited(Verdict verdict) {
+    return told(verdict);
+  }
+
   @Get("/bean")
   @ExecuteOn(TaskExecutors.BLOCKING)
   String bean() {
