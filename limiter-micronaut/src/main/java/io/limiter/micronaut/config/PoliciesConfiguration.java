@@ -105,9 +105,9 @@ public final class PoliciesConfiguration {
     return Collections.unmodifiableMap(deadlines);
   }
 
-  /** Whether a policy is only to be observed: it refuses nothing. Not by default. */
-  public boolean observed(String policy) {
-    return observed.contains(policy);
+  /** The policies that are only to be observed: they refuse nothing. None by default. */
+  public Set<String> observed() {
+    return Collections.unmodifiableSet(observed);
   }
 
   /** One property of each policy that has any, as it was written, by the policy's name. */

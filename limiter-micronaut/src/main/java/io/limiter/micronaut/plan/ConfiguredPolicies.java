@@ -51,6 +51,18 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
                     .formatted(property, policy, listed(known), Policy.class.getName()));
           });
     }
+    refuseToObserveCode();
+  }
+
+  /** Whoever asks for a decision from code says himself that it is only observed. */
+  private void refuseToObserveCode() {
+    for (String policy : configured.observed()) {
+      if (!plans.policyNames().contains(policy)) {
+        throw new ConfigurationException(
+            "%s.%s.observe: only policies of annotated methods are observed by configuration, and this one is made by code: remove it, and ask for request.observe() there"
+                .formatted(PoliciesConfiguration.PREFIX, policy));
+      }
+    }
   }
 
   /**

@@ -206,6 +206,8 @@ final class PlanDraft {
 
   private Refusals refusals(String policy) {
     return new Refusals(
-        policy, readers.policies().observed(policy), VerdictArguments.any(method.getArguments()));
+        policy,
+        readers.policies().observed().contains(policy),
+        VerdictArguments.any(method.getArguments()));
   }
 }

@@ -96,6 +96,22 @@ class ConfiguredPoliciesTest {
     }
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"sms", "mail"})
+  void policiesOfMethodsMayBeObserved(String name) {
+    try (ApplicationContext context =
+        start(Map.of("limiter.policies." + name + ".observe", true))) {
+      assertThat(context.getBean(PoliciesConfiguration.class).observed()).containsExactly(name);
+    }
+  }
+
+  @Test
+  void aPolicyThatCodeAsksForIsObservedThere() {
+    assertThat(mistake("limiter.policies.login-failures.observe", "true"))
+        .isEqualTo(
+            "limiter.policies.login-failures.observe: only policies of annotated methods are observed by configuration, and this one is made by code: remove it, and ask for request.observe() there");
+  }
+
   @Test
   void theyAreReadFromYaml() {
     try (ApplicationContext context =
