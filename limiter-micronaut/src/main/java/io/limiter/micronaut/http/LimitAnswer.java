@@ -47,7 +47,6 @@ public final class LimitAnswer implements ConditionalFilter {
   @Order(ORDER)
   CompletionStage<MutableHttpResponse<?>> answer(
       HttpRequest<?> request, MutableHttpResponse<?> response) {
-    Ticket.answered(request);
     Optional<Ticket> ticket = Ticket.of(request);
     if (ticket.isEmpty()) {
       return CompletableFuture.completedFuture(response);

@@ -37,6 +37,7 @@ final class RefusalAnswer {
         .map(LimitDeniedException::verdict)
         .or(() -> refusedRoute(request))
         .ifPresent(verdict -> fields.writeRefusal(verdict, response));
+    Ticket.answered(request); // of any route: it may have begun limited calls that go on
   }
 
   /** A filter may have put another answer in place of the one that the exception was noted on. */

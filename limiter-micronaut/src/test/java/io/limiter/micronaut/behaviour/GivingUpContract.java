@@ -114,6 +114,22 @@ abstract class GivingUpContract extends WaitingCaller {
     }
   }
 
+  /** As messages that are to be sent, whoever has asked for it. */
+  @Test
+  void whatAnAnsweredRequestHasLeftBehindIsNotGivenUp() throws IOException {
+    try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
+      client
+          .getOutputStream()
+          .write(
+              "GET /waiting/left-behind HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                  .getBytes(StandardCharsets.US_ASCII));
+      assertThat(client.getInputStream().read()).isEqualTo('H');
+      client.setSoLinger(true, 0);
+    }
+
+    await().atMost(PATIENCE).until(() -> departures.count() == 3);
+  }
+
   @Test
   void whatWasToBeSubmittedMayBeSubmittedAgain() throws Exception {
     assertThat(call("submission?by=first").join().statusCode()).isEqualTo(200);

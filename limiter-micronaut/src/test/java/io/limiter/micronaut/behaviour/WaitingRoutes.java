@@ -129,6 +129,15 @@ class WaitingRoutes {
     return Mono.fromSupplier(departures::depart);
   }
 
+  /** Does not wait for what it has begun. */
+  @Get("/left-behind")
+  String leftBehind() {
+    for (int i = 0; i < 3; i++) {
+      var unused = service.leftBehind();
+    }
+    return "accepted";
+  }
+
   @Get("/bean/{kind}")
   CompletionStage<String> bean(String kind) {
     return switch (kind) {
@@ -168,6 +177,13 @@ class WaitingRoutes {
         rules = @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 4, time = 1, queue = 3))
     Flux<String> flux() {
       return Flux.defer(() -> Flux.just(departures.depart()));
+    }
+
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        rules = @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 1, time = 1, queue = 3))
+    CompletionStage<String> leftBehind() {
+      return CompletableFuture.completedFuture(departures.depart());
     }
 
     @RateLimiter(
