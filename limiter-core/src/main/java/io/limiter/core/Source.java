@@ -6,6 +6,10 @@ public enum Source {
   /** The store that the limiter was given. */
   STORE,
   /**
+   * Nobody: the store has refused the same call at most a second ago, for longer than since then.
+   */
+  DENY_CACHE,
+  /**
    * Another store, or nobody, because that one did not answer; the verdict gives the {@link
    * FailureReason}.
    */

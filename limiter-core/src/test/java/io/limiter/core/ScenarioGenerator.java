@@ -14,7 +14,7 @@ import java.util.Random;
  * count, logs around the lengths at which a store changes their layout, several policies on one
  * limit, clocks that stand still, leap and run backwards, and clocks of zones that are changed.
  */
-final class ScenarioGenerator {
+public final class ScenarioGenerator {
 
   private static final long START = 1_700_000_000_000_000L;
 
@@ -54,7 +54,7 @@ final class ScenarioGenerator {
     change.ifPresent(at -> clock = at - random.nextLong(random.nextBoolean() ? HOURS : 24 * HOURS));
   }
 
-  static Scenario scenario(long seed) {
+  public static Scenario scenario(long seed) {
     return new ScenarioGenerator(seed).make(seed);
   }
 

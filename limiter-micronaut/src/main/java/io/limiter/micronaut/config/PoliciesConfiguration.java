@@ -19,8 +19,8 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Settings of single policies: {@code limiter.policies.<name>.fallback}, {@code .deadline} and
- * {@code .observe}.
+ * Settings of single policies: {@code limiter.policies.<name>.fallback}, {@code .deadline}, {@code
+ * .observe} and {@code .deny-cache}.
  *
  * <p>Names of policies are told apart by every character, dots and capitals too, so the properties
  * are read raw: Micronaut binds them under names that it has normalized. Environment variables,
@@ -37,6 +37,7 @@ public final class PoliciesConfiguration {
   private final Map<String, Fallback> fallbacks = new TreeMap<>();
   private final Map<String, Duration> deadlines = new TreeMap<>();
   private final Set<String> observed = new TreeSet<>();
+  private final Set<String> asked = new TreeSet<>();
   private final Map<String, String> written = new TreeMap<>();
 
   PoliciesConfiguration(Environment environment) {
@@ -69,6 +70,11 @@ public final class PoliciesConfiguration {
           observed.add(policy);
         }
       }
+      case "deny-cache" -> {
+        if (!Choice.isOn(property, value)) {
+          asked.add(policy);
+        }
+      }
       default -> throw mistake(property, value, " '" + policy + "'");
     }
     written.put(policy, property + " = " + value);
@@ -87,7 +93,7 @@ public final class PoliciesConfiguration {
 
   private static ConfigurationException mistake(String property, String value, String policy) {
     return new ConfigurationException(
-        "%s = %s: the settings of a policy%s are fallback, deadline and observe: write %s.<name>.fallback, for example"
+        "%s = %s: the settings of a policy%s are fallback, deadline, observe and deny-cache: write %s.<name>.fallback, for example"
             .formatted(property, value, policy, PREFIX));
   }
 
@@ -108,6 +114,11 @@ public final class PoliciesConfiguration {
   /** The policies that are only to be observed: they refuse nothing. None by default. */
   public Set<String> observed() {
     return Collections.unmodifiableSet(observed);
+  }
+
+  /** The policies whose refused calls ask Redis each time. None by default. */
+  public Set<String> withoutDenyCache() {
+    return Collections.unmodifiableSet(asked);
   }
 
   /** One property of each policy that has any, as it was written, by the policy's name. */

@@ -19,11 +19,11 @@ import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.annotation.RequestFilter;
 import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.http.filter.ConditionalFilter;
 import io.micronaut.http.filter.ServerFilterPhase;
-import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -39,6 +39,9 @@ public final class LimitGate implements ConditionalFilter {
   /** Behind {@link ServerFilterPhase#SECURITY}, which knows the user. */
   public static final int ORDER = 39_250;
 
+  private static final CompletionStage<Optional<MutableHttpResponse<?>>> ENTER =
+      CompletableFuture.completedFuture(Optional.empty());
+
   private final RoutePlans routes;
   private final RequestSubjects subjects;
   private final LimitStore store;
@@ -46,6 +49,7 @@ public final class LimitGate implements ConditionalFilter {
   private final CallEnds ends;
   private final Turns turns;
   private final GateConfiguration gate;
+  private final DirectAnswers answers;
 
   LimitGate(
       RoutePlans routes,
@@ -54,7 +58,8 @@ public final class LimitGate implements ConditionalFilter {
       CallerThreads threads,
       CallEnds ends,
       Turns turns,
-      GateConfiguration gate) {
+      GateConfiguration gate,
+      DirectAnswers answers) {
     this.routes = routes;
     this.subjects = subjects;
     this.store = store;
@@ -62,6 +67,7 @@ public final class LimitGate implements ConditionalFilter {
     this.ends = ends;
     this.turns = turns;
     this.gate = gate;
+    this.answers = answers;
   }
 
   @Override
@@ -75,17 +81,20 @@ public final class LimitGate implements ConditionalFilter {
         : Optional.empty();
   }
 
+  /**
+   * Gives the answer to a refused request, or none. Not a nullable one: a filter's stage that
+   * completes with null is lost. What is decided without asking anybody goes on at once.
+   */
   @RequestFilter
   @Order(ORDER)
-  CompletionStage<HttpRequest<?>> decide(HttpRequest<?> request) {
+  CompletionStage<Optional<MutableHttpResponse<?>>> decide(HttpRequest<?> request) {
     // Asked again: Micronaut runs filters that are not enabled where another is @PreMatching.
     Optional<LimitPlan> found = plan(request);
-    return found.isPresent()
-        ? decide(request, found.get())
-        : CompletableFuture.completedFuture(request);
+    return found.isPresent() ? decide(request, found.get()) : ENTER;
   }
 
-  private CompletionStage<HttpRequest<?>> decide(HttpRequest<?> request, LimitPlan plan) {
+  private CompletionStage<Optional<MutableHttpResponse<?>>> decide(
+      HttpRequest<?> request, LimitPlan plan) {
     Optional<LimitRequest> asked =
         plan.request(
             source -> subjects.resolve(source, request),
@@ -93,42 +102,41 @@ public final class LimitGate implements ConditionalFilter {
             Cost::byRequest);
     if (asked.isEmpty()) {
       Ticket.issue(request, plan, Verdict.free(plan.policy()), CallEnd.NOTHING);
-      return CompletableFuture.completedFuture(request);
+      return ENTER;
     }
     CompletionStage<Verdict> decision = StoreAnswer.ask(store, asked.get(), plan);
-    CompletableFuture<Verdict> back = threads.back(decision, Optional.of(request));
-    // The request itself, not a nullable response: a filter's stage that completes with null is
-    // lost.
-    CompletableFuture<Ticket> admitted =
-        back.thenApply(verdict -> admit(request, plan, StoreAnswer.present(verdict, plan)));
-    return plan.waits()
-        ? admitted.thenCompose(ticket -> inTurn(request, ticket))
-        : admitted.thenApply(ticket -> request);
+    return threads
+        .back(decision, Optional.of(request))
+        .thenCompose(verdict -> decided(request, plan, StoreAnswer.present(verdict, plan)));
   }
 
-  private Ticket admit(HttpRequest<?> request, LimitPlan plan, Verdict verdict) {
-    if (!plan.admits(verdict)) {
-      Ticket.refuse(request, plan, verdict);
-      throw LimitDeniedException.of(verdict, plan.text(verdict));
+  private CompletionStage<Optional<MutableHttpResponse<?>>> decided(
+      HttpRequest<?> request, LimitPlan plan, Verdict verdict) {
+    if (plan.admits(verdict)) {
+      Ticket ticket = Ticket.issue(request, plan, verdict, ends.begin(plan, verdict));
+      return verdict.delay().isZero() ? ENTER : inTurn(request, ticket);
     }
-    return Ticket.issue(request, plan, verdict, ends.begin(plan, verdict));
+    Ticket.refuse(request, plan, verdict);
+    LimitDeniedException denied = LimitDeniedException.of(verdict, plan.text(verdict));
+    Optional<MutableHttpResponse<?>> answer = answers.answer(request, denied);
+    if (answer.isEmpty()) {
+      throw denied;
+    }
+    return CompletableFuture.completedFuture(answer);
   }
 
-  private CompletionStage<HttpRequest<?>> inTurn(HttpRequest<?> request, Ticket ticket) {
-    Duration delay = ticket.verdict().delay();
-    if (delay.isZero()) {
-      return CompletableFuture.completedFuture(request);
-    }
+  private CompletionStage<Optional<MutableHttpResponse<?>>> inTurn(
+      HttpRequest<?> request, Ticket ticket) {
     Optional<HttpRequest<?>> waiting = Optional.of(request);
     CompletableFuture<Void> turn =
         turns
-            .in(delay, waiting)
+            .in(ticket.verdict().delay(), waiting)
             .whenComplete(
                 (now, abandoned) -> {
                   if (abandoned != null) {
                     ticket.end().abandoned(ticket.verdict());
                   }
                 });
-    return threads.back(turn, waiting).thenApply(now -> request);
+    return threads.back(turn, waiting).thenApply(now -> Optional.empty());
   }
 }

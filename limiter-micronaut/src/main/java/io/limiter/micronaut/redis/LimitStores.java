@@ -7,9 +7,11 @@ import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
+import io.limiter.core.resilience.DenyCache;
 import io.limiter.core.resilience.DividedStore;
 import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.resilience.FallbackStore;
+import io.limiter.micronaut.config.DenyCacheConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration;
 import io.limiter.micronaut.config.MemoryConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
@@ -18,6 +20,7 @@ import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
+import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -36,12 +39,20 @@ public final class LimitStores {
       RedisSettings settings,
       MemoryConfiguration memory,
       PoliciesConfiguration policies,
+      DenyCacheConfiguration denials,
       FallbackCounts counts) {
-    return new FallbackStore(
-        new RedisStore(connections, settings),
-        inMemory(memory),
-        policies.fallbacks(limiter.fallback()),
-        counts);
+    LimitStore store =
+        new FallbackStore(
+            new RedisStore(connections, settings),
+            inMemory(memory),
+            policies.fallbacks(limiter.fallback()),
+            counts);
+    if (!denials.enabled()) {
+      return store;
+    }
+    Set<String> asked = policies.withoutDenyCache();
+    return new DenyCache(
+        store, policy -> !asked.contains(policy.name()), denials.getMaxSize(), denials.getMaxAge());
   }
 
   @Singleton

@@ -52,8 +52,8 @@ abstract class AnonymousContract {
 
   @BeforeEach
   void forget() {
-    lenient.keys().clear();
-    strict.keys().clear();
+    lenient.clear();
+    strict.clear();
   }
 
   @ParameterizedTest

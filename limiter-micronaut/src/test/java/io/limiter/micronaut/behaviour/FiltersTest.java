@@ -29,7 +29,7 @@ class FiltersTest {
 
   @BeforeEach
   void forget() {
-    server.keys().clear();
+    server.clear();
   }
 
   @Test

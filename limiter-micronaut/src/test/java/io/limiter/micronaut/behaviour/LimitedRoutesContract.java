@@ -48,7 +48,7 @@ abstract class LimitedRoutesContract {
 
   @BeforeEach
   void forget() {
-    server.keys().clear();
+    server.clear();
   }
 
   static Stream<Arguments> allRoutes() {

@@ -32,7 +32,7 @@ abstract class PlacesContract {
 
   @BeforeEach
   void forget() {
-    server.keys().clear();
+    server.clear();
   }
 
   @Test

@@ -41,7 +41,7 @@ abstract class ReleaseContract {
 
   @BeforeEach
   void forget() {
-    server.keys().clear();
+    server.clear();
   }
 
   static Stream<Arguments> failingCalls() {

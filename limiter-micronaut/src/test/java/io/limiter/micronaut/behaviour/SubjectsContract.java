@@ -38,7 +38,7 @@ abstract class SubjectsContract {
 
   @BeforeEach
   void forget() {
-    server.keys().clear();
+    server.clear();
   }
 
   @ParameterizedTest

@@ -48,7 +48,7 @@ class SubscriptionsTest {
   void forget() {
     bean.entered.set(0);
     bean.intercepted.set(0);
-    server.keys().clear();
+    server.clear();
   }
 
   static Stream<Named<Function<SubscribedBean, Publisher<String>>>> methods() {

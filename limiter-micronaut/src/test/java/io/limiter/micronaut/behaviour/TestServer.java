@@ -3,6 +3,8 @@ package io.limiter.micronaut.behaviour;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
+import io.limiter.core.LimitStore;
+import io.limiter.core.resilience.DenyCache;
 import io.limiter.core.testing.RedisFixture;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.runtime.server.EmbeddedServer;
@@ -84,6 +86,14 @@ final class TestServer implements AutoCloseable {
   /** What the limiter has in Redis. */
   RedisKeys keys() {
     return keys;
+  }
+
+  /** Forgets all that was counted, and who was refused. */
+  void clear() {
+    keys.clear();
+    if (context().getBean(LimitStore.class) instanceof DenyCache cache) {
+      cache.clear();
+    }
   }
 
   HttpResponse<String> get(String path, String... headers) {

@@ -67,7 +67,7 @@ class ThreadsTest {
 
   @BeforeEach
   void forget() {
-    server.keys().clear();
+    server.clear();
   }
 
   @ParameterizedTest

@@ -51,7 +51,7 @@ abstract class ToldApartContract {
 
   @BeforeEach
   void forget() {
-    server.keys().clear();
+    server.clear();
   }
 
   /** A submission of a route; the other one is not the same, except by caller alone. */

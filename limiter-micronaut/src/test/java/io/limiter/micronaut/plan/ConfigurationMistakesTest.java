@@ -44,6 +44,11 @@ class ConfigurationMistakesTest {
         arguments("limiter.max-count", 0, "give it 1 to 1000000"),
         arguments("limiter.max-count", 1_000_001, "give it 1 to 1000000"),
         arguments("limiter.memory.max-subjects", 0, "give it 1 or more"),
+        arguments("limiter.deny-cache.enabled", "maybe", "give it true or false"),
+        arguments("limiter.deny-cache.max-size", 0, "give it 1 or more"),
+        arguments("limiter.deny-cache.max-age", "PT0S", "give it more than 0 and 1s at most"),
+        arguments("limiter.deny-cache.max-age", "PT1.001S", "give it more than 0 and 1s at most"),
+        arguments("limiter.policies.sms.deny-cache", "perhaps", "give it true or false"),
         arguments("limiter.memory.instances", 0, "give it 1 or more"),
         arguments("limiter.policies.sms.fallback", "open", "give it one of local, allow, deny"),
         arguments("limiter.policies.sms.deadline", "0ms", "give it 1 ms to 10 s"),
@@ -51,10 +56,12 @@ class ConfigurationMistakesTest {
         arguments("limiter.policies.sms.deadline", "10001ms", "give it 1 ms to 10 s"),
         arguments("limiter.policies.sms.deadline", "soon", "give it 1 ms to 10 s"),
         arguments("limiter.policies.sms.observe", "maybe", "give it true or false"),
-        arguments("limiter.policies.sms.falback", "deny", "fallback, deadline and observe"),
+        arguments(
+            "limiter.policies.sms.falback", "deny", "fallback, deadline, observe and deny-cache"),
         arguments("limiter.policies.sms", "deny", "write limiter.policies.<name>.fallback"),
         arguments("limiter.policies", "deny", "write limiter.policies.<name>.fallback"),
-        arguments("limiter.policies[0].fallback", "deny", "fallback, deadline and observe"));
+        arguments(
+            "limiter.policies[0].fallback", "deny", "fallback, deadline, observe and deny-cache"));
   }
 
   static Stream<Arguments> mistakesWithRedis() {

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.resilience;
+
+import io.limiter.core.Key;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
+import io.limiter.core.Policy;
+import io.limiter.core.Verdict;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Answers a call that is known to be refused until some time without asking the store, so that a
+ * flood of refused calls costs the store next to nothing. Its verdicts name {@link
+ * io.limiter.core.Source#DENY_CACHE}; they are the store's, with the times that have passed since
+ * taken off.
+ *
+ * <p>A refused call takes nothing, so whoever is refused until some time is refused until then,
+ * whatever else he or others call; unless units are given back, keys are reset, or a policy
+ * changes. For those the store is looked at again after the maximum age, by one call at a time,
+ * while others still get what is known. So a call that the store would admit is refused for that
+ * age at most, and the time that the look takes.
+ *
+ * <p>What is not known to stay refused is asked for each time: {@link KnownDenial} says which.
+ * Verdicts of a fallback are never kept.
+ */
+public final class DenyCache implements LimitStore {
+
+  /** The longest age there can be, and the default: one second. */
+  public static final Duration MAX_AGE = Duration.ofSeconds(1);
+
+  /** The default number of callers that are known to be refused at the same time: {@value}. */
+  public static final int DEFAULT_SIZE = 10_000;
+
+  /** While the cache is full, it is searched for what is of no use any more so often. */
+  private static final long SWEEP_NANOS = Duration.ofMillis(100).toNanos();
+
+  private final LimitStore store;
+  private final Predicate<Policy> remembers;
+  private final int size;
+  private final long maxAge;
+  private final LongSupplier nanos;
+  private final Map<Key, KnownDenial> denials = new ConcurrentHashMap<>();
+  private final AtomicLong swept;
+
+  /** Remembers refused calls of every policy. */
+  public DenyCache(LimitStore store) {
+    this(store, policy -> true, DEFAULT_SIZE, MAX_AGE);
+  }
+
+  /**
+   * @param store is asked for what is not known
+   * @param remembers the policies whose refused calls are remembered
+   * @param size refused callers that are remembered at the same time, 1 or more; calls of others
+   *     are asked for
+   * @param maxAge the time after which the store is looked at again, above zero and {@link
+   *     #MAX_AGE} at most
+   */
+  public DenyCache(LimitStore store, Predicate<Policy> remembers, int size, Duration maxAge) {
+    this(store, remembers, size, maxAge, System::nanoTime);
+  }
+
+  /**
+   * @param nanos a clock that is never set back, in nanoseconds
+   */
+  public DenyCache(
+      LimitStore store,
+      Predicate<Policy> remembers,
+      int size,
+      Duration maxAge,
+      LongSupplier nanos) {
+    if (size < 1) {
+      throw new IllegalArgumentException(
+          "A deny cache of the size %d: give it 1 or more".formatted(size));
+    }
+    if (maxAge.isNegative() || maxAge.isZero() || maxAge.compareTo(MAX_AGE) > 0) {
+      throw new IllegalArgumentException(
+          "A deny cache of the age %s: give it more than 0, and %s at most"
+              .formatted(maxAge, MAX_AGE));
+    }
+    this.store = store;
+    this.remembers = remembers;
+    this.size = size;
+    this.maxAge = maxAge.toNanos();
+    this.nanos = nanos;
+    this.swept = new AtomicLong(nanos.getAsLong() - SWEEP_NANOS);
+  }
+
+  @Override
+  public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+    if (mode != Mode.ACQUIRE || !remembers.test(request.policy())) {
+      return store.decide(request, mode);
+    }
+    Key key = request.charge(0).key();
+    KnownDenial known = denials.get(key);
+    if (known == null || !known.isOf(request)) {
+      return look(request, key, null);
+    }
+    long now = nanos.getAsLong();
+    return known.answers(now, maxAge)
+        ? CompletableFuture.completedFuture(known.verdict(now))
+        : look(request, key, known);
+  }
+
+  /**
+   * Asks the store.
+   *
+   * @param known what is known of the same call, which the answer replaces
+   */
+  private CompletionStage<Verdict> look(
+      LimitRequest request, Key key, @Nullable KnownDenial known) {
+    long asked = nanos.getAsLong();
+    CompletionStage<Verdict> looked;
+    try {
+      looked = store.decide(request, Mode.ACQUIRE);
+    } catch (RuntimeException thrown) { // or nobody would look for a while
+      forget(key, known);
+      throw thrown;
+    }
+    return looked == null
+        ? looked // whoever asks says who gave no answer
+        : looked.whenComplete(
+            (verdict, failure) -> {
+              KnownDenial denial =
+                  verdict == null
+                      ? null
+                      : KnownDenial.of(request, verdict, asked, nanos.getAsLong());
+              if (denial == null) {
+                forget(key, known);
+              } else if (known != null || hasRoom(key)) {
+                denials.put(key, denial);
+              }
+            });
+  }
+
+  private void forget(Key key, @Nullable KnownDenial known) {
+    if (known != null) {
+      denials.remove(key, known);
+    }
+  }
+
+  private boolean hasRoom(Key key) {
+    if (denials.size() < size || denials.containsKey(key)) {
+      return true;
+    }
+    long now = nanos.getAsLong();
+    long last = swept.get();
+    if (now - last >= SWEEP_NANOS && swept.compareAndSet(last, now)) {
+      denials.values().removeIf(denial -> denial.isStale(now, maxAge));
+    }
+    return denials.size() < size;
+  }
+
+  /** Forgets who is refused: for whoever has changed the store's content by other means. */
+  public void clear() {
+    denials.clear();
+  }
+
+  /** Callers that are remembered, also those whose time has passed meanwhile. */
+  int remembered() {
+    return denials.size();
+  }
+
+  @Override
+  public CompletionStage<Void> reset(Collection<Key> keys) {
+    return store.reset(keys).whenComplete((done, failure) -> keys.forEach(denials::remove));
+  }
+
+  @Override
+  public void close() {
+    store.close();
+  }
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.memory;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.Answer;
+import io.limiter.core.Key;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
+import io.limiter.core.Outcome;
+import io.limiter.core.RuleStack;
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.Scenario;
+import io.limiter.core.ScenarioGenerator;
+import io.limiter.core.Source;
+import io.limiter.core.Step;
+import io.limiter.core.Verdict;
+import io.limiter.core.resilience.DenyCache;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Random mixed stacks, decided with the cache in front and without. Nothing is given back or reset
+ * in these scenarios, and no policy changes: then nobody may see a difference in what becomes of a
+ * call, and nobody may be told to wait for longer than he has to. The seeds are the same each time,
+ * unless {@code -Dlimiter.seed} gives the only one.
+ */
+class DenyCacheDifferentialTest {
+
+  private static final int DECISIONS = 200_000;
+  private static final long NEVER_EXPIRE = Long.MAX_VALUE / 4;
+
+  private long remembered;
+
+  @Test
+  void aCallIsAnsweredAsTheStoreWouldAnswerIt() {
+    Long only = Long.getLong("limiter.seed");
+    long done = 0;
+    for (long seed = only == null ? 0 : only; done < DECISIONS; seed++) {
+      List<Step> steps = decisions(ScenarioGenerator.scenario(seed).steps());
+      List<Told> cached = answers(steps, true);
+      List<Told> asked = answers(steps, false);
+      for (int i = 0; i < steps.size(); i++) {
+        String call = "seed %d, %s".formatted(seed, steps.get(i));
+        assertThat(cached.get(i).outcome()).as(call).isEqualTo(asked.get(i).outcome());
+        assertThat(cached.get(i).ban()).as(call).isEqualTo(asked.get(i).ban());
+        // Calls of other costs may have taken more of the same limit meanwhile.
+        assertThat(cached.get(i).retryAfter())
+            .as(call)
+            .isLessThanOrEqualTo(asked.get(i).retryAfter());
+      }
+      done += only == null ? steps.size() : DECISIONS;
+    }
+    assertThat(only != null || remembered > DECISIONS / 100).as("many are remembered").isTrue();
+    System.out.printf("Deny cache: %d of %d decisions were remembered%n", remembered, done);
+  }
+
+  private static List<Step> decisions(List<Step> steps) {
+    AtomicLong latest = new AtomicLong();
+    Map<Key, RuleStack> first = new HashMap<>();
+    return steps.stream()
+        .filter(
+            step ->
+                step.action() instanceof Step.Decide decide
+                    && decide.request().allCharges().stream()
+                        .allMatch(
+                            charge ->
+                                first
+                                    .computeIfAbsent(charge.key(), key -> charge.stack())
+                                    .equals(charge.stack())))
+        .map(
+            step ->
+                new Step(
+                    step.id(),
+                    latest.updateAndGet(time -> Math.max(time, step.clock())),
+                    step.action()))
+        .toList();
+  }
+
+  private List<Told> answers(List<Step> steps, boolean cached) {
+    AtomicLong clock = new AtomicLong();
+    try (MemoryStore store = new MemoryStore(10_000, clock::get, NEVER_EXPIRE)) {
+      DenyCache cache =
+          new DenyCache(
+              store,
+              policy -> true,
+              DenyCache.DEFAULT_SIZE,
+              DenyCache.MAX_AGE,
+              () -> 1_000 * clock.get());
+      return Scenario.run(steps, cached ? new Counted(cache) : store, clock::set).stream()
+          .map(answer -> Told.by((Answer.Decided) answer))
+          .toList();
+    }
+  }
+
+  /** What a caller goes by. */
+  private record Told(Outcome outcome, Duration retryAfter, Optional<Duration> ban) {
+
+    static Told by(Answer.Decided decided) {
+      return new Told(
+          decided.outcome(),
+          decided.rules().stream()
+              .filter(RuleVerdict::refuses)
+              .flatMap(rule -> rule.retryAfter().stream())
+              .max(Comparator.naturalOrder())
+              .orElse(Duration.ZERO),
+          decided.ban());
+    }
+  }
+
+  /** Counts what is remembered, so that the test cannot pass without a cache. */
+  private final class Counted implements LimitStore {
+
+    private final LimitStore store;
+
+    Counted(LimitStore store) {
+      this.store = store;
+    }
+
+    @Override
+    public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+      return store
+          .decide(request, mode)
+          .thenApply(
+              verdict -> {
+                remembered += verdict.source() == Source.DENY_CACHE ? 1 : 0;
+                return verdict;
+              });
+    }
+
+    @Override
+    public CompletionStage<Void> reset(Collection<Key> keys) {
+      return store.reset(keys);
+    }
+
+    @Override
+    public void close() {
+      store.close();
+    }
+  }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.memory;
+
+import io.limiter.core.Ending;
+import io.limiter.core.Key;
+import io.limiter.core.LimitStore;
+import io.limiter.core.LimitStoreContract;
+import io.limiter.core.Readings;
+import io.limiter.core.Verdict;
+import io.limiter.core.resilience.DenyCache;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.Optional;
+
+/**
+ * Whatever a store promises holds with the cache in front, but for what is given back and for a
+ * clock that is set back: those are seen at the next look, which comes at once here.
+ */
+class MemoryBehindDenyCacheTest implements LimitStoreContract {
+
+  private long clock = 1_700_000_000_000_000L;
+  private long nanos;
+  private final MemoryStore store = new MemoryStore(1_000, () -> clock);
+  private final DenyCache cache =
+      new DenyCache(store, policy -> true, DenyCache.DEFAULT_SIZE, DenyCache.MAX_AGE, () -> nanos);
+
+  @Override
+  public LimitStore store() {
+    return cache;
+  }
+
+  @Override
+  public void advance(Duration duration) {
+    clock += Readings.micros(duration);
+    nanos += Math.max(0, duration.toNanos()); // never set back
+    if (duration.isNegative()) {
+      cache.clear();
+    }
+  }
+
+  @Override
+  public Instant now() {
+    return Instant.EPOCH.plus(clock, ChronoUnit.MICROS);
+  }
+
+  @Override
+  public Optional<String> stored(Key key) {
+    return store.dump(key);
+  }
+
+  @Override
+  public long refund(Verdict verdict) {
+    long units = LimitStoreContract.super.refund(verdict);
+    cache.clear();
+    return units;
+  }
+
+  @Override
+  public long release(Verdict verdict) {
+    long units = LimitStoreContract.super.release(verdict);
+    cache.clear();
+    return units;
+  }
+
+  @Override
+  public long settle(Verdict verdict, Ending ending) {
+    long units = LimitStoreContract.super.settle(verdict, ending);
+    cache.clear();
+    return units;
+  }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.resilience;
+
+import static io.limiter.core.StoreHarness.MINUTE;
+import static io.limiter.core.StoreHarness.SECOND;
+import static io.limiter.core.StoreHarness.call;
+import static io.limiter.core.StoreHarness.rule;
+import static io.limiter.core.StoreHarness.submit;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.Ban;
+import io.limiter.core.ConcurrencyLimit;
+import io.limiter.core.Counting;
+import io.limiter.core.LeakyBucket;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Mode;
+import io.limiter.core.Outcome;
+import io.limiter.core.Policy;
+import io.limiter.core.Rule;
+import io.limiter.core.Source;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
+import io.limiter.core.memory.MemoryStore;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Which refused calls are answered from memory, and which the store is asked for each time. */
+class KnownDenialTest {
+
+  private static final Subject SOMEBODY = new Subject("user", "somebody");
+
+  private final MemoryStore memory = new MemoryStore();
+  private final DenyCache cache = new DenyCache(memory);
+
+  private Verdict acquire(LimitRequest request) {
+    return cache.decide(request, Mode.ACQUIRE).toCompletableFuture().join();
+  }
+
+  /** Who answers a call that the store has just refused. */
+  private Source afterARefusal(LimitRequest request) {
+    Verdict verdict = acquire(request);
+    for (int i = 0; verdict.allowed() && i < 20; i++) {
+      verdict = acquire(request);
+    }
+    assertThat(verdict.allowed()).isFalse();
+    Verdict next = acquire(request);
+    assertThat(next.outcome()).isEqualTo(verdict.outcome());
+    return next.source();
+  }
+
+  private static LimitRequest by(Policy policy) {
+    return LimitRequest.of(policy, SOMEBODY);
+  }
+
+  @Test
+  void rulesThatCountEveryCallAreKnown() {
+    assertThat(afterARefusal(call(rule(1, MINUTE), rule(5, MINUTE.multipliedBy(2)))))
+        .isEqualTo(Source.DENY_CACHE);
+  }
+
+  @Test
+  void callsThatCountTowardsABanAreAskedFor() {
+    LimitRequest banned =
+        by(Policy.of("search", rule(1, MINUTE)).withBan(Ban.of(3, MINUTE, MINUTE)));
+    List<Verdict> verdicts = new ArrayList<>();
+    for (int i = 0; i < 6; i++) {
+      verdicts.add(acquire(banned));
+    }
+    assertThat(verdicts)
+        .extracting(Verdict::outcome)
+        .containsExactly(
+            Outcome.ALLOWED,
+            Outcome.LIMITED,
+            Outcome.LIMITED,
+            Outcome.BANNED,
+            Outcome.BANNED,
+            Outcome.BANNED);
+    assertThat(verdicts)
+        .extracting(Verdict::source)
+        .containsExactly(
+            Source.STORE,
+            Source.STORE,
+            Source.STORE,
+            Source.STORE,
+            Source.DENY_CACHE,
+            Source.DENY_CACHE);
+  }
+
+  @Test
+  void aDuplicateMayBeReleasedAnyTime() {
+    assertThat(afterARefusal(submit("order", rule(10, MINUTE)))).isEqualTo(Source.STORE);
+  }
+
+  @Test
+  void whoMayMakeNoCallMayMakeNoSubmission() {
+    acquire(submit("first", rule(1, MINUTE)));
+
+    assertThat(afterARefusal(submit("second", rule(1, MINUTE)))).isEqualTo(Source.DENY_CACHE);
+  }
+
+  @Test
+  void placesInFlightComeBackAnyTime() {
+    assertThat(afterARefusal(call(ConcurrencyLimit.of(1)))).isEqualTo(Source.STORE);
+  }
+
+  @Test
+  void unitsOfCallsThatDoNotCountComeBackAnyTime() {
+    assertThat(
+            afterARefusal(by(Policy.of("login", rule(1, MINUTE)).withCounting(Counting.FAILURES))))
+        .isEqualTo(Source.STORE);
+  }
+
+  @Test
+  void placesInAQueueComeBackAnyTime() {
+    assertThat(afterARefusal(call(LeakyBucket.of(1, MINUTE, 1, MINUTE)))).isEqualTo(Source.STORE);
+  }
+
+  @Test
+  void aCallThatIsTooCostlyIsNotAboutTime() {
+    assertThat(afterARefusal(call(rule(1, MINUTE)).withCost(2))).isEqualTo(Source.STORE);
+  }
+
+  @Test
+  void ofSeveralSubjectsTheOneThatIsSureIsGoneBy() {
+    Rule inFlight = ConcurrencyLimit.of(5);
+    LimitRequest both =
+        by(Policy.of("each", rule(1, MINUTE)))
+            .and(LimitRequest.of(Policy.of("running", inFlight), SOMEBODY));
+
+    assertThat(afterARefusal(both)).isEqualTo(Source.DENY_CACHE);
+  }
+
+  @Test
+  void whatIsOnlyObservedRefusesNobody() {
+    LimitRequest observed = call(rule(1, SECOND)).observe();
+    for (int i = 0; i < 3; i++) {
+      assertThat(acquire(observed).source()).isEqualTo(Source.STORE);
+    }
+  }
+}
