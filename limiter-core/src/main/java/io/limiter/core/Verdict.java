@@ -2,10 +2,10 @@
 package io.limiter.core;
 
 import java.time.Duration;
-import java.util.Comparator;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /**
  * The answer to one call.
@@ -60,7 +60,13 @@ public record Verdict(
 
   /** The rules that refuse the call, in the order of the policy. */
   public List<RuleVerdict> violated() {
-    return rules.stream().filter(RuleVerdict::refuses).toList();
+    List<RuleVerdict> violated = new ArrayList<>(rules.size());
+    for (RuleVerdict rule : rules) {
+      if (rule.refuses()) {
+        violated.add(rule);
+      }
+    }
+    return Collections.unmodifiableList(violated);
   }
 
   /**
@@ -68,11 +74,12 @@ public record Verdict(
    * wait would help.
    */
   public boolean tooCostly() {
-    return refusing().anyMatch(RuleVerdict::tooCostly);
-  }
-
-  private Stream<RuleVerdict> refusing() {
-    return Stream.concat(rules.stream(), duplicate.stream()).filter(RuleVerdict::refuses);
+    for (RuleVerdict rule : rules) {
+      if (rule.refuses() && rule.tooCostly()) {
+        return true;
+      }
+    }
+    return duplicate.isPresent() && duplicate.get().refuses() && duplicate.get().tooCostly();
   }
 
   /**
@@ -86,10 +93,21 @@ public record Verdict(
     if (outcome == Outcome.UNAVAILABLE) {
       return storeRetryAfter;
     }
-    return tooCostly()
-        ? Optional.empty()
-        : Stream.concat(refusing().flatMap(rule -> rule.retryAfter().stream()), ban.stream())
-            .max(Comparator.naturalOrder());
+    if (tooCostly()) {
+      return Optional.empty();
+    }
+    Optional<Duration> longest = ban;
+    for (RuleVerdict rule : rules) {
+      longest = longer(longest, rule);
+    }
+    return duplicate.isPresent() ? longer(longest, duplicate.get()) : longest;
+  }
+
+  private static Optional<Duration> longer(Optional<Duration> known, RuleVerdict rule) {
+    Optional<Duration> own = rule.refuses() ? rule.retryAfter() : Optional.empty();
+    return own.isPresent() && (known.isEmpty() || own.get().compareTo(known.get()) > 0)
+        ? own
+        : known;
   }
 
   /** The same verdict, with another way to give back what was taken. */

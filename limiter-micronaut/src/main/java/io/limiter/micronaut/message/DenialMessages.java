@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -42,11 +43,15 @@ public class DenialMessages {
           "path",
           "method");
 
+  /** Messages whose parts are remembered; others are parsed anew each time. */
+  private static final int MAX_REMEMBERED = 1_024;
+
   private final MessageSource source;
   private final RequestLanguage languages;
   private final Locale usual;
   private final BoundedLocales bounded = new BoundedLocales();
   private final ShippedMessages shipped;
+  private final Map<String, TextTemplate> templates = new ConcurrentHashMap<>();
   private final BrokenPartLog log =
       new BrokenPartLog(LoggerFactory.getLogger(DenialMessages.class));
 
@@ -75,7 +80,7 @@ public class DenialMessages {
     if (message.indexOf('{') < 0 && message.indexOf('}') < 0) {
       return message;
     }
-    TextTemplate text = TextTemplate.parse(message);
+    TextTemplate text = parsed(message);
     Optional<String> key = key(text);
     if (key.isEmpty()) {
       Map<String, Object> values = arguments.get();
@@ -95,9 +100,22 @@ public class DenialMessages {
     }
   }
 
-  private static Optional<String> usual(
+  private Optional<String> usual(
       String otherwise, MessageSource source, MessageSource.MessageContext context) {
-    return key(TextTemplate.parse(otherwise)).flatMap(own -> source.getMessage(own, context));
+    return key(parsed(otherwise)).flatMap(own -> source.getMessage(own, context));
+  }
+
+  /** Messages are those of annotations and settings, so there are not many. */
+  private TextTemplate parsed(String message) {
+    TextTemplate known = templates.get(message);
+    if (known != null) {
+      return known;
+    }
+    TextTemplate made = TextTemplate.parse(message);
+    if (templates.size() < MAX_REMEMBERED) {
+      templates.put(message, made);
+    }
+    return made;
   }
 
   /**

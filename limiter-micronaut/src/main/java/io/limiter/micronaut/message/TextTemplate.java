@@ -14,6 +14,7 @@ import java.util.function.Function;
 public final class TextTemplate {
 
   private final List<Piece> pieces;
+  private final Optional<String> only;
 
   /**
    * @param text the text, or the name of the placeholder
@@ -22,6 +23,7 @@ public final class TextTemplate {
 
   private TextTemplate(List<Piece> pieces) {
     this.pieces = List.copyOf(pieces);
+    this.only = pieces.size() == 1 ? names().stream().findFirst() : Optional.empty();
   }
 
   /**
@@ -71,7 +73,7 @@ public final class TextTemplate {
 
   /** The placeholder, if the text is one and nothing else. */
   public Optional<String> only() {
-    return pieces.size() == 1 ? names().stream().findFirst() : Optional.empty();
+    return only;
   }
 
   /**

@@ -4,17 +4,13 @@ package io.limiter.micronaut.plan;
 import io.limiter.core.Charge;
 import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
 import io.limiter.core.RuleStack;
-import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.subject.Counted;
 import io.limiter.micronaut.subject.SubjectSource;
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -25,8 +21,6 @@ import java.util.function.ToIntFunction;
 
 /** How one method is limited. Immutable, and made once for each method. */
 public final class LimitPlan {
-
-  private static final Duration NEVER = Duration.ofSeconds(Long.MAX_VALUE);
 
   private final String method;
   private final Policy policy;
@@ -205,21 +199,7 @@ public final class LimitPlan {
 
   /** What the annotations say that a refused caller is answered; nothing of who is banned. */
   public DenialText text(Verdict verdict) {
-    if (verdict.outcome() == Outcome.BANNED) {
-      return DenialText.NONE;
-    }
-    if (verdict.outcome() == Outcome.DUPLICATE) {
-      return duplicates.map(DuplicateGuard::text).orElse(DenialText.NONE);
-    }
-    return verdict.violated().stream()
-        .max(Comparator.comparing(LimitPlan::wait))
-        .map(rule -> texts.getOrDefault(rule.rule().name(), DenialText.NONE))
-        .orElse(DenialText.NONE);
-  }
-
-  /** Nobody knows when a place becomes free: another rule that refuses too has more to say. */
-  private static Duration wait(RuleVerdict rule) {
-    return rule.retryAfter().orElse(rule.tooCostly() ? NEVER : Duration.ZERO);
+    return DenialTexts.of(verdict, texts, duplicates);
   }
 
   /**
