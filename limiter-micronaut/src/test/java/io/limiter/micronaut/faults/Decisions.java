@@ -11,11 +11,12 @@ import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.BeanCreatedEvent;
 import io.micronaut.context.event.BeanCreatedEventListener;
 import jakarta.inject.Singleton;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
 
 /** Counts who decided the calls of a service. */
 @Singleton
@@ -23,8 +24,8 @@ import java.util.concurrent.atomic.AtomicLong;
 final class Decisions implements BeanCreatedEventListener<LimitStore> {
 
   private final Map<Source, AtomicLong> bySource =
-      new ConcurrentHashMap<>(
-          Map.of(Source.STORE, new AtomicLong(), Source.FALLBACK, new AtomicLong()));
+      Arrays.stream(Source.values())
+          .collect(Collectors.toUnmodifiableMap(source -> source, source -> new AtomicLong()));
   private final AtomicLong failed = new AtomicLong();
 
   long by(Source source) {

@@ -70,6 +70,8 @@ final class LimitedService implements AutoCloseable {
                 proxy.uri(),
                 "limiter.redis.connections",
                 connections,
+                "limiter.deny-cache.enabled",
+                false, // so that every call asks
                 "micronaut.netty.event-loops.default.num-threads",
                 2,
                 "micronaut.server.port",
