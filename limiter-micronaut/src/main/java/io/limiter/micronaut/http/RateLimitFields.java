@@ -13,9 +13,11 @@ import io.micronaut.http.MutableHttpResponse;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 
 /**
  * Writes the header fields that tell a caller where he stands: {@code RateLimit-Policy} and {@code
@@ -39,11 +41,11 @@ public class RateLimitFields {
   private static final String NO_STORE = "no-store";
   private static final String BAN = "\"abnormal-usage-detected\"";
 
-  /** Rules whose item is remembered; others are worded anew each time. */
+  /** Stacks of rules whose field is remembered; others are worded anew each time. */
   private static final int MAX_REMEMBERED = 4_096;
 
   private final HeadersConfiguration configuration;
-  private final Map<Rule, String> items = new ConcurrentHashMap<>();
+  private final Map<Rule, Worded> worded = new ConcurrentHashMap<>();
 
   public RateLimitFields(HeadersConfiguration configuration) {
     this.configuration = configuration;
@@ -108,42 +110,22 @@ public class RateLimitFields {
   }
 
   private String policy(Verdict verdict) {
-    StringBuilder field = new StringBuilder(32 * (verdict.rules().size() + 1));
-    if (verdict.ban().isPresent()) {
-      field.append(BAN).append(";q=0");
-    }
-    for (RuleVerdict rule : verdict.rules()) {
-      field.append(field.isEmpty() ? "" : ", ").append(item(rule.rule()));
-    }
-    return field.toString();
+    String field = policy(verdict.rules());
+    return verdict.ban().isPresent() ? BAN + ";q=0, " + field : field;
   }
 
-  private String item(Rule rule) {
-    String known = items.get(rule);
-    if (known != null) {
-      return known;
+  /** A method's rules are the same objects each time, so their field is worded once. */
+  private String policy(List<RuleVerdict> verdicts) {
+    Rule first = verdicts.get(0).rule();
+    Worded known = worded.get(first);
+    if (known != null && known.isOf(verdicts)) {
+      return known.field();
     }
-    String made = worded(rule);
-    if (items.size() < MAX_REMEMBERED) {
-      items.put(rule, made);
+    Worded made = Worded.of(verdicts);
+    if (known != null || worded.size() < MAX_REMEMBERED) {
+      worded.put(first, made);
     }
-    return made;
-  }
-
-  /**
-   * A window that is not whole seconds has no legal {@code w}, so it has none. Nor have calls in
-   * flight, which have no window: a lease is our own affair; nor a queue, which is no quota of its
-   * window.
-   */
-  private static String worded(Rule rule) {
-    String quota = '"' + rule.name() + "\";q=" + rule.capacity();
-    if (rule.waits()) {
-      return quota;
-    }
-    if (rule instanceof ConcurrencyLimit) {
-      return quota + ";qu=\"concurrent-requests\"";
-    }
-    return rule.window().toNanosPart() == 0 ? quota + ";w=" + rule.window().toSeconds() : quota;
+    return made.field();
   }
 
   private static String limit(Verdict verdict) {
@@ -163,5 +145,44 @@ public class RateLimitFields {
       }
     }
     return field.toString();
+  }
+
+  /**
+   * What is said of rules that is always the same.
+   *
+   * @param rules by the first of which it is found
+   */
+  private record Worded(List<Rule> rules, String field) {
+
+    static Worded of(List<RuleVerdict> verdicts) {
+      List<Rule> rules = verdicts.stream().map(RuleVerdict::rule).toList();
+      return new Worded(rules, rules.stream().map(Worded::item).collect(Collectors.joining(", ")));
+    }
+
+    /** By identity: a rule that is equal but another is worded anew, which is as well. */
+    @SuppressWarnings("ReferenceEquality")
+    boolean isOf(List<RuleVerdict> verdicts) {
+      boolean same = verdicts.size() == rules.size();
+      for (int r = 0; same && r < rules.size(); r++) {
+        same = verdicts.get(r).rule() == rules.get(r);
+      }
+      return same;
+    }
+
+    /**
+     * A window that is not whole seconds has no legal {@code w}, so it has none. Nor have calls in
+     * flight, which have no window: a lease is our own affair; nor a queue, which is no quota of
+     * its window.
+     */
+    private static String item(Rule rule) {
+      String quota = '"' + rule.name() + "\";q=" + rule.capacity();
+      if (rule.waits()) {
+        return quota;
+      }
+      if (rule instanceof ConcurrencyLimit) {
+        return quota + ";qu=\"concurrent-requests\"";
+      }
+      return rule.window().toNanosPart() == 0 ? quota + ";w=" + rule.window().toSeconds() : quota;
+    }
   }
 }
