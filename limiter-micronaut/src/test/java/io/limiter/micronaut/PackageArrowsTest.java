@@ -14,11 +14,14 @@ import com.tngtech.archunit.core.importer.ImportOption.DoNotIncludeTests;
 import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
+import java.net.InetSocketAddress;
+import java.util.List;
 
 @AnalyzeClasses(packages = "io.limiter.micronaut", importOptions = DoNotIncludeTests.class)
 class PackageArrowsTest {
 
   private static final String ROOT = "io.limiter.micronaut.";
+  private static final String ADDRESS = ROOT + "address..";
   private static final String ANNOTATION = ROOT + "annotation..";
   private static final String CONFIG = ROOT + "config..";
   private static final String EXCEPTION = ROOT + "exception..";
@@ -123,10 +126,50 @@ class PackageArrowsTest {
           .and()
           .doNotHaveSimpleName("ServerLoops")
           .and()
+          .doNotHaveSimpleName("NettyUnixSockets")
+          .and()
           .doNotHaveSimpleName("RedisConnections")
           .should()
           .dependOnClassesThat()
           .resideInAnyPackage("io.micronaut.http.server.netty..", "io.netty..");
+
+  @ArchTest
+  static final ArchRule addressesAreNothingButBits =
+      noClasses()
+          .that()
+          .resideInAPackage(ADDRESS)
+          .should()
+          .dependOnClassesThat(
+              DescribedPredicate.not(
+                  resideInAnyPackage(
+                          ADDRESS,
+                          "java.lang..",
+                          "java.net",
+                          "java.nio",
+                          "java.util",
+                          "org.jspecify..")
+                      .or(resideInAnyPackage("java.util.function", "java.util.stream"))));
+
+  /** Names are whatever a caller writes: to look one up would let him stop an event loop. */
+  @ArchTest
+  static final ArchRule noNameIsEverLookedUp =
+      noClasses()
+          .that()
+          .resideInAnyPackage(ADDRESS, CONFIG, SUBJECT)
+          .should()
+          .callMethodWhere(
+              describe(
+                  "a name is looked up",
+                  call ->
+                      List.of(
+                              "getByName",
+                              "getAllByName",
+                              "getHostName",
+                              "getCanonicalHostName",
+                              "isReachable")
+                          .contains(call.getName())))
+          .orShould()
+          .callConstructor(InetSocketAddress.class, String.class, int.class);
 
   @ArchTest
   static final ArchRule noCycles =
@@ -153,7 +196,7 @@ class PackageArrowsTest {
           .that(WRITTEN_BY_HAND)
           .and()
           .resideOutsideOfPackages(
-              ANNOTATION, CONFIG, EXCEPTION, HTTP, MESSAGE, PLAN, SUBJECT, THREAD)
+              ADDRESS, ANNOTATION, CONFIG, EXCEPTION, HTTP, MESSAGE, PLAN, SUBJECT, THREAD)
           .and()
           .areTopLevelClasses()
           .and()

@@ -3,7 +3,10 @@ package io.limiter.micronaut.annotation;
 
 /** Who is counted. */
 public enum LimitType {
-  /** The address the request came from: the TCP peer, an IPv6 address cut to its /64. */
+  /**
+   * The address the request came from: the TCP peer, or whom a trusted proxy tells ({@code
+   * limiter.address.trusted-proxies}), an IPv6 address cut to its /64.
+   */
   IP,
   /** The user who is logged in; {@link Anonymous} says what becomes of others. */
   USER_ID,

@@ -21,6 +21,9 @@ public class RequestSubjects {
   private static final String RESOLVER = "resolver";
   private static final String ANONYMOUS = "anonymous";
 
+  /** Where a request keeps its caller's address. */
+  private static final String FOUND = "io.limiter.address";
+
   private final ClientAddress address;
 
   public RequestSubjects(ClientAddress address) {
@@ -96,13 +99,18 @@ public class RequestSubjects {
                 .formatted(resolver.type().getName()));
   }
 
+  /** Worked out once: several limits may count by it, and a request has one caller. */
   private String address(HttpRequest<?> request) {
+    if (request.getAttribute(FOUND).orElse(null) instanceof String known) {
+      return known;
+    }
     String found = address.of(request);
     if (found == null || found.isBlank()) {
       throw new IllegalStateException(
           "%s gave no address: let it give one for every request, such as that of the connection"
               .formatted(address.getClass().getName()));
     }
+    request.setAttribute(FOUND, found);
     return found;
   }
 

@@ -14,7 +14,7 @@ import java.util.Optional;
  * A request without a server, with the headers of the real one. They are not checked: no server is
  * a reason to trust what comes in them.
  */
-public final class FakeRequest extends HttpRequestWrapper<Object> {
+public class FakeRequest extends HttpRequestWrapper<Object> {
 
   private final DefaultHttpHeaders lines = new DefaultHttpHeaders(false);
   private Optional<Principal> principal = Optional.empty();

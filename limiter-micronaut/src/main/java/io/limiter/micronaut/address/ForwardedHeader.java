@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.address;
+
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The one header in which proxies tell whose request they pass on. Others are not looked at: a
+ * proxy that writes one of them passes on the others as a caller has forged them.
+ */
+public final class ForwardedHeader {
+
+  /** What most proxies write. */
+  public static final String FORWARDED_FOR = "X-Forwarded-For";
+
+  /** What RFC 7239 has standardized. */
+  public static final String FORWARDED = "Forwarded";
+
+  /** Longest name of a header. */
+  public static final int MAX_NAME = 64;
+
+  private final String name;
+
+  /** Null where the header tells one address, and no list. */
+  private final @Nullable HopSyntax syntax;
+
+  private ForwardedHeader(String name, @Nullable HopSyntax syntax) {
+    this.name = name;
+    this.syntax = syntax;
+  }
+
+  /**
+   * {@code X-Forwarded-For}, {@code Forwarded}, or another, which tells one address: that of the
+   * client.
+   *
+   * @throws IllegalArgumentException with the remedy, if no header has such a name
+   */
+  public static ForwardedHeader named(String name) {
+    if (name.length() > MAX_NAME || !IpText.isName(name, 0, name.length())) {
+      throw new IllegalArgumentException(
+          "give it the name of one header, of 1 to %d letters, digits and ._-: X-Forwarded-For, Forwarded, or one that tells just the client's address"
+              .formatted(MAX_NAME));
+    }
+    return new ForwardedHeader(
+        name,
+        switch (name.toLowerCase(Locale.ROOT)) {
+          case "x-forwarded-for" -> new ForwardedForSyntax();
+          case "forwarded" -> new ForwardedSyntax();
+          default -> null;
+        });
+  }
+
+  /** Its name, as it was given. */
+  public String name() {
+    return name;
+  }
+
+  /**
+   * The address of the client whose request a trusted proxy passes on.
+   *
+   * @param lines the lines of this header, in the order in which they came
+   * @param proxies who else is believed
+   * @return null if the proxy tells none that can be read
+   */
+  public @Nullable IpAddress client(List<String> lines, TrustedProxies proxies) {
+    if (syntax != null) {
+      return HopWalk.client(syntax, lines, proxies);
+    }
+    // Of two lines, either may be the caller's.
+    if (lines.size() != 1 || lines.get(0).length() > HopWalk.MAX_CHARACTERS) {
+      return null;
+    }
+    String line = lines.get(0);
+    int begin = HopSyntax.skipBlanks(line, 0, line.length());
+    return Node.readQuoted(line, begin, HopSyntax.dropBlanks(line, begin, line.length()));
+  }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.address;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code Forwarded: for=client;proto=https, for="[2001:db8::1]:4711"} (RFC 7239).
+ *
+ * <p>A value without quotes may have every character that does not end it: proxies write {@code
+ * for=192.0.2.1:4711}, although its colon should be in quotes.
+ */
+final class ForwardedSyntax implements HopSyntax {
+
+  /**
+   * Commas in quotes end no element. From the right, the quote that opens is the first without a
+   * backslash before it: those in the text have one, and it stands behind an equals sign.
+   */
+  @Override
+  public int start(String line, int floor, int end) {
+    boolean quoted = false;
+    int start = end;
+    for (; start > floor; start--) {
+      char c = line.charAt(start - 1);
+      if (c == ',' && !quoted) {
+        return start;
+      }
+      boolean escaped = quoted && start - 1 > floor && line.charAt(start - 2) == '\\';
+      if (c == '"' && !escaped) {
+        quoted = !quoted;
+      }
+    }
+    return start;
+  }
+
+  /** Two of {@code for} are none: a proxy that quotes nothing could be made to write the second. */
+  @Override
+  public @Nullable IpAddress read(String line, int from, int to) {
+    IpAddress found = null;
+    boolean named = false;
+    int at = from;
+    while (at <= to) {
+      int begin = HopSyntax.skipBlanks(line, at, to);
+      int end = parameterEnd(line, begin, to);
+      int last = HopSyntax.dropBlanks(line, begin, end);
+      if (last > begin) {
+        int equals = IpText.find(line, '=', begin, last);
+        if (equals < 0 || !isValue(line, equals + 1, last)) {
+          return null;
+        }
+        if (equals - begin == 3 && line.regionMatches(true, begin, "for", 0, 3)) {
+          if (named) {
+            return null;
+          }
+          named = true;
+          found = Node.readQuoted(line, equals + 1, last);
+        }
+      }
+      at = end + 1;
+    }
+    return found;
+  }
+
+  /** The semicolon behind a parameter, not one in quotes; or the end of the element. */
+  private static int parameterEnd(String line, int from, int to) {
+    boolean quoted = false;
+    int at = from;
+    for (; at < to && (quoted || line.charAt(at) != ';'); at++) {
+      char c = line.charAt(at);
+      if (c == '"') {
+        quoted = !quoted;
+      } else if (c == '\\' && quoted) {
+        at++;
+      }
+    }
+    return Math.min(at, to);
+  }
+
+  /** A text in quotes, or one without quotes and blanks. */
+  private static boolean isValue(String line, int from, int to) {
+    if (from == to) {
+      return false;
+    }
+    boolean quoted = line.charAt(from) == '"';
+    for (int at = quoted ? from + 1 : from; at < to; at++) {
+      char c = line.charAt(at);
+      if (c == '"') {
+        return quoted && at + 1 == to;
+      }
+      if (c == '\\' && quoted) {
+        at++;
+      } else if (!quoted && HopSyntax.isBlank(c)) {
+        return false;
+      }
+    }
+    return !quoted;
+  }
+}

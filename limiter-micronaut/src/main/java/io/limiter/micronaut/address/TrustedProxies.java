@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.address;
+
+import java.util.List;
+
+/** The proxies whose word on their client's address is believed. */
+public final class TrustedProxies {
+
+  /** Each address of a chain is compared with all of them. */
+  public static final int MAX = 1_024;
+
+  /** Nobody is believed. */
+  public static final TrustedProxies NONE = new TrustedProxies(List.of(), false);
+
+  private static final String UNIX = "unix";
+
+  private final List<Network> networks;
+  private final boolean unix;
+
+  private TrustedProxies(List<Network> networks, boolean unix) {
+    this.networks = networks;
+    this.unix = unix;
+  }
+
+  /**
+   * @param written addresses, networks, or {@code unix} for whoever comes over a Unix domain socket
+   * @throws IllegalArgumentException with the value and the remedy
+   */
+  public static TrustedProxies of(List<String> written) {
+    if (written.size() > MAX) {
+      throw new IllegalArgumentException(
+          "%d entries: give at most %d, wider networks in place of single addresses"
+              .formatted(written.size(), MAX));
+    }
+    return new TrustedProxies(
+        written.stream()
+            .filter(entry -> !UNIX.equalsIgnoreCase(entry))
+            .map(TrustedProxies::network)
+            .toList(),
+        written.stream().anyMatch(UNIX::equalsIgnoreCase));
+  }
+
+  private static Network network(String entry) {
+    try {
+      return Network.parse(entry);
+    } catch (IllegalArgumentException mistake) {
+      throw new IllegalArgumentException(entry + ": " + mistake.getMessage(), mistake);
+    }
+  }
+
+  /** Whether nobody is believed. */
+  public boolean isEmpty() {
+    return networks.isEmpty() && !unix;
+  }
+
+  /** Whether whoever comes over a Unix domain socket is believed. */
+  public boolean trustUnixSockets() {
+    return unix;
+  }
+
+  /** Whether this address is one of theirs. */
+  public boolean trust(IpAddress address) {
+    for (Network network : networks) {
+      if (network.contains(address)) {
+        return true;
+      }
+    }
+    return false;
+  }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.subject;
+
+import io.limiter.micronaut.address.ForwardedHeader;
+import io.limiter.micronaut.address.IpAddress;
+import io.limiter.micronaut.address.TrustedProxies;
+import io.limiter.micronaut.config.AddressConfiguration;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.HttpRequest;
+import jakarta.inject.Singleton;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The peer of the connection; where that is a trusted proxy, the client that it tells. Of an IPv6
+ * address the network counts. A header of anybody else is not believed.
+ */
+@Singleton
+@Requires(missingBeans = ClientAddress.class)
+final class CallerAddress implements ClientAddress {
+
+  /** Callers without an address, such as those of a Unix socket, are on this machine. */
+  private static final String LOCAL = "local";
+
+  private final Peers peers;
+  private final TrustedProxies proxies;
+  private final ForwardedHeader header;
+  private final int ipv6Prefix;
+  private final ProxyWarnings warnings;
+
+  CallerAddress(Peers peers, AddressConfiguration configuration, ProxyWarnings warnings) {
+    this.peers = peers;
+    this.proxies = configuration.proxies();
+    this.header = configuration.header();
+    this.ipv6Prefix = configuration.getIpv6Prefix();
+    this.warnings = warnings;
+  }
+
+  @Override
+  public String of(HttpRequest<?> request) {
+    Peers.Peer peer = peers.of(request);
+    IpAddress address = peer.address();
+    if (proxies.isEmpty()) {
+      warnings.nobodyIsTrusted(request);
+    } else if (isProxy(peer)) {
+      List<String> lines = request.getHeaders().getAll(header.name());
+      IpAddress client = header.client(lines, proxies);
+      if (client == null) {
+        warnings.proxyTellsNobody(lines.isEmpty());
+      } else {
+        address = client;
+      }
+    }
+    return text(address);
+  }
+
+  private boolean isProxy(Peers.Peer peer) {
+    IpAddress address = peer.address();
+    return address == null
+        ? peer.unixSocket() && proxies.trustUnixSockets()
+        : proxies.trust(address);
+  }
+
+  private String text(@Nullable IpAddress address) {
+    return address == null ? LOCAL : address.network(ipv6Prefix);
+  }
+}

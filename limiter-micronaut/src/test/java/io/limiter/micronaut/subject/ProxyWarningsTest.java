@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.subject;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.limiter.micronaut.config.AddressConfiguration;
+import io.limiter.micronaut.testing.FakeRequest;
+import java.net.InetSocketAddress;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
+
+/** Settings that do not fit the proxies are told once, with the remedy. */
+class ProxyWarningsTest {
+
+  private final Logger logger = (Logger) LoggerFactory.getLogger(ProxyWarnings.class);
+  private final ListAppender<ILoggingEvent> log = new ListAppender<>();
+  private final AddressConfiguration configuration = new AddressConfiguration();
+
+  @BeforeEach
+  void listen() {
+    log.start();
+    logger.addAppender(log);
+  }
+
+  @AfterEach
+  void leave() {
+    logger.detachAppender(log);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"X-Forwarded-For", "Forwarded", "X-Real-IP"})
+  void aForwardedHeaderThatNobodyIsTrustedWithIsToldOnce(String header) {
+    configuration.setHeader("X-Real-IP");
+    CallerAddress address = address();
+    assertThat(address.of(from("203.0.113.7"))).isEqualTo("203.0.113.7");
+    assertThat(log.list).isEmpty();
+
+    for (int call = 0; call < 3; call++) {
+      assertThat(address.of(from("203.0.113.7").header(header, "198.51.100.1")))
+          .isEqualTo("203.0.113.7");
+    }
+
+    assertThat(messages())
+        .containsExactly(
+            "A request came with "
+                + header
+                + ", which is not believed, since no proxy is trusted. If a proxy of yours wrote it, all its clients are counted as one: name the proxy's address or network in limiter.address.trusted-proxies. If there is none, a caller made it up, and nothing is to be done");
+  }
+
+  @Test
+  void aProxyThatSendsNoHeaderIsToldOnce() {
+    configuration.setTrustedProxies(List.of("10.0.0.0/8"));
+    CallerAddress address = address();
+    assertThat(address.of(from("203.0.113.7"))).isEqualTo("203.0.113.7");
+    assertThat(address.of(from("10.0.0.1").header("X-Forwarded-For", "198.51.100.1")))
+        .isEqualTo("198.51.100.1");
+    assertThat(log.list).isEmpty();
+
+    for (int call = 0; call < 3; call++) {
+      assertThat(address.of(from("10.0.0.1"))).isEqualTo("10.0.0.1");
+    }
+
+    assertThat(messages())
+        .containsExactly(
+            "A request came from a trusted proxy without X-Forwarded-For, so it is counted as the proxy's own, with all such. Let the proxy write X-Forwarded-For as limiter.address.header says, or take whoever is no proxy out of limiter.address.trusted-proxies");
+  }
+
+  @Test
+  void aProxyThatWritesNoAddressIsToldOnce() {
+    configuration.setTrustedProxies(List.of("10.0.0.0/8"));
+    configuration.setHeader("Forwarded");
+    CallerAddress address = address();
+
+    for (int call = 0; call < 3; call++) {
+      assertThat(address.of(from("10.0.0.1").header("Forwarded", "for=_hidden")))
+          .isEqualTo("10.0.0.1");
+    }
+
+    assertThat(messages())
+        .singleElement()
+        .asString()
+        .startsWith(
+            "A request came from a trusted proxy with no address at the end of its Forwarded, so it is counted as the proxy's own");
+  }
+
+  @Test
+  void nonsenseOfACallerBehindATrustedProxyIsNotTold() {
+    configuration.setTrustedProxies(List.of("10.0.0.0/8"));
+
+    assertThat(address().of(from("10.0.0.1").header("X-Forwarded-For", "x, 198.51.100.1")))
+        .isEqualTo("198.51.100.1");
+    assertThat(log.list).isEmpty();
+  }
+
+  private CallerAddress address() {
+    return new CallerAddress(
+        new Peers(Optional.empty()), configuration, new ProxyWarnings(configuration));
+  }
+
+  private List<String> messages() {
+    return log.list.stream().map(ILoggingEvent::getFormattedMessage).toList();
+  }
+
+  private static FakeRequest from(String peer) {
+    return new FakeRequest() {
+      @Override
+      public InetSocketAddress getRemoteAddress() {
+        return new InetSocketAddress(peer, 1);
+      }
+    };
+  }
+}
