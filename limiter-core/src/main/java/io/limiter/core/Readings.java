@@ -125,18 +125,19 @@ public interface Readings {
 
   private RuleVerdict rule(Charge charge, int c, int r, Mode mode, boolean taken) {
     Rule rule = charge.stack().rules().get(r);
+    StackShape shape = charge.stack().shape();
     long left = left(c, r);
     long wait = waitFor(c, r, taken);
     boolean violated = mode != Mode.RECORD && left < charge.cost();
     boolean leased = rule instanceof ConcurrencyLimit;
-    Duration effective = leased || wait == NEVER ? rule.window() : duration(wait, rule);
+    Duration effective = leased || wait == NEVER ? shape.window(r) : shape.duration(wait, r);
     long reset = resetAfter(c, r, taken);
     return new RuleVerdict(
         rule,
         violated,
         Math.max(0, taken ? left - charge.cost() : left),
         violated && !leased && wait != NEVER ? Optional.of(effective) : Optional.empty(),
-        leased && reset > 0 ? rule.window() : duration(reset, rule),
+        leased && reset > 0 ? shape.window(r) : shape.duration(reset, r),
         effective,
         violated && wait == NEVER,
         charge.observed());
@@ -150,10 +151,5 @@ public interface Readings {
   /** Microseconds as a duration. */
   static Duration duration(long micros) {
     return Duration.ofSeconds(micros / 1_000_000, micros % 1_000_000 * 1_000);
-  }
-
-  /** The same, without making another object of the window itself. */
-  private static Duration duration(long micros, Rule rule) {
-    return micros == micros(rule.window()) ? rule.window() : duration(micros);
   }
 }

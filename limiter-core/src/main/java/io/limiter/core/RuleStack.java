@@ -22,6 +22,7 @@ public final class RuleStack {
   private final Counting counting;
   private final Optional<Duration> lease;
   private final Optional<Rule> waiting;
+  private final StackShape shape;
   private final int hash;
 
   private RuleStack(List<Rule> rules, Optional<Ban> ban, Counting counting) {
@@ -35,6 +36,7 @@ public final class RuleStack {
             .min(Comparator.naturalOrder());
     this.hash = 31 * (31 * rules.hashCode() + ban.hashCode()) + counting.hashCode();
     this.waiting = rules.stream().filter(Rule::waits).findFirst();
+    this.shape = new StackShape(rules);
     requireConsistent();
   }
 
@@ -118,6 +120,11 @@ public final class RuleStack {
    */
   public RuleStack withCounting(Counting other) {
     return new RuleStack(rules, ban, other);
+  }
+
+  /** What a store asks at every call. */
+  public StackShape shape() {
+    return shape;
   }
 
   /** The rules, in the order in which they are reported. */

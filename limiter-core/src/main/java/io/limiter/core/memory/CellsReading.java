@@ -3,7 +3,6 @@ package io.limiter.core.memory;
 
 import io.limiter.core.Ban;
 import io.limiter.core.Charge;
-import io.limiter.core.LoggedRule;
 import io.limiter.core.Mode;
 import io.limiter.core.Rule;
 import io.limiter.core.RuleStack;
@@ -23,9 +22,6 @@ final class CellsReading {
   private final boolean observed;
   private final Optional<Ban> ban;
 
-  /** For each rule of the stack, its place among those that keep numbers. */
-  private final int[] places;
-
   private final Cell[] read;
   private final Gauge[] gauges;
   private @Nullable BanState banState;
@@ -34,23 +30,17 @@ final class CellsReading {
   private long bannedFor;
   private boolean nearer;
 
-  /**
-   * @param logs how many of the rules are logs
-   */
-  CellsReading(Charge charge, int logs) {
+  CellsReading(Charge charge) {
     RuleStack stack = charge.stack();
     cost = charge.cost();
     observed = charge.observed();
     ban = stack.ban();
-    rules = new Rule[stack.rules().size() - logs];
-    places = new int[stack.rules().size()];
+    rules = new Rule[stack.rules().size() - stack.shape().logs()];
     read = new Cell[rules.length];
     gauges = new Gauge[rules.length];
-    int next = 0;
-    for (int r = 0; r < places.length; r++) {
-      if (!(stack.rules().get(r) instanceof LoggedRule)) {
-        places[r] = next;
-        rules[next++] = stack.rules().get(r);
+    for (int r = 0; r < stack.rules().size(); r++) {
+      if (!stack.shape().isLog(r)) {
+        rules[stack.shape().place(r)] = stack.rules().get(r);
       }
     }
   }
@@ -110,8 +100,11 @@ final class CellsReading {
     return passes && (bannedFor == 0 || mode == Mode.RECORD);
   }
 
-  Gauge gauge(int rule) {
-    return gauges[places[rule]];
+  /**
+   * @param place of the rule among those that keep numbers
+   */
+  Gauge gauge(int place) {
+    return gauges[place];
   }
 
   long bannedFor() {

@@ -3,10 +3,10 @@ package io.limiter.core.memory;
 
 import io.limiter.core.Charge;
 import io.limiter.core.Key;
-import io.limiter.core.LoggedRule;
 import io.limiter.core.Mode;
 import io.limiter.core.Readings;
 import io.limiter.core.Rule;
+import io.limiter.core.StackShape;
 import io.limiter.core.cell.Gauge;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -18,12 +18,15 @@ import org.jspecify.annotations.Nullable;
  */
 final class Reading {
 
+  private static final long[] NOTHING = {};
+
   final Charge charge;
   final int stripe;
 
   /** For each rule with a log: units left, then the wait; as {@link Readings} describes them. */
   private final long[] found;
 
+  private final StackShape shape;
   private final boolean logs;
   private final @Nullable CellsReading cells;
 
@@ -41,22 +44,16 @@ final class Reading {
     this.stripe = stripe;
     this.key = charge.key();
     this.table = subjects;
-    List<Rule> rules = charge.stack().rules();
-    int size = rules.size();
-    int logged = 0;
-    for (int r = 0; r < size; r++) {
-      logged += rules.get(r) instanceof LoggedRule ? 1 : 0;
-    }
-    this.found = new long[2 * size];
-    this.logs = logged > 0;
+    this.shape = charge.stack().shape();
+    int size = charge.stack().rules().size();
+    this.logs = shape.logs() > 0;
+    this.found = logs ? new long[2 * size] : NOTHING;
     this.cells =
-        logged < size || charge.stack().ban().isPresent() ? new CellsReading(charge, logged) : null;
+        shape.logs() < size || charge.stack().ban().isPresent() ? new CellsReading(charge) : null;
   }
 
   private @Nullable Gauge gauge(int rule) {
-    return cells == null || charge.stack().rules().get(rule) instanceof LoggedRule
-        ? null
-        : cells.gauge(rule);
+    return cells == null || shape.isLog(rule) ? null : cells.gauge(shape.place(rule));
   }
 
   long left(int rule) {
@@ -74,7 +71,7 @@ final class Reading {
     if (gauge != null) {
       return gauge.resetAfter(taken);
     }
-    long window = Readings.micros(charge.stack().rules().get(rule).window());
+    long window = shape.windowMicros(rule);
     return taken ? window : sinceNewest >= window ? 0 : window - sinceNewest;
   }
 
@@ -130,11 +127,11 @@ final class Reading {
     boolean admitted = true;
     List<Rule> rules = charge.stack().rules();
     for (int r = 0; r < rules.size(); r++) {
-      if (!(rules.get(r) instanceof LoggedRule rule)) {
+      if (!shape.isLog(r)) {
         continue;
       }
-      long count = rule.count();
-      long window = Readings.micros(rule.window());
+      long count = rules.get(r).count();
+      long window = shape.windowMicros(r);
       int first = log == null ? 0 : log.firstYounger(now, window);
       long left = count - size + first;
       // The unit that must leave first: for units to come back,
@@ -170,17 +167,8 @@ final class Reading {
   }
 
   private void write(UnitLog into) {
-    long keep = 0;
-    long window = 0;
-    List<Rule> rules = charge.stack().rules();
-    for (int r = 0; r < rules.size(); r++) {
-      if (rules.get(r) instanceof LoggedRule rule) {
-        keep = Math.max(keep, rule.kept());
-        window = Math.max(window, Readings.micros(rule.window()));
-      }
-    }
     into.shiftTo(shift);
-    into.take(now, charge.cost(), keep, window);
+    into.take(now, charge.cost(), shape.kept(), shape.horizon());
   }
 
   private UnitLog known() {

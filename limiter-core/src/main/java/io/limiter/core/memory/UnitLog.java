@@ -70,7 +70,10 @@ final class UnitLog {
 
   /** The index of the first unit that is younger than this at a time; the size if none is. */
   int firstYounger(long now, long age) {
-    int low = 0;
+    if (size == 0 || now - stamp(0) < age) {
+      return 0; // mostly, of the longest window
+    }
+    int low = 1;
     int high = size;
     while (low < high) {
       int middle = (low + high) >>> 1;

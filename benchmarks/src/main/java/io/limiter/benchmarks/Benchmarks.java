@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.benchmarks;
+
+import io.limiter.benchmarks.engine.EngineMode;
+import io.limiter.benchmarks.http.HttpMode;
+import io.limiter.benchmarks.memory.MemoryMode;
+import io.limiter.benchmarks.server.ServerMode;
+import io.limiter.benchmarks.startup.StartupMode;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/** Measures one thing, or all: {@code java -jar benchmarks.jar <mode> [options]}. */
+public final class Benchmarks {
+
+  static final String ALL = "all";
+
+  private static final int EXIT_FAILED = 1;
+  private static final int EXIT_USAGE = 2;
+
+  private static final List<Mode> MODES =
+      List.of(
+          new EngineMode(), new MemoryMode(), new HttpMode(), new StartupMode(), new ServerMode());
+
+  private Benchmarks() {}
+
+  /** Ends with 2 if the command line is not understood, with 1 if a measurement fails. */
+  public static void main(String[] arguments) throws Exception {
+    if (arguments.length == 0 || List.of("help", "--help", "-h").contains(arguments[0])) {
+      System.out.print(help());
+      return;
+    }
+    try {
+      run(List.of(arguments), System.out);
+    } catch (UsageException e) {
+      System.err.println(e.getMessage());
+      System.exit(EXIT_USAGE);
+    } catch (Exception e) {
+      // Said before the exit: a server that could not start may have left threads behind.
+      e.printStackTrace();
+      System.exit(EXIT_FAILED);
+    }
+    // Peers leave threads behind that would keep the process.
+    System.exit(0);
+  }
+
+  /**
+   * Runs what the command line says.
+   *
+   * @throws UsageException if it is not understood; then nothing has run
+   */
+  static void run(List<String> arguments, PrintStream out) throws Exception {
+    List<Mode> modes = modes(arguments.get(0));
+    List<Mode.Option> own = modes.stream().flatMap(mode -> mode.options().stream()).toList();
+    Options options = Options.parse(arguments, own);
+    Report report = new Report(out, options);
+    try {
+      for (Mode mode : modes) {
+        mode.run(options, report);
+      }
+    } finally {
+      write(report, options);
+    }
+  }
+
+  /** What was measured before a failure is kept. */
+  private static void write(Report report, Options options) throws IOException {
+    if (options.json().isPresent()) {
+      report.writeJson(options.json().get());
+    }
+  }
+
+  private static List<Mode> modes(String name) {
+    if (name.equals(ALL)) {
+      return MODES.stream().filter(Mode::partOfAll).toList();
+    }
+    Map<String, Mode> known = MODES.stream().collect(Collectors.toMap(Mode::name, mode -> mode));
+    Mode mode = known.get(name);
+    if (mode == null) {
+      throw new UsageException(
+          "There is no mode '%s': give it one of %s, or help"
+              .formatted(
+                  name,
+                  MODES.stream()
+                      .map(Mode::name)
+                      .collect(Collectors.joining(", ", "", ", " + ALL))));
+    }
+    return List.of(mode);
+  }
+
+  static String help() {
+    StringBuilder help = new StringBuilder("java -jar benchmarks.jar <mode> [options]\n\nModes:\n");
+    MODES.forEach(mode -> line(help, mode.name(), mode.help()));
+    line(help, ALL, "all of them that end by themselves, one after another");
+    help.append("\nOptions:\n");
+    Options.COMMON.forEach(option -> line(help, option));
+    for (Mode mode : MODES) {
+      if (!mode.options().isEmpty()) {
+        help.append("\nOptions of ").append(mode.name()).append(":\n");
+        mode.options().forEach(option -> line(help, option));
+      }
+    }
+    return help.toString();
+  }
+
+  private static void line(StringBuilder help, Mode.Option option) {
+    line(help, ("--" + option.name() + ' ' + option.value()).strip(), option.help());
+  }
+
+  private static void line(StringBuilder help, String name, String text) {
+    help.append("  %-20s %s%n".formatted(name, text));
+  }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.benchmarks;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.SerializationFeature;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Tells what was found: as Markdown at once, as JSON at the end. */
+public final class Report {
+
+  private final PrintStream out;
+  private final Map<String, String> about = new LinkedHashMap<>();
+  private final List<Table> tables = new ArrayList<>();
+
+  Report(PrintStream out, Options options) {
+    this.out = out;
+    if (options.quick()) {
+      about("note", "--quick: these are not measurements");
+    }
+    about("command", "java -jar benchmarks.jar " + String.join(" ", options.commandLine()));
+    about("date", Instant.now().truncatedTo(ChronoUnit.SECONDS).toString());
+    about("limiter", Versions.of("io.limiter", "limiter"));
+    Machine.describe().forEach(this::about);
+  }
+
+  /** Says once what the figures depend on; the first to say it is right. */
+  public void about(String name, String value) {
+    if (about.putIfAbsent(name, value) == null) {
+      out.println("* " + name + ": " + value);
+    }
+  }
+
+  /** Says which version of a library runs. */
+  public void library(String group, String artifact) {
+    about(artifact, Versions.of(group, artifact));
+  }
+
+  public void table(Table table) {
+    tables.add(table);
+    out.print("\n" + table.markdown());
+    out.flush();
+  }
+
+  /** One line of what goes on now, for who watches; not a part of what is reported. */
+  public void progress(String line) {
+    System.err.println(line);
+  }
+
+  void writeJson(Path file) throws IOException {
+    Map<String, Object> all = new LinkedHashMap<>();
+    all.put("about", about);
+    all.put("tables", tables.stream().map(Table::json).toList());
+    new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT).writeValue(file.toFile(), all);
+  }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.benchmarks.engine;
+
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * What is measured: a way to decide about calls.
+ *
+ * @param name as tables have it, with what differs from the others' task
+ * @param call decides one
+ * @param prepare is run before each measurement, when Redis has no key of this run
+ * @param plain the command that each decision sends beside its scripts, in lower case
+ */
+record Contender(String name, Call call, Preparation prepare, Optional<String> plain) {
+
+  /** Decides about a call of a subject, which has a number. */
+  interface Call {
+    CompletionStage<?> send(int subject);
+  }
+
+  /** Puts into Redis what has to be there. */
+  interface Preparation {
+    void run() throws Exception;
+  }
+
+  /** One that runs nothing but scripts. */
+  static Contender of(String name, Call call) {
+    return new Contender(name, call, () -> {}, Optional.empty());
+  }
+
+  Contender withPreparation(Preparation other) {
+    return new Contender(name, call, other, plain);
+  }
+
+  Contender withPlain(String command) {
+    return new Contender(name, call, prepare, Optional.of(command));
+  }
+}

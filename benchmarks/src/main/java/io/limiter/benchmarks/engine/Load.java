@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.benchmarks.engine;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Calls without a pause, so many in flight: each completion starts the next call on the thread that
+ * it came on. What the client itself takes of the processor is a part of what is measured.
+ */
+final class Load {
+
+  private static final long PATIENCE_SECONDS = 30;
+
+  private final Contender.Call call;
+  private final int subjects;
+  private final long calls;
+  private final long end;
+  private final AtomicInteger next = new AtomicInteger();
+  private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+  private final CountDownLatch running;
+
+  private Load(Contender.Call call, int subjects, int inFlight, long calls, long end) {
+    this.call = call;
+    this.subjects = subjects;
+    this.calls = calls;
+    this.end = end;
+    this.running = new CountDownLatch(inFlight);
+  }
+
+  /**
+   * What has been done.
+   *
+   * @param calls how many were answered
+   * @param nanos and in what time
+   */
+  record Done(long calls, long nanos) {
+
+    double perSecond() {
+      return calls * 1e9 / nanos;
+    }
+  }
+
+  /** Calls for some time, by subjects in turn. */
+  static Done during(Duration time, int inFlight, int subjects, Contender.Call call)
+      throws Exception {
+    return run(call, subjects, inFlight, Integer.MAX_VALUE, time);
+  }
+
+  /** So many calls, by subjects in turn. */
+  static Done times(int calls, int inFlight, int subjects, Contender.Call call) throws Exception {
+    return run(call, subjects, inFlight, calls, Duration.ofHours(1));
+  }
+
+  private static Done run(Contender.Call call, int subjects, int inFlight, int calls, Duration time)
+      throws Exception {
+    long begin = System.nanoTime();
+    Load load = new Load(call, subjects, inFlight, calls, begin + time.toNanos());
+    for (int i = 0; i < inFlight; i++) {
+      load.go();
+    }
+    boolean ended = load.running.await(time.toSeconds() + PATIENCE_SECONDS, TimeUnit.SECONDS);
+    long nanos = System.nanoTime() - begin;
+    Throwable failed = load.failure.get();
+    if (failed != null || !ended) {
+      throw new IllegalStateException(
+          "A call was not decided: " + (failed == null ? "no answer" : failed.toString()), failed);
+    }
+    return new Done(Math.min(load.next.get() - (long) inFlight, calls), nanos);
+  }
+
+  /** Starts calls until one is not answered at once. */
+  private void go() {
+    while (true) {
+      int number = next.getAndIncrement();
+      if (number >= calls || failure.get() != null || System.nanoTime() - end > 0) {
+        running.countDown();
+        return;
+      }
+      CompletableFuture<?> answer;
+      try {
+        answer = call.send(number % subjects).toCompletableFuture();
+      } catch (RuntimeException refused) {
+        answer = CompletableFuture.failedFuture(refused);
+      }
+      if (!answer.isDone() || answer.isCompletedExceptionally()) {
+        var unused =
+            answer.whenComplete(
+                (value, failed) -> {
+                  if (failed != null) {
+                    failure.compareAndSet(null, failed);
+                  }
+                  go();
+                });
+        return;
+      }
+    }
+  }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.benchmarks.engine;
+
+import io.lettuce.core.api.sync.RedisCommands;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * A reading of Redis' own account of its time; two of them tell what was spent in between. Nothing
+ * is reset, for the server may be somebody else's.
+ *
+ * @param commands of each command how often it ran, and for how long
+ * @param processor seconds of the processor, with what it takes to read calls and write answers
+ */
+record RedisTime(Map<String, Usage> commands, double processor) {
+
+  private static final Pattern COMMAND =
+      Pattern.compile("cmdstat_([^:\\s]+):calls=(\\d+),usec=(\\d+)");
+  private static final Pattern PROCESSOR = Pattern.compile("used_cpu_(?:sys|user):([\\d.]+)");
+
+  /** These hold the time of the commands that their scripts run. */
+  private static final List<String> SCRIPTS = List.of("evalsha", "eval", "fcall");
+
+  /**
+   * How much one command has run.
+   *
+   * @param calls how often
+   * @param micros for how long
+   */
+  record Usage(long calls, long micros) {
+
+    static final Usage NONE = new Usage(0, 0);
+
+    Usage minus(Usage before) {
+      return new Usage(calls - before.calls, micros - before.micros);
+    }
+  }
+
+  static RedisTime read(RedisCommands<byte[], byte[]> redis) {
+    return parse(redis.info("commandstats"), redis.info("cpu"));
+  }
+
+  static RedisTime parse(String commandstats, String cpu) {
+    Map<String, Usage> commands = new HashMap<>();
+    Matcher command = COMMAND.matcher(commandstats);
+    while (command.find()) {
+      commands.put(
+          command.group(1),
+          new Usage(Long.parseLong(command.group(2)), Long.parseLong(command.group(3))));
+    }
+    double processor = 0;
+    Matcher used = PROCESSOR.matcher(cpu);
+    while (used.find()) {
+      processor += Double.parseDouble(used.group(1));
+    }
+    return new RedisTime(commands, processor);
+  }
+
+  RedisTime minus(RedisTime before) {
+    Map<String, Usage> between = new HashMap<>();
+    commands.forEach(
+        (name, usage) ->
+            between.put(name, usage.minus(before.commands.getOrDefault(name, Usage.NONE))));
+    return new RedisTime(between, processor - before.processor);
+  }
+
+  /**
+   * Microseconds that commands take for one decision. Redis adds what scripts run to the account of
+   * each command too; so of a plain command its mean counts, once a decision.
+   */
+  double microsPerDecision(long decisions, Optional<String> plain) {
+    double sum = 0;
+    for (String script : SCRIPTS) {
+      sum += (double) commands.getOrDefault(script, Usage.NONE).micros();
+    }
+    Usage once = plain.map(name -> commands.getOrDefault(name, Usage.NONE)).orElse(Usage.NONE);
+    double mean = once.calls() == 0 ? 0 : (double) once.micros() / (double) once.calls();
+    return sum / (double) decisions + mean;
+  }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.benchmarks.engine;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+
+/** The scripts that are measured beside ours. */
+final class Scripts {
+
+  /** With arguments as long as ours, it is what the wire and Lua themselves take. */
+  static final String NOTHING = "return 1";
+
+  private Scripts() {}
+
+  static String read(String name) {
+    try (InputStream in = Scripts.class.getResourceAsStream(name)) {
+      if (in == null) {
+        throw new IllegalArgumentException(
+            "There is no script '%s': put it beside the others".formatted(name));
+      }
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.benchmarks.http;
+
+import java.net.URI;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * A generator of its own, on one thread of this process, for where wrk is not installed. It takes
+ * more of the processors than wrk, so that ratios come out nearer to 1.
+ */
+final class ClosedLoop implements Generator {
+
+  /** What is not answered this long after the end never is. */
+  private static final int GRACE_SECONDS = 5;
+
+  @Override
+  public String name() {
+    return "a closed loop in Java, with " + CONNECTIONS + " connections on one thread";
+  }
+
+  @Override
+  public Load run(URI uri, double seconds) {
+    Run run = new Run((long) (seconds * 1e9));
+    try (HttpConnections connections = HttpConnections.open(uri, CONNECTIONS, run)) {
+      connections.execute(() -> run.begin(connections));
+      long nanos = run.over.get((long) seconds + GRACE_SECONDS, TimeUnit.SECONDS);
+      return run.answers.over(nanos / 1e9, 0);
+    } catch (TimeoutException silent) {
+      throw new IllegalStateException(
+          "%s leaves requests without an answer for %d s: see what it logs"
+              .formatted(uri, GRACE_SECONDS),
+          silent);
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(uri + " cannot be asked", e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("Interrupted while " + uri + " was asked", e);
+    }
+  }
+
+  private static final class Run implements HttpConnection.Listener {
+
+    /** Completes with the time that all of it took, in nanoseconds. */
+    private final CompletableFuture<Long> over = new CompletableFuture<>();
+
+    private final Answers answers = new Answers();
+    private final long nanos;
+    private long begin;
+    private int asking;
+
+    Run(long nanos) {
+      this.nanos = nanos;
+    }
+
+    void begin(HttpConnections connections) {
+      begin = System.nanoTime();
+      asking = connections.all().size();
+      connections.all().forEach(connection -> connection.send(begin));
+    }
+
+    @Override
+    public void answered(HttpConnection connection, int status, long due) {
+      long now = System.nanoTime();
+      answers.add(status, now - due);
+      if (now - begin < nanos) {
+        connection.send(now);
+      } else {
+        ended();
+      }
+    }
+
+    @Override
+    public void lost(HttpConnection connection, boolean asked) {
+      if (asked) {
+        answers.error();
+        ended();
+      }
+    }
+
+    private void ended() {
+      asking--;
+      if (asking == 0) {
+        over.complete(System.nanoTime() - begin);
+      }
+    }
+  }
+}

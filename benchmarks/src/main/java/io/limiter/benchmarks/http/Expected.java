@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.benchmarks.http;
+
+import java.net.http.HttpResponse;
+
+/** What the answers of a route are. Figures of other answers would be of something else. */
+enum Expected {
+  /** 200, and no limit is told. */
+  UNLIMITED(200, false),
+  /** 200, with the fields that tell the caller where he stands. */
+  ADMITTED(200, true),
+  /** 429, with the same fields, the time to wait and a body. */
+  REFUSED(429, true);
+
+  private final int status;
+  private final boolean limited;
+
+  Expected(int status, boolean limited) {
+    this.status = status;
+    this.limited = limited;
+  }
+
+  /**
+   * @throws IllegalStateException if this answer is not one of them
+   */
+  void check(HttpResponse<String> answer) {
+    boolean told =
+        answer.headers().firstValue("RateLimit").isPresent()
+            && answer.headers().firstValue("RateLimit-Policy").isPresent();
+    boolean refused =
+        answer.headers().firstValue("Retry-After").isPresent()
+            && answer.body().contains("\"message\"");
+    if (answer.statusCode() != status || told != limited || refused != (this == REFUSED)) {
+      throw new IllegalStateException(
+          "%s should have answered %s, and has answered %d with %s and '%s'"
+              .formatted(
+                  answer.uri(), this, answer.statusCode(), answer.headers().map(), answer.body()));
+    }
+  }
+
+  /**
+   * @throws IllegalStateException if some answers were not of this status, or missing
+   */
+  void check(String route, Load load) {
+    long others = this == REFUSED ? load.answers() - load.refused() : load.refused();
+    // The first call of an hour passes: one in Redis, and one in memory if Redis is late once.
+    long allowed = this == REFUSED ? 1 : 0;
+    if (load.errors() > 0 || load.answers() == 0 || others > allowed) {
+      throw new IllegalStateException(
+          "%s should have answered all with %d: of %d answers %d had another status, and %d are missing"
+              .formatted(route, status, load.answers(), others, load.errors()));
+    }
+  }
+}

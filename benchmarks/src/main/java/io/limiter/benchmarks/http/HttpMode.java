@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.benchmarks.http;
+
+import io.limiter.benchmarks.BenchRedis;
+import io.limiter.benchmarks.Mode;
+import io.limiter.benchmarks.Options;
+import io.limiter.benchmarks.Report;
+import io.limiter.benchmarks.UsageException;
+import java.util.List;
+
+/** Compares routes with limits to the same without, as callers see them. */
+public final class HttpMode implements Mode {
+
+  private static final Option RATE =
+      new Option(
+          "rate",
+          "N",
+          "requests a second at a steady rate; a third of what /plain does unless given");
+  private static final Option GENERATOR =
+      new Option("generator", "G", "wrk or java; wrk where it is installed unless given");
+
+  /** So that no route of a small machine is near its end, where times tell nothing. */
+  private static final double SHARE = 1.0 / 3;
+
+  @Override
+  public String name() {
+    return "http";
+  }
+
+  @Override
+  public String help() {
+    return "routes with limits against the same without, in requests/s and in latency";
+  }
+
+  @Override
+  public List<Option> options() {
+    return List.of(RATE, GENERATOR);
+  }
+
+  @Override
+  public void run(Options options, Report report) throws Exception {
+    Generator generator = generator(options);
+    report.library("io.lettuce", "lettuce-core");
+    report.library("io.netty", "netty-common");
+    report.library("io.micronaut.platform", "micronaut-platform");
+    try (BenchRedis redis = BenchRedis.open(options, report);
+        Services services = Services.start(redis)) {
+      double plain = new ClosedFigures(services, generator).report(options, report);
+      double rate = options.number(RATE.name(), (int) Math.max(1, plain * SHARE));
+      new OpenFigures(services, rate).report(options, report);
+    }
+  }
+
+  /** For a look that it runs, wrk takes too long: a second at least. */
+  private static Generator generator(Options options) {
+    String given = options.text(GENERATOR.name()).orElse(options.quick() ? "java" : "");
+    return switch (given) {
+      case "" -> Generator.find();
+      case "wrk" -> new Wrk();
+      case "java" -> new ClosedLoop();
+      default ->
+          throw new UsageException(
+              "The option --generator is '%s': give it wrk or java".formatted(given));
+    };
+  }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.benchmarks.http;
+
+import io.limiter.benchmarks.server.BenchmarkService.Script;
+
+/** What is measured, in this order. */
+enum Route {
+  PLAIN("/plain", "no limit", Expected.UNLIMITED),
+  LIMITED("/limited", "two rules, decided in the gate", Expected.ADMITTED),
+  LIMITED_ASYNC("/limited-async", "two rules, a CompletionStage", Expected.ADMITTED),
+  LIMITED_CALL("/limited-call", "two rules, by an argument; the guard waits", Expected.ADMITTED),
+  LIMITED_CALL_ASYNC(
+      "/limited-call-async", "two rules, by an argument, a CompletionStage", Expected.ADMITTED),
+  DENIED("/denied", "one caller, refused", Expected.REFUSED),
+  DENIED_UNCACHED("/denied-uncached", "one caller, refused by Redis each time", Expected.REFUSED),
+  NO_OP("/limited", "two rules, and a script that does nothing", Expected.ADMITTED);
+
+  private final String path;
+  private final String what;
+  private final Expected expected;
+
+  Route(String path, String what, Expected expected) {
+    this.path = path;
+    this.what = what;
+    this.expected = expected;
+  }
+
+  String path() {
+    return path;
+  }
+
+  Expected expected() {
+    return expected;
+  }
+
+  /** What decides, in the service that is asked. */
+  Script script() {
+    return this == NO_OP ? Script.NO_OP : Script.DECISION;
+  }
+
+  /** As tables name it. */
+  String title() {
+    return '`' + path + "`: " + what;
+  }
+}

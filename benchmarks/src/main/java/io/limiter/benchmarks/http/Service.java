@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.benchmarks.http;
+
+import io.limiter.benchmarks.Benchmarks;
+import io.limiter.benchmarks.process.JavaProcess;
+import io.limiter.benchmarks.server.BenchmarkService.Script;
+import io.limiter.benchmarks.server.ServerMode;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** The service in a process of its own, and what it is asked now and then. */
+final class Service implements AutoCloseable {
+
+  /** The same heap whatever the machine has; far more than the service needs. */
+  private static final List<String> HEAP = List.of("-Xms512m", "-Xmx512m");
+
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+  private final HttpClient client =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+  private final JavaProcess process;
+
+  private Service(JavaProcess process) {
+    this.process = process;
+  }
+
+  /** Starts it; {@link #awaitReady()} tells when it listens. */
+  static Service start(String redis, String keyPrefix, Script script) {
+    List<String> command = new ArrayList<>(HEAP);
+    command.addAll(
+        List.of("-cp", System.getProperty("java.class.path"), Benchmarks.class.getName()));
+    command.addAll(ServerMode.commandLine(redis, keyPrefix, script));
+    return new Service(JavaProcess.start("The service", command, Map.of()));
+  }
+
+  void awaitReady() {
+    var unused = process.awaitOk(Route.PLAIN.path());
+  }
+
+  URI uri(Route route) {
+    return process.uri(route.path());
+  }
+
+  /**
+   * Looks at one answer: the second, where the route admits the first.
+   *
+   * @throws IllegalStateException if it does not answer as is expected of the route
+   */
+  void look(Route route) {
+    HttpResponse<String> answer = get(route.path());
+    if (route.expected() == Expected.REFUSED && answer.statusCode() == 200) {
+      answer = get(route.path());
+    }
+    route.expected().check(answer);
+  }
+
+  /** Decisions that memory has taken since the start because Redis was too late. */
+  long fallbacks() {
+    return Long.parseLong(get("/fallbacks").body());
+  }
+
+  private HttpResponse<String> get(String path) {
+    URI uri = process.uri(path);
+    try {
+      return client.send(
+          HttpRequest.newBuilder(uri).timeout(PATIENCE).build(), BodyHandlers.ofString());
+    } catch (IOException e) {
+      throw new IllegalStateException(uri + " does not answer: " + e.getMessage(), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("Interrupted while " + uri + " was asked", e);
+    }
+  }
+
+  @Override
+  public void close() {
+    process.close();
+  }
+}

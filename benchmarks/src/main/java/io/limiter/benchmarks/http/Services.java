@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.benchmarks.http;
+
+import io.limiter.benchmarks.BenchRedis;
+import io.limiter.benchmarks.server.BenchmarkService.Script;
+import java.net.URI;
+import java.util.EnumMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Function;
+
+/** A service for each script that may decide, and what is read before and after each load. */
+final class Services implements AutoCloseable {
+
+  static final String PER_SECOND = "requests/s";
+  static final String P50 = "p50";
+  static final String P99 = "p99";
+  static final String SCRIPTS = "scripts/s";
+
+  /** The part of the calls that memory decided, because Redis did not answer in time. */
+  static final String BY_MEMORY = "by memory";
+
+  private final BenchRedis redis;
+  private final Map<Script, Service> services = new EnumMap<>(Script.class);
+
+  private Services(BenchRedis redis) {
+    this.redis = redis;
+  }
+
+  /** Returns when all of them listen. */
+  static Services start(BenchRedis redis) {
+    Services all = new Services(redis);
+    try {
+      for (Script script : Script.values()) {
+        all.services.put(script, Service.start(redis.uri(), redis.prefix(), script));
+      }
+      all.services.values().forEach(Service::awaitReady);
+      return all;
+    } catch (RuntimeException failed) {
+      all.close();
+      throw failed;
+    }
+  }
+
+  /**
+   * Drives all routes of each service once, so that their JVMs have compiled the same. Else the one
+   * with the script that does nothing, of which one route is measured, would be the slower for it.
+   */
+  void warmUp(Function<URI, Load> load) {
+    for (Service service : services.values()) {
+      for (Route route : Route.values()) {
+        var unused = load.apply(service.uri(route));
+      }
+    }
+  }
+
+  /**
+   * One measurement of a route.
+   *
+   * @param load what drives it
+   * @throws IllegalStateException if it does not answer as it should
+   */
+  Map<String, Double> measure(Route route, Function<URI, Load> load) {
+    Service service = Objects.requireNonNull(services.get(route.script()));
+    service.look(route);
+    long fallbacksBefore = service.fallbacks();
+    long scriptsBefore = ScriptCount.read(redis);
+    Load seen = load.apply(service.uri(route));
+    double scriptsRun = ScriptCount.read(redis) - scriptsBefore;
+    route.expected().check(route.path(), seen);
+    service.look(route);
+    long byMemory = service.fallbacks() - fallbacksBefore;
+    Map<String, Double> figures = new LinkedHashMap<>();
+    figures.put(PER_SECOND, seen.perSecond());
+    figures.put(P50, seen.p50Micros());
+    figures.put(P99, seen.p99Micros());
+    figures.put(SCRIPTS, scriptsRun * seen.perSecond() / seen.answers());
+    figures.put(BY_MEMORY, (double) byMemory / seen.answers());
+    return figures;
+  }
+
+  @Override
+  public void close() {
+    services.values().forEach(Service::close);
+  }
+}

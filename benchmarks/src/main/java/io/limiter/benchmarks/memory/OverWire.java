@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.benchmarks.memory;
+
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Limiter;
+import io.limiter.core.Policy;
+import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
+import io.limiter.core.redis.RedisSettings;
+import io.limiter.core.redis.RedisStore;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.concurrent.CompletionStage;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+
+/**
+ * What a decision over Redis does in this process, without Redis and its driver: the call is
+ * encoded, its deadline set, and the reply, which is there at once, read into a verdict.
+ */
+@State(Scope.Benchmark)
+@BenchmarkMode(Mode.Throughput)
+@SuppressWarnings("NullAway.Init") // JMH calls setUp before all else
+public class OverWire {
+
+  /** A true reply to an admitted call, in hexadecimal digits. */
+  @Param("")
+  public String reply;
+
+  private Limiter limiter;
+  private LimitRequest request;
+
+  static LimitRequest request() {
+    return LimitRequest.of(
+        Policy.of(
+            "two",
+            SlidingWindowLog.of(1_000, Duration.ofMinutes(1)),
+            SlidingWindowLog.of(10_000, Duration.ofHours(1))),
+        new Subject("user", "user-1"));
+  }
+
+  @Setup
+  public void setUp() {
+    limiter =
+        new Limiter(
+            new RedisStore(
+                new RepliedCommands(HexFormat.of().parseHex(reply)), RedisSettings.defaults()));
+    request = request();
+  }
+
+  @Benchmark
+  public CompletionStage<Verdict> decision() {
+    return limiter.acquire(request);
+  }
+}

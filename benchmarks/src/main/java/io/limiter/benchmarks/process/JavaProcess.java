@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.benchmarks.process;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A service that listens on a port of this machine, in a JVM of its own. It ends when this is
+ * closed.
+ */
+public final class JavaProcess implements AutoCloseable {
+
+  /** Later JDKs warn about Netty's Unsafe and native access; 17 ignores the options. */
+  private static final List<String> QUIET =
+      List.of(
+          "-XX:+IgnoreUnrecognizedVMOptions",
+          "--enable-native-access=ALL-UNNAMED",
+          "--sun-misc-unsafe-memory-access=allow");
+
+  private static final Duration LONGEST_START = Duration.ofSeconds(60);
+  private static final long LOOK_NANOS = 2_000_000;
+  private static final int LAST_WORDS = 4_000;
+  private static final int END_SECONDS = 10;
+
+  private final String name;
+  private final Process process;
+  private final long began;
+  private final int port;
+  private final Path output;
+
+  private JavaProcess(String name, Process process, long began, int port, Path output) {
+    this.name = name;
+    this.process = process;
+    this.began = began;
+    this.port = port;
+    this.output = output;
+  }
+
+  /**
+   * Starts it, and does not wait until it listens.
+   *
+   * @param name what messages call it
+   * @param command what follows {@code java}: options, then what to run
+   * @param environment added to that of this process; the service listens on the port that {@code
+   *     MICRONAUT_SERVER_PORT} names, which is added too
+   */
+  public static JavaProcess start(
+      String name, List<String> command, Map<String, String> environment) {
+    List<String> whole = new ArrayList<>();
+    whole.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    whole.addAll(QUIET);
+    whole.addAll(command);
+    try {
+      int port = LocalHttp.freePort();
+      Path output = Files.createTempFile("benchmark-", ".log");
+      ProcessBuilder builder =
+          new ProcessBuilder(whole).redirectErrorStream(true).redirectOutput(output.toFile());
+      builder.environment().putAll(environment);
+      builder.environment().put("MICRONAUT_SERVER_PORT", Integer.toString(port));
+      long began = System.nanoTime();
+      Process process = builder.start();
+      // A run that is ended by Ctrl-C leaves no service behind.
+      Runtime.getRuntime().addShutdownHook(new Thread(process::destroyForcibly, "service-stop"));
+      return new JavaProcess(name, process, began, port, output);
+    } catch (IOException e) {
+      throw new UncheckedIOException(name + " cannot be started: " + e.getMessage(), e);
+    }
+  }
+
+  /** Where it answers this path. */
+  public URI uri(String path) {
+    return URI.create("http://127.0.0.1:" + port + path);
+  }
+
+  /**
+   * Returns at the first 200.
+   *
+   * @return the time since the process was begun
+   * @throws IllegalStateException with what it has printed, if it ends before, or takes more than a
+   *     minute
+   */
+  public Duration awaitOk(String path) {
+    URI uri = uri(path);
+    while (LocalHttp.status(uri) != 200) {
+      if (ended(LOOK_NANOS, TimeUnit.NANOSECONDS)) {
+        throw new IllegalStateException(
+            "%s ended with %d before it answered %s. It says:%n%s"
+                .formatted(name, process.exitValue(), path, lastWords()));
+      }
+      if (System.nanoTime() - began > LONGEST_START.toNanos()) {
+        throw new IllegalStateException(
+            "%s did not answer %s within %d s. It says:%n%s"
+                .formatted(name, path, LONGEST_START.toSeconds(), lastWords()));
+      }
+    }
+    return Duration.ofNanos(System.nanoTime() - began);
+  }
+
+  /** What it has used of the processors so far; empty where the system does not tell. */
+  public Optional<Duration> processorTime() {
+    return process.info().totalCpuDuration();
+  }
+
+  /** What it has printed so far. */
+  public String said() {
+    try {
+      return Files.readString(output, StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private String lastWords() {
+    String said = said();
+    return said.substring(Math.max(0, said.length() - LAST_WORDS));
+  }
+
+  private boolean ended(long time, TimeUnit unit) {
+    try {
+      return process.waitFor(time, unit);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("Interrupted while " + name + " was awaited", e);
+    }
+  }
+
+  @Override
+  public void close() {
+    process.destroy();
+    try {
+      if (!ended(END_SECONDS, TimeUnit.SECONDS)) {
+        process.destroyForcibly();
+      }
+      Files.deleteIfExists(output);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } finally {
+      process.destroyForcibly();
+    }
+  }
+}

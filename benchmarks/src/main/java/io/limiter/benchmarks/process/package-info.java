@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Services in processes of their own, out of the same jar. */
+@NullMarked
+package io.limiter.benchmarks.process;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.benchmarks.server;
+
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.micronaut.http.MediaType;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/** The same method without a limit, and with two rules that it never comes near. */
+@Controller(produces = MediaType.TEXT_PLAIN)
+class LimitedController {
+
+  private static final String OK = "ok";
+
+  @Get("/plain")
+  String plain() {
+    return OK;
+  }
+
+  /** Decided in the gate. */
+  @Get("/limited")
+  @RateLimiter(
+      resolver = Subjects.class,
+      rules = {@RateRule(count = 1_000, time = 60), @RateRule(count = 10_000, time = 3_600)})
+  String limited() {
+    return OK;
+  }
+
+  /** Decided in the gate. */
+  @Get("/limited-async")
+  @RateLimiter(
+      resolver = Subjects.class,
+      rules = {@RateRule(count = 1_000, time = 60), @RateRule(count = 10_000, time = 3_600)})
+  CompletionStage<String> limitedAsync() {
+    return CompletableFuture.completedFuture(OK);
+  }
+
+  /** Decided in the guard, which waits on a thread that may. */
+  @Get("/limited-call")
+  @RateLimiter(
+      subject = "#{caller.name}",
+      rules = {@RateRule(count = 1_000, time = 60), @RateRule(count = 10_000, time = 3_600)})
+  String limitedCall(Caller caller) {
+    return OK;
+  }
+
+  /** Decided in the guard, without waiting. */
+  @Get("/limited-call-async")
+  @RateLimiter(
+      subject = "#{caller.name}",
+      rules = {@RateRule(count = 1_000, time = 60), @RateRule(count = 10_000, time = 3_600)})
+  CompletionStage<String> limitedCallAsync(Caller caller) {
+    return CompletableFuture.completedFuture(OK);
+  }
+}

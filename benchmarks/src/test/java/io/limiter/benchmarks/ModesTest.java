@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.benchmarks;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.limiter.core.testing.RedisFixture;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Each mode runs to its end and says what it is to say; what it measures here is worth nothing. */
+class ModesTest {
+
+  @TempDir Path directory;
+
+  private String run(String mode) throws Exception {
+    ByteArrayOutputStream printed = new ByteArrayOutputStream();
+    Benchmarks.run(
+        List.of(
+            mode,
+            "--quick",
+            "--redis",
+            RedisFixture.uri(),
+            "--json",
+            directory.resolve(mode + ".json").toString(),
+            "--plots",
+            directory.toString()),
+        new PrintStream(printed, true, UTF_8));
+    assertThat(directory.resolve(mode + ".json")).isNotEmptyFile();
+    return printed.toString(UTF_8);
+  }
+
+  @Test
+  void theEngineIsMeasuredBesideItsPeersAndLeavesNoKeys() throws Exception {
+    String printed = run("engine");
+
+    assertThat(printed)
+        .contains("### Decisions a second", "| PING |", "| log, 2 rules |")
+        .contains("### Ours beside others", "| Bucket4j, ", "| RateLimitJ, ", "| Redisson, ")
+        .contains("### What a decision takes of Redis", "### What another rule takes of Redis")
+        .contains("### Redis CPU as the count grows", "### Redis CPU as subjects grow")
+        .contains("### What a subject takes of Redis' memory");
+    assertThat(directory.resolve("engine-rates.svg")).isNotEmptyFile();
+    assertThat(directory.resolve("growth-count.svg")).isNotEmptyFile();
+    try (RedisClient client = RedisClient.create(RedisFixture.uri());
+        StatefulRedisConnection<String, String> redis = client.connect()) {
+      assertThat(redis.sync().keys("*bench:*")).isEmpty();
+    }
+  }
+
+  @Test
+  void theStoreInMemoryIsMeasuredBesideItsPeers() throws Exception {
+    assertThat(run("memory"))
+        .contains("### Decisions in memory, all admitted, 1 subject, 1 thread")
+        .contains("| limiter, log, 2 rules |", "| Bucket4j, ", "| Resilience4j, ")
+        .contains("### What a decision over Redis takes in this process");
+    assertThat(Files.readString(directory.resolve("memory.json"))).contains("bytes a decision");
+  }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.benchmarks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.testing.RedisFixture;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The modes that start services, from the one jar that people run: what is packed into it has no
+ * manifest and no directory of its own. The figures tell nothing.
+ */
+class PackedHttpIT {
+
+  @TempDir Path directory;
+
+  @Test
+  void httpComparesEachRouteAsFastAsItGoesAndAtASteadyRate() throws Exception {
+    String report = report("http", "--rate", "300");
+    assertThat(report)
+        .contains("these are not measurements", "### HTTP, as fast as it goes")
+        .contains("### HTTP, at 300 requests a second")
+        .contains("`/limited` ÷ the same with a no-op script");
+    assertThat(report.lines().filter(line -> line.startsWith("| `/denied`: "))).hasSize(2);
+  }
+
+  @Test
+  void startupComparesTheDemoWithAndWithout() throws Exception {
+    assertThat(report("startup"))
+        .contains("### Start of the demo", "| the first 200 of /health-free |");
+  }
+
+  private String report(String... arguments) throws Exception {
+    Path output = directory.resolve("output");
+    List<String> command =
+        new ArrayList<>(
+            List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-jar",
+                Path.of("target", "benchmarks.jar").toString()));
+    command.addAll(List.of(arguments));
+    command.addAll(List.of("--quick", "--redis", RedisFixture.uri()));
+    ProcessBuilder builder =
+        new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile());
+    // Of the services too: soon as fast as they get.
+    builder.environment().put("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1");
+    Process process = builder.start();
+    try {
+      assertThat(process.waitFor(2, TimeUnit.MINUTES)).as("ended").isTrue();
+      assertThat(process.exitValue()).as(Files.readString(output)).isZero();
+      return Files.readString(output);
+    } finally {
+      process.destroyForcibly();
+    }
+  }
+}

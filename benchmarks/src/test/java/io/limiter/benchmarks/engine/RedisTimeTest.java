@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.benchmarks.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class RedisTimeTest {
+
+  private static final RedisTime BEFORE =
+      RedisTime.parse(
+          """
+          # Commandstats
+          cmdstat_get:calls=100,usec=50,usec_per_call=0.50,rejected_calls=0,failed_calls=0
+          cmdstat_evalsha:calls=10,usec=90,usec_per_call=9.00,rejected_calls=0,failed_calls=0
+          """,
+          "used_cpu_sys:1.5\r\nused_cpu_user:2.0\r\nused_cpu_sys_children:9.0\r\n");
+
+  private static final RedisTime AFTER =
+      RedisTime.parse(
+          """
+          # Commandstats
+          cmdstat_get:calls=300,usec=450,usec_per_call=1.50,rejected_calls=0,failed_calls=0
+          cmdstat_evalsha:calls=110,usec=590,usec_per_call=5.36,rejected_calls=0,failed_calls=0
+          cmdstat_psetex:calls=100,usec=70,usec_per_call=0.70,rejected_calls=0,failed_calls=0
+          """,
+          "used_cpu_sys:1.7\r\nused_cpu_user:2.3\r\nused_cpu_sys_children:9.0\r\n");
+
+  @Test
+  void whatAScriptRunsIsInTheScriptsOwnTime() {
+    assertThat(AFTER.minus(BEFORE).microsPerDecision(100, Optional.empty())).isEqualTo(5.0);
+  }
+
+  /** 200 GETs, of which scripts ran some: one of them is each decision's own. */
+  @Test
+  void ofAPlainCommandTheMeanCountsOnceADecision() {
+    assertThat(AFTER.minus(BEFORE).microsPerDecision(100, Optional.of("get"))).isEqualTo(7.0);
+  }
+
+  @Test
+  void theProcessorsTimeIsThatOfTheServerItself() {
+    assertThat(AFTER.minus(BEFORE).processor()).isCloseTo(0.5, within(1e-9));
+  }
+}

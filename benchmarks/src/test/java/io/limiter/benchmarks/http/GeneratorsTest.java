@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.benchmarks.http;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The generators that are built in, against a server of the JDK. */
+class GeneratorsTest {
+
+  private final AtomicInteger calls = new AtomicInteger();
+  private final Semaphore silence = new Semaphore(1);
+  private final ExecutorService threads = Executors.newCachedThreadPool();
+  private HttpServer server;
+
+  @BeforeEach
+  void start() throws IOException {
+    server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.setExecutor(threads);
+    serve("/ok", 200);
+    serve("/refused", 429);
+    server.start();
+  }
+
+  private void serve(String path, int status) {
+    server.createContext(
+        path,
+        exchange -> {
+          silence.acquireUninterruptibly();
+          silence.release();
+          calls.incrementAndGet();
+          exchange.sendResponseHeaders(status, 2);
+          exchange.getResponseBody().write(new byte[] {'o', 'k'});
+          exchange.close();
+        });
+  }
+
+  private URI uri(String path) {
+    return URI.create("http://127.0.0.1:" + server.getAddress().getPort() + path);
+  }
+
+  @AfterEach
+  void stop() {
+    silence.release();
+    server.stop(0);
+    threads.shutdownNow();
+  }
+
+  @Test
+  void aClosedLoopAsksAgainWhenItIsAnswered() {
+    Load load = new ClosedLoop().run(uri("/ok"), 0.3);
+    assertThat(load.answers()).isGreaterThan(Generator.CONNECTIONS);
+    assertThat(load.answers()).isEqualTo(calls.get());
+    assertThat(load.refused()).isZero();
+    assertThat(load.errors()).isZero();
+    assertThat(load.p50Micros()).isPositive().isLessThanOrEqualTo(load.p99Micros());
+  }
+
+  @Test
+  void whatIsRefusedIsCountedAsRefused() {
+    Load load = new ClosedLoop().run(uri("/refused"), 0.1);
+    assertThat(load.refused()).isPositive().isEqualTo(load.answers());
+  }
+
+  @Test
+  void anOpenLoopSendsAsManyAsItsRateSays() {
+    Load load = OpenLoop.run(uri("/ok"), 500, 0.4);
+    assertThat(load.answers()).isEqualTo(200).isEqualTo(calls.get());
+    assertThat(load.errors()).isZero();
+  }
+
+  @Test
+  void anOpenLoopCountsTheTimeThatRequestsWaitedForTheirTurn() throws InterruptedException {
+    silence.acquire();
+    var unused =
+        threads.submit(
+            () -> {
+              Thread.sleep(300); // the server's own pause: it is what is measured
+              silence.release();
+              return null;
+            });
+    Load load = OpenLoop.run(uri("/ok"), 1_000, 0.2);
+    // 64 connections are asked at once; all that were due later waited too, if for less.
+    assertThat(load.answers()).isEqualTo(200);
+    assertThat(load.p50Micros()).isGreaterThan(150_000);
+  }
+
+  @Test
+  void nobodyListens() {
+    server.stop(0);
+    assertThatThrownBy(() -> new ClosedLoop().run(uri("/ok"), 0.1))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("takes no connection");
+  }
+}

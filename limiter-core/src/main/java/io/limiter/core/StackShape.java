@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * What is asked of a stack at every call, worked out once; for authors of stores. To ask a rule
+ * itself is slow where it is of several kinds: its class has to be looked through, and a window may
+ * have to be calculated. Rules are given by their index in {@link RuleStack#rules()}.
+ */
+public final class StackShape {
+
+  private final Duration[] windows;
+  private final long[] micros;
+  private final int[] places;
+  private final int logs;
+  private final long kept;
+  private final long horizon;
+
+  StackShape(List<Rule> rules) {
+    windows = new Duration[rules.size()];
+    micros = new long[windows.length];
+    places = new int[windows.length];
+    int logged = 0;
+    long most = 0;
+    long longest = 0;
+    for (int r = 0; r < windows.length; r++) {
+      windows[r] = rules.get(r).window();
+      micros[r] = Readings.micros(windows[r]);
+      if (rules.get(r) instanceof LoggedRule log) {
+        places[r] = -1;
+        logged++;
+        most = Math.max(most, log.kept());
+        longest = Math.max(longest, micros[r]);
+      } else {
+        places[r] = r - logged;
+      }
+    }
+    logs = logged;
+    kept = most;
+    horizon = longest;
+  }
+
+  /** How many of the rules are a {@link LoggedRule}. */
+  public int logs() {
+    return logs;
+  }
+
+  /** Whether a rule is a {@link LoggedRule}. */
+  public boolean isLog(int rule) {
+    return places[rule] < 0;
+  }
+
+  /** The place of a rule among those that keep numbers instead of a log; below 0 if it is a log. */
+  public int place(int rule) {
+    return places[rule];
+  }
+
+  /** {@link Rule#window} in microseconds. */
+  public long windowMicros(int rule) {
+    return micros[rule];
+  }
+
+  /** The most units that any log remembers; 0 without logs. */
+  public long kept() {
+    return kept;
+  }
+
+  /** The longest window of the logs in microseconds; 0 without logs. */
+  public long horizon() {
+    return horizon;
+  }
+
+  /** {@link Rule#window}, always the same object. */
+  Duration window(int rule) {
+    return windows[rule];
+  }
+
+  /** Microseconds as a duration, without making another object of the window itself. */
+  Duration duration(long wanted, int rule) {
+    return wanted == micros[rule] ? windows[rule] : Readings.duration(wanted);
+  }
+}
