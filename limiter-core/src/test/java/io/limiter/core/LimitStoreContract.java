@@ -19,4 +19,5 @@ public interface LimitStoreContract
         OutcomeContract,
         SettledCostContract,
         ObservedContract,
-        SharedLimitContract {}
+        SharedLimitContract,
+        DifferentRulesContract {}

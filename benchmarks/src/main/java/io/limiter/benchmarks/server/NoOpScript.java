@@ -18,8 +18,11 @@ record NoOpScript(String text, String sha) {
 
   private static final int MAX_RULES = 8;
 
-  /** Where {@code decide.lua} reads the number of rules, in the first of its arguments. */
-  private static final int RULES_AT = 5;
+  /** Where {@code decide.lua} reads how many rules there are, in the first of its arguments. */
+  private static final int SIZE_AT = 5;
+
+  /** That is so many times the rules that read the log, and the number of cells. */
+  private static final int RULES = 16;
 
   /** More than any call takes. */
   private static final int LEFT = 1_000;
@@ -31,11 +34,12 @@ record NoOpScript(String text, String sha) {
    * @param values the arguments of a decision
    */
   static NoOpScript of(byte[]... values) {
-    int rules = values[0][RULES_AT];
-    if (values.length != 2 || rules < 1 || rules > MAX_RULES) {
+    int size = values[0][SIZE_AT] & 0xFF;
+    int rules = size / RULES;
+    if (values.length != 2 || rules < 1 || rules > MAX_RULES || size % RULES > 0) {
       throw new IllegalStateException(
-          "A decision with %d arguments and %d rules in the first: the no-op script stands in for rules of one log only"
-              .formatted(values.length, rules));
+          "A decision with %d arguments and the size %d in the first: the no-op script stands in for rules of one log only"
+              .formatted(values.length, size));
     }
     return BY_RULES.get(rules - 1);
   }

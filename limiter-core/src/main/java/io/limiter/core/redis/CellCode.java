@@ -63,6 +63,17 @@ final class CellCode {
     return twice ? 2 * window : window;
   }
 
+  /**
+   * No cell is needed for longer after it was written, whatever a call has cost; microseconds. Of a
+   * leaky bucket its whole queue may wait.
+   */
+  static long longestMemory(Rule rule) {
+    long own = memory(rule);
+    return rule instanceof LeakyBucket leaky
+        ? own + Cell.ceil((leaky.queue() + 1) * Readings.micros(leaky.window()), leaky.count())
+        : own;
+  }
+
   /** Numbers that a rule keeps. */
   static int size(Rule rule) {
     if (rule instanceof CustomRule custom) {

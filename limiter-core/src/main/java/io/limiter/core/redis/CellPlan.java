@@ -4,38 +4,45 @@ package io.limiter.core.redis;
 import io.limiter.core.Ban;
 import io.limiter.core.CustomAlgorithm;
 import io.limiter.core.FixedWindow;
+import io.limiter.core.Readings;
 import io.limiter.core.Rule;
+import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.zip.CRC32;
 
-/** The plan argument for the rules that keep numbers; {@code cells.lua} describes it. */
+/**
+ * What a plan says of the rules that keep numbers; {@code decide.lua} and {@code cells.lua}
+ * describe it.
+ */
 final class CellPlan {
 
-  private static final int FOLLOWS = 16;
-  private static final int ALONE = 32;
+  /** Bytes before the first cell's print. */
+  private static final int HEADER = 24;
+
+  /** In the mark of cells: tells them from a log. */
+  private static final int CELLS = 1 << 31;
+
+  /** In the mark: the longest that there is room for, four years. */
+  private static final long MOST_SECONDS = (1 << 27) - 1;
 
   private final List<Rule> rules;
   private final Optional<Ban> ban;
   private final CellCode code;
-  private final boolean afterLog;
+  private final byte[] unused;
 
   /**
-   * @param rules none of them a log
-   * @param afterLog whether the stack has a log too
-   * @throws IllegalArgumentException if a rule is of an algorithm that the scripts do not know
+   * @param rules none of them a log; there may be none if there is a ban
    */
-  CellPlan(
-      List<Rule> rules, Optional<Ban> ban, List<CustomAlgorithm> algorithms, boolean afterLog) {
+  CellPlan(List<Rule> rules, Optional<Ban> ban, List<CustomAlgorithm> algorithms) {
     this.rules = rules;
     this.ban = ban;
     this.code = new CellCode(algorithms);
-    this.afterLog = afterLog;
+    this.unused = neverUsed();
   }
 
-  /** Whether it changes with time. */
+  /** Whether {@link #codes} change with time. */
   boolean isZoned() {
     return rules.stream()
         .anyMatch(
@@ -53,38 +60,60 @@ final class CellPlan {
     return ban.isPresent();
   }
 
-  /** The longest time that a cell is needed for after it was written. */
+  /** How many cells. */
+  int size() {
+    return rules.size() + (bans() ? 1 : 0);
+  }
+
+  /** What cells begin with that these rules wrote. */
+  int print() {
+    return ByteBuffer.wrap(unused).getInt();
+  }
+
+  /** The longest time that a rule's cell is needed for after it was written. */
   long memoryMicros() {
     return rules.stream().mapToLong(CellCode::memory).max().orElse(0);
   }
 
-  /** The plan; mode and cost are to be filled in. */
-  byte[] encode(long wallMicros) {
-    List<byte[]> cells = new ArrayList<>();
+  /** The longest time that any cell may be needed for, which mostly is known to the script only. */
+  private long mostSeconds() {
+    long micros = memoryMicros();
     for (Rule rule : rules) {
-      cells.add(code.of(rule, wallMicros));
+      micros = Math.max(micros, CellCode.longestMemory(rule));
     }
-    ban.ifPresent(known -> cells.add(CellCode.of(known)));
-    byte[] empty = empty(cells);
-    int length = cells.stream().mapToInt(cell -> cell.length).sum();
-    ByteBuffer plan = ByteBuffer.allocate(12 + empty.length + length);
-    plan.position(5);
-    plan.put((byte) ((afterLog ? FOLLOWS : ALONE) + cells.size()));
-    plan.put(empty, 0, 4).putShort((short) empty.length).put(empty);
-    cells.forEach(plan::put);
-    return plan.array();
+    if (ban.isPresent()) {
+      long twice = 2 * Readings.micros(ban.get().longest());
+      micros = Math.max(micros, Math.max(twice, Readings.micros(ban.get().within())));
+    }
+    return Math.min(MOST_SECONDS, micros / 1_000_000 + 1);
   }
 
-  /** A state in which nothing was ever used. */
-  private byte[] empty(List<byte[]> cells) {
-    int[] sizes = new int[cells.size()];
+  /**
+   * For each cell its algorithm and numbers.
+   *
+   * @throws IllegalArgumentException if a rule is of an algorithm that the scripts do not know
+   */
+  byte[] codes(long wallMicros) {
+    ByteArrayOutputStream codes = new ByteArrayOutputStream();
+    rules.forEach(rule -> codes.writeBytes(code.of(rule, wallMicros)));
+    ban.ifPresent(known -> codes.writeBytes(CellCode.of(known)));
+    return codes.toByteArray();
+  }
+
+  /** The cells as they are if nothing was ever used. */
+  byte[] unused() {
+    return unused;
+  }
+
+  private byte[] neverUsed() {
+    int[] sizes = new int[size()];
     int numbers = 0;
     for (int c = 0; c < sizes.length; c++) {
       sizes[c] = c < rules.size() ? CellCode.size(rules.get(c)) : CellCode.BAN_SIZE;
       numbers += sizes[c];
     }
-    ByteBuffer state = ByteBuffer.allocate(24 + 5 * sizes.length + 8 * numbers);
-    state.putInt(0).putInt(sizes.length).putDouble(0).putDouble(0);
+    ByteBuffer state = ByteBuffer.allocate(HEADER + 5 * sizes.length + 8 * numbers);
+    state.putInt(0).putInt(CELLS + sizes.length).putDouble(0).putDouble(0);
     for (int c = 0; c < sizes.length; c++) {
       state
           .putInt(c < rules.size() ? CellCode.print(rules.get(c)) : CellCode.BAN)
@@ -96,6 +125,9 @@ final class CellPlan {
       state.putDouble(c < rules.size() ? -1 : 0);
       state.position(state.position() + 8 * (sizes[c] - 1));
     }
-    return state.putInt(0, (int) crc.getValue()).array();
+    return state
+        .putInt(0, (int) crc.getValue())
+        .putInt(4, CELLS + 16 * (int) mostSeconds() + sizes.length)
+        .array();
   }
 }

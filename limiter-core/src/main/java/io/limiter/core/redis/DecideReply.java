@@ -77,16 +77,21 @@ final class DecideReply implements Taken {
   }
 
   @Override
-  public byte[] returning(int charge, int part) {
-    byte[] plan = stacks[charge].part(part).refundPlan(charges[charge].cost());
-    byte[] returning = new byte[plan.length == 0 ? 8 : plan.length + 16];
-    reply.get(offset(charge, part), returning, 0, 8);
-    if (plan.length > 0) {
-      System.arraycopy(plan, 0, returning, 8, plan.length);
-      ByteBuffer.wrap(returning)
-          .putDouble(plan.length + 8, (double) said[charge][part].departure());
+  public byte[] returning(int charge) {
+    EncodedStack stack = stacks[charge];
+    if (stack.isLogOnly()) {
+      byte[] stamp = new byte[8];
+      reply.get(offsets[charge], stamp);
+      return stamp;
     }
-    return returning;
+    int cells = stack.size() - 1;
+    byte[] plan = stack.plan().ofTaken(charges[charge].cost());
+    return ByteBuffer.allocate(8 + 8 + plan.length + 8)
+        .putDouble(cells == 0 ? 0 : reply.getDouble(offsets[charge]))
+        .putDouble(reply.getDouble(offset(charge, cells)))
+        .put(plan)
+        .putDouble((double) said[charge][cells].departure())
+        .array();
   }
 
   @Override

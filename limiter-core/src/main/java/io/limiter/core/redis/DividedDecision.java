@@ -124,7 +124,7 @@ final class DividedDecision {
       for (int index : part) {
         Charge charge = call.charge(index);
         if (reply.takes(charge, index, Mode.ACQUIRE)) {
-          reply.addTo(units, charge, index, charge.cost());
+          units.add(reply.units(charge, index, charge.cost()));
         }
       }
     }

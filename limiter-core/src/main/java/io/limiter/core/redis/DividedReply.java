@@ -54,7 +54,7 @@ final class DividedReply implements Taken {
   }
 
   @Override
-  public byte[] returning(int charge, int part) {
-    return replies[charge].returning(places[charge], part);
+  public byte[] returning(int charge) {
+    return replies[charge].returning(places[charge]);
   }
 }

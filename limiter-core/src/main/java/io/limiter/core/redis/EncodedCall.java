@@ -20,16 +20,9 @@ final class EncodedCall {
     this.settings = settings;
     this.charges = charges;
     this.stacks = stacks;
-    int size = 0;
-    for (EncodedStack stack : stacks) {
-      size += stack.size();
-    }
-    this.keys = new byte[size][];
-    int next = 0;
-    for (int i = 0; i < stacks.length; i++) {
-      for (int part = 0; part < stacks[i].size(); part++) {
-        keys[next++] = settings.name(charges[i].key(), stacks[i].part(part).suffix());
-      }
+    this.keys = new byte[charges.length][];
+    for (int i = 0; i < keys.length; i++) {
+      keys[i] = settings.name(charges[i].key());
     }
   }
 
@@ -63,25 +56,21 @@ final class EncodedCall {
     return charges[index];
   }
 
-  /** All keys of all charges. */
+  /** One for each charge. */
   byte[][] keys() {
     return keys;
   }
 
-  /** A key of a charge; its others are in the same slot. */
+  /** The key of a charge. */
   byte[] key(int charge) {
-    return settings.name(charges[charge].key());
+    return keys[charge];
   }
 
   byte[][] arguments(Mode mode) {
     byte[][] arguments = new byte[2 * keys.length][];
-    int next = 0;
     for (int i = 0; i < stacks.length; i++) {
-      for (int p = 0; p < stacks[i].size(); p++) {
-        StackPart part = stacks[i].part(p);
-        arguments[next++] = part.argument(mode, charges[i]);
-        arguments[next++] = part.ttl();
-      }
+      arguments[2 * i] = stacks[i].plan().argument(mode, charges[i]);
+      arguments[2 * i + 1] = stacks[i].plan().ttl();
     }
     return arguments;
   }

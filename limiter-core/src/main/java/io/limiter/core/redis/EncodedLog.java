@@ -1,31 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
-import io.limiter.core.Charge;
 import io.limiter.core.LoggedRule;
 import io.limiter.core.Mode;
 import io.limiter.core.Readings;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.IntStream;
 import java.util.zip.CRC32;
 
-/** The rules of a stack that read one log of units; {@code decide.lua} describes it. */
+/** The rules of a stack that read one log of units; {@code log.lua} describes it. */
 final class EncodedLog implements StackPart {
-
-  /** Bytes before the rules in a plan: mode, cost, number of rules, fingerprint. */
-  private static final int PREAMBLE = 1 + 4 + 1 + 4;
 
   private static final int HEADER = 37;
   private static final int VERSION = 16;
 
   private final byte[] plan;
-  private final byte[] acquireOne;
-  private final byte[] ttl;
+  private final int print;
   private final int[] wireOrder;
   private final long[] windows;
+  private final long longest;
 
   EncodedLog(List<LoggedRule> declared) {
     List<LoggedRule> rules =
@@ -33,13 +28,7 @@ final class EncodedLog implements StackPart {
     this.wireOrder =
         IntStream.range(0, rules.size()).map(i -> rules.indexOf(declared.get(i))).toArray();
     this.windows = declared.stream().mapToLong(rule -> Readings.micros(rule.window())).toArray();
-    this.plan = plan(rules);
-    this.acquireOne = encode(StackPart.code(Mode.ACQUIRE, false), 1);
-    long millis = (Readings.micros(rules.get(0).window()) + 999) / 1_000 + SLACK_MILLIS;
-    this.ttl = Long.toString(millis).getBytes(StandardCharsets.US_ASCII);
-  }
-
-  private static byte[] plan(List<LoggedRule> rules) {
+    this.longest = Readings.micros(rules.get(0).window());
     ByteBuffer numbers = ByteBuffer.allocate(16 * rules.size());
     long keep = 0;
     for (LoggedRule rule : rules) {
@@ -49,55 +38,33 @@ final class EncodedLog implements StackPart {
     CRC32 crc = new CRC32();
     crc.update(numbers.array());
     // 0 marks a log that no stack's cursors belong to.
-    int fingerprint = crc.getValue() == 0 ? 1 : (int) crc.getValue();
-    ByteBuffer plan =
-        ByteBuffer.allocate(PREAMBLE + numbers.capacity() + HEADER + 4 * rules.size());
-    plan.position(5);
-    plan.put((byte) rules.size()).putInt(fingerprint).put(numbers.array());
-    plan.putInt(fingerprint).putInt(0).putDouble(0).putDouble(0);
-    plan.putInt((int) keep).putDouble((double) Readings.micros(rules.get(0).window()));
-    plan.put((byte) (VERSION + rules.size()));
-    return plan.array();
+    this.print = crc.getValue() == 0 ? 1 : (int) crc.getValue();
+    ByteBuffer all = ByteBuffer.allocate(numbers.capacity() + HEADER + 4 * rules.size());
+    all.put(numbers.array());
+    all.putInt(print).putInt(0).putDouble(0).putDouble(0);
+    all.putInt((int) keep).putDouble((double) longest);
+    all.put((byte) (VERSION + rules.size()));
+    this.plan = all.array();
   }
 
-  @Override
-  public String suffix() {
-    return "";
+  /** How many rules. */
+  int size() {
+    return windows.length;
   }
 
-  @Override
-  public byte[] argument(Mode mode, Charge charge) {
-    return mode == Mode.ACQUIRE && charge.cost() == 1 && !charge.observed()
-        ? acquireOne
-        : encode(StackPart.code(mode, charge.observed()), charge.cost());
+  /** What a log begins with that these rules wrote. */
+  int print() {
+    return print;
   }
 
-  private byte[] encode(byte mode, int cost) {
-    byte[] argument = plan.clone();
-    ByteBuffer.wrap(argument).put(mode).putInt(cost);
-    return argument;
+  /** The rules as they stand in a plan, and the header of an empty log. */
+  byte[] plan() {
+    return plan;
   }
 
-  /**
-   * What {@code renew.lua} is told of the units of a call.
-   *
-   * @param stamp 8 bytes
-   */
-  byte[] renewal(byte[] stamp, int cost) {
-    byte[] argument = new byte[stamp.length + plan.length];
-    ByteBuffer.wrap(argument).put(stamp).put(encode((byte) 2, cost));
-    return argument;
-  }
-
-  @Override
-  public byte[] ttl() {
-    return ttl;
-  }
-
-  /** The stamp tells all. */
-  @Override
-  public byte[] refundPlan(int cost) {
-    return new byte[0];
+  /** The time that the log is needed for after it was written. */
+  long memoryMicros() {
+    return longest;
   }
 
   @Override

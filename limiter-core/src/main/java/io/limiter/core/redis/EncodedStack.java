@@ -8,15 +8,19 @@ import io.limiter.core.RuleStack;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 
 /**
- * A stack of rules as the scripts read it; made once for each stack. It has a key for its log, one
- * for the cells of the rules that keep numbers, or both; they share the hash tag.
+ * A stack of rules as the scripts read it; made once for each stack. Its parts are those of its
+ * rules that have a log, and those that keep numbers: each has its own reply, and both one key.
  */
 final class EncodedStack {
 
+  private final StackPlan plan;
   private final StackPart[] parts;
+  private final boolean logOnly;
   private final int[] partOf;
   private final int[] indexInPart;
 
@@ -40,20 +44,33 @@ final class EncodedStack {
         counted.add(stack.rules().get(r));
       }
     }
-    List<StackPart> made = new ArrayList<>(2);
-    if (!logged.isEmpty()) {
-      made.add(new EncodedLog(logged));
-    } else {
+    Optional<EncodedLog> log =
+        logged.isEmpty() ? Optional.empty() : Optional.of(new EncodedLog(logged));
+    Optional<CellPlan> cells =
+        counted.isEmpty() && stack.ban().isEmpty()
+            ? Optional.empty()
+            : Optional.of(new CellPlan(counted, stack.ban(), algorithms));
+    if (log.isEmpty()) {
       Arrays.fill(partOf, 0);
     }
-    if (!counted.isEmpty() || stack.ban().isPresent()) {
-      CellPlan plan = new CellPlan(counted, stack.ban(), algorithms, !logged.isEmpty());
-      made.add(new EncodedCells(plan, wallMicros));
-    }
-    parts = made.toArray(StackPart[]::new);
+    plan = new StackPlan(log, cells, wallMicros);
+    parts =
+        Stream.concat(log.stream(), cells.stream().map(EncodedCells::new))
+            .toArray(StackPart[]::new);
+    logOnly = cells.isEmpty();
   }
 
-  /** How many keys the stack has. */
+  /** What the scripts are told of it. */
+  StackPlan plan() {
+    return plan;
+  }
+
+  /** Whether all its rules read the log, and there is no ban. */
+  boolean isLogOnly() {
+    return logOnly;
+  }
+
+  /** How many parts there are. */
   int size() {
     return parts.length;
   }

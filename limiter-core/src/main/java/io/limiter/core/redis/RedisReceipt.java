@@ -154,9 +154,7 @@ final class RedisReceipt implements Receipt {
     for (int c = 0; c < request.charges().size(); c++) {
       Charge charge = request.charge(c);
       if (charge.stack().lease().isPresent() && reply.takes(charge, c, mode)) {
-        List<TakenUnits> units = new ArrayList<>(1); // a stack of leases has one log
-        reply.addTo(units, charge, c, charge.cost());
-        held.put(c, units.get(0));
+        held.put(c, reply.units(charge, c, charge.cost()));
       }
     }
     return held;
@@ -176,7 +174,7 @@ final class RedisReceipt implements Receipt {
       if (wanted > 0 && renewed != null) {
         units.add(renewed);
       } else if (wanted > 0 && reply.takes(charge, c, mode)) {
-        reply.addTo(units, charge, c, wanted);
+        units.add(reply.units(charge, c, wanted));
       }
     }
     return units;
@@ -190,7 +188,7 @@ final class RedisReceipt implements Receipt {
         .duplicate()
         .filter(charge -> reply.takes(charge, index, mode))
         .filter(charge -> duplicateReturned.compareAndSet(false, true))
-        .ifPresent(charge -> reply.addTo(unit, charge, index, charge.cost()));
+        .ifPresent(charge -> unit.add(reply.units(charge, index, charge.cost())));
     return unit;
   }
 

@@ -4,6 +4,8 @@ package io.limiter.core.redis;
 import io.limiter.core.CustomAlgorithm;
 import java.util.Comparator;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * The scripts of the store. Tests put their own clock into copies of them.
@@ -16,9 +18,10 @@ import java.util.List;
 record RedisScripts(
     RedisScript decide, RedisScript refund, RedisScript renew, List<CustomAlgorithm> algorithms) {
 
-  private static final String CELLS = "--%cells\n";
   private static final String ALGORITHMS = "--%algorithms\n";
-  private static final String GAPS = "--%gaps\n";
+
+  /** Where a part of a script belongs, by the name of its file. */
+  private static final Pattern PART = Pattern.compile("--%(?!algorithms)([a-z]+)\n");
 
   RedisScripts(RedisScript decide, RedisScript refund) {
     this(decide, refund, RedisScript.of(RedisScript.read("renew.lua")), List.of());
@@ -59,15 +62,17 @@ record RedisScripts(
                   algorithms.get(i).name(),
                   algorithms.get(i).script()));
     }
-    String gaps = RedisScript.read("gaps.lua");
-    String cells =
-        RedisScript.read("cells.lua")
-            .replace(GAPS, gaps)
-            .replace(ALGORITHMS, branches.length() == 0 ? "" : branches + "end\n");
+    String ownBranches = branches.length() == 0 ? "" : branches + "end\n";
     return new RedisScripts(
-        RedisScript.of(RedisScript.read("decide.lua").replace(CELLS, cells)),
-        RedisScript.of(RedisScript.read("refund.lua").replace(GAPS, gaps)),
-        RedisScript.of(RedisScript.read("renew.lua")),
+        RedisScript.of(whole("decide.lua").replace(ALGORITHMS, ownBranches)),
+        RedisScript.of(whole("refund.lua")),
+        RedisScript.of(whole("renew.lua")),
         algorithms);
+  }
+
+  /** A script with its parts, each of which stands in a file of its own. */
+  private static String whole(String file) {
+    return PART.matcher(RedisScript.read(file))
+        .replaceAll(part -> Matcher.quoteReplacement(whole(part.group(1) + ".lua")));
   }
 }

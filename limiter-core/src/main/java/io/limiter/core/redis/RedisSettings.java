@@ -72,13 +72,7 @@ public record RedisSettings(
 
   /** The name of a key in Redis: within its braces the part that names its slot in a Cluster. */
   byte[] name(Key key) {
-    return name(key, "");
-  }
-
-  /** The same for a part of what is known under a key. */
-  byte[] name(Key key, String suffix) {
-    return (prefix + '{' + key.tag() + "}:" + key.name() + suffix)
-        .getBytes(StandardCharsets.US_ASCII);
+    return (prefix + '{' + key.tag() + "}:" + key.name()).getBytes(StandardCharsets.US_ASCII);
   }
 
   public static RedisSettings defaults() {

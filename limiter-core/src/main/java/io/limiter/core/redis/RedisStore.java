@@ -17,7 +17,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -100,12 +99,11 @@ public final class RedisStore implements LimitStore {
   /** In as many scripts as the call has slots: one, for all rules and the guard of one subject. */
   private CompletionStage<? extends Taken> decideInSlots(
       EncodedCall call, Mode mode, Duration deadline) {
-    long due = System.nanoTime() + deadline.toNanos();
-    List<int[]> parts = CallParts.bySlot(call);
-    if (parts.size() == 1 && call.size() == 1) {
+    if (call.size() == 1) {
       return decide(call, mode, deadline);
     }
-    return DividedDecision.decide(this, call, parts, mode, deadline, due);
+    long due = System.nanoTime() + deadline.toNanos();
+    return DividedDecision.decide(this, call, CallParts.bySlot(call), mode, deadline, due);
   }
 
   /** In one script. */
@@ -135,10 +133,7 @@ public final class RedisStore implements LimitStore {
     if (keys.isEmpty()) {
       return CompletableFuture.completedFuture(null);
     }
-    List<byte[]> names =
-        keys.stream()
-            .flatMap(key -> Stream.of("", EncodedCells.SUFFIX).map(end -> settings.name(key, end)))
-            .toList();
+    List<byte[]> names = keys.stream().map(settings::name).toList();
     CompletionStage<Long> deleted =
         runner.isCluster()
             ? EachSlot.sum(names, name -> name, this::resetTogether)

@@ -7,7 +7,7 @@ import io.limiter.core.Key;
 final class TakenUnits {
 
   final Key key;
-  final StackPart part;
+  final StackPlan plan;
   final int units;
 
   /** Where they are leased, each renewal gives them another stamp, on a thread of Lettuce. */
@@ -17,9 +17,9 @@ final class TakenUnits {
    * @param returning their stamp and the plan, as {@code refund.lua} wants them
    * @param units how many of them, 1 or more
    */
-  TakenUnits(Key key, StackPart part, byte[] returning, int units) {
+  TakenUnits(Key key, StackPlan plan, byte[] returning, int units) {
     this.key = key;
-    this.part = part;
+    this.plan = plan;
     this.returning = returning;
     this.units = units;
   }

@@ -5,6 +5,7 @@ import io.lettuce.core.ScriptOutputType;
 import io.limiter.core.FailureReason;
 import io.limiter.core.Policy;
 import io.limiter.core.StoreException;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
@@ -71,7 +72,9 @@ final class UnitScripts {
     byte[][] arguments = new byte[leases.size()][];
     for (int i = 0; i < arguments.length; i++) {
       TakenUnits lease = leases.get(i);
-      arguments[i] = ((EncodedLog) lease.part).renewal(lease.returning(), lease.units);
+      byte[] plan = lease.plan.ofTaken(lease.units);
+      arguments[i] =
+          ByteBuffer.allocate(STAMP + plan.length).put(lease.returning()).put(plan).array();
     }
     return runner
         .<byte[]>run(scripts.renew(), ScriptOutputType.VALUE, keys, arguments, deadline)
@@ -96,9 +99,7 @@ final class UnitScripts {
   }
 
   private byte[][] keys(List<TakenUnits> units) {
-    return units.stream()
-        .map(some -> settings.name(some.key, some.part.suffix()))
-        .toArray(byte[][]::new);
+    return units.stream().map(some -> settings.name(some.key)).toArray(byte[][]::new);
   }
 
   /** Runs a script that counts, within the deadline of all. */

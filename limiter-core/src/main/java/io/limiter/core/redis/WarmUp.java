@@ -85,8 +85,8 @@ final class WarmUp {
                     scripts.decide().sha(),
                     ScriptOutputType.VALUE,
                     new byte[][] {settings.name(key)},
-                    stack.part(0).argument(Mode.PEEK, PROBE),
-                    stack.part(0).ttl()))
+                    stack.plan().argument(Mode.PEEK, PROBE),
+                    stack.plan().ttl()))
         .thenAccept(
             reply ->
                 new DecideReply(reply, new EncodedStack[] {stack}, new Charge[] {PROBE}, Mode.PEEK))

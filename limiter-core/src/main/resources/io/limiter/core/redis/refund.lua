@@ -1,21 +1,22 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- Gives back the units that one decision took. decide.lua describes a log, cells.lua cells.
+-- Gives back the units that one decision took. decide.lua describes what lies under a key.
 --
--- KEYS[i]       the log or the cells of one subject
--- ARGV[2i - 1]  stamp of the units to give back (8 bytes, d): what decide.lua returned as "now" for this key; for cells
---               followed by their plan, whose cost is what the call took in all, and by the time for which the call waits
---               (d, in the leaky bucket's parts)
+-- KEYS[i]       what is known of one subject
+-- ARGV[2i - 1]  stamp of the units of the log (8 bytes, d): what decide.lua returned as the log's "now". If there are cells,
+--               followed by that of the cells (d), by the plan, whose cost is what the call took in all, and by the time
+--               for which the call waits (d, in the leaky bucket's parts)
 -- ARGV[2i]      how many of them, as text
 --
 -- Returns how many units were found. Units that have left the log are past every window: there is nothing to give back.
 -- So are those that have come back to a bucket: what came back meanwhile is not given back twice. A call that waits in a
 -- leaky bucket gives up its departure; once that has come, there is nothing to give back.
 
-local call, pack, unpack, sub = redis.call, struct.pack, struct.unpack, string.sub
+local call, pack, unpack, byte, sub = redis.call, struct.pack, struct.unpack, string.byte, string.sub
 local DENSE = 118
 local EXACT = 9007199254740992 -- 2^53
-local found, foundInLog = 0, 0
+local CELLS = 2147483648 -- 2^31
+local found = 0
 
 -- Adds departures to the gaps of a leaky bucket; false if some of them are free already.
 local function give(gaps, from, units)
@@ -51,11 +52,11 @@ end
 
 -- The cells of a subject as they are without these units; nil if none of them counts the units any more.
 local function returned(page, stamp, units, plan)
-  local _, all, cells, print = unpack('>BI4BI4', plan)
-  cells = cells % 16
-  local length = unpack('>I2', plan, 11)
+  local _, all, size, print, _, length = unpack('>BI4BI4I4I2', plan)
+  local cells = size % 16
+  local rules = (size - cells) / 16
   if #page ~= length or unpack('>I4', page) ~= print then return nil end -- other rules, or none of ours
-  local at, p, numbers, any = 25 + 5 * cells, 13 + length, '', false
+  local at, p, numbers, any = 25 + 5 * cells, 17 + (rules > 0 and 20 * rules + 37 or 0) + length, '', false
   for c = 1, cells do
     local algorithm, size = unpack('>B', plan, p), 8 * unpack('>B', page, 24 + 5 * c)
     local first, second = unpack('>dd', page, at)
@@ -117,46 +118,59 @@ local function returned(page, stamp, units, plan)
   return any and sub(page, 1, 24 + 5 * cells) .. numbers or nil
 end
 
+-- The log as it is without these units, nil if it has none of them; and how many it had.
+local function without(log, stamp, units)
+  local rules = #log >= 49 and unpack('>B', log, 37) - 16 or 0
+  if rules < 1 or rules > 8 then return nil, 0 end
+  local header, n = 37 + 4 * rules, unpack('>I4', log, 5)
+  if n == 0 then n = math.floor((#log - header) / 8) end
+  -- Units that the log has no more, though a roomy one still holds them.
+  local gone = math.max(unpack('>I4', log) ~= 0 and unpack('>I4', log, 38) or 0, n - unpack('>I4', log, 25))
+  local low, high = gone, n -- the first unit that is not older than the stamp
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if unpack('>d', log, header + 8 * middle + 1) < stamp then low = middle + 1 else high = middle end
+  end
+  local after = low
+  while after < n and after - low < units and unpack('>d', log, header + 8 * after + 1) == stamp do
+    after = after + 1
+  end
+  local taken = after - low
+  local left = n - gone - taken
+  if left <= 0 then return '', taken end
+  if taken == 0 then return nil, 0 end
+  local newest = unpack('>d', log, header + 8 * (after == n and low or n) - 7)
+  return sub(log, 1, 4) .. pack('>I4d', left > DENSE and left or 0, left > DENSE and newest or 0)
+    .. sub(log, 17, 37) .. string.rep('\0', 4 * rules) -- the cursors: the log's time may have gone back
+    .. sub(log, header + 8 * gone + 1, header + 8 * low) .. sub(log, header + 8 * after + 1, header + 8 * n)
+    .. (left > DENSE and string.rep('\0', 8 * math.floor(left / 8)) or ''), taken
+end
+
 for i = 1, #KEYS do
-  local log, stamp, units = call('GET', KEYS[i]), unpack('>d', ARGV[2 * i - 1]), tonumber(ARGV[2 * i])
-  local plan = sub(ARGV[2 * i - 1], 9)
-  if plan ~= '' then
-    local page = log and #log >= 24 and returned(log, stamp, units, plan)
-    if page then
-      call('SET', KEYS[i], page, 'KEEPTTL')
-      local alone = unpack('>B', plan, 6) >= 32
-      found = found + (alone and units or math.max(0, units - foundInLog))
+  local key, argument, units = KEYS[i], ARGV[2 * i - 1], tonumber(ARGV[2 * i])
+  local plan = sub(argument, 17)
+  local logged = plan == '' or unpack('>B', plan, 6) >= 16
+  local value = logged and call('GET', key) or call('GETRANGE', key, 0, 1023)
+  local base, given = 0, 0
+  local cells, log
+  if value and #value >= 45 then
+    local mark = unpack('>I4', value, 5)
+    if mark >= CELLS then -- it begins with cells
+      base = 24 + 5 * (mark % 16)
+      for c = 1, mark % 16 do base = base + 8 * (byte(value, 24 + 5 * c) or 255) end
+    end
+    if base <= #value then
+      if logged then log, given = without(sub(value, base + 1), unpack('>d', argument), units) end
+      cells = plan ~= '' and base > 0 and returned(sub(value, 1, base), unpack('>d', argument, 9), units, plan)
     end
   end
-  local rules = plan == '' and log and #log >= 49 and unpack('>B', log, 37) - 16 or 0
-  if plan == '' then foundInLog = 0 end
-  if rules >= 1 and rules <= 8 then
-    local header, n = 37 + 4 * rules, unpack('>I4', log, 5)
-    if n == 0 then n = math.floor((#log - header) / 8) end
-    -- Units that the log has no more, though a roomy one still holds them.
-    local gone = math.max(unpack('>I4', log) ~= 0 and unpack('>I4', log, 38) or 0, n - unpack('>I4', log, 25))
-    local low, high = gone, n -- the first unit that is not older than the stamp
-    while low < high do
-      local middle = math.floor((low + high) / 2)
-      if unpack('>d', log, header + 8 * middle + 1) < stamp then low = middle + 1 else high = middle end
-    end
-    local after = low
-    while after < n and after - low < units and unpack('>d', log, header + 8 * after + 1) == stamp do
-      after = after + 1
-    end
-    local taken = after - low
-    local left = n - gone - taken
-    if left <= 0 then
-      call('DEL', KEYS[i])
-    elseif taken > 0 then
-      local newest = unpack('>d', log, header + 8 * (after == n and low or n) - 7)
-      local head = sub(log, 1, 4) .. pack('>I4d', left > DENSE and left or 0, left > DENSE and newest or 0)
-        .. sub(log, 17, 37) .. string.rep('\0', 4 * rules) -- the cursors: the log's time may have gone back
-      call('SET', KEYS[i], head .. sub(log, header + 8 * gone + 1, header + 8 * low)
-        .. sub(log, header + 8 * after + 1, header + 8 * n)
-        .. (left > DENSE and string.rep('\0', 8 * math.floor(left / 8)) or ''), 'KEEPTTL')
-    end
-    found, foundInLog = found + taken, taken
+  if cells then given = math.max(given, units) end
+  if log then
+    local left = (cells or sub(value, 1, base)) .. log
+    if left == '' then call('DEL', key) else call('SET', key, left, 'KEEPTTL') end
+  elseif cells then
+    call('SETRANGE', key, 0, cells)
   end
+  found = found + given
 end
 return found

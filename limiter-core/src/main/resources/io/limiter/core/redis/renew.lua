@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- Renews leases: takes units out of their logs and takes them anew, now, whatever any rule says. decide.lua describes a
+-- Renews leases: takes units out of their logs and takes them anew, now, whatever any rule says. log.lua describes a
 -- log.
 --
--- KEYS[i]  the log of one subject
+-- KEYS[i]  the log of one subject; calls in flight never have cells
 -- ARGV[i]  stamp of the units (8 bytes, d): what decide.lua returned as "now" for this key, or what this script
 --          returned; then the plan as decide.lua reads it, whose cost is how many they are
 --
@@ -30,7 +30,8 @@ end
 for i = 1, #KEYS do
   local log, stamp = call('GET', KEYS[i]), unpack('>d', ARGV[i])
   local _, units, rules, print = unpack('>BI4BI4', ARGV[i], 9)
-  local keep, horizon = unpack('>I4d', ARGV[i], 19 + 16 * rules + 24)
+  rules = rules / 16
+  local keep, horizon = unpack('>I4d', ARGV[i], 25 + 16 * rules + 24)
   local now, shift, others = clock, 0, ''
   local written = log and #log >= 49 and unpack('>B', log, 37) - 16 or 0
   if written >= 1 and written <= 8 then

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.SlotHash;
 import io.limiter.core.FadingCounter;
+import io.limiter.core.FixedWindow;
 import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
@@ -102,14 +103,15 @@ class ClusterStoreTest implements LimitStoreContract {
 
   @Override
   public Optional<String> stored(Key key) {
-    String all = bytes(SETTINGS.name(key)) + bytes(SETTINGS.name(key, EncodedCells.SUFFIX));
-    return all.isEmpty() ? Optional.empty() : Optional.of(all);
-  }
-
-  private static String bytes(byte[] name) {
-    byte[] found =
-        connections.node(SlotHash.getSlot(name)).commands().get(name).toCompletableFuture().join();
-    return found == null ? "" : HexFormat.of().formatHex(found);
+    byte[] name = SETTINGS.name(key);
+    return Optional.ofNullable(
+            connections
+                .node(SlotHash.getSlot(name))
+                .commands()
+                .get(name)
+                .toCompletableFuture()
+                .join())
+        .map(HexFormat.of()::formatHex);
   }
 
   /** A rule for each of many subjects in one call, of which the last in the order is full. */
@@ -198,6 +200,22 @@ class ClusterStoreTest implements LimitStoreContract {
         });
     assertLimited(submit("fifth", rule(3, MINUTE)));
     assertThat(acquire(first).duplicate().orElseThrow().violated()).isTrue();
+  }
+
+  /** They have one key, which is either here or there. */
+  @Test
+  void mixedRulesOfASlotOnItsWayAreDecided() {
+    LimitRequest mixed = call(rule(3, MINUTE), FixedWindow.of(9, HOUR));
+    assertAllowed(mixed);
+    move(
+        slots(mixed).get(0),
+        () -> {
+          assertThat(refund(acquire(mixed))).isEqualTo(1);
+          assertThat(record(mixed).allowed()).isTrue();
+          assertAllowed(mixed);
+          assertLimited(mixed);
+        });
+    assertThat(peek(mixed).rules()).extracting(RuleVerdict::remaining).containsExactly(0L, 6L);
   }
 
   /** The rules' key is here still, the guard's new one there already. */

@@ -20,11 +20,8 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Random;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -83,18 +80,8 @@ class RedisStoreTest implements LimitStoreContract {
 
   @Override
   public Optional<String> stored(Key key) {
-    Key cells = new Key(key.tag(), key.name() + EncodedCells.SUFFIX);
-    String all =
-        Stream.of(key, cells)
-            .map(name -> redis.commands().get(redis.name(name)))
-            .filter(Objects::nonNull)
-            .map(HexFormat.of()::formatHex)
-            .collect(Collectors.joining(" "));
-    return all.isEmpty() ? Optional.empty() : Optional.of(all);
-  }
-
-  private Key cells(Charge charge) {
-    return new Key(charge.key().tag(), charge.key().name() + EncodedCells.SUFFIX);
+    return Optional.ofNullable(redis.commands().get(redis.name(key)))
+        .map(HexFormat.of()::formatHex);
   }
 
   /** Until the last departure that there can be; more only for a call that takes several. */
@@ -105,7 +92,7 @@ class RedisStoreTest implements LimitStoreContract {
     acquire(20, call);
     assertThat(acquire(call.withCost(cost)).delay()).isEqualTo(SECOND.multipliedBy(10));
     long expected = 10_000 + 500L * cost + SLACK_MILLIS;
-    long life = redis.commands().pttl(redis.name(cells(call.charge(0))));
+    long life = millisToLive(call.charge(0));
     long taken = (System.nanoTime() - started) / 1_000_000 + 1;
     assertThat(life - TestRedis.EXTRA_LIFE_MILLIS).isBetween(expected - taken, expected);
   }
@@ -117,7 +104,7 @@ class RedisStoreTest implements LimitStoreContract {
     LeakyBucket hasty = LeakyBucket.of(1, SECOND, 20, SECOND);
     acquire(15, call(patient));
     assertThat(record(call(hasty)).allowed()).isTrue();
-    long life = redis.commands().pttl(redis.name(cells(call(hasty).charge(0))));
+    long life = millisToLive(call(hasty).charge(0));
     assertThat(life - TestRedis.EXTRA_LIFE_MILLIS).isBetween(10_000L, 23_000L);
   }
 

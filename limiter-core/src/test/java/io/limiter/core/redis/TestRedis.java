@@ -30,6 +30,7 @@ public final class TestRedis implements AutoCloseable {
   static final long EXTRA_LIFE_MILLIS = 1_000_000_000L;
 
   private static final String LIFE = "lives and lives[i] or ARGV[2 * i]";
+  private static final String GRACE = "local GRACE = 1000000 ";
   private static final String RENEWED = "'PX', lives[i]";
 
   private final RedisClient client = RedisClient.create(RedisURI.create(RedisFixture.uri()));
@@ -39,8 +40,17 @@ public final class TestRedis implements AutoCloseable {
   private volatile long clock;
   private final byte[] clockKey = bytes(prefix + "clock");
 
-  /** A store with the keys of this test. */
+  /** A store with the keys of this test, which never forgets. */
   public RedisStore store() {
+    return store("EXACT");
+  }
+
+  /** One that forgets what other rules no longer need, when the test's clock says so. */
+  RedisStore storeThatForgets() {
+    return store("1000000");
+  }
+
+  private RedisStore store(String grace) {
     List<CustomAlgorithm> algorithms = List.of(new FadingCounter());
     RedisScripts scripts = RedisScripts.load(algorithms);
     String decide = clocked(scripts.decide());
@@ -48,6 +58,7 @@ public final class TestRedis implements AutoCloseable {
     String renew =
         replace(clocked(scripts.renew()), RENEWED, "%s + %d".formatted(RENEWED, EXTRA_LIFE_MILLIS));
     decide = replace(decide, LIFE, "(%s) + %d".formatted(LIFE, EXTRA_LIFE_MILLIS));
+    decide = replace(decide, GRACE, "local GRACE = %s ".formatted(grace));
     RedisStore store =
         new RedisStore(
             source(),

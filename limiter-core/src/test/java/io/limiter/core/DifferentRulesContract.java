@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import static io.limiter.core.StoreHarness.call;
+import static io.limiter.core.StoreHarness.rule;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Methods that share a limit need not have the same rules, and a policy may get others: what a log
+ * knows and what is counted in numbers go on beside each other.
+ */
+public interface DifferentRulesContract extends StoreHarness {
+
+  private static LimitRequest logged() {
+    return call(rule(200, HOUR));
+  }
+
+  private static LimitRequest counted() {
+    return call(window(200));
+  }
+
+  private static LimitRequest both() {
+    return call(rule(200, HOUR), window(200));
+  }
+
+  private static Rule window(long count) {
+    return FixedWindow.of(count, HOUR).withName("window");
+  }
+
+  private void assertRemaining(LimitRequest call, Long... units) {
+    assertThat(peek(call).rules()).extracting(RuleVerdict::remaining).containsExactly(units);
+  }
+
+  /** So few that a store may write them at once, or so many that it may not. */
+  @ParameterizedTest
+  @ValueSource(ints = {3, 150})
+  default void aLogGoesOnWhereOtherRulesAreAddedAndRemoved(int units) {
+    acquire(logged().withCost(units));
+    acquire(2, both());
+    assertRemaining(both(), 198L - units, 198L);
+    acquire(3, logged());
+    assertRemaining(both(), 195L - units, 198L);
+    acquire(1, both());
+    assertRemaining(logged(), 194L - units);
+    assertRemaining(counted(), 197L);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {3, 150})
+  default void numbersGoOnWhereALogIsAddedAndRemoved(int units) {
+    acquire(counted().withCost(units));
+    acquire(2, both());
+    assertRemaining(both(), 198L, 198L - units);
+    acquire(3, counted());
+    assertRemaining(both(), 198L, 195L - units);
+    acquire(1, both());
+    assertRemaining(counted(), 194L - units);
+    assertRemaining(logged(), 197L);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {3, 150})
+  default void rulesOfOneKindLeaveTheOthersAlone(int units) {
+    acquire(logged().withCost(units));
+    acquire(2, counted());
+    acquire(1, logged());
+    acquire(1, counted());
+    assertRemaining(both(), 199L - units, 197L);
+  }
+
+  @Test
+  default void otherNumbersBesideALogTakeTheirPlace() {
+    LimitRequest bucket =
+        call(rule(200, HOUR), TokenBucket.of(9, 1, HOUR), SlidingWindowCounter.of(50, HOUR));
+    acquire(2, both());
+    acquire(3, bucket);
+    assertRemaining(bucket, 195L, 6L, 47L);
+    assertRemaining(both(), 195L, 200L);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 150})
+  default void aRefusedCallOfOneKindChangesNothing(int units) {
+    LimitRequest full = call(rule(200, HOUR), window(units));
+    acquire(1, full.withCost(units));
+    List<Optional<String>> before = stored(full);
+    assertLimited(full);
+    assertLimited(call(rule(units, HOUR)));
+    assertLimited(call(window(units)));
+    assertLimited(call(window(units), TokenBucket.of(9, 1, HOUR)));
+    assertThat(stored(full)).isEqualTo(before);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 150})
+  default void violationsAreCountedBesideALogThatStaysAsItIs(int units) {
+    Policy policy = Policy.of("policy", rule(units, HOUR)).withBan(Ban.of(3, MINUTE, HOUR));
+    LimitRequest banning = LimitRequest.of(policy, new Subject("user", "somebody"));
+    acquire(1, call(rule(units, HOUR)).withCost(units)); // without a ban, and so without its state
+    for (int i = 0; i < 2; i++) {
+      assertLimited(banning);
+    }
+    assertThat(acquire(banning).ban()).contains(HOUR);
+    advance(HOUR.minus(TICK));
+    assertThat(acquire(banning).outcome()).isEqualTo(Outcome.BANNED);
+    advance(TICK);
+    assertAllowed(banning.withCost(units));
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {3, 150})
+  default void aRefundFindsWhatOthersHaveLeftInPlace(int units) {
+    Verdict mixed = acquire(both().withCost(units));
+    acquire(2, logged());
+    acquire(2, counted());
+    assertThat(refund(mixed)).isEqualTo(units);
+    assertRemaining(both(), 198L, 198L);
+    Verdict one = acquire(logged().withCost(units));
+    assertThat(refund(one)).isEqualTo(units);
+    Verdict other = acquire(counted().withCost(units));
+    assertThat(refund(other)).isEqualTo(units);
+    assertRemaining(both(), 198L, 198L);
+  }
+
+  @Test
+  default void aRefundOfTheLastUnitsOfALogLeavesTheNumbers() {
+    acquire(2, counted());
+    assertThat(refund(acquire(logged()))).isEqualTo(1);
+    assertRemaining(both(), 200L, 198L);
+    Verdict mixed = acquire(both());
+    assertThat(refund(mixed)).isEqualTo(1);
+    assertRemaining(both(), 200L, 198L);
+    acquire(1, both());
+    assertRemaining(both(), 199L, 197L);
+  }
+
+  @Test
+  default void partOfAMixedCallIsGivenBackToAllItsRules() {
+    Verdict verdict = acquire(both().withCost(5));
+    assertThat(settle(verdict, Ending.succeeded().withCost(2))).isEqualTo(3);
+    assertRemaining(both(), 198L, 198L);
+  }
+
+  /** Each goes on from what it wrote last, and neither denies for longer than its window. */
+  @Test
+  default void aClockSetBackIsMadeGoodForBothKinds() {
+    LimitRequest two = call(rule(2, MINUTE), FixedWindow.of(3, MINUTE));
+    acquire(2, two);
+    advance(HOUR.negated());
+    assertRetryAfterIsExact(two, MINUTE);
+    advance(HOUR.negated());
+    assertRemaining(call(FixedWindow.of(3, MINUTE)), 2L);
+    assertRemaining(two, 1L, 2L);
+    acquire(1, two);
+    assertRetryAfterIsExact(two, MINUTE);
+  }
+
+  @Test
+  default void leasesLieBesideMixedRulesAndAreRenewed() {
+    LimitRequest held = both().and(call(ConcurrencyLimit.of(1, MINUTE)));
+    Verdict running = acquire(held);
+    advance(MINUTE.minus(TICK));
+    assertThat(renew(running)).isEqualTo(1);
+    advance(MINUTE.minus(TICK));
+    assertLimited(held);
+    assertThat(refund(running)).isEqualTo(2);
+    assertAllowed(held);
+    assertRemaining(both(), 199L, 199L);
+  }
+}

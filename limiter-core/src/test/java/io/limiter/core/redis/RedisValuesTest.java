@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import static io.limiter.core.StoreHarness.call;
+import static io.limiter.core.StoreHarness.rule;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.Ban;
+import io.limiter.core.CustomAlgorithm;
+import io.limiter.core.CustomRule;
+import io.limiter.core.FadingCounter;
+import io.limiter.core.FixedWindow;
+import io.limiter.core.Key;
+import io.limiter.core.LeakyBucket;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Policy;
+import io.limiter.core.Readings;
+import io.limiter.core.Rule;
+import io.limiter.core.RuleStack;
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.StoreException;
+import io.limiter.core.StoreHarness;
+import io.limiter.core.Subject;
+import io.limiter.core.TokenBucket;
+import io.limiter.core.Verdict;
+import io.limiter.core.cell.Cell;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.CompletionException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The one value that Redis holds of a subject, where rules with a log and others are mixed. */
+class RedisValuesTest implements StoreHarness {
+
+  private static final LimitRequest LOGGED = call(rule(200, MINUTE));
+  private static final LimitRequest COUNTED = call(FixedWindow.of(200, HOUR));
+  private static final LimitRequest BOTH = call(rule(200, MINUTE), FixedWindow.of(200, HOUR));
+  private static final int CELLS_OF_BOTH = 24 + 5 + 2 * 8;
+
+  private final TestRedis redis = new TestRedis();
+  private LimitStore store = redis.store();
+  private long clock = 1_700_000_000_000_000L;
+
+  @BeforeEach
+  void begin() {
+    redis.setClock(clock);
+  }
+
+  @AfterEach
+  void close() {
+    store.close();
+    redis.close();
+  }
+
+  @Override
+  public LimitStore store() {
+    return store;
+  }
+
+  @Override
+  public void advance(Duration duration) {
+    clock += Readings.micros(duration);
+    redis.setClock(clock);
+  }
+
+  @Override
+  public Instant now() {
+    return Instant.EPOCH.plus(clock, ChronoUnit.MICROS);
+  }
+
+  @Override
+  public Optional<String> stored(Key key) {
+    return Optional.ofNullable(redis.commands().get(redis.name(key)))
+        .map(HexFormat.of()::formatHex);
+  }
+
+  private byte[] name() {
+    return redis.name(BOTH.charge(0).key());
+  }
+
+  private byte[] value() {
+    return redis.commands().get(name());
+  }
+
+  private void assertLivesFor(Duration atLeast) {
+    assertThat(redis.commands().pttl(name()) - TestRedis.EXTRA_LIFE_MILLIS)
+        .isBetween(atLeast.toMillis() - 60_000, atLeast.toMillis() + 1_000);
+  }
+
+  @Test
+  void aMixedStackHasOneKeyWithTheLifeOfItsLongestRule() {
+    acquire(1, BOTH);
+    assertThat(redis.commands().keys(TestRedis.bytes(new String(name()) + "*"))).hasSize(1);
+    assertLivesFor(HOUR);
+    assertThat(store.reset(List.of(BOTH.charge(0).key()))).succeedsWithin(SECOND.multipliedBy(10));
+    assertThat(value()).isNull();
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 150})
+  void otherRulesDoNotShortenTheLifeOfWhatTheyDoNotRead(int units) {
+    acquire(1, BOTH.withCost(units));
+    acquire(1, LOGGED);
+    assertLivesFor(HOUR);
+    acquire(1, call(rule(1_000, HOUR)));
+    acquire(1, call(FixedWindow.of(9, SECOND)));
+    assertLivesFor(HOUR);
+    advance(HOUR.negated()); // whose repair has a life to give too
+    assertLimited(call(FixedWindow.of(9, SECOND)).withCost(9));
+    assertLivesFor(HOUR);
+  }
+
+  /** Else whoever removes a rule would keep what it knew for as long as a subject goes on. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 150})
+  void whatNoRuleNeedsAnyMoreGoes(int units) {
+    store.close();
+    store = redis.storeThatForgets();
+    acquire(1, BOTH.withCost(units));
+    advance(MINUTE);
+    acquire(1, COUNTED);
+    assertThat(value()).as("the log, a second before").hasSizeGreaterThan(CELLS_OF_BOTH);
+    advance(SECOND.plus(TICK));
+    acquire(1, COUNTED);
+    assertThat(value()).hasSize(CELLS_OF_BOTH);
+    acquire(1, LOGGED);
+    int both = value().length;
+    advance(HOUR.plus(SECOND.multipliedBy(3)));
+    acquire(1, LOGGED);
+    assertThat(value()).as("the cells").hasSizeLessThan(both);
+    assertThat(peek(BOTH).rules()).extracting(RuleVerdict::remaining).containsExactly(199L, 200L);
+  }
+
+  @Test
+  void aViolationOfALongLogChangesTheCellsAlone() {
+    Policy policy = Policy.of("policy", rule(200, MINUTE)).withBan(Ban.of(3, MINUTE, HOUR));
+    LimitRequest banning = LimitRequest.of(policy, new Subject("user", "somebody"));
+    acquire(1, banning.withCost(200));
+    byte[] before = value();
+    assertLimited(banning);
+    byte[] after = value();
+    assertThat(after).hasSameSizeAs(before).isNotEqualTo(before);
+    int cells = 24 + 5 + 4 * 8;
+    assertThat(Arrays.copyOfRange(after, cells, after.length))
+        .isEqualTo(Arrays.copyOfRange(before, cells, before.length));
+  }
+
+  @Test
+  void aLongLogIsWrittenInPlaceBehindTheCells() {
+    acquire(1, BOTH.withCost(150));
+    int length = value().length;
+    for (int i = 0; i < 10; i++) {
+      advance(TICK);
+      acquire(1, BOTH);
+      assertThat(value()).as("there is room for 18").hasSize(length);
+    }
+    acquire(1, BOTH.withCost(10));
+    assertThat(value()).hasSizeGreaterThan(length);
+    assertThat(peek(BOTH).rules()).extracting(RuleVerdict::remaining).containsOnly(30L);
+    assertLimited(BOTH.withCost(31));
+    advance(MINUTE);
+    assertThat(peek(BOTH).rules()).extracting(RuleVerdict::remaining).containsExactly(200L, 30L);
+  }
+
+  /** As much as eight rules and a ban can keep, in front of a log that is as long as a page. */
+  @Test
+  void theMostThatThereCanBeIsRead() {
+    List<Rule> rules = new ArrayList<>(List.of(rule(118, HOUR)));
+    rules.add(LeakyBucket.of(118, SECOND, 118, MINUTE));
+    for (int i = 0; rules.size() < 8; i++) {
+      rules.add(CustomRule.of(new FadingCounter(), 118, HOUR, 2.0).withName("own-" + i));
+    }
+    Policy policy =
+        Policy.of("policy", rules.toArray(Rule[]::new)).withBan(Ban.of(5, MINUTE, HOUR));
+    LimitRequest call = LimitRequest.of(policy, new Subject("user", "somebody"));
+    for (int left = 117; left >= 0; left--) {
+      assertThat(acquire(call).rules().get(0).remaining()).isEqualTo(left);
+    }
+    assertThat(acquire(call).violated()).as("all but the queue").hasSize(7);
+    int doubles = Cell.LEAKY_SIZE + 7 * (1 + CustomAlgorithm.MAX_STATE) + CellCode.BAN_SIZE;
+    assertThat(24 + 5 * (RuleStack.MAX_RULES + 1) + 8 * doubles)
+        .as("most bytes of cells, of the 1,023 up to which the scripts take them for some")
+        .isLessThanOrEqualTo(1_023);
+  }
+
+  @Test
+  void garbageInTheCellsIsNoPermanentDenialAndLeavesTheLog() {
+    Random random = new Random(1);
+    LimitRequest call =
+        call(rule(200, MINUTE), FixedWindow.of(2, MINUTE), TokenBucket.of(2, 1, SECOND));
+    for (int i = 0; i < 200; i++) {
+      redis.commands().del(name());
+      acquire(2, call);
+      byte[] value = value();
+      for (int b = random.nextInt(5); b >= 0; b--) {
+        value[random.nextInt(24 + 10 + 32)] = (byte) random.nextInt(256);
+      }
+      redis.commands().set(name(), value);
+      try {
+        Verdict found = acquire(call);
+        assertThat(found.retryAfter().orElse(Duration.ZERO)).isLessThanOrEqualTo(MINUTE);
+      } catch (CompletionException removed) {
+        assertThat(removed).hasCauseInstanceOf(StoreException.class);
+      }
+      advance(MINUTE.multipliedBy(2)); // a window that begins in the future may come to pass
+      assertAllowed(call);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {44, 45, 60, 70, 1_000, 3_000})
+  void whatSomebodyElseWroteIsNoPermanentDenialOfMixedRules(int length) {
+    LimitRequest call = call(rule(2, MINUTE), FixedWindow.of(3, MINUTE));
+    byte[] garbage = new byte[length];
+    Random random = new Random(length);
+    for (int i = 0; i < 50; i++) {
+      random.nextBytes(garbage);
+      if (i % 2 == 0) { // as if it were some cells
+        garbage[4] = (byte) 0x80;
+        garbage[7] = (byte) (garbage[7] & 0xf3);
+        garbage[28] = (byte) (i % 3);
+        garbage[33] = 2;
+        garbage[38] = 2;
+      }
+      redis.commands().set(name(), garbage);
+      acquire(2, call);
+      assertLimited(call);
+    }
+  }
+
+  /** A store that knew cells by a key of their own wrote the same logs. */
+  @Test
+  void aLogThatWasWrittenAloneIsReadByMixedRules() {
+    acquire(3, LOGGED);
+    byte[] alone = value();
+    redis.commands().set(name(), alone);
+    assertThat(acquire(BOTH).rules())
+        .extracting(RuleVerdict::remaining)
+        .containsExactly(196L, 199L);
+    assertThat(Arrays.copyOfRange(value(), CELLS_OF_BOTH + 41, CELLS_OF_BOTH + 41 + 24))
+        .isEqualTo(Arrays.copyOfRange(alone, 41, 41 + 24));
+  }
+}
