@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
-import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.resource.ClientResources;
 import java.net.SocketAddress;
@@ -18,7 +17,7 @@ import reactor.core.publisher.Mono;
  * replica now, would keep the limiter from Redis for as long as it is wrong, whatever the others
  * say. A URI without sentinels is Lettuce's as ever.
  */
-final class SentinelClient extends RedisClient {
+final class SentinelClient extends AsyncClient {
 
   /** Time for a sentinel to be connected to; then the next is asked. */
   static final Duration PATIENCE = Duration.ofMillis(500);
@@ -26,7 +25,7 @@ final class SentinelClient extends RedisClient {
   private final AtomicInteger attempts = new AtomicInteger();
 
   SentinelClient(ClientResources resources) {
-    super(resources, new RedisURI());
+    super(resources);
   }
 
   /** Subscribed to at the first attempt, and again at each reconnect. */
