@@ -14,7 +14,7 @@ import java.util.Map;
 /**
  * Each user has a limit of his own, wherever he calls from. Security comes before the limiter: a
  * call that it answers with 401 is nobody's and is not counted, so this is no limit on guessing
- * passwords.
+ * passwords: {@link AccountController} has one.
  */
 @Controller("/me")
 @Secured(SecurityRule.IS_AUTHENTICATED)

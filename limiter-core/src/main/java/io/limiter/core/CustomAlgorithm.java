@@ -49,7 +49,8 @@ public interface CustomAlgorithm {
   /**
    * What a rule finds.
    *
-   * @param left units that are left before this call; below its cost, the rule is violated
+   * @param left units that are left before this call, the rule's count at most; below the call's
+   *     cost, the rule is violated
    * @param waitFor if it is violated, the time after which the same call would pass if nobody calls
    *     in between, or {@link Readings#NEVER}; else the time until more units are left than right
    *     after this call

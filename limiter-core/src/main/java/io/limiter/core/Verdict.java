@@ -116,26 +116,6 @@ public record Verdict(
         policy, outcome, rules, duplicate, ban, delay, source, reason, storeRetryAfter, other);
   }
 
-  /**
-   * The same verdict on a later call, given without asking the store.
-   *
-   * @param later what its rules say then
-   * @param rest the rest of its ban then
-   */
-  public Verdict remembered(List<RuleVerdict> later, Optional<Duration> rest) {
-    return new Verdict(
-        policy,
-        outcome,
-        later,
-        duplicate,
-        rest,
-        delay,
-        Source.DENY_CACHE,
-        reason,
-        storeRetryAfter,
-        receipt);
-  }
-
   /** The same verdict, given by the fallback because the store has failed. */
   public Verdict fromFallback(StoreException why) {
     return new Verdict(

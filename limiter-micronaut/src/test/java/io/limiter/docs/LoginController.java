@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.docs;
 
-import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.Counts;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.micronaut.http.HttpResponse;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Post;
 import io.micronaut.http.annotation.QueryValue;
@@ -12,9 +13,18 @@ import io.micronaut.http.annotation.QueryValue;
 class LoginController {
 
   @Post("/login")
-  @RateLimiter(subject = "#{user}", rules = @RateRule(count = 3, time = 60))
-  @RateLimiter(limitType = LimitType.IP, rules = @RateRule(count = 20, time = 60))
-  String login(@QueryValue String user) {
-    return "hello " + user;
+  @RateLimiter(
+      resolver = UserAtAddress.class,
+      failedOn = 401,
+      rules = @RateRule(count = 5, time = 900, counts = Counts.FAILURES))
+  @RateLimiter(failedOn = 401, rules = @RateRule(count = 50, time = 3600, counts = Counts.FAILURES))
+  @RateLimiter(
+      subject = "#{user}",
+      failedOn = 401,
+      rules = @RateRule(count = 500, time = 86_400, counts = Counts.FAILURES))
+  HttpResponse<String> login(@QueryValue String user, @QueryValue String password) {
+    return password.equals("right")
+        ? HttpResponse.ok("welcome " + user)
+        : HttpResponse.<String>unauthorized().body("wrong");
   }
 }

@@ -62,6 +62,16 @@ class PackageArrowsTest {
                       "io.micronaut.http", // what a SubjectResolver is asked about
                       "org.jspecify.annotations..")));
 
+  /** What a caller sends is never matched: no text of his takes longer than its length asks for. */
+  @ArchTest
+  static final ArchRule nothingThatSeesRequestsHasRegularExpressions =
+      noClasses()
+          .that()
+          .resideInAnyPackage(ADDRESS, HTTP, INTERCEPT, MESSAGE, SUBJECT, THREAD)
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage("java.util.regex..");
+
   @ArchTest
   static final ArchRule gateAndGuardMeetOnlyInThePlan =
       noClasses()

@@ -14,6 +14,9 @@ import org.jspecify.annotations.Nullable;
 /** The numbers of an {@link CustomAlgorithm} of the user's own; null if it was never used. */
 final class CustomCell implements Cell {
 
+  /** Fewer units are never left; what is subtracted from them cannot overflow. */
+  private static final long LEAST = -(1L << 53);
+
   private final CustomRule rule;
   private final long written;
   private final double @Nullable [] numbers;
@@ -75,6 +78,9 @@ final class CustomCell implements Cell {
       this.now = now;
       CustomAlgorithm.Reading whole = ask(cost, numbers);
       left = (long) Math.floor(finite(whole.left()));
+      if (left > rule.count() || left < LEAST) {
+        throw failure("has answered with " + left + " units left of " + rule.count(), null);
+      }
       violated = left < cost;
       if (!violated) {
         next = checked(whole.next());

@@ -75,6 +75,15 @@ final class EncodedCall {
     return arguments;
   }
 
+  /** Whether a reply is as long as one to this call is: else the connection is out of step. */
+  boolean fits(byte @Nullable [] reply) {
+    int length = 0;
+    for (EncodedStack stack : stacks) {
+      length += stack.replyLength();
+    }
+    return reply != null && reply.length == length;
+  }
+
   DecideReply read(byte @Nullable [] reply, Mode mode) {
     return new DecideReply(reply, stacks, charges, mode);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
+import io.limiter.core.CustomRule;
 import io.limiter.core.Mode;
 import io.limiter.core.Rule;
 import io.limiter.core.cell.Cell;
@@ -31,19 +32,22 @@ final class EncodedCells implements StackPart {
 
   @Override
   public Said read(ByteBuffer reply, int offset, Mode mode, int cost) {
-    long now = (long) reply.getDouble(offset);
+    long now = (long) ReplyNumbers.time(reply.getDouble(offset), ReplyNumbers.LATEST);
     Gauge[] gauges = new Gauge[rules.size()];
     int at = offset + 8;
     for (int r = 0; r < gauges.length; r++) {
       double[] numbers = new double[CellCode.size(rules.get(r))];
       for (int n = 0; n < numbers.length; n++) {
-        numbers[n] = reply.getDouble(at + 8 * n);
+        double number = reply.getDouble(at + 8 * n);
+        numbers[n] = rules.get(r) instanceof CustomRule ? ReplyNumbers.finite(number) : number;
       }
       at += 8 * numbers.length;
       gauges[r] =
           Cell.stored(rules.get(r), unused[r], now, numbers).read(rules.get(r), now, cost, mode);
+      ReplyNumbers.left(gauges[r].left(), rules.get(r).capacity());
     }
-    return new CellsSaid(gauges, bans ? (long) reply.getDouble(at + 8 * CellCode.BAN_SIZE) : 0);
+    double banned = bans ? reply.getDouble(at + 8 * CellCode.BAN_SIZE) : 0;
+    return new CellsSaid(gauges, (long) ReplyNumbers.time(banned, ReplyNumbers.LATEST));
   }
 
   private static final class CellsSaid implements Said {
@@ -63,17 +67,17 @@ final class EncodedCells implements StackPart {
 
     @Override
     public long waitFor(int rule, boolean taken) {
-      return gauges[rule].waitFor(taken);
+      return ReplyNumbers.waitFor(gauges[rule].waitFor(taken));
     }
 
     @Override
     public long resetAfter(int rule, boolean taken) {
-      return gauges[rule].resetAfter(taken);
+      return (long) ReplyNumbers.time((double) gauges[rule].resetAfter(taken), ReplyNumbers.LATEST);
     }
 
     @Override
     public long delay(int rule) {
-      return gauges[rule].delay();
+      return (long) ReplyNumbers.time((double) gauges[rule].delay(), ReplyNumbers.LATEST);
     }
 
     @Override

@@ -19,6 +19,7 @@ final class EncodedLog implements StackPart {
   private final byte[] plan;
   private final int print;
   private final int[] wireOrder;
+  private final long[] counts;
   private final long[] windows;
   private final long longest;
 
@@ -27,6 +28,7 @@ final class EncodedLog implements StackPart {
         declared.stream().sorted(Comparator.comparing(LoggedRule::window).reversed()).toList();
     this.wireOrder =
         IntStream.range(0, rules.size()).map(i -> rules.indexOf(declared.get(i))).toArray();
+    this.counts = declared.stream().mapToLong(LoggedRule::count).toArray();
     this.windows = declared.stream().mapToLong(rule -> Readings.micros(rule.window())).toArray();
     this.longest = Readings.micros(rules.get(0).window());
     ByteBuffer numbers = ByteBuffer.allocate(16 * rules.size());
@@ -74,7 +76,17 @@ final class EncodedLog implements StackPart {
 
   @Override
   public Said read(ByteBuffer reply, int offset, Mode mode, int cost) {
-    return new LogSaid(reply, offset);
+    ReplyNumbers.time(reply.getDouble(offset), ReplyNumbers.LATEST);
+    LogSaid said = new LogSaid(reply, offset);
+    for (int rule = 0; rule < counts.length; rule++) {
+      long left = ReplyNumbers.left(said.left(rule), counts[rule]);
+      double wait = reply.getDouble(said.at(rule) + 4);
+      boolean never = wait == Readings.NEVER && cost > counts[rule] && mode != Mode.RECORD;
+      if (left < cost && !never) {
+        ReplyNumbers.time(wait, (double) windows[rule]);
+      }
+    }
+    return said;
   }
 
   private final class LogSaid implements Said {
@@ -92,17 +104,21 @@ final class EncodedLog implements StackPart {
       return reply.getInt(at(rule));
     }
 
-    /** A unit that this call takes is the last to come back, so it makes no difference. */
+    /**
+     * A unit that this call takes is the last to come back, so it makes no difference. One that
+     * seems to be of the future, which somebody else wrote, is taken for one of now.
+     */
     @Override
     public long waitFor(int rule, boolean taken) {
-      return (long) reply.getDouble(at(rule) + 4);
+      long wait = (long) reply.getDouble(at(rule) + 4);
+      return wait < 0 ? Readings.NEVER : Math.min(wait, windows[rule]);
     }
 
     @Override
     public long resetAfter(int rule, boolean taken) {
       double newest = reply.getDouble(offset + 8);
       long since = newest == 0 ? windows[rule] : (long) (reply.getDouble(offset) - newest);
-      return taken ? windows[rule] : Math.max(0, windows[rule] - since);
+      return taken || since < 0 ? windows[rule] : Math.max(0, windows[rule] - since);
     }
 
     @Override

@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * How the store uses Redis.
@@ -18,12 +19,15 @@ import java.util.Map;
  *     gives up, 1 ms to 10 s; 100 ms by default
  * @param policyDeadlines the same for decisions under some policies, by name
  * @param algorithms those of the user's own that rules may be of: the scripts then know them
+ * @param keySecret what the names of keys are made with; if empty, who can read Redis can test
+ *     guesses of who was counted
  */
 public record RedisSettings(
     String prefix,
     Duration deadline,
     Map<String, Duration> policyDeadlines,
-    List<CustomAlgorithm> algorithms) {
+    List<CustomAlgorithm> algorithms,
+    Optional<KeySecret> keySecret) {
 
   public static final String DEFAULT_PREFIX = "limiter:";
   public static final Duration DEFAULT_DEADLINE = Duration.ofMillis(100);
@@ -45,7 +49,7 @@ public record RedisSettings(
 
   /** Settings with one deadline for all. */
   public RedisSettings(String prefix, Duration deadline) {
-    this(prefix, deadline, Map.of(), List.of());
+    this(prefix, deadline, Map.of(), List.of(), Optional.empty());
   }
 
   private static void requireDeadline(String what, Duration deadline) {
@@ -57,12 +61,20 @@ public record RedisSettings(
 
   /** The same settings with deadlines of their own for these policies. */
   public RedisSettings withPolicyDeadlines(Map<String, Duration> deadlines) {
-    return new RedisSettings(prefix, deadline, deadlines, algorithms);
+    return new RedisSettings(prefix, deadline, deadlines, algorithms, keySecret);
   }
 
   /** The same settings with these algorithms of the user's own. */
   public RedisSettings withAlgorithms(List<CustomAlgorithm> own) {
-    return new RedisSettings(prefix, deadline, policyDeadlines, own);
+    return new RedisSettings(prefix, deadline, policyDeadlines, own, keySecret);
+  }
+
+  /**
+   * The same settings with this secret. Keys that were written with another, or without, are not
+   * found any more, so all limits begin anew.
+   */
+  public RedisSettings withKeySecret(KeySecret secret) {
+    return new RedisSettings(prefix, deadline, policyDeadlines, algorithms, Optional.of(secret));
   }
 
   Duration deadline(Policy policy) {
@@ -72,7 +84,13 @@ public record RedisSettings(
 
   /** The name of a key in Redis: within its braces the part that names its slot in a Cluster. */
   byte[] name(Key key) {
-    return (prefix + '{' + key.tag() + "}:" + key.name()).getBytes(StandardCharsets.US_ASCII);
+    String tag = key.tag();
+    String own = key.name();
+    if (keySecret.isPresent()) {
+      tag = keySecret.get().tag(key);
+      own = keySecret.get().name(key);
+    }
+    return (prefix + '{' + tag + "}:" + own).getBytes(StandardCharsets.US_ASCII);
   }
 
   public static RedisSettings defaults() {

@@ -2,6 +2,7 @@
 package io.limiter.core.redis;
 
 import io.lettuce.core.ScriptOutputType;
+import io.limiter.core.FailureReason;
 import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
@@ -117,9 +118,15 @@ public final class RedisStore implements LimitStore {
   private DecideReply read(byte @Nullable [] bytes, EncodedCall call, Mode mode) {
     try {
       return call.read(bytes, mode);
-    } catch (StoreException outOfStep) {
-      runner.renew(call.keys()[0]);
-      throw outOfStep;
+    } catch (StoreException strange) {
+      // Numbers that cannot be may be what lies under this key, and no affair of other calls.
+      if (!call.fits(bytes)) {
+        runner.renew(call.keys()[0]);
+      }
+      throw strange;
+    } catch (RuntimeException strange) { // or no fallback would decide
+      throw new StoreException(
+          FailureReason.ERROR, "Redis answered a decision with what cannot be read", strange);
     }
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.resilience;
 
+import io.limiter.core.Charge;
 import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
@@ -9,7 +10,9 @@ import io.limiter.core.Policy;
 import io.limiter.core.Verdict;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -26,9 +29,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A refused call takes nothing, so whoever is refused until some time is refused until then,
  * whatever else he or others call; unless units are given back, keys are reset, or a policy
- * changes. For those the store is looked at again after the maximum age, by one call at a time,
- * while others still get what is known. So a call that the store would admit is refused for that
- * age at most, and the time that the look takes.
+ * changes. For those the store is looked at again after the maximum age, by one call at a time;
+ * others wait for what it finds. So a call that the store would admit is refused for that age at
+ * most.
  *
  * <p>What is not known to stay refused is asked for each time: {@link KnownDenial} says which.
  * Verdicts of a fallback are never kept.
@@ -41,6 +44,13 @@ public final class DenyCache implements LimitStore {
   /** The default number of callers that are known to be refused at the same time: {@value}. */
   public static final int DEFAULT_SIZE = 10_000;
 
+  /** The largest number there can be: it is searched on the threads that ask. */
+  public static final int MAX_SIZE = 100_000;
+
+  /** Nobody waits for what is found. */
+  private static final CompletableFuture<Optional<KnownDenial>> NOBODY =
+      CompletableFuture.completedFuture(Optional.empty());
+
   /** While the cache is full, it is searched for what is of no use any more so often. */
   private static final long SWEEP_NANOS = Duration.ofMillis(100).toNanos();
 
@@ -49,8 +59,11 @@ public final class DenyCache implements LimitStore {
   private final int size;
   private final long maxAge;
   private final LongSupplier nanos;
-  private final Map<Key, KnownDenial> denials = new ConcurrentHashMap<>();
+  private final Map<List<Charge>, KnownDenial> denials = new ConcurrentHashMap<>();
   private final AtomicLong swept;
+
+  /** When something was forgotten last: what the store was asked before is not remembered. */
+  private volatile long forgotten;
 
   /** Remembers refused calls of every policy. */
   public DenyCache(LimitStore store) {
@@ -59,9 +72,10 @@ public final class DenyCache implements LimitStore {
 
   /**
    * @param store is asked for what is not known
-   * @param remembers the policies whose refused calls are remembered
-   * @param size refused callers that are remembered at the same time, 1 or more; calls of others
-   *     are asked for
+   * @param remembers the policies whose refused calls are remembered; a call under several has the
+   *     one that its verdict bears
+   * @param size refused callers that are remembered at the same time, 1 to {@value #MAX_SIZE};
+   *     calls of others are asked for
    * @param maxAge the time after which the store is looked at again, above zero and {@link
    *     #MAX_AGE} at most
    */
@@ -78,9 +92,9 @@ public final class DenyCache implements LimitStore {
       int size,
       Duration maxAge,
       LongSupplier nanos) {
-    if (size < 1) {
+    if (size < 1 || size > MAX_SIZE) {
       throw new IllegalArgumentException(
-          "A deny cache of the size %d: give it 1 or more".formatted(size));
+          "A deny cache of the size %d: give it 1 to %d".formatted(size, MAX_SIZE));
     }
     if (maxAge.isNegative() || maxAge.isZero() || maxAge.compareTo(MAX_AGE) > 0) {
       throw new IllegalArgumentException(
@@ -93,6 +107,7 @@ public final class DenyCache implements LimitStore {
     this.maxAge = maxAge.toNanos();
     this.nanos = nanos;
     this.swept = new AtomicLong(nanos.getAsLong() - SWEEP_NANOS);
+    this.forgotten = nanos.getAsLong() - 1;
   }
 
   @Override
@@ -100,56 +115,79 @@ public final class DenyCache implements LimitStore {
     if (mode != Mode.ACQUIRE || !remembers.test(request.policy())) {
       return store.decide(request, mode);
     }
-    Key key = request.charge(0).key();
-    KnownDenial known = denials.get(key);
-    if (known == null || !known.isOf(request)) {
-      return look(request, key, null);
+    List<Charge> call = request.charges();
+    KnownDenial known = denials.get(call);
+    if (known == null) {
+      return look(request, NOBODY);
     }
     long now = nanos.getAsLong();
-    return known.answers(now, maxAge)
-        ? CompletableFuture.completedFuture(known.verdict(now))
-        : look(request, key, known);
+    if (known.isOver(now)) {
+      return look(request, NOBODY);
+    }
+    if (known.isYoung(now, maxAge)) {
+      return CompletableFuture.completedFuture(known.verdict(request, now));
+    }
+    CompletableFuture<Optional<KnownDenial>> own = new CompletableFuture<>();
+    CompletableFuture<Optional<KnownDenial>> others = known.begin(own);
+    return others == null
+        ? look(request, own)
+        : others.thenCompose(
+            found ->
+                found.isPresent()
+                    ? CompletableFuture.completedFuture(
+                        found.get().verdict(request, nanos.getAsLong()))
+                    : store.decide(request, Mode.ACQUIRE));
   }
 
   /**
    * Asks the store.
    *
-   * @param known what is known of the same call, which the answer replaces
+   * @param waiting is told what is found
    */
   private CompletionStage<Verdict> look(
-      LimitRequest request, Key key, @Nullable KnownDenial known) {
+      LimitRequest request, CompletableFuture<Optional<KnownDenial>> waiting) {
     long asked = nanos.getAsLong();
     CompletionStage<Verdict> looked;
     try {
       looked = store.decide(request, Mode.ACQUIRE);
-    } catch (RuntimeException thrown) { // or nobody would look for a while
-      forget(key, known);
+    } catch (RuntimeException thrown) {
+      found(request, null, waiting);
       throw thrown;
     }
-    return looked == null
-        ? looked // whoever asks says who gave no answer
-        : looked.whenComplete(
-            (verdict, failure) -> {
-              KnownDenial denial =
-                  verdict == null
-                      ? null
-                      : KnownDenial.of(request, verdict, asked, nanos.getAsLong());
-              if (denial == null) {
-                forget(key, known);
-              } else if (known != null || hasRoom(key)) {
-                denials.put(key, denial);
-              }
-            });
-  }
-
-  private void forget(Key key, @Nullable KnownDenial known) {
-    if (known != null) {
-      denials.remove(key, known);
+    if (looked == null) { // whoever asks says who gave no answer
+      found(request, null, waiting);
+      return looked;
     }
+    return looked.whenComplete(
+        (verdict, failure) ->
+            found(
+                request,
+                verdict == null || verdict.allowed()
+                    ? null
+                    : KnownDenial.of(request, verdict, asked, nanos.getAsLong()),
+                waiting));
   }
 
-  private boolean hasRoom(Key key) {
-    if (denials.size() < size || denials.containsKey(key)) {
+  private void found(
+      LimitRequest request,
+      @Nullable KnownDenial denial,
+      CompletableFuture<Optional<KnownDenial>> waiting) {
+    List<Charge> call = request.charges();
+    if (denial == null) {
+      if (!denials.isEmpty()) {
+        denials.remove(call);
+      }
+    } else if (hasRoom(call)) {
+      denials.put(call, denial);
+      if (!denial.isAskedAfter(forgotten)) { // a reset may have come in between
+        denials.remove(call, denial);
+      }
+    }
+    waiting.complete(Optional.ofNullable(denial));
+  }
+
+  private boolean hasRoom(List<Charge> call) {
+    if (denials.size() < size || denials.containsKey(call)) {
       return true;
     }
     long now = nanos.getAsLong();
@@ -162,6 +200,7 @@ public final class DenyCache implements LimitStore {
 
   /** Forgets who is refused: for whoever has changed the store's content by other means. */
   public void clear() {
+    forgotten = nanos.getAsLong();
     denials.clear();
   }
 
@@ -172,7 +211,13 @@ public final class DenyCache implements LimitStore {
 
   @Override
   public CompletionStage<Void> reset(Collection<Key> keys) {
-    return store.reset(keys).whenComplete((done, failure) -> keys.forEach(denials::remove));
+    return store
+        .reset(keys)
+        .whenComplete(
+            (done, failure) -> {
+              forgotten = nanos.getAsLong();
+              denials.values().removeIf(denial -> denial.isUnder(keys));
+            });
   }
 
   @Override

@@ -4,14 +4,19 @@ package io.limiter.core.resilience;
 import io.limiter.core.Charge;
 import io.limiter.core.ConcurrencyLimit;
 import io.limiter.core.Counting;
+import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
+import io.limiter.core.Receipt;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Source;
 import io.limiter.core.Verdict;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,7 +41,8 @@ final class KnownDenial {
   private final long asked;
   private final long answered;
   private final long nanos;
-  private final AtomicBoolean looking = new AtomicBoolean();
+  private final AtomicReference<@Nullable CompletableFuture<Optional<KnownDenial>>> look =
+      new AtomicReference<>();
 
   private KnownDenial(
       LimitRequest request, Verdict verdict, long asked, long answered, long nanos) {
@@ -99,37 +105,64 @@ final class KnownDenial {
     return longest;
   }
 
-  /** Whether it is known of this call: the same units from the same keys by the same policy. */
-  boolean isOf(LimitRequest other) {
-    return request.equals(other);
+  /** Whether it counts under one of these keys. */
+  boolean isUnder(Collection<Key> keys) {
+    return request.charges().stream().anyMatch(charge -> keys.contains(charge.key()));
+  }
+
+  /** Whether the store was asked later than at this time. */
+  boolean isAskedAfter(long time) {
+    return asked - time > 0;
+  }
+
+  /** Whether the time has come at which the call may be admitted. */
+  boolean isOver(long now) {
+    return now - asked >= nanos;
+  }
+
+  /** Whether it is known well enough to be told. */
+  boolean isYoung(long now, long maxAge) {
+    return now - asked < maxAge;
+  }
+
+  /** Whether it is of no use any more: the next call would ask the store, and none does. */
+  boolean isStale(long now, long maxAge) {
+    return isOver(now) || (!isYoung(now, maxAge) && look.get() == null);
   }
 
   /**
-   * Whether it answers a call now. If not, the caller is the one to look at the store.
+   * Begins a look at the store.
    *
-   * @param maxAge age from which on one call looks at a time
+   * @param own completes with what the look finds
+   * @return that of a look that is under way; null if this is the only one
    */
-  boolean answers(long now, long maxAge) {
-    long age = now - asked;
-    if (age >= nanos || age >= 2 * maxAge) {
-      return false;
-    }
-    return age < maxAge || !looking.compareAndSet(false, true);
+  @Nullable CompletableFuture<Optional<KnownDenial>> begin(
+      CompletableFuture<Optional<KnownDenial>> own) {
+    return look.compareAndExchange(null, own);
   }
 
-  /** Whether the next call would look at the store, whatever it finds here. */
-  boolean isStale(long now, long maxAge) {
-    return now - asked >= Math.min(nanos, maxAge);
-  }
-
-  /** The verdict on a call now. */
-  Verdict verdict(long now) {
+  /**
+   * The verdict on a call now.
+   *
+   * @param call the same units from the same keys, by any policy, as any submission
+   */
+  Verdict verdict(LimitRequest call, long now) {
     Duration since = Duration.ofNanos(Math.max(0, now - answered) / 1_000 * 1_000);
     RuleVerdict[] rules = new RuleVerdict[verdict.rules().size()];
     for (int r = 0; r < rules.length; r++) {
       rules[r] = later(verdict.rules().get(r), since);
     }
-    return verdict.remembered(List.of(rules), verdict.ban().map(rest -> minus(rest, since)));
+    return new Verdict(
+        call.policy(),
+        verdict.outcome(),
+        List.of(rules),
+        call.duplicate().equals(request.duplicate()) ? verdict.duplicate() : Optional.empty(),
+        verdict.ban().map(rest -> minus(rest, since)),
+        Duration.ZERO,
+        Source.DENY_CACHE,
+        Optional.empty(),
+        Optional.empty(),
+        Receipt.NOTHING);
   }
 
   private static RuleVerdict later(RuleVerdict rule, Duration since) {

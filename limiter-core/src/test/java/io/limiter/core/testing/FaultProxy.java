@@ -127,6 +127,11 @@ public final class FaultProxy implements AutoCloseable {
     arm(ReplyFault.instead(passed, text));
   }
 
+  /** Sends these bytes instead of the next reply. Once. */
+  public void replaceReply(byte[] bytes) {
+    arm(ReplyFault.instead(0, List.of(bytes)));
+  }
+
   /** Refuses and passes in turn, each for this long. */
   public void flap(Duration half) {
     onLoop(

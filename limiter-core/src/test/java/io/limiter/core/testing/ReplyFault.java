@@ -26,8 +26,12 @@ final class ReplyFault {
 
   /** Instead of the reply the client sees these texts, or nothing. */
   static ReplyFault instead(int passing, String... texts) {
-    List<byte[]> others =
-        Stream.of(texts).map(text -> text.getBytes(StandardCharsets.US_ASCII)).toList();
+    return instead(
+        passing, Stream.of(texts).map(text -> text.getBytes(StandardCharsets.US_ASCII)).toList());
+  }
+
+  /** Instead of the reply the client sees these bytes. */
+  static ReplyFault instead(int passing, List<byte[]> others) {
     return new ReplyFault(passing, false, reply -> others);
   }
 

@@ -112,6 +112,15 @@ public @interface RateLimiter {
   Ban[] ban() default {};
 
   /**
+   * Whether calls are decided before security, so that those that it answers with 401 or 403 count,
+   * and a refused one does not reach it: a limit on guessing passwords. Not by default: security
+   * comes first. It holds for all limits of the route, which are one decision; none of them can
+   * count users then, or need arguments, and a {@link #resolver} sees a request that nobody has
+   * looked at. Only for routes that the gate decides.
+   */
+  boolean beforeSecurity() default false;
+
+  /**
    * Status of the answer to a call that these rules refuse; who is banned is answered as
    * configured. By default as configured: 429.
    */

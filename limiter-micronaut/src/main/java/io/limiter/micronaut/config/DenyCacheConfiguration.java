@@ -39,12 +39,12 @@ public final class DenyCacheConfiguration {
     return maxSize;
   }
 
-  /** Default value 10,000, 1 or more; about one kilobyte each. Redis is asked for others. */
+  /** Default value 10,000; 1 to 100,000, about one kilobyte each. Redis is asked for others. */
   public void setMaxSize(int maxSize) {
-    if (maxSize < 1) {
+    if (maxSize < 1 || maxSize > DenyCache.MAX_SIZE) {
       throw new ConfigurationException(
-          "%s.max-size = %d: give it 1 or more, or set %s.enabled = false"
-              .formatted(PREFIX, maxSize, PREFIX));
+          "%s.max-size = %d: give it 1 to %d, or set %s.enabled = false"
+              .formatted(PREFIX, maxSize, DenyCache.MAX_SIZE, PREFIX));
     }
     this.maxSize = maxSize;
   }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.config;
 
+import io.limiter.core.redis.KeySecret;
 import io.limiter.core.redis.RedisSettings;
 import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
 import java.time.Duration;
+import java.util.Optional;
 
 /** How the limiter uses the Redis that {@code redis.uri} or {@code redis.uris} names. */
 @Context // a mistake stops the start
@@ -20,6 +22,7 @@ public final class RedisConfiguration {
 
   private Duration deadline = RedisSettings.DEFAULT_DEADLINE;
   private String keyPrefix = RedisSettings.DEFAULT_PREFIX;
+  private Optional<KeySecret> keySecret = Optional.empty();
   private Duration warmUp = Duration.ofSeconds(2);
   private Connections connections = Connections.AUTO;
   private int maxConnections = 16;
@@ -55,6 +58,19 @@ public final class RedisConfiguration {
    */
   public void setKeyPrefix(String keyPrefix) {
     this.keyPrefix = keyPrefix;
+  }
+
+  /**
+   * What the names of keys are made with, so that nobody who reads them can test guesses of who was
+   * counted: the same for all instances. None by default; 16 characters or more. Nothing that can
+   * be asked has it, and no message tells it.
+   */
+  public void setKeySecret(String keySecret) {
+    try {
+      this.keySecret = Optional.of(KeySecret.of(keySecret));
+    } catch (IllegalArgumentException e) {
+      throw new ConfigurationException("limiter.redis.key-secret: " + e.getMessage(), e);
+    }
   }
 
   /** The longest that the start waits for a warm connection. If Redis is down, it does not wait. */
@@ -102,7 +118,8 @@ public final class RedisConfiguration {
    */
   public RedisSettings settings() {
     try {
-      return new RedisSettings(keyPrefix, deadline);
+      RedisSettings settings = new RedisSettings(keyPrefix, deadline);
+      return keySecret.map(settings::withKeySecret).orElse(settings);
     } catch (IllegalArgumentException e) {
       throw new ConfigurationException(
           "limiter.redis.key-prefix = %s, limiter.redis.deadline = %s: %s"

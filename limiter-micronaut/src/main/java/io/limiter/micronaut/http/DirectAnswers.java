@@ -7,16 +7,22 @@ import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.exception.LimiterUnavailableException;
 import io.limiter.micronaut.exception.RateLimitExceededException;
 import io.micronaut.context.BeanContext;
+import io.micronaut.context.exceptions.BeanContextException;
+import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.MutableHttpHeaders;
 import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.server.HttpServerConfiguration;
 import io.micronaut.http.server.exceptions.ExceptionHandler;
 import io.micronaut.inject.qualifiers.Qualifiers;
+import io.micronaut.scheduling.executor.ThreadSelection;
 import io.micronaut.web.router.ErrorRoute;
 import io.micronaut.web.router.RouteAttributes;
 import io.micronaut.web.router.RouteBuilder;
 import io.micronaut.web.router.RouteInfo;
 import jakarta.inject.Singleton;
+import java.time.LocalDateTime;
+import java.time.ZoneId;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -28,7 +34,8 @@ import org.jspecify.annotations.Nullable;
  * Answers refused requests where they are refused, without an exception on its way through the
  * server: in a flood of refusals that costs more than all the rest. Only where nobody could see the
  * difference: an application that has an {@code @Error} method or a handler of its own for such an
- * exception gets the exception, and so does one that logs handled exceptions.
+ * exception gets the exception, and so does one that logs handled exceptions, or chooses the
+ * threads that handlers run on.
  */
 @Singleton
 final class DirectAnswers {
@@ -51,14 +58,25 @@ final class DirectAnswers {
     }
     MutableHttpResponse<?> response = responses.respond(request, denied);
     RouteAttributes.setException(response, denied);
+    writeServerFields(response.getHeaders());
     return Optional.of(response);
+  }
+
+  /** As the server writes them into every answer of a route or a handler. */
+  private void writeServerFields(MutableHttpHeaders headers) {
+    if (server.isDateHeader() && !headers.contains(HttpHeaders.DATE)) {
+      headers.date(LocalDateTime.now(ZoneId.systemDefault()));
+    }
+    if (!headers.contains(HttpHeaders.SERVER)) {
+      server.getServerHeader().ifPresent(name -> headers.add(HttpHeaders.SERVER, name));
+    }
   }
 
   /** Known once the server runs: its routes are complete then. */
   private Application application() {
     Application known = application;
     if (known == null) {
-      known = new Application(beans, server.isLogHandledExceptions());
+      known = new Application(beans, server);
       application = known;
     }
     return known;
@@ -67,12 +85,13 @@ final class DirectAnswers {
   /** What an application does itself with refused requests. */
   private static final class Application {
 
-    private final boolean logs;
+    private final boolean sees;
     private final Set<Class<?>> ours;
     private final List<ErrorRoute> errors;
 
-    Application(BeanContext beans, boolean logs) {
-      this.logs = logs;
+    Application(BeanContext beans, HttpServerConfiguration server) {
+      this.sees =
+          server.isLogHandledExceptions() || server.getThreadSelection() != ThreadSelection.MANUAL;
       this.ours =
           Stream.of(
                   RateLimitExceededException.class,
@@ -89,16 +108,20 @@ final class DirectAnswers {
 
     /** The handler as the server finds it. */
     private static boolean handledByUs(BeanContext beans, Class<?> denied) {
-      return beans
-          .findBeanDefinition(
-              ExceptionHandler.class, Qualifiers.byTypeArgumentsClosest(denied, Object.class))
-          .map(beans::getBean)
-          .filter(handler -> handler.getClass() == LimitDeniedHandler.class)
-          .isPresent();
+      try {
+        return beans
+            .findBeanDefinition(
+                ExceptionHandler.class, Qualifiers.byTypeArgumentsClosest(denied, Object.class))
+            .map(beans::getBean)
+            .filter(handler -> handler.getClass() == LimitDeniedHandler.class)
+            .isPresent();
+      } catch (BeanContextException undecided) { // such as two handlers: the server says so
+        return false;
+      }
     }
 
     boolean wants(LimitDeniedException denied, HttpRequest<?> request) {
-      if (logs || !ours.contains(denied.getClass())) {
+      if (sees || !ours.contains(denied.getClass())) {
         return true;
       }
       for (ErrorRoute error : errors) {

@@ -25,8 +25,11 @@ import org.reactivestreams.Publisher;
 @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
 public final class LimitAnswer implements ConditionalFilter {
 
-  /** Outside of the gate: only filters up to one that fails see the answer. */
-  public static final int ORDER = LimitGate.ORDER - 10;
+  /**
+   * Outside of both gates, and of security between them: only filters up to one that fails see the
+   * answer.
+   */
+  public static final int ORDER = EarlyGate.ORDER - 10;
 
   private final RoutePlans routes;
   private final HarmlessFields fields;

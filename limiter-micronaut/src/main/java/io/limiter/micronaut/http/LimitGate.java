@@ -1,22 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
-import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Verdict;
-import io.limiter.micronaut.config.GateConfiguration;
-import io.limiter.micronaut.exception.LimitDeniedException;
-import io.limiter.micronaut.plan.CallEnd;
-import io.limiter.micronaut.plan.CallEnds;
-import io.limiter.micronaut.plan.Cost;
-import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.RoutePlans;
-import io.limiter.micronaut.plan.StoreAnswer;
-import io.limiter.micronaut.plan.Submissions;
-import io.limiter.micronaut.plan.Ticket;
-import io.limiter.micronaut.plan.Turns;
-import io.limiter.micronaut.subject.RequestSubjects;
-import io.limiter.micronaut.thread.CallerThreads;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.MutableHttpResponse;
@@ -25,13 +9,11 @@ import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.http.filter.ConditionalFilter;
 import io.micronaut.http.filter.ServerFilterPhase;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
  * Decides requests whose plan needs nothing but the request: behind security, on the request's own
- * event loop, without waiting, before arguments are bound or the body is read. An admitted request
- * carries a ticket on which the guard enters the method.
+ * event loop, without waiting, before arguments are bound or the body is read.
  */
 @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
 public final class LimitGate implements ConditionalFilter {
@@ -39,104 +21,20 @@ public final class LimitGate implements ConditionalFilter {
   /** Behind {@link ServerFilterPhase#SECURITY}, which knows the user. */
   public static final int ORDER = 39_250;
 
-  private static final CompletionStage<Optional<MutableHttpResponse<?>>> ENTER =
-      CompletableFuture.completedFuture(Optional.empty());
+  private final GateDecisions decisions;
 
-  private final RoutePlans routes;
-  private final RequestSubjects subjects;
-  private final LimitStore store;
-  private final CallerThreads threads;
-  private final CallEnds ends;
-  private final Turns turns;
-  private final GateConfiguration gate;
-  private final DirectAnswers answers;
-
-  LimitGate(
-      RoutePlans routes,
-      RequestSubjects subjects,
-      LimitStore store,
-      CallerThreads threads,
-      CallEnds ends,
-      Turns turns,
-      GateConfiguration gate,
-      DirectAnswers answers) {
-    this.routes = routes;
-    this.subjects = subjects;
-    this.store = store;
-    this.threads = threads;
-    this.ends = ends;
-    this.turns = turns;
-    this.gate = gate;
-    this.answers = answers;
+  LimitGate(GateDecisions decisions) {
+    this.decisions = decisions;
   }
 
   @Override
   public boolean isEnabled(HttpRequest<?> request) {
-    return plan(request).isPresent();
+    return decisions.plan(request, false).isPresent();
   }
 
-  private Optional<LimitPlan> plan(HttpRequest<?> request) {
-    return gate.decides()
-        ? routes.of(request).filter(LimitPlan::decidedByRequest)
-        : Optional.empty();
-  }
-
-  /**
-   * Gives the answer to a refused request, or none. Not a nullable one: a filter's stage that
-   * completes with null is lost. What is decided without asking anybody goes on at once.
-   */
   @RequestFilter
   @Order(ORDER)
   CompletionStage<Optional<MutableHttpResponse<?>>> decide(HttpRequest<?> request) {
-    // Asked again: Micronaut runs filters that are not enabled where another is @PreMatching.
-    Optional<LimitPlan> found = plan(request);
-    return found.isPresent() ? decide(request, found.get()) : ENTER;
-  }
-
-  private CompletionStage<Optional<MutableHttpResponse<?>>> decide(
-      HttpRequest<?> request, LimitPlan plan) {
-    Optional<LimitRequest> asked =
-        plan.request(
-            source -> subjects.resolve(source, request),
-            submission -> Submissions.byRequest(submission, request),
-            Cost::byRequest);
-    if (asked.isEmpty()) {
-      Ticket.issue(request, plan, Verdict.free(plan.policy()), CallEnd.NOTHING);
-      return ENTER;
-    }
-    CompletionStage<Verdict> decision = StoreAnswer.ask(store, asked.get(), plan);
-    return threads
-        .back(decision, Optional.of(request))
-        .thenCompose(verdict -> decided(request, plan, StoreAnswer.present(verdict, plan)));
-  }
-
-  private CompletionStage<Optional<MutableHttpResponse<?>>> decided(
-      HttpRequest<?> request, LimitPlan plan, Verdict verdict) {
-    if (plan.admits(verdict)) {
-      Ticket ticket = Ticket.issue(request, plan, verdict, ends.begin(plan, verdict));
-      return verdict.delay().isZero() ? ENTER : inTurn(request, ticket);
-    }
-    Ticket.refuse(request, plan, verdict);
-    LimitDeniedException denied = LimitDeniedException.of(verdict, plan.text(verdict));
-    Optional<MutableHttpResponse<?>> answer = answers.answer(request, denied);
-    if (answer.isEmpty()) {
-      throw denied;
-    }
-    return CompletableFuture.completedFuture(answer);
-  }
-
-  private CompletionStage<Optional<MutableHttpResponse<?>>> inTurn(
-      HttpRequest<?> request, Ticket ticket) {
-    Optional<HttpRequest<?>> waiting = Optional.of(request);
-    CompletableFuture<Void> turn =
-        turns
-            .in(ticket.verdict().delay(), waiting)
-            .whenComplete(
-                (now, abandoned) -> {
-                  if (abandoned != null) {
-                    ticket.end().abandoned(ticket.verdict());
-                  }
-                });
-    return threads.back(turn, waiting).thenApply(now -> Optional.empty());
+    return decisions.decide(request, false);
   }
 }

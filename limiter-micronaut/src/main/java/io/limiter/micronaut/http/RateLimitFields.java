@@ -159,12 +159,10 @@ public class RateLimitFields {
       return new Worded(rules, rules.stream().map(Worded::item).collect(Collectors.joining(", ")));
     }
 
-    /** By identity: a rule that is equal but another is worded anew, which is as well. */
-    @SuppressWarnings("ReferenceEquality")
     boolean isOf(List<RuleVerdict> verdicts) {
       boolean same = verdicts.size() == rules.size();
       for (int r = 0; same && r < rules.size(); r++) {
-        same = verdicts.get(r).rule() == rules.get(r);
+        same = verdicts.get(r).rule().equals(rules.get(r));
       }
       return same;
     }

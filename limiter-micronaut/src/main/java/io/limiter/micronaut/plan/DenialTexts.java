@@ -38,7 +38,7 @@ final class DenialTexts {
   private static @Nullable RuleVerdict longest(Verdict verdict) {
     RuleVerdict longest = null;
     for (RuleVerdict rule : verdict.rules()) {
-      if (rule.refuses() && (longest == null || wait(rule).compareTo(wait(longest)) >= 0)) {
+      if (rule.refuses() && (longest == null || wait(rule).compareTo(wait(longest)) > 0)) {
         longest = rule;
       }
     }

@@ -31,6 +31,7 @@ public final class LimitPlan {
   private final Outcomes outcomes;
   private final Refusals refusals;
   private final boolean decidedByRequest;
+  private final boolean beforeSecurity;
 
   /**
    * @param method the method's class, name and parameter types
@@ -40,6 +41,7 @@ public final class LimitPlan {
    * @param texts what a caller is answered, by the name of the rule that refuses him
    * @param failure which of its calls have failed
    * @param refusals what becomes of calls that are not admitted
+   * @param beforeSecurity whether they are decided before security; then the request decides them
    */
   LimitPlan(
       String method,
@@ -49,8 +51,10 @@ public final class LimitPlan {
       Optional<DuplicateGuard> duplicates,
       Map<String, DenialText> texts,
       Failure failure,
-      Refusals refusals) {
+      Refusals refusals,
+      boolean beforeSecurity) {
     this.refusals = refusals;
+    this.beforeSecurity = beforeSecurity;
     this.method = method;
     this.namedBy = namedBy;
     this.quotas = quotas;
@@ -111,6 +115,11 @@ public final class LimitPlan {
    */
   public boolean decidedByRequest() {
     return decidedByRequest;
+  }
+
+  /** Whether security is not to see what is refused. */
+  public boolean beforeSecurity() {
+    return beforeSecurity;
   }
 
   /** Whether it makes a difference how a call ends, or that its caller leaves while it waits. */

@@ -32,6 +32,7 @@ final class PlanDraft {
   private final ExecutableMethod<?, ?> method;
   private final QuotaBuilder quotas;
   private final FailedOn failedOn = new FailedOn();
+  private final BeforeSecurity beforeSecurity = new BeforeSecurity();
   private Optional<String> name = Optional.empty();
   private String namedBy;
   private Optional<DuplicateGuard> guard = Optional.empty();
@@ -79,6 +80,7 @@ final class PlanDraft {
             .toList();
     addRules(limiter, limit, source, anonymous, all);
     addGuard(limiter, limit, source);
+    beforeSecurity.add(limiter);
     if (all.isEmpty() && !limiter.has("preventDuplicate")) {
       throw limiter.error(
           "rules",
@@ -193,15 +195,17 @@ final class PlanDraft {
   }
 
   LimitPlan plan() {
+    List<Quota> built = quotas.quotas();
     return new LimitPlan(
         description,
         name.orElse(description),
         namedBy,
-        quotas.quotas(),
+        built,
         guard,
         quotas.texts(),
         failedOn.failure(),
-        refusals(name.orElse(description)));
+        refusals(name.orElse(description)),
+        beforeSecurity.holds(method, built, guard, readers.gate().decides()));
   }
 
   private Refusals refusals(String policy) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
+import io.limiter.micronaut.config.GateConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import jakarta.inject.Singleton;
 
-/** Who reads the parts of an annotation, and what is configured of single policies. */
+/** Who reads the parts of an annotation, and what is configured of policies and the gate. */
 @Singleton
 record PlanReaders(
     RateRuleReader rules,
@@ -14,4 +15,5 @@ record PlanReaders(
     ActualCostReader actualCosts,
     BanReader bans,
     DuplicateGuardReader guards,
-    PoliciesConfiguration policies) {}
+    PoliciesConfiguration policies,
+    GateConfiguration gate) {}

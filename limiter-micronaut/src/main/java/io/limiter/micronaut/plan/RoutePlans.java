@@ -2,6 +2,7 @@
 package io.limiter.micronaut.plan;
 
 import io.micronaut.http.HttpRequest;
+import io.micronaut.inject.ExecutableMethod;
 import io.micronaut.inject.MethodExecutionHandle;
 import io.micronaut.web.router.RouteAttributes;
 import jakarta.inject.Singleton;
@@ -11,6 +12,10 @@ import java.util.Optional;
 @Singleton
 public final class RoutePlans {
 
+  // Named, because no service needs them.
+  private static final String ON_OPEN = "io.micronaut.websocket.annotation.OnOpen";
+  private static final String ON_MESSAGE = "io.micronaut.websocket.annotation.OnMessage";
+
   private final LimitPlans plans;
 
   RoutePlans(LimitPlans plans) {
@@ -19,13 +24,22 @@ public final class RoutePlans {
 
   /**
    * The plan of the method that answers this request; empty if none does, or if it is not limited.
+   * The methods of a WebSocket answer none: the request that opens it matches one of them,
+   * whichever is written first, and they are called later, each call with a decision of its own.
    */
   public Optional<LimitPlan> of(HttpRequest<?> request) {
     return RouteAttributes.getRouteMatch(request)
         .flatMap(
             route ->
                 route instanceof MethodExecutionHandle<?, ?> handle
-                    ? plans.of(handle.getExecutableMethod())
+                    ? of(handle.getExecutableMethod())
                     : Optional.empty());
+  }
+
+  private Optional<LimitPlan> of(ExecutableMethod<?, ?> method) {
+    Optional<LimitPlan> plan = plans.of(method);
+    return plan.isPresent() && (method.hasAnnotation(ON_MESSAGE) || method.hasAnnotation(ON_OPEN))
+        ? Optional.empty()
+        : plan;
   }
 }

@@ -47,7 +47,12 @@ final class RedisConnections {
       RedisConfiguration limiter,
       PoliciesConfiguration policies,
       List<CustomAlgorithm> algorithms) {
-    return limiter.settings().withPolicyDeadlines(policies.deadlines()).withAlgorithms(algorithms);
+    RedisSettings settings = limiter.settings();
+    if (settings.keySecret().isEmpty()) {
+      LOG.info(
+          "limiter.redis.key-secret is not set: who can read Redis can test guesses of who was counted, and callers of a Redis Cluster can compute which node counts them");
+    }
+    return settings.withPolicyDeadlines(policies.deadlines()).withAlgorithms(algorithms);
   }
 
   /** Begins to connect, and does not wait for Redis: see {@link WarmStart}. */

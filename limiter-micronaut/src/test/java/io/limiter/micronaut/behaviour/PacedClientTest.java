@@ -102,8 +102,7 @@ class PacedClientTest {
     List<Long> sorted = came.stream().sorted().toList();
     assertThat(sorted).hasSize(4);
     for (int i = 1; i < 4; i++) {
-      assertThat((sorted.get(i) - begun) / 1_000_000)
-          .isBetween(i * INTERVAL, i * INTERVAL + NOISE);
+      assertThat((sorted.get(i) - begun) / 1_000_000).isBetween(i * INTERVAL, i * INTERVAL + NOISE);
     }
   }
 }

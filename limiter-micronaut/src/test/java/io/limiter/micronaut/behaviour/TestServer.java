@@ -30,8 +30,11 @@ final class TestServer implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
   static {
-    // They report what tests make routes throw, and that a client left when its server did.
+    // They report what tests make routes and sockets throw, and that a client left when its server
+    // did.
     ((Logger) LoggerFactory.getLogger("io.micronaut.http.server.RouteExecutor"))
+        .setLevel(Level.OFF);
+    ((Logger) LoggerFactory.getLogger("io.micronaut.http.server.netty.websocket"))
         .setLevel(Level.OFF);
     ((Logger) LoggerFactory.getLogger("io.netty.util.concurrent.DefaultPromise.rejectedExecution"))
         .setLevel(Level.OFF);

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.demo;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.order.Ordered;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.security.authentication.AuthenticationRequest;
+import io.micronaut.security.authentication.AuthenticationResponse;
+import io.micronaut.security.authentication.provider.HttpRequestAuthenticationProvider;
+import jakarta.inject.Singleton;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** The demo's limit on wrong passwords, with the security that a service has. */
+class DemoGuessesTest {
+
+  private static final AtomicInteger ATTEMPTS = new AtomicInteger();
+
+  /** Is asked before the demo's users, and knows nobody. */
+  @Singleton
+  @Requires(property = "test.attempts")
+  static final class Attempts<B> implements HttpRequestAuthenticationProvider<B>, Ordered {
+
+    @Override
+    public AuthenticationResponse authenticate(
+        @Nullable HttpRequest<B> request, AuthenticationRequest<String, String> credentials) {
+      ATTEMPTS.incrementAndGet();
+      return AuthenticationResponse.failure();
+    }
+
+    @Override
+    public int getOrder() {
+      return HIGHEST_PRECEDENCE;
+    }
+  }
+
+  @Test
+  void ofAHundredGuessesThreeReachAuthenticationAndTheRightPasswordPassesLater() {
+    try (Demo demo = new Demo(Demo.newService(), Map.of("test.attempts", true))) {
+      assertThat(account(demo, "ann").join().statusCode()).isEqualTo(200);
+      assertThat(ATTEMPTS.getAndSet(0)).isEqualTo(1);
+
+      List<HttpResponse<String>> answers =
+          IntStream.range(0, 100)
+              .mapToObj(guess -> account(demo, "guess-" + guess))
+              .toList()
+              .stream()
+              .map(CompletableFuture::join)
+              .toList();
+
+      assertThat(ATTEMPTS).hasValue(3);
+      assertThat(answers).filteredOn(answer -> answer.statusCode() == 429).hasSize(97);
+      assertThat(answers)
+          .filteredOn(answer -> answer.statusCode() == 401)
+          .hasSize(3)
+          .allSatisfy(
+              away ->
+                  assertThat(away.headers().map())
+                      .containsKeys("ratelimit", "ratelimit-policy", "www-authenticate"));
+
+      await()
+          .atMost(Duration.ofSeconds(40))
+          .untilAsserted(
+              () ->
+                  assertThat(account(demo, "ann").join().body()).isEqualTo("{\"owner\":\"ann\"}"));
+    }
+  }
+
+  private static CompletableFuture<HttpResponse<String>> account(Demo demo, String password) {
+    String credentials = Base64.getEncoder().encodeToString(("ann:" + password).getBytes(UTF_8));
+    return demo.getLater("/account", "Authorization", "Basic " + credentials);
+  }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import static io.limiter.core.StoreHarness.SECOND;
+import static io.limiter.core.StoreHarness.rule;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.limiter.core.Mode;
+import io.limiter.core.StoreHarness;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * What a caller sends comes into a script as a key's hash or as numbers, never as a part of its
+ * text; and the scripts use little of what Redis gives them.
+ */
+class ScriptSourceTest {
+
+  private static final Pattern COMMENT = Pattern.compile("--[^\n]*");
+  private static final Pattern CALL = Pattern.compile("\\bp?call\\(\\s*(.)([A-Z]*)");
+  private static final Pattern FORMAT = Pattern.compile("\\b(?:un)?pack\\(\\s*(.)");
+
+  private static List<String> sources() {
+    RedisScripts scripts = RedisScripts.load();
+    return Stream.of(scripts.decide(), scripts.refund(), scripts.renew())
+        .map(script -> COMMENT.matcher(script.text()).replaceAll(""))
+        .toList();
+  }
+
+  private static List<String> all(Pattern pattern, int group) {
+    List<String> found = new ArrayList<>();
+    for (String source : sources()) {
+      Matcher matcher = pattern.matcher(source);
+      while (matcher.find()) {
+        found.add(matcher.group(group));
+      }
+    }
+    return found;
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"') redis.call('FLUSHALL') --", "]]", "\0", "} {x}", "\r\nFLUSHALL\r\n"})
+  void whoeverCallsTheSameScriptIsRunAndWhatHeIsCalledIsNowhereInTheCall(String evil) {
+    FakeRedis redis = new FakeRedis();
+    ConnectionSource connections =
+        new ConnectionSource() {
+          @Override
+          public RedisClusterAsyncCommands<byte[], byte[]> commands() {
+            return redis.commands();
+          }
+
+          @Override
+          public void close() {}
+        };
+    try (RedisStore store = new RedisStore(connections, RedisSettings.defaults())) {
+      var unused = store.decide(StoreHarness.call(evil, rule(1, SECOND)), Mode.ACQUIRE);
+      var unusedOther = store.decide(StoreHarness.call("ada", rule(1, SECOND)), Mode.ACQUIRE);
+    }
+
+    assertThat(redis.sent(0).script())
+        .isEqualTo(redis.sent(1).script())
+        .isEqualTo(RedisScripts.load().decide().sha());
+    assertThat(redis.sent(0).arguments()).isEqualTo(redis.sent(1).arguments());
+    assertThat(new String(((byte[][]) redis.sent(0).keys())[0], StandardCharsets.ISO_8859_1))
+        .matches("limiter:\\{[\\w-]{22}}:r");
+  }
+
+  @Test
+  void libraryFunctionsThatHadHolesAreNotUsed() {
+    assertThat(sources())
+        .allSatisfy(
+            source ->
+                assertThat(source)
+                    .doesNotContain("cjson", "cmsgpack", "bit.", "load", "dofile", "setmetatable")
+                    .doesNotContain("_G", "getfenv", "setfenv", "rawset"));
+  }
+
+  /** What comes from outside cannot choose how bytes are read. */
+  @Test
+  void howBytesAreReadIsWrittenInTheScript() {
+    assertThat(all(FORMAT, 1)).hasSizeGreaterThan(50).containsOnly("'");
+  }
+
+  @Test
+  void onlyTheseCommandsAreRunAndEachByItsName() {
+    assertThat(all(CALL, 1)).containsOnly("'");
+    assertThat(all(CALL, 2))
+        .containsOnly("TIME", "GET", "GETRANGE", "STRLEN", "SET", "SETRANGE", "PEXPIRE", "DEL");
+  }
+}

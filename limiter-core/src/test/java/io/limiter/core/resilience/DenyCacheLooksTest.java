@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.resilience;
+
+import static io.limiter.core.StoreHarness.call;
+import static io.limiter.core.StoreHarness.rule;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.limiter.core.FailureReason;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Mode;
+import io.limiter.core.Source;
+import io.limiter.core.StoreException;
+import io.limiter.core.Verdict;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.junit.jupiter.api.Test;
+
+/** When the store is looked at again. */
+class DenyCacheLooksTest extends DenyCacheBench {
+
+  @Test
+  void aFloodLooksOnceInASecond() {
+    refuse(caller);
+    for (int millisecond = 0; millisecond < 10_000; millisecond++) {
+      advance(Duration.ofMillis(1));
+      assertThat(acquire().allowed()).isFalse();
+    }
+    assertThat(store.looks).isEqualTo(10);
+  }
+
+  @Test
+  void oneCallLooksWhileOthersWaitForWhatItFinds() {
+    refuse(caller);
+    advance(AGE);
+    store.slow = true;
+    List<CompletableFuture<Verdict>> calls = new ArrayList<>();
+    for (int i = 0; i < 50; i++) {
+      calls.add(cache.decide(caller, Mode.ACQUIRE).toCompletableFuture());
+    }
+    assertThat(calls).noneMatch(CompletableFuture::isDone);
+
+    store.answer();
+
+    assertThat(store.looks).isEqualTo(1);
+    assertThat(calls).allMatch(CompletableFuture::isDone);
+    assertThat(calls.get(0).join().source()).isEqualTo(Source.STORE);
+    assertThat(calls.subList(1, 50))
+        .allMatch(call -> call.join().source() == Source.DENY_CACHE)
+        .noneMatch(call -> call.join().allowed());
+  }
+
+  @Test
+  void whoWaitedForALookThatAdmitsIsAskedForHimself() {
+    Verdict admitted = acquire();
+    refuse(caller);
+    admitted.receipt().refund().toCompletableFuture().join();
+    advance(AGE);
+    store.slow = true;
+    var first = cache.decide(caller, Mode.ACQUIRE).toCompletableFuture();
+    var second = cache.decide(caller, Mode.ACQUIRE).toCompletableFuture();
+    store.slow = false;
+
+    store.answer();
+
+    assertThat(first.join().allowed()).isTrue();
+    assertThat(second.join().allowed()).isFalse();
+    assertThat(second.join().source()).isEqualTo(Source.STORE);
+  }
+
+  @Test
+  void whatAStoreSaysLateOfATimeBeforeAResetIsNotRemembered() {
+    while (acquire().allowed()) {}
+    cache.clear();
+    store.slow = true;
+    var early = cache.decide(caller, Mode.ACQUIRE);
+    advance(Duration.ofMillis(1));
+    cache.reset(caller.charges().stream().map(charge -> charge.key()).toList());
+    store.slow = false;
+    store.answer();
+
+    assertThat(early.toCompletableFuture().join().allowed()).isFalse();
+    assertThat(acquire().allowed()).isTrue();
+  }
+
+  @Test
+  void whoseTimeHasComeIsAdmittedAtOnce() {
+    LimitRequest often = call(rule(1, Duration.ofMillis(300)));
+    refuse(often);
+    advance(Duration.ofMillis(299));
+    assertThat(acquire(often).source()).isEqualTo(Source.DENY_CACHE);
+
+    advance(Duration.ofMillis(1));
+
+    assertThat(acquire(often).allowed()).isTrue();
+  }
+
+  @Test
+  void whatWasGivenBackElsewhereIsSeenAfterTheAge() {
+    Verdict admitted = acquire();
+    refuse(caller);
+    admitted.receipt().refund().toCompletableFuture().join();
+
+    advance(AGE.minusNanos(1_000));
+    assertThat(acquire().allowed()).isFalse();
+    advance(Duration.ofNanos(1_000));
+    assertThat(acquire().allowed()).isTrue();
+    assertThat(acquire().source()).isEqualTo(Source.STORE);
+  }
+
+  @Test
+  void whoIsResetIsAdmittedAtOnce() {
+    refuse(caller);
+
+    cache.reset(caller.charges().stream().map(charge -> charge.key()).toList());
+
+    assertThat(acquire().allowed()).isTrue();
+  }
+
+  @Test
+  void aLookThatFailsForgetsWhatIsKnown() {
+    refuse(caller);
+    advance(AGE);
+    store.failure = new StoreException(FailureReason.TIMEOUT, "away", null);
+
+    for (int i = 1; i <= 3; i++) {
+      assertThatThrownBy(this::acquire).isInstanceOf(CompletionException.class);
+      assertThat(store.looks).isEqualTo(i);
+    }
+  }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.testing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.FailureReason;
+import io.limiter.core.Outcome;
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.Source;
+import io.limiter.core.Verdict;
+import java.time.Duration;
+import java.util.stream.Stream;
+
+/** What every verdict is like, whatever its store was told. */
+public final class SaneVerdicts {
+
+  /** No time in Redis is as late: 2^53 microseconds. */
+  private static final Duration LATEST = Duration.ofDays(366L * 286);
+
+  private SaneVerdicts() {}
+
+  /** By the store, or by a fallback that says why; of numbers that can be. */
+  public static void assertSane(Verdict verdict) {
+    if (verdict.source() == Source.FALLBACK) {
+      assertThat(verdict.reason()).isPresent();
+    } else {
+      assertThat(verdict.source()).isEqualTo(Source.STORE);
+    }
+    boolean refused = false;
+    for (RuleVerdict rule : verdict.rules()) {
+      assertSane(rule);
+      refused |= rule.refuses();
+    }
+    if (verdict.outcome() == Outcome.ALLOWED) {
+      assertThat(refused).as("a rule refuses, and the call is allowed").isFalse();
+    }
+    Stream.concat(Stream.of(verdict.delay()), verdict.ban().stream())
+        .forEach(time -> assertThat(time).isBetween(Duration.ZERO, LATEST));
+  }
+
+  private static void assertSane(RuleVerdict rule) {
+    assertThat(rule.remaining()).isBetween(0L, rule.rule().capacity());
+    rule.retryAfter().ifPresent(time -> assertThat(time).isBetween(Duration.ZERO, LATEST));
+    assertThat(rule.resetAfter()).isBetween(Duration.ZERO, LATEST);
+    assertThat(rule.effectiveWindow()).isBetween(Duration.ZERO, LATEST);
+  }
+
+  /** For an error, which a fallback has dealt with. */
+  public static boolean isOfError(Verdict verdict) {
+    return verdict.reason().filter(FailureReason.ERROR::equals).isPresent();
+  }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.http;
+
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Verdict;
+import io.limiter.micronaut.config.GateConfiguration;
+import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.plan.CallEnd;
+import io.limiter.micronaut.plan.CallEnds;
+import io.limiter.micronaut.plan.Cost;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.RoutePlans;
+import io.limiter.micronaut.plan.StoreAnswer;
+import io.limiter.micronaut.plan.Submissions;
+import io.limiter.micronaut.plan.Ticket;
+import io.limiter.micronaut.plan.Turns;
+import io.limiter.micronaut.subject.RequestSubjects;
+import io.limiter.micronaut.thread.CallerThreads;
+import io.micronaut.core.propagation.PropagatedContext;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.MutableHttpResponse;
+import jakarta.inject.Singleton;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * The gates' decision on a request whose plan needs nothing but the request: on the request's own
+ * event loop, without waiting. An admitted request carries a ticket on which the guard enters the
+ * method.
+ */
+@Singleton
+final class GateDecisions {
+
+  private static final CompletionStage<Optional<MutableHttpResponse<?>>> ENTER =
+      CompletableFuture.completedFuture(Optional.empty());
+
+  private final RoutePlans routes;
+  private final RequestSubjects subjects;
+  private final LimitStore store;
+  private final CallerThreads threads;
+  private final CallEnds ends;
+  private final Turns turns;
+  private final GateConfiguration gate;
+  private final DirectAnswers answers;
+
+  GateDecisions(
+      RoutePlans routes,
+      RequestSubjects subjects,
+      LimitStore store,
+      CallerThreads threads,
+      CallEnds ends,
+      Turns turns,
+      GateConfiguration gate,
+      DirectAnswers answers) {
+    this.routes = routes;
+    this.subjects = subjects;
+    this.store = store;
+    this.threads = threads;
+    this.ends = ends;
+    this.turns = turns;
+    this.gate = gate;
+    this.answers = answers;
+  }
+
+  /**
+   * The plan by which a request is decided at one of the gates; empty if it is not.
+   *
+   * @param beforeSecurity which gate: that before security, or that behind it
+   */
+  Optional<LimitPlan> plan(HttpRequest<?> request, boolean beforeSecurity) {
+    return gate.decides()
+        ? routes
+            .of(request)
+            .filter(plan -> plan.decidedByRequest() && plan.beforeSecurity() == beforeSecurity)
+        : Optional.empty();
+  }
+
+  /**
+   * Gives the answer to a refused request, or none. Not a nullable one: a filter's stage that
+   * completes with null is lost. What is decided without asking anybody goes on at once.
+   */
+  CompletionStage<Optional<MutableHttpResponse<?>>> decide(
+      HttpRequest<?> request, boolean beforeSecurity) {
+    // Asked again: Micronaut runs filters that are not enabled where another is @PreMatching.
+    Optional<LimitPlan> found = plan(request, beforeSecurity);
+    return found.isPresent() ? decide(request, found.get()) : ENTER;
+  }
+
+  private CompletionStage<Optional<MutableHttpResponse<?>>> decide(
+      HttpRequest<?> request, LimitPlan plan) {
+    Optional<LimitRequest> asked =
+        plan.request(
+            source -> subjects.resolve(source, request),
+            submission -> Submissions.byRequest(submission, request),
+            Cost::byRequest);
+    if (asked.isEmpty()) {
+      Ticket.issue(request, plan, Verdict.free(plan.policy()), CallEnd.NOTHING);
+      return ENTER;
+    }
+    PropagatedContext context = PropagatedContext.getOrEmpty();
+    CompletionStage<Verdict> decision = StoreAnswer.ask(store, asked.get(), plan);
+    return threads
+        .back(decision, Optional.of(request))
+        .thenCompose(
+            verdict -> decided(request, plan, StoreAnswer.present(verdict, plan), context));
+  }
+
+  private CompletionStage<Optional<MutableHttpResponse<?>>> decided(
+      HttpRequest<?> request, LimitPlan plan, Verdict verdict, PropagatedContext context) {
+    if (plan.admits(verdict)) {
+      Ticket ticket = Ticket.issue(request, plan, verdict, ends.begin(plan, verdict));
+      return verdict.delay().isZero() ? ENTER : inTurn(request, ticket);
+    }
+    Ticket.refuse(request, plan, verdict);
+    LimitDeniedException denied = LimitDeniedException.of(verdict, plan.text(verdict));
+    try (PropagatedContext.Scope ignored = context.propagate()) { // words may be the application's
+      Optional<MutableHttpResponse<?>> answer = answers.answer(request, denied);
+      if (answer.isEmpty()) {
+        throw denied;
+      }
+      return CompletableFuture.completedFuture(answer);
+    }
+  }
+
+  private CompletionStage<Optional<MutableHttpResponse<?>>> inTurn(
+      HttpRequest<?> request, Ticket ticket) {
+    Optional<HttpRequest<?>> waiting = Optional.of(request);
+    CompletableFuture<Void> turn =
+        turns
+            .in(ticket.verdict().delay(), waiting)
+            .whenComplete(
+                (now, abandoned) -> {
+                  if (abandoned != null) {
+                    ticket.end().abandoned(ticket.verdict());
+                  }
+                });
+    return threads.back(turn, waiting).thenApply(now -> Optional.empty());
+  }
+}

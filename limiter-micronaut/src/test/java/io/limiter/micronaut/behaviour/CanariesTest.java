@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.classic.spi.IThrowableProxy;
+import ch.qos.logback.core.read.ListAppender;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.sync.RedisCommands;
+import io.limiter.core.testing.RedisProcess;
+import java.net.http.HttpResponse;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Who a caller is, what he sends and the secret of the keys are nowhere to be read: not in Redis,
+ * not in our log, at any level, not in what he or others are answered; nor when Redis fails.
+ */
+class CanariesTest {
+
+  private static final String SECRET = "a secret that nobody is told";
+  private static final String ADDRESS = "203.0.113.77";
+  private static final String USER = "ada.lovelace";
+  private static final String TOKEN = "sk-secret-4711";
+  private static final String OWNER = "acme-holding";
+  private static final String SUBMISSION = "idem-8e03978e";
+  private static final String PHONE = "555-0123";
+  private static final String ITEM = "paper-clips";
+  private static final String[] ALL = {
+    ADDRESS, USER, TOKEN, OWNER, SUBMISSION, PHONE, ITEM, SECRET
+  };
+
+  /** What a request has beside its address; that of his own request a caller may be shown. */
+  private static final String[] OF_HEADERS = {ADDRESS, USER, TOKEN, OWNER, SUBMISSION, SECRET};
+
+  private static final String[] ADA = {
+    "X-Address", ADDRESS,
+    "X-User", USER,
+    "X-Api-Key", TOKEN,
+    "X-Owner", OWNER,
+    "Idempotency-Key", SUBMISSION,
+    "Content-Type", "application/json"
+  };
+  private static final String[] BOB = {
+    "X-Address", "198.51.100.1",
+    "X-User", "bob",
+    "X-Api-Key", "tea",
+    "X-Owner", "mill",
+    "Idempotency-Key", "1",
+    "Content-Type", "application/json"
+  };
+  private static final List<String> ROUTES =
+      List.of("request", "resolved", "argument", "arguments");
+
+  private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
+  private final Logger root = (Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME);
+  private final Logger ours = (Logger) LoggerFactory.getLogger("io.limiter");
+
+  @BeforeEach
+  void listen() {
+    logged.start();
+    root.addAppender(logged);
+    ours.setLevel(Level.TRACE);
+  }
+
+  @AfterEach
+  void stopListening() {
+    ours.setLevel(null);
+    root.detachAppender(logged);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void whatACallerIsAndSendsCanBeReadNowhere(boolean secret) {
+    RedisClient client = RedisClient.create();
+    try (RedisProcess redis = RedisProcess.onFreePort().start();
+        TestServer server = start(redis, secret)) {
+      RedisCommands<String, String> commands = client.connect(RedisURI.create(redis.uri())).sync();
+
+      callEverything(server);
+      List<String> keys = commands.keys("*");
+      assertThat(keys).hasSizeGreaterThan(10);
+      for (String key : keys) {
+        assertThat(key + commands.get(key)).doesNotContain(ALL);
+      }
+
+      for (String key : keys) { // now each decision fails with an error that may quote its key
+        commands.del(key);
+        commands.lpush(key, "no log");
+      }
+      callEverything(server);
+      redis.kill();
+      callEverything(server);
+    } finally {
+      client.shutdown();
+    }
+    String log =
+        List.copyOf(logged.list).stream().map(CanariesTest::text).collect(Collectors.joining("\n"));
+    assertThat(log).contains("Redis answered with the error WRONGTYPE", "Refused: ");
+    assertThat(log).doesNotContain(ALL);
+  }
+
+  private static TestServer start(RedisProcess redis, boolean secret) {
+    Map<String, Object> settings =
+        new HashMap<>(
+            Map.of("redis.uri", redis.uri(), "test.stated-callers", true, "limiter.zone", "UTC"));
+    if (secret) {
+      settings.put("limiter.redis.key-secret", SECRET);
+    }
+    return TestServer.start(StoredTextRoutes.SPEC, settings);
+  }
+
+  /** Ada until she is refused, then Bob, who is told nothing of her; then a bad request. */
+  private static void callEverything(TestServer server) {
+    for (String route : ROUTES) {
+      int status = 0;
+      for (int call = 0; call < 2; call++) {
+        HttpResponse<String> answer = call(server, route, PHONE, ADA);
+        assertThat(answer.body() + answer.headers().map()).doesNotContain(OF_HEADERS);
+        status = answer.statusCode();
+      }
+      assertThat(status).as("the second of one submission, %s", route).isEqualTo(409);
+      HttpResponse<String> bobs = call(server, route, "1", BOB);
+      assertThat(bobs.body() + bobs.headers().map()).doesNotContain(ALL);
+    }
+    String[] malformed = ADA.clone();
+    malformed[9] = '"' + SUBMISSION;
+    HttpResponse<String> mistaken = call(server, "request", PHONE, malformed);
+    assertThat(mistaken.statusCode()).isEqualTo(400);
+    assertThat(mistaken.body() + mistaken.headers().map()).doesNotContain(OF_HEADERS);
+  }
+
+  private static HttpResponse<String> call(
+      TestServer server, String route, String phone, String... headers) {
+    return server.exchange(
+        "POST",
+        "/stored/%s?phone=%s&note=n".formatted(route, phone),
+        "{\"item\":\"" + ITEM + "\"}",
+        headers);
+  }
+
+  /** With all that comes with it. */
+  private static String text(ILoggingEvent event) {
+    Stream<IThrowableProxy> failures =
+        Stream.iterate(event.getThrowableProxy(), each -> each != null, IThrowableProxy::getCause);
+    return event.getLoggerName().startsWith("io.limiter")
+        ? event.getFormattedMessage()
+            + failures.map(IThrowableProxy::getMessage).collect(Collectors.joining("; "))
+        : "";
+  }
+}
