@@ -2,13 +2,13 @@
 package io.limiter.core;
 
 import io.limiter.core.model.ReferenceModel;
+import io.limiter.core.testing.Seeds;
 import java.util.List;
 import java.util.function.Function;
 
 /**
  * Runs random scenarios on a store and on the {@link ReferenceModel}, and fails at the first answer
- * that differs. The seeds are the same each time, unless {@code -Dlimiter.seed} gives the only one;
- * {@code -Dlimiter.decisions} asks for more than the build does.
+ * that differs. {@link Seeds} tells which scenarios.
  */
 public final class Differential {
 
@@ -20,22 +20,16 @@ public final class Differential {
    * @return what was done, for the build's log
    */
   public static String run(int decisions, Function<List<Step>, List<Answer>> store) {
-    Long only = Long.getLong("limiter.seed");
-    if (only != null) {
-      ScenarioGenerator.scenario(only).check(store);
-      return "seed " + only;
-    }
     long start = System.nanoTime();
-    long done = 0;
-    long seed = 0;
-    long wanted = Long.getLong("limiter.decisions", decisions);
-    for (; done < wanted; seed++) {
-      Scenario scenario = ScenarioGenerator.scenario(seed);
-      scenario.check(store);
-      done += Scenario.decisions(scenario.steps());
-    }
+    long done =
+        Seeds.forEach(
+            decisions,
+            seed -> {
+              Scenario scenario = ScenarioGenerator.scenario(seed);
+              scenario.check(store);
+              return Scenario.decisions(scenario.steps());
+            });
     double seconds = (System.nanoTime() - start) / 1e9;
-    return "%d decisions of %d scenarios in %.1f s, %.0f/s"
-        .formatted(done, seed, seconds, done / seconds);
+    return "%d decisions in %.1f s, %.0f/s".formatted(done, seconds, done / seconds);
   }
 }

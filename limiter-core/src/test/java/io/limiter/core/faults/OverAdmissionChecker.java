@@ -19,10 +19,10 @@ import java.util.stream.Collectors;
  * sent and answered within one window were decided within it, and no more of them than the rule
  * allows may have been admitted. This never accuses a correct limiter, whatever the delays.
  */
-final class OverAdmissionChecker {
+public final class OverAdmissionChecker {
 
   /** One admitted call; times in ns of one clock. */
-  record Admission(String key, long sent, long answered, String nonce) {}
+  public record Admission(String key, long sent, long answered, String nonce) {}
 
   private final long count;
 
@@ -35,13 +35,13 @@ final class OverAdmissionChecker {
    * @param count the most calls of one key that any window may hold: the rule's count, and what the
    *     fault of the run excuses
    */
-  OverAdmissionChecker(long count, Duration window) {
+  public OverAdmissionChecker(long count, Duration window) {
     this.count = count;
     this.windowNanos = window.toNanos() - window.toNanos() / 1_000;
   }
 
   /** What is wrong, in words; empty if nothing is. */
-  List<String> violations(Collection<Admission> admissions) {
+  public List<String> violations(Collection<Admission> admissions) {
     List<String> found = new ArrayList<>();
     Map<String, List<Admission>> byKey =
         admissions.stream()

@@ -17,6 +17,7 @@ import io.limiter.core.Source;
 import io.limiter.core.Step;
 import io.limiter.core.Verdict;
 import io.limiter.core.resilience.DenyCache;
+import io.limiter.core.testing.Seeds;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.Comparator;
@@ -31,37 +32,40 @@ import org.junit.jupiter.api.Test;
 /**
  * Random mixed stacks, decided with the cache in front and without. Nothing is given back or reset
  * in these scenarios, and no policy changes: then nobody may see a difference in what becomes of a
- * call, and nobody may be told to wait for longer than he has to. The seeds are the same each time,
- * unless {@code -Dlimiter.seed} gives the only one.
+ * call, and nobody may be told to wait for longer than he has to. {@link Seeds} tells which stacks.
  */
 class DenyCacheDifferentialTest {
 
   private static final int DECISIONS = 200_000;
+
+  /** Of fewer decisions nobody knows how many are remembered. */
+  private static final long MANY = 100_000;
+
   private static final long NEVER_EXPIRE = Long.MAX_VALUE / 4;
 
   private long remembered;
 
   @Test
   void aCallIsAnsweredAsTheStoreWouldAnswerIt() {
-    Long only = Long.getLong("limiter.seed");
-    long done = 0;
-    for (long seed = only == null ? 0 : only; done < DECISIONS; seed++) {
-      List<Step> steps = decisions(ScenarioGenerator.scenario(seed).steps());
-      List<Told> cached = answers(steps, true);
-      List<Told> asked = answers(steps, false);
-      for (int i = 0; i < steps.size(); i++) {
-        String call = "seed %d, %s".formatted(seed, steps.get(i));
-        assertThat(cached.get(i).outcome()).as(call).isEqualTo(asked.get(i).outcome());
-        assertThat(cached.get(i).ban()).as(call).isEqualTo(asked.get(i).ban());
-        // Calls of other costs may have taken more of the same limit meanwhile.
-        assertThat(cached.get(i).retryAfter())
-            .as(call)
-            .isLessThanOrEqualTo(asked.get(i).retryAfter());
-      }
-      done += only == null ? steps.size() : DECISIONS;
-    }
-    assertThat(only != null || remembered > DECISIONS / 100).as("many are remembered").isTrue();
+    long done = Seeds.forEach(DECISIONS, this::check);
+    assertThat(done < MANY || remembered > done / 100).as("many are remembered").isTrue();
     System.out.printf("Deny cache: %d of %d decisions were remembered%n", remembered, done);
+  }
+
+  private long check(long seed) {
+    List<Step> steps = decisions(ScenarioGenerator.scenario(seed).steps());
+    List<Told> cached = answers(steps, true);
+    List<Told> asked = answers(steps, false);
+    for (int i = 0; i < steps.size(); i++) {
+      String call = "-Dlimiter.seed=%d, %s".formatted(seed, steps.get(i));
+      assertThat(cached.get(i).outcome()).as(call).isEqualTo(asked.get(i).outcome());
+      assertThat(cached.get(i).ban()).as(call).isEqualTo(asked.get(i).ban());
+      // Calls of other costs may have taken more of the same limit meanwhile.
+      assertThat(cached.get(i).retryAfter())
+          .as(call)
+          .isLessThanOrEqualTo(asked.get(i).retryAfter());
+    }
+    return steps.size();
   }
 
   private static List<Step> decisions(List<Step> steps) {

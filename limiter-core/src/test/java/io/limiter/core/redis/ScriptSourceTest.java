@@ -93,6 +93,7 @@ class ScriptSourceTest {
   void onlyTheseCommandsAreRunAndEachByItsName() {
     assertThat(all(CALL, 1)).containsOnly("'");
     assertThat(all(CALL, 2))
-        .containsOnly("TIME", "GET", "GETRANGE", "STRLEN", "SET", "SETRANGE", "PEXPIRE", "DEL");
+        .containsOnly(
+            "TIME", "GET", "GETRANGE", "STRLEN", "SET", "SETRANGE", "PTTL", "PEXPIRE", "DEL");
   }
 }

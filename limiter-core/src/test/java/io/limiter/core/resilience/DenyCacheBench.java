@@ -15,6 +15,7 @@ import io.limiter.core.memory.MemoryStore;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Collection;
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -59,8 +60,9 @@ abstract class DenyCacheBench {
     }
 
     void answer() {
-      held.forEach(Runnable::run);
+      List<Runnable> now = List.copyOf(held);
       held.clear();
+      now.forEach(Runnable::run); // which may ask again
     }
 
     @Override

@@ -58,7 +58,8 @@ class DenyCacheTest extends DenyCacheBench {
 
   @Test
   void whoMayMakeNoCallIsNotAskedForWhateverHeSubmits() {
-    refuse(submit("first", rule(1, MINUTE)));
+    acquire(submit("first", rule(1, MINUTE)));
+    refuse(submit("second", rule(1, MINUTE)));
 
     for (int i = 0; i < 20; i++) {
       Verdict verdict = acquire(submit("another " + i, rule(1, MINUTE)));

@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * All that anybody logs as a warning or an error meanwhile, with loggers heard that other tests
  * silence.
  */
-final class LoggedWarnings implements AutoCloseable {
+public final class LoggedWarnings implements AutoCloseable {
 
   /** They say that Redis is away, each once in a while: so it shall be. */
   private static final List<String> TOLD =
@@ -45,7 +45,7 @@ final class LoggedWarnings implements AutoCloseable {
 
   private LoggedWarnings() {}
 
-  static LoggedWarnings begin() {
+  public static LoggedWarnings begin() {
     LoggedWarnings warnings = new LoggedWarnings();
     warnings.silenced.keySet().forEach(logger -> logger.setLevel(null));
     warnings.appender.start();
@@ -54,7 +54,7 @@ final class LoggedWarnings implements AutoCloseable {
   }
 
   /** What is more than a short word that Redis is away: other loggers, and stack traces. */
-  List<String> excess() {
+  public List<String> excess() {
     return excess("");
   }
 

@@ -10,12 +10,14 @@ import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.Header;
+import io.micronaut.http.annotation.QueryValue;
 import io.micronaut.http.netty.channel.EventLoopGroupRegistry;
 import io.micronaut.runtime.server.EmbeddedServer;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadInfo;
 import java.lang.management.ThreadMXBean;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -36,7 +38,7 @@ final class LimitedService implements AutoCloseable {
   final HeartBeats hearts;
   private final EmbeddedServer server;
 
-  /** Both limit each caller alike. */
+  /** All limit alike. */
   @Controller("/calls")
   @Requires(property = "spec.name", value = SPEC)
   static class Routes {
@@ -54,28 +56,33 @@ final class LimitedService implements AutoCloseable {
     String late(@Header(HttpLoad.CALLER) String who) {
       return "late";
     }
+
+    /** Decided by the guard, for callers of whom each comes once. */
+    @Get("/stranger")
+    @RateLimiter(subject = "#{call}", rules = @RateRule(count = COUNT, time = 1))
+    String stranger(@QueryValue String call) {
+      return "stranger";
+    }
   }
 
   /**
    * @param connections as {@code limiter.redis.connections}
    */
   LimitedService(String connections) {
-    server =
-        ApplicationContext.run(
-            EmbeddedServer.class,
-            Map.of(
-                "spec.name",
-                SPEC,
-                "redis.uri",
-                proxy.uri(),
-                "limiter.redis.connections",
-                connections,
-                "limiter.deny-cache.enabled",
-                false, // so that every call asks
-                "micronaut.netty.event-loops.default.num-threads",
-                2,
-                "micronaut.server.port",
-                -1));
+    this(connections, Map.of("limiter.deny-cache.enabled", false)); // so that every call asks
+  }
+
+  /**
+   * @param settings others than the product's own
+   */
+  LimitedService(String connections, Map<String, Object> settings) {
+    Map<String, Object> all = new HashMap<>(settings);
+    all.put("spec.name", SPEC);
+    all.put("redis.uri", proxy.uri());
+    all.put("limiter.redis.connections", connections);
+    all.put("micronaut.netty.event-loops.default.num-threads", 2);
+    all.put("micronaut.server.port", -1);
+    server = ApplicationContext.run(EmbeddedServer.class, all);
     decisions = server.getApplicationContext().getBean(Decisions.class);
     hearts =
         HeartBeats.of(
