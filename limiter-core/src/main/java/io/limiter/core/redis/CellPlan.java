@@ -125,8 +125,9 @@ final class CellPlan {
       state.putDouble(c < rules.size() ? -1 : 0);
       state.position(state.position() + 8 * (sizes[c] - 1));
     }
+    // 0 marks a log that no stack's cursors belong to.
     return state
-        .putInt(0, (int) crc.getValue())
+        .putInt(0, crc.getValue() == 0 ? 1 : (int) crc.getValue())
         .putInt(4, CELLS + 16 * (int) mostSeconds() + sizes.length)
         .array();
   }

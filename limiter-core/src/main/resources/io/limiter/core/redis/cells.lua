@@ -16,7 +16,7 @@ if steady then
 else
   --%others
 end
-if not (now < EXACT and newest < EXACT) then
+if not (now >= 0 and now < EXACT and newest < EXACT) then
   page, newest, shift, now, steady = sub(plan, p, p + length - 1), 0, 0, clock, false
 end
 if now < newest then -- Redis' clock was set back: time goes on from the last write
@@ -25,7 +25,7 @@ if now < newest then -- Redis' clock was set back: time goes on from the last wr
     repairs = repairs or {}
     repairs[i] = repairs[i] or {}
     repairs[i][16] = shift
-    if rules == 0 and #value > base then
+    if foreign or rules == 0 and #value > base then
       keeps = keeps or {}
       keeps[i] = true
     end

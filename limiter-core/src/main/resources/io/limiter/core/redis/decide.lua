@@ -19,8 +19,9 @@
 --    5 I4  below 2^31: a log. Else cells: 2^31, and 16 times the seconds for which they are needed, and their number
 --    9 d   time of the newest unit of a roomy log, or of the last write of cells
 --   17 d   shift: that time is Redis' clock + shift; it grows when the clock is set back
--- The rules of a limit may change, or differ between methods that share it: what a call has no rules for stays as it is
--- while it may be needed.
+-- The rules of a limit may change, or differ between methods that share it. A log that a call has no rules for stays as it
+-- is while it may be needed, and so do cells if it has none at all; of cells of other rules only those go on that are its
+-- own too.
 --
 -- Returns for each key what log.lua says, then what cells.lua says.
 
@@ -64,6 +65,7 @@ for i = 1, #KEYS do
     end
     if base > #value or base > 1023 then stored, value, base = nil, '', 0 end
   end
+  local foreign = base > 0 and stored ~= print -- cells of other rules, which a refused call leaves as they are
 
   if rules > 0 then
     --%log

@@ -62,15 +62,22 @@ else
     roomy = true
   else
     n = (#page - header) / 8
-    newest = unpack('>d', page, #page - 7)
+    if n < 0 or n % 1 > 0 then -- cut, or with something behind it
+      broken, n = key, 0
+    end
+    newest = n > 0 and unpack('>d', page, #page - 7) or 0
   end
   now = clock + shift
-  if not (now < EXACT) then broken = key end
+  if not (now >= 0 and now < EXACT and newest >= 0 and newest < EXACT) then broken = key end
   if now < newest then -- Redis' clock was set back: the log's time goes on from its newest unit
     shift, now, moved = newest - clock, newest, moved or {}
     if mode > 0 then
       repairs = repairs or {}
       repairs[i] = { [base + 16] = shift }
+      if foreign then
+        keeps = keeps or {}
+        keeps[i] = true
+      end
     end
   end
 end

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 @Requires(missingBeans = ClientAddress.class)
 final class CallerAddress implements ClientAddress {
 
-  /** Callers without an address, such as those of a Unix socket, are on this machine. */
+  /** Callers whose address nobody tells, such as those of a Unix socket, are counted as one. */
   private static final String LOCAL = "local";
 
   private final Peers peers;
