@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Answers at once, as {@code decide.lua} would to a caller who has not called yet. One for each
+ * Answers at once, as {@code decide.lua} would to a caller who has one call left. One for each
  * number of rules, since the reply is longer the more there are; only for rules of one log.
  *
  * @param text the source
@@ -24,8 +24,8 @@ record NoOpScript(String text, String sha) {
   /** That is so many times the rules that read the log, and the number of cells. */
   private static final int RULES = 16;
 
-  /** More than any call takes. */
-  private static final int LEFT = 1_000;
+  /** What a call takes; no rule has less, and more than its count no rule may be said to have. */
+  private static final int LEFT = 1;
 
   private static final List<NoOpScript> BY_RULES =
       IntStream.rangeClosed(1, MAX_RULES).mapToObj(NoOpScript::forRules).toList();

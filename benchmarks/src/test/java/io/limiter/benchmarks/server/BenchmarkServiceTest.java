@@ -103,7 +103,7 @@ class BenchmarkServiceTest {
   }
 
   @Test
-  void aScriptThatDoesNothingAnswersAsToANewCallerEachTime() throws Exception {
+  void aScriptThatDoesNothingAdmitsEachCall() throws Exception {
     try (EmbeddedServer server = start(Script.NO_OP)) {
       for (int i = 0; i < 2; i++) {
         HttpResponse<String> refusedByNobody = get(server, "/denied");
