@@ -168,13 +168,14 @@ public final class DenyCache implements LimitStore {
                 waiting));
   }
 
+  @SuppressWarnings("ReferenceEquality") // one that stands for none
   private void found(
       LimitRequest request,
       @Nullable KnownDenial denial,
       CompletableFuture<Optional<KnownDenial>> waiting) {
     List<Charge> call = request.charges();
     if (denial == null) {
-      if (!denials.isEmpty()) {
+      if (waiting != NOBODY) { // else nothing was known, or what was is over
         denials.remove(call);
       }
     } else if (hasRoom(call)) {
