@@ -25,7 +25,9 @@ public final class Report {
     if (options.quick()) {
       about("note", "--quick: these are not measurements");
     }
-    about("command", "java -jar benchmarks.jar " + String.join(" ", options.commandLine()));
+    // Reports are published, and a URI may hold a password.
+    String arguments = String.join(" ", options.commandLine()).replaceAll("//[^@ ]*@", "//***@");
+    about("command", "java -jar benchmarks.jar " + arguments);
     about("date", Instant.now().truncatedTo(ChronoUnit.SECONDS).toString());
     about("limiter", Versions.of("io.limiter", "limiter"));
     Machine.describe().forEach(this::about);
