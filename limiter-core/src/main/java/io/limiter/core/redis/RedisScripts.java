@@ -27,9 +27,9 @@ record RedisScripts(
     this(decide, refund, RedisScript.of(RedisScript.read("renew.lua")), List.of());
   }
 
-  /** The scripts as they are without algorithms of the user's own. */
+  /** The scripts as they are without algorithms of the user's own; read once. */
   static RedisScripts load() {
-    return load(List.of());
+    return WithoutOwn.SCRIPTS;
   }
 
   /**
@@ -39,6 +39,15 @@ record RedisScripts(
    * @throws IllegalArgumentException if two algorithms have one name, or there are too many
    */
   static RedisScripts load(List<CustomAlgorithm> own) {
+    return own.isEmpty() ? load() : read(own);
+  }
+
+  /** Several connections and the store ask for them while a service starts. */
+  private static final class WithoutOwn {
+    static final RedisScripts SCRIPTS = read(List.of());
+  }
+
+  private static RedisScripts read(List<CustomAlgorithm> own) {
     List<CustomAlgorithm> algorithms =
         own.stream().sorted(Comparator.comparing(CustomAlgorithm::name)).toList();
     for (int i = 1; i < algorithms.size(); i++) {

@@ -15,8 +15,11 @@ import io.limiter.micronaut.config.RedisConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration.Connections;
 import io.micronaut.configuration.lettuce.DefaultRedisConfiguration;
 import io.micronaut.context.annotation.Bean;
+import io.micronaut.context.annotation.Context;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.annotation.Order;
+import io.micronaut.core.order.Ordered;
 import io.netty.channel.EventLoop;
 import jakarta.inject.Singleton;
 import java.util.List;
@@ -55,8 +58,12 @@ final class RedisConnections {
     return settings.withPolicyDeadlines(policies.deadlines()).withAlgorithms(algorithms);
   }
 
-  /** Begins to connect, and does not wait for Redis: see {@link WarmStart}. */
-  @Singleton
+  /**
+   * Begins to connect, before other beans are made, and does not wait for Redis: see {@link
+   * WarmStart}.
+   */
+  @Context
+  @Order(Ordered.HIGHEST_PRECEDENCE)
   @Bean(preDestroy = "close")
   @Requires(beans = DefaultRedisConfiguration.class)
   ConnectionSource connections(
@@ -67,6 +74,14 @@ final class RedisConnections {
     if (!redis.getUris().isEmpty()) {
       return cluster(redis, limiter, settings);
     }
+    return PendingConnections.open(() -> standalone(redis, limiter, settings, server));
+  }
+
+  private static ConnectionSource standalone(
+      DefaultRedisConfiguration redis,
+      RedisConfiguration limiter,
+      RedisSettings settings,
+      Optional<ServerLoops> server) {
     RedisURI uri = redis.getUri().orElse(redis);
     List<EventLoop> loops = loops(limiter, server);
     if (loops.isEmpty()) {

@@ -14,7 +14,9 @@ import io.micronaut.context.annotation.Context;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.StartupEvent;
+import io.micronaut.context.exceptions.ConfigurationException;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -50,12 +52,11 @@ final class WarmStart implements ApplicationEventListener<StartupEvent> {
 
   @Override
   public void onApplicationEvent(StartupEvent started) {
+    CompletableFuture<Boolean> connected = connections.firstAttempt().toCompletableFuture();
     try {
       Verdict first =
-          connections
-              .firstAttempt()
+          connected
               .thenCompose(warm -> store.decide(PROBE, Mode.PEEK))
-              .toCompletableFuture()
               .get(longest.toMillis(), TimeUnit.MILLISECONDS);
       LOG.debug("First decision by {}", first.source());
     } catch (TimeoutException e) {
@@ -65,6 +66,9 @@ final class WarmStart implements ApplicationEventListener<StartupEvent> {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (ExecutionException e) {
+      if (connected.isCompletedExceptionally()) {
+        throw new ConfigurationException("The connections to Redis cannot be opened", e.getCause());
+      }
       LOG.warn("The limit store fails at the start", e.getCause());
     }
   }

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.limiter.core.FailureReason;
+import io.limiter.core.StoreException;
+import io.limiter.core.redis.ConnectionSource;
+import io.limiter.core.redis.RedisClients;
+import io.limiter.core.redis.RedisSettings;
+import io.limiter.core.redis.SharedConnection;
+import io.limiter.core.testing.RedisProcess;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Factory;
+import io.micronaut.context.annotation.Replaces;
+import io.micronaut.context.annotation.Requires;
+import jakarta.inject.Singleton;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+
+/** Connections that another thread opens. */
+class PendingConnectionsTest {
+
+  private static final Duration SOON = Duration.ofSeconds(10);
+
+  private final CompletableFuture<ConnectionSource> opened = new CompletableFuture<>();
+  private final AtomicReference<Thread> opener = new AtomicReference<>();
+  private final PendingConnections pending =
+      PendingConnections.open(
+          () -> {
+            opener.set(Thread.currentThread());
+            return opened.join();
+          });
+
+  @Test
+  void untilTheyAreThereRedisIsNotConnected() {
+    assertThatThrownBy(pending::commands)
+        .isInstanceOfSatisfying(
+            StoreException.class,
+            failure -> assertThat(failure.reason()).isEqualTo(FailureReason.DISCONNECTED));
+    assertThat(pending.firstAttempt().toCompletableFuture()).isNotDone();
+    pending.renew();
+
+    opened.cancel(false);
+  }
+
+  @Test
+  void thenTheyAreWhatWasOpenedOnAThreadThatEnds() throws InterruptedException {
+    try (RedisProcess redis = RedisProcess.onFreePort().start();
+        ConnectionSource real =
+            SharedConnection.open(
+                RedisClients.create(), RedisURI.create(redis.uri()), RedisSettings.defaults())) {
+      opened.complete(real);
+
+      assertThat(pending.firstAttempt()).succeedsWithin(SOON).isEqualTo(true);
+      assertThat(pending.commands().ping().toCompletableFuture())
+          .succeedsWithin(SOON)
+          .isEqualTo("PONG");
+      opener.get().join(SOON.toMillis());
+      assertThat(opener.get())
+          .isNotEqualTo(Thread.currentThread())
+          .matches(ended -> !ended.isAlive());
+    }
+  }
+
+  @Test
+  void whatIsOpenedAfterTheEndIsClosed() {
+    Counted late = new Counted();
+
+    pending.close();
+    opened.complete(late);
+
+    assertThat(pending.firstAttempt()).succeedsWithin(SOON);
+    assertThat(late.closed).hasValue(1);
+  }
+
+  @Test
+  void connectionsThatCannotBeOpenedStopTheStart() {
+    assertThatThrownBy(
+            () ->
+                ApplicationContext.run(
+                    Map.of(
+                        "spec.name", "PendingConnectionsTest", "redis.uri", "redis://127.0.0.1:1")))
+        .hasMessageContaining("connections to Redis cannot be opened")
+        .hasStackTraceContaining("Lettuce 6.2.0 is too old");
+    opened.cancel(false);
+  }
+
+  @Factory
+  @Requires(property = "spec.name", value = "PendingConnectionsTest")
+  static class TooOld {
+    @Singleton
+    @Replaces(value = ConnectionSource.class, factory = RedisConnections.class)
+    ConnectionSource connections() {
+      return PendingConnections.open(
+          () -> {
+            throw new IllegalStateException("Lettuce 6.2.0 is too old");
+          });
+    }
+  }
+
+  private static final class Counted implements ConnectionSource {
+    private final AtomicInteger closed = new AtomicInteger();
+
+    @Override
+    public RedisClusterAsyncCommands<byte[], byte[]> commands() {
+      throw new AssertionError("Nobody asks");
+    }
+
+    @Override
+    public void close() {
+      closed.incrementAndGet();
+    }
+  }
+}
