@@ -88,22 +88,14 @@ public sealed interface Cell
   Gauge read(Rule rule, long now, int cost, Mode mode);
 
   /**
-   * Without the units that a call took: as far as they are still in it, and have not come back
-   * already. This very cell, if none is.
+   * Without all or some of the units that a call took: as far as they are still in it, and have not
+   * come back already. Where units come back with time, those that have come back were the others
+   * first. This very cell, if none is.
    *
    * @param stamp when the call was admitted
-   */
-  Cell giveBack(long stamp, int units);
-
-  /**
-   * The same for some of the units of a call. Where units come back with time, those that have come
-   * back were the others first.
-   *
    * @param taken all units that the call took, {@code units} or more
    */
-  default Cell giveBack(long stamp, int units, int taken) {
-    return giveBack(stamp, units);
-  }
+  Cell giveBack(long stamp, int units, int taken);
 
   /**
    * The same of a call that may still wait: it gives up its departure if it gives back all.

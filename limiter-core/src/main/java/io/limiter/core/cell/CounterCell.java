@@ -43,18 +43,15 @@ record CounterCell(long window, long start, long current, long previous) impleme
   /** The first time in a window at which these units of the one before weigh no more than that. */
   private long until(long units, long weight) {
     double guess = Math.ceil((double) window - (double) weight * (double) window / (double) units);
-    long past = (long) Math.max(0, Math.min((double) window, guess));
-    while (past > 0 && weight(units, past - 1) <= weight) {
-      past--;
-    }
-    while (past < window && weight(units, past) > weight) {
+    long past = (long) Math.max(0, guess - 1); // it is less than one off; of no units it is 0
+    while (weight(units, past) > weight) {
       past++;
     }
     return past;
   }
 
   @Override
-  public Cell giveBack(long stamp, int units) {
+  public Cell giveBack(long stamp, int units, int taken) {
     if (stamp >= start) {
       return current == 0 ? this : with(Math.max(0, current - units), previous);
     }
@@ -89,19 +86,17 @@ record CounterCell(long window, long start, long current, long previous) impleme
     long untilLeft(long wanted, long taken) {
       long used = cell.current + taken;
       long room = count - wanted;
-      return room >= used
+      // Without any, the window has to end; and then these may weigh, being inexact, one more.
+      return room > used
           ? cell.until(cell.previous, room - used) - past
           : cell.window - past + cell.until(used, room);
     }
 
-    /** At the end of the window the current units weigh in full, as they do before. */
     @Override
     long untilMore(long taken) {
-      long used = cell.current + taken;
-      if (cell.previous > 0) {
-        return cell.until(cell.previous, cell.weight(cell.previous, past) - 1) - past;
-      }
-      return used > 0 ? cell.window - past + cell.until(used, used - 1) : cell.window;
+      return cell.current + taken + cell.previous == 0
+          ? cell.window
+          : untilLeft(left() - taken + 1, taken);
     }
 
     @Override

@@ -45,7 +45,7 @@ final class CustomCell implements Cell {
 
   /** Only the algorithm could tell what its numbers were without a call. */
   @Override
-  public Cell giveBack(long stamp, int units) {
+  public Cell giveBack(long stamp, int units, int taken) {
     return this;
   }
 

@@ -58,11 +58,6 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
   }
 
   @Override
-  public Cell giveBack(long stamp, int units) {
-    return giveBack(stamp, units, units);
-  }
-
-  @Override
   public Cell giveBack(long stamp, int units, int taken) {
     // As a double, since both may be above what a long holds; exact where it decides anything.
     double still = (double) taken * unit - (double) Math.max(0, last - stamp) * rate;
@@ -118,7 +113,7 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
     /** A subject with fewer initial tokens than it asks for would else never get more. */
     @Override
     public Cell refused(Cell read) {
-      return waits() && !cell.begun && cell.debt > 0 ? with(0) : read;
+      return waits() && !cell.begun ? with(0) : read;
     }
   }
 }

@@ -51,11 +51,6 @@ record IntervalCell(TokenBucket rule, boolean begun, long last, long used) imple
   }
 
   @Override
-  public Cell giveBack(long stamp, int units) {
-    return giveBack(stamp, units, units);
-  }
-
-  @Override
   public Cell giveBack(long stamp, int units, int taken) {
     long interval = Readings.micros(rule.interval());
     long refills = Cell.ceil(Math.max(0, last - stamp), interval);
@@ -117,7 +112,7 @@ record IntervalCell(TokenBucket rule, boolean begun, long last, long used) imple
     /** A subject with fewer initial tokens than it asks for would else never get more. */
     @Override
     public Cell refused(Cell read) {
-      return waits() && !cell.begun && cell.used > 0 ? with(0) : read;
+      return waits() && !cell.begun ? with(0) : read;
     }
   }
 }

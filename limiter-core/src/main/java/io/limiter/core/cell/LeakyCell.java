@@ -92,26 +92,19 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
         : Math.min(places(), untilGap() <= longestWait() ? 1 : 0);
   }
 
-  /** Time until so many units are left. */
+  /** Time until so many units are left; at least 1. */
   long untilLeft(long wanted) {
     long missing = wanted - places();
-    long departures = departures(ahead);
     // A place becomes free when one that waits departs; the last one when the next could.
-    long places = missing <= 0 ? 0 : micros(ahead - gaps.standing(missing, departures) * unit);
+    long places = micros(ahead - gaps.standing(missing, departures(ahead)) * unit);
     long inTime = micros(ahead - longestWait());
-    if (wanted < 1 || places >= inTime) {
-      return places;
-    }
-    return wanted > 1 || rule.fair() ? inTime : Math.min(inTime, untilGapInTime(places));
+    return Math.max(places, wanted == 1 ? Math.min(inTime, untilGapInTime(places)) : inTime);
   }
 
-  /** The first time, not before that one, at which the earliest gap is near enough. */
-  private long untilGapInTime(long from) {
-    long passed = from * rate;
-    long parts =
-        new LeakyCell(rule, unit, rate, last, ahead, gaps.of(departures(ahead - passed)))
-            .untilGap();
-    return parts == Long.MAX_VALUE ? parts : Math.max(from, micros(parts - longestWait()));
+  /** The time at which the gap that is the earliest by then is near enough. */
+  private long untilGapInTime(long then) {
+    Gaps left = gaps.of(departures(ahead - then * rate));
+    return micros(new LeakyCell(rule, unit, rate, last, ahead, left).untilGap() - longestWait());
   }
 
   /** Time until more units are left than now; of an empty queue, until one could have departed. */
@@ -136,22 +129,21 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
 
   /** A departure that has come cannot be given back. */
   @Override
-  public Cell giveBack(long stamp, int units) {
+  public Cell giveBack(long stamp, int units, int taken) {
     return this;
   }
 
   @Override
   public Cell giveBack(Rule under, long stamp, int units, int taken, long waits, long now) {
-    if (units < taken || waits <= 0 || now - stamp >= micros(waits) || last < stamp) {
+    if (units < taken || now - stamp >= micros(waits) || last < stamp) {
       return this; // it has begun, or all was forgotten meanwhile
     }
     long later = ahead - waits + (last - stamp) * rate;
     long from = later / unit;
-    long still = departures(ahead - (now - last) * rate);
-    if (later % unit != 0 || from < units || from > still) {
+    if (later % unit != 0 || from < units) {
       return this; // another queue has begun meanwhile
     }
-    Gaps more = gaps.of(still).with(from, units);
+    Gaps more = gaps.of(departures(ahead - (now - last) * rate)).with(from, units);
     if (more == null) {
       return this;
     }

@@ -47,7 +47,7 @@ record WindowCell(FixedWindow rule, long start, long end, long used) implements 
   }
 
   @Override
-  public Cell giveBack(long stamp, int units) {
+  public Cell giveBack(long stamp, int units, int taken) {
     return stamp < start || used == 0 ? this : with(Math.max(0, used - units));
   }
 
