@@ -37,8 +37,9 @@ final class Service implements AutoCloseable {
     List<String> command = new ArrayList<>(HEAP);
     command.addAll(
         List.of("-cp", System.getProperty("java.class.path"), Benchmarks.class.getName()));
-    command.addAll(ServerMode.commandLine(redis, keyPrefix, script));
-    return new Service(JavaProcess.start("The service", command, Map.of()));
+    command.addAll(ServerMode.commandLine(keyPrefix, script));
+    // Not as an option: everybody on this machine can read those, and it may have a password.
+    return new Service(JavaProcess.start("The service", command, Map.of("REDIS_URI", redis)));
   }
 
   void awaitReady() {

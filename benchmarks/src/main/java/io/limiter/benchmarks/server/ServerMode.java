@@ -45,9 +45,9 @@ public final class ServerMode implements Mode {
     return false;
   }
 
-  /** What starts it as a process that does not outlive this one. */
-  public static List<String> commandLine(String redis, String keyPrefix, Script script) {
-    List<String> command = new ArrayList<>(List.of(NAME, "--redis", redis));
+  /** What starts it as a process that does not outlive this one, on the Redis of REDIS_URI. */
+  public static List<String> commandLine(String keyPrefix, Script script) {
+    List<String> command = new ArrayList<>(List.of(NAME));
     command.addAll(List.of("--" + PREFIX.name(), keyPrefix, "--" + ATTENDED.name()));
     if (script == Script.NO_OP) {
       command.add("--" + NO_OP.name());

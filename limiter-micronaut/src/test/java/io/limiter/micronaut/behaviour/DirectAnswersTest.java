@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.http.Denial;
+import io.limiter.micronaut.http.DenialBody;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.MediaType;
+import io.micronaut.http.MutableHttpResponse;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.http.context.ServerRequestContext;
+import jakarta.inject.Singleton;
+import java.net.http.HttpResponse;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** A refusal that is answered where it is found is the one that an exception would have led to. */
+class DirectAnswersTest {
+
+  private static final String SPECIFICATION = "DirectAnswersTest";
+
+  /** With handled exceptions logged, the application gets to see the exception of each refusal. */
+  private static final String BY_EXCEPTION = "micronaut.server.log-handled-exceptions";
+
+  @Controller("/direct")
+  @Requires(property = "spec.name", value = SPECIFICATION)
+  static class Once {
+    @Get(produces = MediaType.TEXT_PLAIN)
+    @RateRule(count = 1, time = 3_600)
+    String once() {
+      return "once";
+    }
+  }
+
+  /** Tells which request it is told to be about, as whatever runs in the request can. */
+  @Singleton
+  @Requires(property = "spec.name", value = SPECIFICATION)
+  @Requires(property = "test.body")
+  static class RequestBody implements DenialBody {
+    @Override
+    public MutableHttpResponse<?> write(Denial denial, MutableHttpResponse<?> response) {
+      return response
+          .contentType(MediaType.TEXT_PLAIN_TYPE)
+          .body(ServerRequestContext.currentRequest().map(HttpRequest::getPath).orElse("none"));
+    }
+  }
+
+  @Test
+  void itHasTheSameStatusFieldsAndBody() {
+    HttpResponse<String> direct = refused(Map.of());
+    HttpResponse<String> handled = refused(Map.of(BY_EXCEPTION, true));
+
+    assertThat(direct.statusCode()).isEqualTo(429);
+    assertThat(fields(direct)).isEqualTo(fields(handled)).containsKey("server");
+    assertThat(direct.body()).isEqualTo(handled.body());
+    assertThat(date(direct))
+        .isAfter(ZonedDateTime.now().minusMinutes(1))
+        .isBefore(date(handled).plusMinutes(1));
+  }
+
+  @Test
+  void aServerThatTellsNoDateTellsNoneHere() {
+    assertThat(refused(Map.of("micronaut.server.date-header", false)).headers().map())
+        .doesNotContainKey("date");
+  }
+
+  @Test
+  void itIsMadeWithinItsRequest() {
+    assertThat(refused(Map.of("test.body", true)).body()).isEqualTo("/direct");
+    assertThat(refused(Map.of("test.body", true, BY_EXCEPTION, true)).body()).isEqualTo("/direct");
+  }
+
+  /** The second call, which Redis refuses. */
+  private static HttpResponse<String> refused(Map<String, Object> settings) {
+    Map<String, Object> all = new HashMap<>(settings);
+    all.put("micronaut.server.server-header", "tested");
+    try (TestServer server = TestServer.start(SPECIFICATION, all)) {
+      assertThat(server.get("/direct").statusCode()).isEqualTo(200);
+      return server.get("/direct");
+    }
+  }
+
+  /** But for the time of day, and the seconds that pass between two calls. */
+  private static Map<String, List<String>> fields(HttpResponse<String> answer) {
+    Map<String, List<String>> fields = new HashMap<>(answer.headers().map());
+    fields.keySet().removeAll(List.of("date", "retry-after", "ratelimit", "ratelimit-reset"));
+    assertThat(answer.headers().map()).containsKeys("date", "retry-after", "ratelimit");
+    return fields;
+  }
+
+  private static ZonedDateTime date(HttpResponse<String> answer) {
+    return ZonedDateTime.parse(
+        answer.headers().firstValue("date").orElseThrow(), DateTimeFormatter.RFC_1123_DATE_TIME);
+  }
+}
