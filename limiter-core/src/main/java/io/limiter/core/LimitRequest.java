@@ -156,8 +156,7 @@ public record LimitRequest(Policy policy, List<Charge> charges, Optional<Charge>
     if (duplicate.isEmpty()) {
       return charges;
     }
-    List<Charge> all = new ArrayList<>(charges.size() + 1);
-    all.addAll(charges);
+    List<Charge> all = new ArrayList<>(charges);
     all.add(duplicate.get());
     return all;
   }

@@ -95,9 +95,7 @@ public interface Readings {
                     taken && takes(request.charge(guard), guard, mode)))
             : Optional.empty(),
         banned > 0 ? Optional.of(duration(banned)) : Optional.empty(),
-        delay > 0 && outcome == Outcome.ALLOWED && mode != Mode.RECORD
-            ? duration(delay)
-            : Duration.ZERO,
+        outcome == Outcome.ALLOWED && mode != Mode.RECORD ? duration(delay) : Duration.ZERO,
         Source.STORE,
         Optional.empty(),
         Optional.empty(),

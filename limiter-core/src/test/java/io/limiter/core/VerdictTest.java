@@ -81,6 +81,20 @@ class VerdictTest {
   }
 
   @Test
+  void noWaitHelpsWhereTheGuardNeverPassesUnlessItIsOnlyObserved() {
+    RuleVerdict never = neverPasses(2);
+    RuleVerdict observed =
+        new RuleVerdict(never.rule(), true, 0, Optional.empty(), HOUR, HOUR, true, true);
+    RuleVerdict refuses = refuses(1, SECOND);
+    Verdict verdict = verdict(Outcome.LIMITED, Optional.of(never), refuses);
+    assertThat(verdict.tooCostly()).isTrue();
+    assertThat(verdict.retryAfter()).isEmpty();
+    assertThat(verdict(Outcome.LIMITED, Optional.of(observed), refuses).retryAfter())
+        .contains(SECOND);
+    assertThat(verdict(Outcome.DUPLICATE, Optional.of(refuses)).tooCostly()).isFalse();
+  }
+
+  @Test
   void aVerdictOfTheFallbackSaysWhy() {
     Verdict verdict = verdict(Outcome.ALLOWED, Optional.empty(), passes(1));
     Verdict fallback =

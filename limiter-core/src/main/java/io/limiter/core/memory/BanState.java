@@ -21,10 +21,9 @@ record BanState(long since, int violations, long until, int level) {
     return level == 0 ? 0 : Math.max(0, Math.min(until - now, Readings.micros(ban.longest())));
   }
 
-  /** The same, where a ban that was once to be longer is cut. */
+  /** The same during a ban, which is cut if it was once to be longer than it may be now. */
   BanState cut(Ban ban, long now) {
-    long rest = rest(ban, now);
-    return rest == 0 ? this : new BanState(since, violations, now + rest, level);
+    return new BanState(since, violations, now + rest(ban, now), level);
   }
 
   /** With one violation more. */

@@ -57,7 +57,7 @@ final class CellsReading {
     boolean passes = admitted;
     int used = 0;
     for (int c = 0; c < rules.length; c++) {
-      int place = cells == null ? -1 : find(cells, rules[c], c, used);
+      int place = cells == null ? -1 : find(cells, rules[c], used);
       if (cells != null && place >= 0) {
         used |= 1 << place;
         read[c] = cells.get(place);
@@ -76,10 +76,7 @@ final class CellsReading {
   }
 
   /** The first cell that serves a rule and no rule before it; mostly the one at its own place. */
-  private static int find(Cells cells, Rule rule, int place, int used) {
-    if (place < cells.size() && used == (1 << place) - 1 && cells.get(place).serves(rule)) {
-      return place;
-    }
+  private static int find(Cells cells, Rule rule, int used) {
     for (int i = 0; i < cells.size(); i++) {
       if ((used & 1 << i) == 0 && cells.get(i).serves(rule)) {
         return i;

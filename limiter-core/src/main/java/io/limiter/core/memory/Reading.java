@@ -72,7 +72,7 @@ final class Reading {
       return gauge.resetAfter(taken);
     }
     long window = shape.windowMicros(rule);
-    return taken ? window : sinceNewest >= window ? 0 : window - sinceNewest;
+    return taken ? window : Math.max(0, window - sinceNewest);
   }
 
   long delay(int rule) {
@@ -116,13 +116,11 @@ final class Reading {
     if (known != null && known.size() > 0) {
       log = known;
       size = log.size();
-      shift = log.shift();
-      sinceNewest = clock + shift - log.newest();
-      if (sinceNewest < 0) { // the clock was set back: the log's time goes on from its newest unit
-        shift -= sinceNewest;
-        sinceNewest = 0;
-      }
+      // Where the clock was set back, the log's time goes on from its newest unit.
+      long behind = Math.max(0, log.newest() - (clock + log.shift()));
+      shift = log.shift() + behind;
       now = clock + shift;
+      sinceNewest = now - log.newest();
     }
     boolean admitted = true;
     List<Rule> rules = charge.stack().rules();

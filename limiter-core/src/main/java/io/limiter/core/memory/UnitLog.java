@@ -152,9 +152,9 @@ final class UnitLog {
     size -= units;
   }
 
-  /** Grows the ring, or gives memory back when little of it is used. */
+  /** Grows the ring, or gives memory back when little of it is used; for 1 unit or more. */
   private void fit(int units) {
-    if (units > ring.length || (units <= ring.length >> 3 && ring.length > SMALLEST_RING)) {
+    if (units > ring.length || units <= ring.length >> 3) {
       long[] fitting = new long[Math.max(SMALLEST_RING, Integer.highestOneBit(2 * units - 1))];
       for (int i = 0; i < size; i++) {
         fitting[i] = stamp(i);

@@ -6,6 +6,7 @@ import static io.limiter.core.StoreHarness.rule;
 import static io.limiter.core.StoreHarness.submit;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.Ending;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Outcome;
@@ -58,5 +59,13 @@ class LimiterTest {
     Verdict verdict = now(limiter.acquire(order));
     assertThat(limiter.refund(verdict)).isCompletedWithValue(2L);
     assertThat(now(limiter.acquire(order)).outcome()).isEqualTo(Outcome.ALLOWED);
+  }
+
+  @Test
+  void aCallThatHasCostLessIsSettled() {
+    LimitRequest rows = call(rule(9, MINUTE)).withCost(5);
+    Verdict verdict = now(limiter.acquire(rows));
+    assertThat(limiter.settle(verdict, Ending.succeeded().withCost(2))).isCompletedWithValue(3L);
+    assertThat(now(limiter.peek(rows)).rules().get(0).remaining()).isEqualTo(7);
   }
 }

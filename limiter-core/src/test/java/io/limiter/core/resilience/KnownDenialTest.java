@@ -138,4 +138,29 @@ class KnownDenialTest {
       assertThat(acquire(observed).source()).isEqualTo(Source.STORE);
     }
   }
+
+  @Test
+  void whatIsNotSureIsNotKnownFromRulesThatAdmitTheCall() {
+    LimitRequest failures = by(Policy.of("login", rule(1, MINUTE)).withCounting(Counting.FAILURES));
+
+    assertThat(afterARefusal(by(Policy.of("each", rule(10, MINUTE))).and(failures)))
+        .isEqualTo(Source.STORE);
+  }
+
+  @Test
+  void aCallThatIsTooCostlyForOneRuleIsNotKnownFromTheOthers() {
+    LimitRequest costly = call(rule(2, MINUTE), rule(5, SECOND.multipliedBy(90))).withCost(3);
+    memory.decide(costly, Mode.RECORD);
+
+    assertThat(acquire(costly).violated()).hasSize(2);
+    assertThat(afterARefusal(costly)).isEqualTo(Source.STORE);
+  }
+
+  @Test
+  void aCallThatIsTooCostlyForARuleThatIsOnlyObservedIsKnownFromTheOthers() {
+    LimitRequest observed = by(Policy.of("observed", rule(1, MINUTE))).observe();
+
+    assertThat(afterARefusal(by(Policy.of("each", rule(2, MINUTE))).and(observed).withCost(2)))
+        .isEqualTo(Source.DENY_CACHE);
+  }
 }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import static io.limiter.core.StoreHarness.MINUTE;
+import static io.limiter.core.StoreHarness.rule;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** Which calls are counted together, and under which key. */
+class KeyClassesTest {
+
+  private static final Subject ADA = new Subject("user", "ada");
+  private static final Subject ADDRESS = new Subject("ip", "192.0.2.1");
+  private static final Rule TURNS = LeakyBucket.of(2, MINUTE, 5, MINUTE);
+
+  private static String name(RuleStack stack) {
+    return Key.of("limit", ADA).of(stack).name();
+  }
+
+  /** They are in Redis: another name would forget what an older version has counted. */
+  @Test
+  void everyClassOfCallsHasANameThatNeverChanges() {
+    RuleStack all = RuleStack.of(List.of(rule(1, MINUTE)));
+    assertThat(name(all)).isEqualTo("r");
+    assertThat(name(all.withCounting(Counting.FAILURES))).isEqualTo("f");
+    assertThat(name(all.withCounting(Counting.SUCCESSES))).isEqualTo("s");
+    assertThat(name(RuleStack.of(List.of(ConcurrencyLimit.of(1))))).isEqualTo("i");
+    assertThat(name(RuleStack.of(List.of(TURNS)))).isEqualTo("w");
+  }
+
+  @Test
+  void aTurnBesideOtherRulesIsCountedWithThem() {
+    assertThat(name(RuleStack.of(List.of(TURNS, rule(1, MINUTE))))).isEqualTo("r");
+  }
+
+  @Test
+  void aSubmissionIsThatOfWhoeverSubmitsThoughAnotherIsCounted() {
+    Policy policy = Policy.of("form", rule(5, MINUTE)).withDuplicates(rule(1, MINUTE));
+    LimitRequest call = LimitRequest.of(policy, ADDRESS, ADA, "text");
+    assertThat(call.charge(0).key()).isEqualTo(Key.of("form", ADDRESS));
+    assertThat(call.charge(1).key()).isEqualTo(Key.of("form", ADA).duplicates("text"));
+    assertThat(LimitRequest.of(policy, ADA, ADA, "text"))
+        .isEqualTo(LimitRequest.of(policy, ADA, Optional.of("text")));
+  }
+
+  @Test
+  void behindAnAddressStandMoreThanBehindAUserAndBehindAllEverybody() {
+    assertThat(ADA.breadth()).isEqualTo(Subject.ONE_CALLER);
+    assertThat(ADDRESS.breadth()).isEqualTo(Subject.AN_ADDRESS);
+    assertThat(new Subject("anonymous", "192.0.2.1").breadth()).isEqualTo(Subject.AN_ADDRESS);
+    assertThat(Subject.global().breadth()).isEqualTo(Subject.EVERYBODY);
+    assertThat(Key.of("limit", ADDRESS).breadth()).isEqualTo(Subject.AN_ADDRESS);
+  }
+}

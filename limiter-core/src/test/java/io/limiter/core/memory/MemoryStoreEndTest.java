@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.memory;
+
+import static io.limiter.core.StoreHarness.MINUTE;
+import static io.limiter.core.StoreHarness.SECOND;
+import static io.limiter.core.StoreHarness.call;
+import static io.limiter.core.StoreHarness.rule;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.limiter.core.Key;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Mode;
+import io.limiter.core.StoreException;
+import io.limiter.core.Verdict;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+/** A store that has no room left, and one that is closed. */
+class MemoryStoreEndTest {
+
+  private static Verdict acquire(MemoryStore store, LimitRequest call) {
+    return store.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
+  }
+
+  @Test
+  void aClosedStoreDecidesAndResetsNothing() {
+    MemoryStore store = new MemoryStore();
+    LimitRequest call = call(rule(1, MINUTE));
+    Key key = call.charge(0).key();
+    store.close();
+    List<CompletionStage<?>> stages =
+        List.of(store.decide(call, Mode.PEEK), store.reset(List.of(key)));
+    for (CompletionStage<?> stage : stages) {
+      assertThat(stage)
+          .failsWithin(SECOND)
+          .withThrowableThat()
+          .withCauseInstanceOf(StoreException.class)
+          .withMessageContaining("The memory store is closed");
+    }
+  }
+
+  @Test
+  void aClosedStoreHasForgottenEverybody() {
+    MemoryStore store = new MemoryStore(1_000, () -> 0);
+    for (int i = 0; i < 100; i++) {
+      acquire(store, call("subject " + i, rule(1, MINUTE)));
+    }
+    assertThat(store.subjects()).isEqualTo(100);
+    store.close();
+    assertThat(store.subjects()).isZero();
+  }
+
+  @Test
+  void ofAClosedStoreNothingIsGivenBack() {
+    MemoryStore store = new MemoryStore(1, () -> 0);
+    Verdict known = acquire(store, call("known", rule(1, MINUTE)));
+    Verdict stranger = acquire(store, call("stranger", rule(1, MINUTE)));
+    store.close();
+    assertThat(known.receipt().refund()).isCompletedWithValue(0L);
+    assertThat(stranger.receipt().refund()).isCompletedWithValue(0L);
+  }
+
+  @Test
+  void aStoreThatIsFullSaysSoOnce() {
+    Logger logger = (Logger) LoggerFactory.getLogger(MemoryStore.class);
+    ListAppender<ILoggingEvent> messages = new ListAppender<>();
+    messages.start();
+    logger.setAdditive(false);
+    logger.addAppender(messages);
+    try {
+      MemoryStore store = new MemoryStore(3, () -> 0);
+      for (int i = 0; i < 3; i++) {
+        acquire(store, call("known " + i, rule(5, MINUTE)));
+        acquire(store, call("known " + i, rule(5, MINUTE)));
+      }
+      assertThat(messages.list).isEmpty();
+      for (int i = 0; i < 3; i++) {
+        acquire(store, call("stranger " + i, rule(5, MINUTE)));
+      }
+    } finally {
+      logger.detachAppender(messages);
+      logger.setAdditive(true);
+    }
+    assertThat(messages.list)
+        .extracting(ILoggingEvent::getFormattedMessage)
+        .containsExactly(
+            "The memory store has no room for another subject: 3 keys are live, and new subjects share the limits of an overflow. If these are honest callers, give it room for more keys");
+  }
+
+  @Test
+  void theDefaultClockGoesAsFastAsTime() {
+    try (MemoryStore store = new MemoryStore()) {
+      LimitRequest call = call(rule(1, MINUTE));
+      acquire(store, call);
+      long begin = System.nanoTime();
+      while (System.nanoTime() - begin < 5_000_000) {
+        Thread.onSpinWait();
+      }
+      Duration wait = acquire(store, call).retryAfter().orElseThrow();
+      assertThat(wait).isBetween(SECOND.multipliedBy(30), MINUTE.minusMillis(5));
+    }
+  }
+}

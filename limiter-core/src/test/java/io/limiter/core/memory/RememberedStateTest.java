@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.memory;
+
+import static io.limiter.core.StoreHarness.HOUR;
+import static io.limiter.core.StoreHarness.MINUTE;
+import static io.limiter.core.StoreHarness.SECOND;
+import static io.limiter.core.StoreHarness.call;
+import static io.limiter.core.StoreHarness.rule;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.Ban;
+import io.limiter.core.FixedWindow;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Mode;
+import io.limiter.core.Outcome;
+import io.limiter.core.Policy;
+import io.limiter.core.Rule;
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.Subject;
+import io.limiter.core.TokenBucket;
+import io.limiter.core.Verdict;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What is remembered of a subject and for how long, where its rules, its bans or clocks change. */
+class RememberedStateTest {
+
+  private long clock = 100_000_000;
+  private final MemoryStore store = new MemoryStore(100, () -> clock);
+
+  private Verdict decide(LimitRequest call, Mode mode) {
+    return store.decide(call, mode).toCompletableFuture().join();
+  }
+
+  private Verdict acquire(LimitRequest call) {
+    return decide(call, Mode.ACQUIRE);
+  }
+
+  private Outcome outcome(LimitRequest call) {
+    return acquire(call).outcome();
+  }
+
+  private static LimitRequest banning(Ban ban, Rule... rules) {
+    return LimitRequest.of(Policy.of("policy", rules).withBan(ban), new Subject("user", "x"));
+  }
+
+  /** The subjects that are remembered after a look at a stranger, who is not. */
+  private int remembered() {
+    decide(call("stranger", rule(1, SECOND)), Mode.PEEK);
+    return store.subjects();
+  }
+
+  @Test
+  void aSubjectIsForgottenASecondAfterItIsAsIfNeverUsed() {
+    for (Rule rule : List.of(rule(1, MINUTE), FixedWindow.of(1, MINUTE))) {
+      acquire(call("somebody", rule));
+      clock += 60_999_999;
+      assertThat(remembered()).as("%s", rule).isEqualTo(1);
+      clock += 1;
+      assertThat(remembered()).as("%s", rule).isZero();
+    }
+  }
+
+  @Test
+  void aSubjectIsForgottenAsSoonThoughTheClockWasSetBack() {
+    for (Rule rule : List.of(rule(1, MINUTE), FixedWindow.of(1, MINUTE))) {
+      LimitRequest call = call("somebody", rule);
+      acquire(call);
+      clock -= 10_000_000;
+      assertThat(outcome(call)).isEqualTo(Outcome.LIMITED);
+      clock += 60_999_999;
+      assertThat(remembered()).as("%s", rule).isEqualTo(1);
+      clock += 1;
+      assertThat(remembered()).as("%s", rule).isZero();
+    }
+  }
+
+  @Test
+  void violationsAreRememberedAsLongAsTheyCount() {
+    LimitRequest call = banning(Ban.of(2, HOUR, MINUTE), FixedWindow.of(1, SECOND)).withCost(2);
+    assertThat(outcome(call)).isEqualTo(Outcome.LIMITED);
+    clock += 3_599_999_999L;
+    assertThat(outcome(call)).isEqualTo(Outcome.BANNED);
+  }
+
+  @Test
+  void aBanThatIsCutStaysCutOnceACallWasRecorded() {
+    Rule rule = FixedWindow.of(5, SECOND);
+    LimitRequest hour = banning(Ban.of(1, SECOND, HOUR), rule);
+    LimitRequest minute = banning(Ban.of(1, SECOND, MINUTE), rule);
+    assertThat(acquire(hour.withCost(6)).ban()).contains(HOUR);
+    clock += 1_000_000;
+    decide(minute, Mode.RECORD);
+    clock += 1_000_000;
+    assertThat(acquire(hour).ban()).contains(Duration.ofSeconds(59));
+  }
+
+  @Test
+  void tokensComeDuringTheBanThatTheFirstCallBrings() {
+    TokenBucket empty = TokenBucket.of(2, 1, SECOND).startingWith(0);
+    LimitRequest call = banning(Ban.of(1, SECOND, SECOND), empty);
+    assertThat(outcome(call)).isEqualTo(Outcome.BANNED);
+    clock += 1_000_000;
+    assertThat(outcome(call)).isEqualTo(Outcome.ALLOWED);
+    assertThat(outcome(call)).isEqualTo(Outcome.BANNED);
+  }
+
+  @Test
+  void numbersGoOnUnderOneRuleOnlyThoughTwoCouldGoOnFromThem() {
+    Rule bucket = TokenBucket.of(9, 1, MINUTE);
+    acquire(call(bucket, FixedWindow.of(5, MINUTE)));
+    LimitRequest after = call(FixedWindow.of(6, MINUTE), FixedWindow.of(7, MINUTE));
+    assertThat(decide(after, Mode.PEEK).rules())
+        .extracting(RuleVerdict::remaining)
+        .containsExactly(5L, 7L);
+  }
+
+  @Test
+  void numbersGoOnUnderTheirRuleWhereverItStands() {
+    Rule bucket = TokenBucket.of(9, 1, MINUTE);
+    Rule window = FixedWindow.of(5, MINUTE);
+    Rule hours = FixedWindow.of(7, HOUR);
+    acquire(call(bucket, window, hours).withCost(2));
+    assertThat(decide(call(hours, bucket, window), Mode.PEEK).rules())
+        .extracting(RuleVerdict::remaining)
+        .containsExactly(5L, 7L, 3L);
+  }
+
+  @Test
+  void nothingIsGivenBackToAnotherRule() {
+    Verdict before = acquire(call(FixedWindow.of(5, MINUTE)));
+    LimitRequest after = call(TokenBucket.of(9, 1, MINUTE));
+    acquire(after);
+    assertThat(before.receipt().refund()).isCompletedWithValue(0L);
+    assertThat(decide(after, Mode.PEEK).rules().get(0).remaining()).isEqualTo(8);
+  }
+
+  @Test
+  void aLogThatWasGivenAllBackIsAsIfNeverUsedThoughOtherNumbersAreKnown() {
+    LimitRequest call = call(rule(5, MINUTE), FixedWindow.of(6, MINUTE));
+    Verdict taken = acquire(call);
+    clock += 1_000_000;
+    assertThat(taken.receipt().refund()).isCompletedWithValue(1L);
+    RuleVerdict log = decide(call, Mode.PEEK).rules().get(0);
+    assertThat(log.remaining()).isEqualTo(5);
+    assertThat(log.resetAfter()).isZero();
+  }
+}

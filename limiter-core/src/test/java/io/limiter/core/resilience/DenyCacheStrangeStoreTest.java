@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.resilience;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.limiter.core.Key;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
+import io.limiter.core.Outcome;
+import io.limiter.core.Receipt;
+import io.limiter.core.Source;
+import io.limiter.core.Verdict;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+
+/** A store of somebody else's, which throws, gives no answer, or says nothing of its rules. */
+class DenyCacheStrangeStoreTest extends DenyCacheBench {
+
+  private Supplier<CompletionStage<Verdict>> answer = this::looked;
+
+  private final LimitStore strange =
+      new LimitStore() {
+        @Override
+        public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+          return answer.get();
+        }
+
+        @Override
+        public CompletionStage<Void> reset(Collection<Key> keys) {
+          return store.reset(keys);
+        }
+
+        @Override
+        public void close() {}
+      };
+
+  private final DenyCache before =
+      new DenyCache(strange, policy -> true, 10, AGE, () -> 1_000 * clock);
+
+  private CompletionStage<Verdict> looked() {
+    return store.decide(caller, Mode.ACQUIRE);
+  }
+
+  /** The caller is refused, and the store is to be looked at again. */
+  private void refuseAndWait() {
+    before.decide(caller, Mode.ACQUIRE);
+    before.decide(caller, Mode.ACQUIRE);
+    advance(AGE);
+  }
+
+  private void assertThatNobodyWaitsForEver() {
+    answer = this::looked;
+    CompletionStage<Verdict> next = before.decide(caller, Mode.ACQUIRE);
+    assertThat(next).isCompleted();
+    assertThat(next.toCompletableFuture().join().source()).isEqualTo(Source.STORE);
+  }
+
+  @Test
+  void aLookThatThrowsLeavesNobodyWaiting() {
+    refuseAndWait();
+    answer =
+        () -> {
+          throw new IllegalStateException("a defect");
+        };
+
+    assertThatThrownBy(() -> before.decide(caller, Mode.ACQUIRE)).hasMessage("a defect");
+    assertThatNobodyWaitsForEver();
+  }
+
+  @Test
+  void aLookWithoutAnAnswerLeavesNobodyWaiting() {
+    refuseAndWait();
+    answer = () -> null;
+
+    assertThat(before.decide(caller, Mode.ACQUIRE)).isNull();
+    assertThatNobodyWaitsForEver();
+  }
+
+  @Test
+  void aRefusalThatNamesNoRuleIsAskedForEachTime() {
+    Verdict unexplained =
+        new Verdict(
+            caller.policy(),
+            Outcome.LIMITED,
+            List.of(),
+            Optional.empty(),
+            Optional.empty(),
+            Duration.ZERO,
+            Source.STORE,
+            Optional.empty(),
+            Optional.empty(),
+            Receipt.NOTHING);
+    answer = () -> CompletableFuture.completedFuture(unexplained);
+
+    for (int i = 0; i < 3; i++) {
+      assertThat(before.decide(caller, Mode.ACQUIRE)).isCompletedWithValue(unexplained);
+      assertThat(before.remembered()).isZero();
+    }
+  }
+}
