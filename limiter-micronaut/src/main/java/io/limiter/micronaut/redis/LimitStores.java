@@ -15,6 +15,7 @@ import io.limiter.micronaut.config.DenyCacheConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration;
 import io.limiter.micronaut.config.MemoryConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
+import io.limiter.micronaut.config.RedisConfiguration;
 import io.micronaut.configuration.lettuce.DefaultRedisConfiguration;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Factory;
@@ -37,16 +38,20 @@ public final class LimitStores {
       ConnectionSource connections,
       LimiterConfiguration limiter,
       RedisSettings settings,
+      RedisConfiguration redis,
       MemoryConfiguration memory,
       PoliciesConfiguration policies,
       DenyCacheConfiguration denials,
       FallbackCounts counts) {
     LimitStore store =
-        new FallbackStore(
-            new RedisStore(connections, settings),
-            inMemory(memory),
-            policies.fallbacks(limiter.fallback()),
-            counts);
+        new ConnectingStore(
+            new FallbackStore(
+                new RedisStore(connections, settings),
+                inMemory(memory),
+                policies.fallbacks(limiter.fallback()),
+                counts),
+            connections,
+            redis.getWarmUp());
     if (!denials.enabled()) {
       return store;
     }

@@ -17,6 +17,7 @@ import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Replaces;
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.runtime.server.EmbeddedServer;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.Map;
@@ -86,8 +87,14 @@ class PendingConnectionsTest {
     assertThatThrownBy(
             () ->
                 ApplicationContext.run(
+                    EmbeddedServer.class,
                     Map.of(
-                        "spec.name", "PendingConnectionsTest", "redis.uri", "redis://127.0.0.1:1")))
+                        "spec.name",
+                        "PendingConnectionsTest",
+                        "redis.uri",
+                        "redis://127.0.0.1:1",
+                        "micronaut.server.port",
+                        -1)))
         .hasMessageContaining("connections to Redis cannot be opened")
         .hasStackTraceContaining("Lettuce 6.2.0 is too old");
     opened.cancel(false);

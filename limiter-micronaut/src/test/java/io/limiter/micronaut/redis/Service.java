@@ -13,6 +13,7 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.testing.RedisProcess;
 import io.micronaut.context.ApplicationContext;
+import io.micronaut.runtime.server.EmbeddedServer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -46,7 +47,7 @@ final class Service implements AutoCloseable {
   private final Limiter limiter;
 
   private Service(Map<String, Object> properties) {
-    context = ApplicationContext.run(properties);
+    context = ApplicationContext.run(EmbeddedServer.class, properties).getApplicationContext();
     limiter = context.getBean(Limiter.class);
   }
 
@@ -58,6 +59,8 @@ final class Service implements AutoCloseable {
                 "Service",
                 "redis.uri",
                 redis.uri(),
+                "micronaut.server.port",
+                -1,
                 "limiter.redis.key-prefix",
                 "t" + UUID.randomUUID().toString().substring(0, 8) + ":"));
     for (int i = 0; i < properties.length; i += 2) {

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.redis;
+
+import io.limiter.core.Key;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
+import io.limiter.core.Verdict;
+import io.limiter.core.redis.ConnectionSource;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A store that is asked once the first attempt to connect has ended: what is to be decided before,
+ * by code that runs while the application starts, waits for that, for a bounded time and without a
+ * thread. Else memory would decide it, as if Redis were away.
+ */
+final class ConnectingStore implements LimitStore {
+
+  private final LimitStore store;
+
+  /** Null once it has ended. */
+  private volatile @Nullable CompletableFuture<Void> connecting;
+
+  /**
+   * @param longest for which a decision waits
+   */
+  ConnectingStore(LimitStore store, ConnectionSource connections, Duration longest) {
+    this.store = store;
+    this.connecting =
+        connections
+            .firstAttempt()
+            .<Void>handle((warm, failure) -> null)
+            .toCompletableFuture()
+            .completeOnTimeout(null, longest.toMillis(), TimeUnit.MILLISECONDS);
+  }
+
+  private <T> CompletionStage<T> then(Supplier<CompletionStage<T>> ask) {
+    CompletableFuture<Void> first = connecting;
+    if (first == null) {
+      return ask.get();
+    }
+    if (first.isDone()) {
+      connecting = null;
+      return ask.get();
+    }
+    return first.thenCompose(ended -> ask.get());
+  }
+
+  @Override
+  public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+    return connecting == null
+        ? store.decide(request, mode)
+        : then(() -> store.decide(request, mode));
+  }
+
+  @Override
+  public CompletionStage<Void> reset(Collection<Key> keys) {
+    return then(() -> store.reset(keys));
+  }
+
+  @Override
+  public void close() {
+    store.close();
+  }
+}
