@@ -161,7 +161,7 @@ final class QuotaBuilder {
     for (RateRuleReader.Read read : added) {
       Rule rule = named.get(read);
       if (rule == null) {
-        if (to.stream().anyMatch(known -> known.equals(read.rule()))) {
+        if (to.contains(read.rule())) {
           continue;
         }
         rule =

@@ -5,27 +5,50 @@ import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.SubjectResolver;
 import java.util.function.Supplier;
 
-/** Where the subject of a rule comes from. */
+/**
+ * Where the subject of a rule comes from. Hashes are written out: those of records the JVM has to
+ * put together first, for each of them, while the application starts.
+ */
 public sealed interface SubjectSource {
 
   /** The client's address. */
-  record Address() implements SubjectSource {}
+  record Address() implements SubjectSource {
+    @Override
+    public int hashCode() {
+      return written().hashCode();
+    }
+  }
 
   /** Everybody together. */
-  record Everybody() implements SubjectSource {}
+  record Everybody() implements SubjectSource {
+    @Override
+    public int hashCode() {
+      return written().hashCode();
+    }
+  }
 
   /**
    * Whoever submits, where everybody is counted as one: the user who is logged in, else the
    * address; outside of a request everybody.
    */
-  record Submitter() implements SubjectSource {}
+  record Submitter() implements SubjectSource {
+    @Override
+    public int hashCode() {
+      return written().hashCode();
+    }
+  }
 
   /**
    * The user who is logged in.
    *
    * @param anonymous what becomes of others
    */
-  record User(Anonymous anonymous) implements SubjectSource {}
+  record User(Anonymous anonymous) implements SubjectSource {
+    @Override
+    public int hashCode() {
+      return written().hashCode();
+    }
+  }
 
   /**
    * The value of a request header.
@@ -33,7 +56,12 @@ public sealed interface SubjectSource {
    * @param name its name, in lower case
    * @param anonymous what becomes of requests without it
    */
-  record Header(String name, Anonymous anonymous) implements SubjectSource {}
+  record Header(String name, Anonymous anonymous) implements SubjectSource {
+    @Override
+    public int hashCode() {
+      return written().hashCode();
+    }
+  }
 
   /**
    * What the method's arguments tell.
@@ -41,7 +69,12 @@ public sealed interface SubjectSource {
    * @param ordinal tells several expressions of one method apart, from 0: equal values of two
    *     expressions are two subjects
    */
-  record Expression(CallExpression expression, int ordinal) implements SubjectSource {}
+  record Expression(CallExpression expression, int ordinal) implements SubjectSource {
+    @Override
+    public int hashCode() {
+      return ordinal;
+    }
+  }
 
   /**
    * What a bean of the application tells.
