@@ -56,13 +56,15 @@ final class Services implements AutoCloseable {
   }
 
   /**
-   * One measurement of a route.
+   * One measurement of a route, of callers who have not called before: else each round would find
+   * longer logs than the one before.
    *
    * @param load what drives it
    * @throws IllegalStateException if it does not answer as it should
    */
   Map<String, Double> measure(Route route, Function<URI, Load> load) {
     Service service = Objects.requireNonNull(services.get(route.script()));
+    redis.deleteKeys();
     service.look(route);
     long fallbacksBefore = service.fallbacks();
     long scriptsBefore = ScriptCount.read(redis);

@@ -95,6 +95,17 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
         .collect(Collectors.toCollection(TreeSet::new));
   }
 
+  /** The methods, of those that are planned by now, of whose rules none counts by another. */
+  List<String> countedByChoice() {
+    return plans.values().stream()
+        .flatMap(Optional::stream)
+        .filter(plan -> !plan.quotas().isEmpty())
+        .filter(plan -> plan.quotas().stream().allMatch(quota -> quota.source().isChosen()))
+        .map(LimitPlan::method)
+        .sorted()
+        .toList();
+  }
+
   /** One plan for all objects that stand for one method: gate and guard may hold different ones. */
   private Optional<LimitPlan> find(ExecutableMethod<?, ?> method) {
     Optional<LimitPlan> plan =

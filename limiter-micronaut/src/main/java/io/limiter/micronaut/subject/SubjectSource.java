@@ -118,6 +118,11 @@ public sealed interface SubjectSource {
     return this instanceof Expression;
   }
 
+  /** Whether callers may say who they are, and another in each call. */
+  default boolean isChosen() {
+    return this instanceof Header || this instanceof Expression;
+  }
+
   /** Whether there may be callers whom it cannot tell. */
   default boolean mayBeAnonymous() {
     return this instanceof User || this instanceof Header || this instanceof Resolver;
