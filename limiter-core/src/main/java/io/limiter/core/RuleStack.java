@@ -41,8 +41,8 @@ public final class RuleStack {
   }
 
   /**
-   * Of names and counts, which tell stacks apart well enough. A record's own hash has to be put
-   * together by the JVM first, which takes a start as long as all the rest of a plan.
+   * Of names and counts, which tell stacks apart well enough. A record's own hash the JVM has to
+   * put together first, and for all records that was a third of what planning took a start.
    */
   private static int hash(List<Rule> rules) {
     int hash = 1;
