@@ -34,22 +34,10 @@ public final class RuleStack {
             .filter(rule -> rule instanceof ConcurrencyLimit)
             .map(Rule::window)
             .min(Comparator.naturalOrder());
-    this.hash = hash(rules);
+    this.hash = 31 * (31 * rules.hashCode() + ban.hashCode()) + counting.hashCode();
     this.waiting = rules.stream().filter(Rule::waits).findFirst();
     this.shape = new StackShape(rules);
     requireConsistent();
-  }
-
-  /**
-   * Of names and counts, which tell stacks apart well enough. A record's own hash the JVM has to
-   * put together first, and for all records that was a third of what planning took a start.
-   */
-  private static int hash(List<Rule> rules) {
-    int hash = 1;
-    for (Rule rule : rules) {
-      hash = 31 * hash + rule.name().hashCode() + Long.hashCode(rule.count());
-    }
-    return hash;
   }
 
   private void requireConsistent() {

@@ -34,8 +34,7 @@ final class DenialTextReader {
   }
 
   private static DenialText orNone(DenialText text) {
-    boolean none = text.status().isEmpty() && text.code().isEmpty() && text.message().isEmpty();
-    return none ? DenialText.NONE : text;
+    return text.equals(DenialText.NONE) ? DenialText.NONE : text;
   }
 
   private Optional<String> message(Members limiter, String member) {

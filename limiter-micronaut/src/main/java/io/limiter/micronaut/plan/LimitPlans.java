@@ -61,19 +61,6 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
               Place.asWritten(method.getAnnotationValuesByType(RateLimiter.class).toArray()),
               Place.asWritten(method.getAnnotationValuesByType(RateRule.class).toArray())));
     }
-
-    /** Written out, as is {@link #hashCode}: the JVM would have to put both together at a start. */
-    @Override
-    public boolean equals(Object other) {
-      return other instanceof Limits that
-          && method.equals(that.method)
-          && annotations.equals(that.annotations);
-    }
-
-    @Override
-    public int hashCode() {
-      return 31 * method.hashCode() + annotations.hashCode();
-    }
   }
 
   @Override

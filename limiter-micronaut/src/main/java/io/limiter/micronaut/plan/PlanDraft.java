@@ -116,10 +116,10 @@ final class PlanDraft {
             readers.costs().read(limiter, rules(bySource.values(), anonymousRules)),
             readers.actualCosts().read(limiter, costly, method.getReturnType()),
             readers.bans().read(limiter, bySource));
-    // Of equal keys a map keeps the first, which is this source itself.
     bySource.forEach(
         (counted, told) ->
-            quotas.add(limit, counted, told, counted == source ? anonymousRules : told, terms));
+            quotas.add(
+                limit, counted, told, counted.equals(source) ? anonymousRules : told, terms));
   }
 
   private static Set<Kind> kinds(Collection<List<RateRuleReader.Read>> told) {

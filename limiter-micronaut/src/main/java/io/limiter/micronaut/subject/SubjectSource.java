@@ -5,50 +5,27 @@ import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.SubjectResolver;
 import java.util.function.Supplier;
 
-/**
- * Where the subject of a rule comes from. Hashes are written out: those of records the JVM has to
- * put together first, for each of them, while the application starts.
- */
+/** Where the subject of a rule comes from. */
 public sealed interface SubjectSource {
 
   /** The client's address. */
-  record Address() implements SubjectSource {
-    @Override
-    public int hashCode() {
-      return written().hashCode();
-    }
-  }
+  record Address() implements SubjectSource {}
 
   /** Everybody together. */
-  record Everybody() implements SubjectSource {
-    @Override
-    public int hashCode() {
-      return written().hashCode();
-    }
-  }
+  record Everybody() implements SubjectSource {}
 
   /**
    * Whoever submits, where everybody is counted as one: the user who is logged in, else the
    * address; outside of a request everybody.
    */
-  record Submitter() implements SubjectSource {
-    @Override
-    public int hashCode() {
-      return written().hashCode();
-    }
-  }
+  record Submitter() implements SubjectSource {}
 
   /**
    * The user who is logged in.
    *
    * @param anonymous what becomes of others
    */
-  record User(Anonymous anonymous) implements SubjectSource {
-    @Override
-    public int hashCode() {
-      return written().hashCode();
-    }
-  }
+  record User(Anonymous anonymous) implements SubjectSource {}
 
   /**
    * The value of a request header.
@@ -56,12 +33,7 @@ public sealed interface SubjectSource {
    * @param name its name, in lower case
    * @param anonymous what becomes of requests without it
    */
-  record Header(String name, Anonymous anonymous) implements SubjectSource {
-    @Override
-    public int hashCode() {
-      return written().hashCode();
-    }
-  }
+  record Header(String name, Anonymous anonymous) implements SubjectSource {}
 
   /**
    * What the method's arguments tell.
@@ -69,12 +41,7 @@ public sealed interface SubjectSource {
    * @param ordinal tells several expressions of one method apart, from 0: equal values of two
    *     expressions are two subjects
    */
-  record Expression(CallExpression expression, int ordinal) implements SubjectSource {
-    @Override
-    public int hashCode() {
-      return ordinal;
-    }
-  }
+  record Expression(CallExpression expression, int ordinal) implements SubjectSource {}
 
   /**
    * What a bean of the application tells.
