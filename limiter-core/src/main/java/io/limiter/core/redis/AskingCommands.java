@@ -27,7 +27,7 @@ final class AskingCommands extends RedisAsyncCommandsImpl<byte[], byte[]> {
 
   @Override
   public <T> AsyncCommand<byte[], byte[], T> dispatch(RedisCommand<byte[], byte[], T> command) {
-    AsyncCommand<byte[], byte[], T> sent = new AsyncCommand<>(command);
+    TimedCommand<byte[], byte[], T> sent = new TimedCommand<>(command);
     connection.dispatch(
         List.of(
             new Command<>(

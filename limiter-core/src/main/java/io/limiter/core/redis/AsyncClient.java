@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
+import io.lettuce.core.RedisAsyncCommandsImpl;
 import io.lettuce.core.RedisChannelWriter;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisReactiveCommandsImpl;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.StatefulRedisConnectionImpl;
+import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.reactive.RedisReactiveCommands;
 import io.lettuce.core.api.sync.RedisCommands;
 import io.lettuce.core.codec.RedisCodec;
 import io.lettuce.core.json.JsonParser;
+import io.lettuce.core.protocol.AsyncCommand;
 import io.lettuce.core.protocol.PushHandler;
+import io.lettuce.core.protocol.RedisCommand;
 import io.lettuce.core.resource.ClientResources;
 import java.time.Duration;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Opens connections whose synchronous and reactive commands are made when they are first asked for.
- * Nobody asks for them here, and the synchronous ones are a proxy for hundreds of methods: it was a
- * quarter of what a service does to start.
+ * Opens connections whose commands are {@linkplain TimedCommand timed}, and whose synchronous and
+ * reactive commands are made at their first use. Nothing here uses them, and the synchronous ones
+ * are a proxy for hundreds of methods, which took a quarter of a service's start.
  */
 class AsyncClient extends RedisClient {
 
@@ -45,6 +49,12 @@ class AsyncClient extends RedisClient {
         Duration timeout,
         Supplier<JsonParser> parser) {
       super(writer, pushes, codec, timeout, parser);
+    }
+
+    /** Also while the connection is made: it has no field of its own yet. */
+    @Override
+    protected RedisAsyncCommandsImpl<K, V> newRedisAsyncCommandsImpl() {
+      return new TimedCommands<>(this, getCodec());
     }
 
     /** While the connection is made. */
@@ -79,6 +89,23 @@ class AsyncClient extends RedisClient {
         publishing = made;
       }
       return made;
+    }
+  }
+
+  private static final class TimedCommands<K, V> extends RedisAsyncCommandsImpl<K, V> {
+
+    private final StatefulRedisConnection<K, V> connection;
+
+    TimedCommands(StatefulRedisConnection<K, V> connection, RedisCodec<K, V> codec) {
+      super(connection, codec);
+      this.connection = connection;
+    }
+
+    @Override
+    public <T> AsyncCommand<K, V, T> dispatch(RedisCommand<K, V, T> command) {
+      TimedCommand<K, V, T> timed = new TimedCommand<>(command);
+      RedisCommand<K, V, T> unused = connection.dispatch(timed);
+      return timed;
     }
   }
 }

@@ -5,7 +5,6 @@ import io.limiter.core.Charge;
 import io.limiter.core.FailureReason;
 import io.limiter.core.Mode;
 import io.limiter.core.StoreException;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -13,7 +12,6 @@ import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.TimeUnit;
 
 /**
  * One call whose keys no single script can decide about, within one deadline. It takes from one
@@ -26,30 +24,20 @@ final class DividedDecision {
 
   private final RedisStore store;
   private final EncodedCall call;
-  private final Duration deadline;
-  private final long due;
+  private final DecisionTime time;
   private final DividedReply reply;
   private final List<int[]> taken = new ArrayList<>();
 
-  DividedDecision(RedisStore store, EncodedCall call, Duration deadline, long due) {
+  DividedDecision(RedisStore store, EncodedCall call, DecisionTime time) {
     this.store = store;
     this.call = call;
-    this.deadline = deadline;
-    this.due = due;
+    this.time = time;
     this.reply = new DividedReply(call.size());
   }
 
-  /**
-   * @param due of {@link System#nanoTime}
-   */
   static CompletionStage<Taken> decide(
-      RedisStore store,
-      EncodedCall call,
-      List<int[]> parts,
-      Mode mode,
-      Duration deadline,
-      long due) {
-    DividedDecision decision = new DividedDecision(store, call, deadline, due);
+      RedisStore store, EncodedCall call, List<int[]> parts, Mode mode, DecisionTime time) {
+    DividedDecision decision = new DividedDecision(store, call, time);
     CompletionStage<Void> decided =
         mode == Mode.ACQUIRE ? decision.take(new ArrayDeque<>(parts)) : decision.ask(parts, mode);
     return decided.thenApply(done -> decision.reply);
@@ -102,7 +90,7 @@ final class DividedDecision {
       }
       return take(rest);
     }
-    var unused = giveBack(); // the caller does not wait for it: somebody else decides
+    var unused = giveBack(time.again()); // the caller does not wait for it: the fallback decides
     return CompletableFuture.failedFuture(RedisFailures.unwrap(failure));
   }
 
@@ -110,15 +98,15 @@ final class DividedDecision {
     return part.length > 1 && SlotMoving.is(failure);
   }
 
-  /** Done at the deadline too: whether or not it could be given back, the call is refused. */
+  /**
+   * Within the time that is left: whether or not the units could be given back, the call is denied.
+   * They are sent in any case.
+   */
   private CompletionStage<Void> whenGivenBack() {
-    return giveBack()
-        .<Void>handle((units, failure) -> null)
-        .toCompletableFuture()
-        .completeOnTimeout(null, due - System.nanoTime(), TimeUnit.NANOSECONDS);
+    return giveBack(time).handle((units, failure) -> null);
   }
 
-  private CompletionStage<Long> giveBack() {
+  private CompletionStage<Long> giveBack(DecisionTime within) {
     List<TakenUnits> units = new ArrayList<>();
     for (int[] part : taken) {
       for (int index : part) {
@@ -130,7 +118,7 @@ final class DividedDecision {
     }
     return units.isEmpty()
         ? CompletableFuture.completedFuture(0L)
-        : store.units().refund(units, deadline);
+        : store.units().refund(units, within);
   }
 
   /** All at once: looking, and counting whatever the rules say, need no order. */
@@ -152,14 +140,13 @@ final class DividedDecision {
   }
 
   private CompletionStage<DecideReply> run(int[] part, Mode mode) {
-    Duration left = Duration.ofNanos(due - System.nanoTime());
-    if (left.isNegative() || left.isZero()) {
+    if (time.leftNanos() <= 0) {
       return CompletableFuture.failedFuture(
           new StoreException(
               FailureReason.TIMEOUT,
-              "Redis did not answer within " + deadline.toMillis() + " ms",
+              "Redis did not answer within " + time.deadline().toMillis() + " ms",
               null));
     }
-    return store.decide(call.part(part), mode, left);
+    return store.decide(call.part(part), mode, time);
   }
 }

@@ -10,7 +10,6 @@ import io.limiter.core.Mode;
 import io.limiter.core.RuleStack;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
-import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -31,7 +30,8 @@ import org.jspecify.annotations.Nullable;
  * BREAKER_OPEN}. Decisions, refunds and resets are alike in that: each may meet the failure, none
  * is worth waiting for.
  *
- * <p>Stages complete on a thread of Lettuce, or on the deadline's.
+ * <p>Stages complete on the event loop of the connection, which a server may share, and at the hard
+ * deadline on a thread of the store's own.
  */
 public final class RedisStore implements LimitStore {
 
@@ -90,28 +90,31 @@ public final class RedisStore implements LimitStore {
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
     EncodedCall call = EncodedCall.of(request, settings, this::encoded);
-    Duration deadline = settings.deadline(request.policy());
+    DecisionTime time = DecisionTime.of(settings.deadline(request.policy()), settings);
     CompletionStage<? extends Taken> reply =
-        runner.isCluster() ? decideInSlots(call, mode, deadline) : decide(call, mode, deadline);
+        runner.isCluster() ? decideInSlots(call, mode, time) : decide(call, mode, time);
     return reply.thenApply(
         found -> found.verdict(request, mode, new RedisReceipt(this, request, mode, found)));
   }
 
   /** In as many scripts as the call has slots: one, for all rules and the guard of one subject. */
   private CompletionStage<? extends Taken> decideInSlots(
-      EncodedCall call, Mode mode, Duration deadline) {
-    if (call.size() == 1) {
-      return decide(call, mode, deadline);
-    }
-    long due = System.nanoTime() + deadline.toNanos();
-    return DividedDecision.decide(this, call, CallParts.bySlot(call), mode, deadline, due);
+      EncodedCall call, Mode mode, DecisionTime time) {
+    return call.size() == 1
+        ? decide(call, mode, time)
+        : DividedDecision.decide(this, call, CallParts.bySlot(call), mode, time);
   }
 
   /** In one script. */
-  CompletionStage<DecideReply> decide(EncodedCall call, Mode mode, Duration deadline) {
+  CompletionStage<DecideReply> decide(EncodedCall call, Mode mode, DecisionTime time) {
     return runner
         .<byte[]>run(
-            scripts.decide(), ScriptOutputType.VALUE, call.keys(), call.arguments(mode), deadline)
+            scripts.decide(),
+            ScriptOutputType.VALUE,
+            call.keys(),
+            call.arguments(mode),
+            time,
+            late -> {})
         .thenApply(bytes -> read(bytes, call, mode));
   }
 

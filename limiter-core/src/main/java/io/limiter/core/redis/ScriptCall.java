@@ -9,51 +9,57 @@ import io.limiter.core.StoreException;
 import io.netty.util.Timeout;
 import io.netty.util.Timer;
 import io.netty.util.TimerTask;
-import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One run of a script within a deadline. It is sent again only if Redis did not know the script, or
- * sends it to another node, which prove that nothing ran. When the deadline passes, the command
- * itself is ended: a future derived from it would leave it alive, to be executed whenever the
- * connection comes back.
+ * One run of a script within the time of its decision. It is sent again only if Redis did not know
+ * the script, or sends it to another node, which prove that nothing ran.
+ *
+ * <p>The deadline measures Redis, by the time of the connection's event loop ({@link
+ * UnansweredCommands}). The hard deadline measures this process. Where the thread that asks is that
+ * event loop itself, the loop looks after both: while it stands still nothing could go on with an
+ * answer anyway. Else a timer of another thread has the hard deadline. A command that was handed to
+ * Lettuce's pipeline stays there when its time is over, and its reply is late; one that was not is
+ * withdrawn and never runs.
  */
-final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements TimerTask {
-
-  /** A timer that fires so late has stood still with the whole process, as in a long pause. */
-  private static final long LATE_NANOS = 20_000_000;
-
-  /** Time to read what came in during the pause. */
-  private static final long GRACE_MILLIS = 10;
-
-  /**
-   * A deadline that is noticed later than this tells of such a pause, and nothing of Redis. Above
-   * what a busy machine is late by: there a Redis that is silent has to be noticed too.
-   */
-  private static final long PAUSE_NANOS = 100_000_000;
+final class ScriptCall<T> extends CompletableFuture<@Nullable T>
+    implements TimerTask, TimedCommand.Waiter {
 
   /** The most nodes that a call is sent on to, one after another. */
   private static final int MAX_HOPS = 5;
 
   private final Detours detours;
-  private volatile Hop hop;
   private final LongSupplier nanoTime;
   private final RedisScript script;
   private final ScriptOutputType output;
   private final byte[][] keys;
   private final byte[][] arguments;
-  private final Duration deadline;
+  private final DecisionTime time;
+  private final Timer timer;
+  private final Consumer<@Nullable T> late;
+  private volatile Hop hop;
   private volatile @Nullable RedisFuture<T> command;
   private volatile @Nullable Timeout timeout;
+
+  /**
+   * Whether the timer has Redis' deadline: between two nodes, and where the command is not timed by
+   * its connection.
+   */
+  private volatile boolean timesRedis;
+
+  private volatile long budgetNanos;
   private int hops;
   private boolean sentWhole;
-  private long due;
-  private boolean graced;
 
+  /**
+   * @param timer of a thread that is no event loop
+   * @param late receives a reply that comes when the call has failed, on the event loop
+   */
   ScriptCall(
       Hop first,
       Detours detours,
@@ -62,7 +68,9 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
       ScriptOutputType output,
       byte[][] keys,
       byte[][] arguments,
-      Duration deadline) {
+      DecisionTime time,
+      Timer timer,
+      Consumer<@Nullable T> late) {
     this.hop = first;
     this.detours = detours;
     this.nanoTime = nanoTime;
@@ -70,17 +78,12 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
     this.output = output;
     this.keys = keys;
     this.arguments = arguments;
-    this.deadline = deadline;
+    this.time = time;
+    this.timer = timer;
+    this.late = late;
   }
 
-  ScriptCall<T> start(Timer timer) {
-    try {
-      due = nanoTime.getAsLong() + deadline.toNanos();
-      timeout = timer.newTimeout(this, deadline.toNanos(), TimeUnit.NANOSECONDS);
-    } catch (RuntimeException refused) {
-      fail(refused);
-      return this;
-    }
+  ScriptCall<T> start() {
     send();
     return this;
   }
@@ -95,21 +98,53 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
 
   private void follow(RedisFuture<T> sent) {
     command = sent;
+    budgetNanos = time.leftNanos();
+    if (sent instanceof TimedCommand<?, ?, ?> timed) {
+      timed.awaitedBy(this);
+      if (!timed.isHandedOverHere()) {
+        startTimer(false, time.hardDue() - nanoTime.getAsLong());
+      }
+    } else { // of a connection that others have opened
+      startTimer(true, time.leftNanos());
+    }
     sent.whenComplete(this::answered);
-    if (isDone()) { // the deadline passed before the command was known here
-      endCommand();
+    if (isDone() && !(sent instanceof TimedCommand<?, ?, ?> timed && !timed.withdraw())) {
+      sent.cancel(false); // the time was over before the command was known here
+    }
+  }
+
+  private void startTimer(boolean ofRedis, long nanos) {
+    Timeout running = timeout;
+    if (running != null && timesRedis == ofRedis) {
+      return;
+    }
+    stopTimer();
+    timesRedis = ofRedis;
+    try {
+      timeout = timer.newTimeout(this, Math.max(0, nanos), TimeUnit.NANOSECONDS);
+    } catch (RuntimeException closed) {
+      fail(closed);
+    }
+    if (isDone()) {
+      stopTimer();
     }
   }
 
   private void answered(@Nullable T reply, @Nullable Throwable failure) {
     if (failure == null) {
-      stopTimer();
-      if (!isDone()) {
+      if (isDone()) {
+        late.accept(reply);
+      } else {
+        stopTimer();
+        spend();
         hop.period().answered();
-        complete(reply);
+        if (!complete(reply)) { // the time was over just now
+          late.accept(reply);
+        }
       }
     } else if (failure instanceof RedisNoScriptException && !sentWhole && !isDone()) {
       sentWhole = true;
+      spend();
       try {
         follow(hop.commands().eval(script.text(), output, keys, arguments));
       } catch (RuntimeException refused) {
@@ -117,6 +152,13 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
       }
     } else if (isDone() || !goesOn(failure)) {
       fail(failure);
+    }
+  }
+
+  /** What comes next has so much less time. On the event loop that has read a reply. */
+  private void spend() {
+    if (command instanceof TimedCommand<?, ?, ?> timed) {
+      time.spend(timed.spentNanos());
     }
   }
 
@@ -128,8 +170,11 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
       return false;
     }
     hops++;
+    spend();
     hop.period().answered();
     hop = new Hop(Breaker.UNCONCERNED, hop.demoted(), hop.commands());
+    long from = nanoTime.getAsLong();
+    startTimer(true, time.leftNanos()); // to find the node takes time of its own
     next.whenComplete(
         (found, refused) -> {
           if (refused != null) {
@@ -137,6 +182,8 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
           } else if (isDone()) { // the deadline has passed
             found.period().undecided();
           } else {
+            time.spend(nanoTime.getAsLong() - from);
+            stopTimer();
             hop = found;
             sentWhole = false;
             send();
@@ -163,33 +210,67 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
   }
 
   @Override
-  public void run(Timeout expired) {
-    if (!graced && nanoTime.getAsLong() - due > LATE_NANOS) {
-      graced =
-          true; // an answer that is in the socket already wins over a timer that is merely late
-      timeout = expired.timer().newTimeout(this, GRACE_MILLIS, TimeUnit.MILLISECONDS);
-      if (isDone()) {
-        stopTimer();
-      }
-      return;
-    }
-    if (!isDone()) {
-      StoreException late =
-          new StoreException(
-              FailureReason.TIMEOUT,
-              "Redis did not answer within " + deadline.toMillis() + " ms",
-              null);
-      if (nanoTime.getAsLong() - due < PAUSE_NANOS) {
-        hop.period().failed(late);
-      } else {
-        hop.period().undecided();
-      }
-      completeExceptionally(late);
-    }
-    endCommand();
+  public long budgetNanos() {
+    return budgetNanos;
   }
 
-  private void endCommand() {
+  @Override
+  public long hardDue() {
+    return time.hardDue();
+  }
+
+  @Override
+  public void redisIsLate() {
+    stopTimer();
+    if (!isDone()) {
+      StoreException timedOut =
+          new StoreException(
+              FailureReason.TIMEOUT,
+              "Redis did not answer within " + time.deadline().toMillis() + " ms",
+              null);
+      hop.period().failed(timedOut);
+      completeExceptionally(timedOut);
+    }
+  }
+
+  @Override
+  public void processIsLate(long standstillNanos) {
+    stopTimer();
+    if (!isDone()) {
+      hop.period().undecided();
+      completeExceptionally(
+          new StoreException(
+              FailureReason.PROCESS_LATE,
+              "The event loop of the connection to Redis did not run for %d of %d ms"
+                  .formatted(
+                      TimeUnit.NANOSECONDS.toMillis(standstillNanos),
+                      time.hardDeadline().toMillis()),
+              null));
+    }
+  }
+
+  /** The time is over, seen from another thread than the connection's. */
+  @Override
+  public void run(Timeout expired) {
+    timeout = null;
+    boolean sent = command instanceof TimedCommand<?, ?, ?> timed && !timed.withdraw();
+    if (timesRedis) {
+      redisIsLate();
+    } else {
+      processIsLate(standstillNanos());
+    }
+    if (!sent) {
+      cancelCommand();
+    }
+  }
+
+  private long standstillNanos() {
+    return command instanceof TimedCommand<?, ?, ?> timed && timed.isHandedOver()
+        ? timed.standstillNanos(nanoTime.getAsLong())
+        : time.hardDeadline().toNanos();
+  }
+
+  private void cancelCommand() {
     RedisFuture<T> sent = command;
     if (sent != null) {
       sent.cancel(false);
@@ -199,6 +280,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T> implements Time
   private void stopTimer() {
     Timeout pending = timeout;
     if (pending != null) {
+      timeout = null;
       pending.cancel();
     }
   }

@@ -7,10 +7,10 @@ import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.StoreException;
 import io.netty.util.HashedWheelTimer;
 import io.netty.util.concurrent.DefaultThreadFactory;
-import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Runs scripts on the node that has their keys, unless its breaker is open. */
@@ -42,13 +42,15 @@ final class ScriptRunner {
 
   /**
    * @param keys of one slot, if this is a Cluster; one or more
+   * @param late receives a reply that comes after its time
    */
   <T> CompletionStage<@Nullable T> run(
       RedisScript script,
       ScriptOutputType output,
       byte[][] keys,
       byte[][] arguments,
-      Duration deadline) {
+      DecisionTime time,
+      Consumer<@Nullable T> late) {
     Hop first;
     Detours detours = Detours.NONE;
     ClusterSource nodes = cluster;
@@ -66,7 +68,7 @@ final class ScriptRunner {
     }
     ScriptCall<T> call =
         new ScriptCall<T>(
-            first, detours, System::nanoTime, script, output, keys, arguments, deadline);
+            first, detours, System::nanoTime, script, output, keys, arguments, time, timer, late);
     ClusterSource.Node asked = node;
     if (asked != null) {
       var unused =
@@ -77,7 +79,7 @@ final class ScriptRunner {
                 }
               });
     }
-    return call.start(timer);
+    return call.start();
   }
 
   /**

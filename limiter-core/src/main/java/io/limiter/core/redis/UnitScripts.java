@@ -7,7 +7,6 @@ import io.limiter.core.Policy;
 import io.limiter.core.StoreException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
@@ -33,24 +32,23 @@ final class UnitScripts {
 
   /** Gives units back, within a policy's deadline. Completes with how many were found. */
   CompletionStage<Long> refund(List<TakenUnits> units, Policy policy) {
-    return refund(units, settings.deadline(policy));
+    return refund(units, DecisionTime.of(settings.deadline(policy), settings));
   }
 
-  CompletionStage<Long> refund(List<TakenUnits> units, Duration deadline) {
+  CompletionStage<Long> refund(List<TakenUnits> units, DecisionTime time) {
     return runner.isCluster()
-        ? EachSlot.sum(
-            units, some -> settings.name(some.key), some -> refundTogether(some, deadline))
-        : refundTogether(units, deadline);
+        ? EachSlot.sum(units, some -> settings.name(some.key), some -> refundTogether(some, time))
+        : refundTogether(units, time);
   }
 
-  private CompletionStage<Long> refundTogether(List<TakenUnits> units, Duration deadline) {
+  private CompletionStage<Long> refundTogether(List<TakenUnits> units, DecisionTime time) {
     byte[][] arguments = new byte[2 * units.size()][];
     for (int i = 0; i < units.size(); i++) {
       arguments[2 * i] = units.get(i).returning();
       arguments[2 * i + 1] =
           Integer.toString(units.get(i).units).getBytes(StandardCharsets.US_ASCII);
     }
-    return count(scripts.refund(), keys(units), arguments, deadline);
+    return count(scripts.refund(), keys(units), arguments, time);
   }
 
   /**
@@ -60,14 +58,13 @@ final class UnitScripts {
    * @return how many units
    */
   CompletionStage<Long> renew(List<TakenUnits> leases, Policy policy) {
-    Duration deadline = settings.deadline(policy);
+    DecisionTime time = DecisionTime.of(settings.deadline(policy), settings);
     return runner.isCluster()
-        ? EachSlot.sum(
-            leases, lease -> settings.name(lease.key), some -> renewTogether(some, deadline))
-        : renewTogether(leases, deadline);
+        ? EachSlot.sum(leases, lease -> settings.name(lease.key), some -> renewTogether(some, time))
+        : renewTogether(leases, time);
   }
 
-  private CompletionStage<Long> renewTogether(List<TakenUnits> leases, Duration deadline) {
+  private CompletionStage<Long> renewTogether(List<TakenUnits> leases, DecisionTime time) {
     byte[][] keys = keys(leases);
     byte[][] arguments = new byte[leases.size()][];
     for (int i = 0; i < arguments.length; i++) {
@@ -77,7 +74,7 @@ final class UnitScripts {
           ByteBuffer.allocate(STAMP + plan.length).put(lease.returning()).put(plan).array();
     }
     return runner
-        .<byte[]>run(scripts.renew(), ScriptOutputType.VALUE, keys, arguments, deadline)
+        .<byte[]>run(scripts.renew(), ScriptOutputType.VALUE, keys, arguments, time, late -> {})
         .thenApply(stamps -> renewed(leases, stamps, keys[0]));
   }
 
@@ -104,13 +101,13 @@ final class UnitScripts {
 
   /** Runs a script that counts, within the deadline of all. */
   CompletionStage<Long> count(RedisScript script, byte[][] keys, byte[][] arguments) {
-    return count(script, keys, arguments, settings.deadline());
+    return count(script, keys, arguments, DecisionTime.of(settings.deadline(), settings));
   }
 
   private CompletionStage<Long> count(
-      RedisScript script, byte[][] keys, byte[][] arguments, Duration deadline) {
+      RedisScript script, byte[][] keys, byte[][] arguments, DecisionTime time) {
     return runner
-        .<Long>run(script, ScriptOutputType.INTEGER, keys, arguments, deadline)
+        .<Long>run(script, ScriptOutputType.INTEGER, keys, arguments, time, late -> {})
         .thenApply(found -> found == null ? 0L : found);
   }
 }

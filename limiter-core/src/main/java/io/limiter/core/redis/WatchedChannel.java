@@ -28,6 +28,6 @@ final class WatchedChannel implements NettyCustomizer {
     if (consolidated) {
       opened.pipeline().addFirst(new FlushConsolidationHandler(MAX_CONSOLIDATED, true));
     }
-    opened.pipeline().addLast(UnansweredBound.of(opened.pipeline().get(CommandHandler.class)));
+    opened.pipeline().addLast(UnansweredCommands.of(opened.pipeline().get(CommandHandler.class)));
   }
 }

@@ -15,7 +15,6 @@ final class FakeRedis {
 
   private final List<Sent> sent = new ArrayList<>();
   private Optional<RuntimeException> refusal = Optional.empty();
-  private Runnable whenSent = () -> {};
   private boolean ignoresCancelling;
 
   /** A script that was sent, and its reply. */
@@ -79,7 +78,6 @@ final class FakeRedis {
     }
     Sent one = new Sent(command, arguments, ignoresCancelling);
     sent.add(one);
-    whenSent.run();
     return one;
   }
 
@@ -94,11 +92,6 @@ final class FakeRedis {
   /** From now on nothing can be sent. */
   void refuse(RuntimeException why) {
     refusal = Optional.of(why);
-  }
-
-  /** Runs this while a command is sent. */
-  void whenSent(Runnable then) {
-    whenSent = then;
   }
 
   /** As if replies were on their way already when commands are ended. */

@@ -54,28 +54,6 @@ class ScriptCallBreakerTest {
   }
 
   @Test
-  void aDeadlineThatIsNoticedMuchTooLateTellsOfAPauseOfThisProcess() {
-    call();
-    nanos.set(DEADLINE.plusSeconds(5).toNanos());
-    timer.fire(); // gives what is in the socket time to be read
-    assertThat(period.told()).isEmpty();
-
-    timer.fire();
-
-    assertThat(period.told()).containsExactly("undecided");
-  }
-
-  @Test
-  void aDeadlineThatIsNoticedALittleLateIsRedisFailure() {
-    call();
-    nanos.set(DEADLINE.plusMillis(99).toNanos());
-    timer.fire();
-    timer.fire();
-
-    assertThat(period.told()).containsExactly("failed TIMEOUT");
-  }
-
-  @Test
   void theBreakerKnowsBeforeTheCaller() {
     ScriptCall<Long> call = call();
     call.whenComplete((reply, failure) -> period.told().add("caller"));
@@ -130,7 +108,9 @@ class ScriptCallBreakerTest {
             ScriptOutputType.INTEGER,
             new byte[][] {{1}},
             new byte[][] {{2}, {3}},
-            DEADLINE)
-        .start(timer);
+            new DecisionTime(DEADLINE, Duration.ofSeconds(2), nanos.get()),
+            timer,
+            late -> {})
+        .start();
   }
 }

@@ -12,6 +12,8 @@ import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import io.limiter.core.redis.FakeRedis.Sent;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
@@ -20,10 +22,12 @@ class ScriptCallTest {
 
   private static final RedisScript SCRIPT = RedisScript.of("return 1");
   private static final Duration DEADLINE = Duration.ofMillis(100);
+  private static final Duration HARD = Duration.ofSeconds(2);
 
   private final FakeRedis redis = new FakeRedis();
   private final FakeTimer timer = new FakeTimer();
   private final AtomicLong nanos = new AtomicLong();
+  private final List<Long> late = new ArrayList<>();
   private final AtomicLong demotions = new AtomicLong();
   private final byte[][] keys = {{1}};
   private final byte[][] arguments = {{2}, {3}};
@@ -42,7 +46,7 @@ class ScriptCallTest {
   }
 
   @Test
-  void theDeadlineEndsTheCommandItself() {
+  void aCommandThatItsConnectionDoesNotTimeEndsAtTheDeadline() {
     ScriptCall<Long> call = call();
     assertThat(timer.delay()).isEqualTo(DEADLINE);
 
@@ -66,44 +70,6 @@ class ScriptCallTest {
     assertThat(demotions).hasValue(1);
   }
 
-  /** After a pause of the whole process the timer may run before the answer is read. */
-  @Test
-  void anAnswerThatIsThereAlreadyWinsOverATimerThatIsLate() {
-    ScriptCall<Long> call = call();
-    nanos.set(DEADLINE.plusSeconds(5).toNanos());
-    timer.fire();
-    assertThat(call).isNotDone();
-    assertThat(timer.delay()).isEqualTo(Duration.ofMillis(10));
-
-    redis.sent(0).complete(7L);
-
-    assertThat(call).isCompletedWithValue(7L);
-    assertThat(timer.isWaiting()).isFalse();
-  }
-
-  @Test
-  void aTimerThatIsLateWaitsOnce() {
-    ScriptCall<Long> call = call();
-    nanos.set(DEADLINE.plusSeconds(5).toNanos());
-    timer.fire();
-
-    nanos.set(DEADLINE.plusSeconds(10).toNanos());
-    timer.fire();
-
-    assertFailed(call, FailureReason.TIMEOUT, "Redis did not answer within 100 ms");
-    assertThat(redis.sent(0)).isCancelled();
-  }
-
-  @Test
-  void aTimerThatIsAlmostOnTimeDoesNotWait() {
-    ScriptCall<Long> call = call();
-    nanos.set(DEADLINE.plusMillis(20).toNanos());
-
-    timer.fire();
-
-    assertFailed(call, FailureReason.TIMEOUT, "Redis did not answer within 100 ms");
-  }
-
   @Test
   void aReplyBehindTheDeadlineChangesNothing() {
     redis.ignoreCancelling();
@@ -113,6 +79,16 @@ class ScriptCallTest {
     redis.sent(0).complete(7L);
 
     assertFailed(call, FailureReason.TIMEOUT, "Redis did not answer within 100 ms");
+    assertThat(late).containsExactly(7L);
+  }
+
+  @Test
+  void aReplyInTimeIsNotLate() {
+    call();
+
+    redis.sent(0).complete(7L);
+
+    assertThat(late).isEmpty();
   }
 
   @Test
@@ -166,16 +142,6 @@ class ScriptCallTest {
   }
 
   @Test
-  void aCommandThatIsSentWhileTheDeadlinePassesIsEnded() {
-    redis.whenSent(timer::fire);
-
-    ScriptCall<Long> call = call();
-
-    assertFailed(call, FailureReason.TIMEOUT, "Redis did not answer within 100 ms");
-    assertThat(redis.sent(0)).isCancelled();
-  }
-
-  @Test
   void anyOtherFailureIsTheResultAndNothingIsSentAgain() {
     ScriptCall<Long> call = call();
 
@@ -224,8 +190,10 @@ class ScriptCallTest {
             ScriptOutputType.INTEGER,
             keys,
             arguments,
-            DEADLINE)
-        .start(timer);
+            new DecisionTime(DEADLINE, HARD, nanos.get()),
+            timer,
+            late::add)
+        .start();
   }
 
   private static void assertFailed(ScriptCall<Long> call, FailureReason reason, String message) {

@@ -7,6 +7,7 @@ import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 
 /** How the limiter uses the Redis that {@code redis.uri} or {@code redis.uris} names. */
@@ -21,6 +22,7 @@ public final class RedisConfiguration {
   public static final Duration MAX_WARM_UP = Duration.ofMinutes(1);
 
   private Duration deadline = RedisSettings.DEFAULT_DEADLINE;
+  private Optional<Duration> hardDeadline = Optional.empty();
   private String keyPrefix = RedisSettings.DEFAULT_PREFIX;
   private Optional<KeySecret> keySecret = Optional.empty();
   private Duration warmUp = Duration.ofSeconds(2);
@@ -37,7 +39,10 @@ public final class RedisConfiguration {
     SHARED
   }
 
-  /** Time after which a decision that Redis has not answered is taken in memory. */
+  /**
+   * Time that Redis has for a decision; then the fallback decides. Only time counts in which the
+   * event loop of the connection runs.
+   */
   public Duration getDeadline() {
     return deadline;
   }
@@ -45,6 +50,19 @@ public final class RedisConfiguration {
   /** Default value 100 ms; 1 ms to 10 s. */
   public void setDeadline(Duration deadline) {
     this.deadline = deadline;
+  }
+
+  /** Time after which the fallback decides even if this process is what is late. */
+  public Optional<Duration> getHardDeadline() {
+    return hardDeadline;
+  }
+
+  /**
+   * Default value 2 s, or twice the decision's deadline if that is more; the longest deadline to 1
+   * minute.
+   */
+  public void setHardDeadline(Duration hardDeadline) {
+    this.hardDeadline = Optional.of(hardDeadline);
   }
 
   /** What every key begins with. */
@@ -114,17 +132,28 @@ public final class RedisConfiguration {
   /**
    * These settings as the store wants them.
    *
+   * @param policyDeadlines the deadlines of policies that have one of their own, by name
    * @throws ConfigurationException naming the property, its value and the remedy
    */
-  public RedisSettings settings() {
+  public RedisSettings settings(Map<String, Duration> policyDeadlines) {
+    RedisSettings settings;
     try {
-      RedisSettings settings = new RedisSettings(keyPrefix, deadline);
-      return keySecret.map(settings::withKeySecret).orElse(settings);
+      settings = new RedisSettings(keyPrefix, deadline).withPolicyDeadlines(policyDeadlines);
     } catch (IllegalArgumentException e) {
       throw new ConfigurationException(
           "limiter.redis.key-prefix = %s, limiter.redis.deadline = %s: %s"
               .formatted(keyPrefix, deadline, e.getMessage()),
           e);
     }
+    if (hardDeadline.isPresent()) {
+      try {
+        settings = settings.withHardDeadline(hardDeadline.get());
+      } catch (IllegalArgumentException e) {
+        throw new ConfigurationException(
+            "limiter.redis.hard-deadline = %s: %s".formatted(hardDeadline.get(), e.getMessage()),
+            e);
+      }
+    }
+    return keySecret.map(settings::withKeySecret).orElse(settings);
   }
 }

@@ -50,12 +50,12 @@ final class RedisConnections {
       RedisConfiguration limiter,
       PoliciesConfiguration policies,
       List<CustomAlgorithm> algorithms) {
-    RedisSettings settings = limiter.settings();
+    RedisSettings settings = limiter.settings(policies.deadlines());
     if (settings.keySecret().isEmpty()) {
       LOG.info(
           "limiter.redis.key-secret is not set: who can read Redis can test guesses of who was counted, and callers of a Redis Cluster can compute which node counts them");
     }
-    return settings.withPolicyDeadlines(policies.deadlines()).withAlgorithms(algorithms);
+    return settings.withAlgorithms(algorithms);
   }
 
   /**

@@ -28,10 +28,10 @@ import reactor.core.scheduler.NonBlocking;
 public final class CallerThreads {
 
   /**
-   * Above the longest deadline of any store, so that it ends a wait only where a store breaks its
-   * promise.
+   * Above the longest hard deadline of any store, which is a minute, so that it ends a wait only
+   * where a store breaks its promise.
    */
-  private static final long MAX_WAIT_SECONDS = 15;
+  private static final long MAX_WAIT_SECONDS = 65;
 
   private final List<CallerThread> servers;
   private final BeanProvider<ExecutorService> blocking;

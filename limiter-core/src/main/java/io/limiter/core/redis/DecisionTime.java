@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import java.time.Duration;
+
+/**
+ * The time of one decision, shared by the scripts that it takes one after another: how long Redis
+ * may take for all of them, and the hard deadline, which ends the wait whichever side is late.
+ */
+final class DecisionTime {
+
+  private final Duration deadline;
+  private final Duration hardDeadline;
+  private final long hardDue;
+
+  /** Written between two scripts, by the thread that has read the reply of one of them. */
+  private volatile long spentNanos;
+
+  /**
+   * @param now the time of {@link System#nanoTime}
+   */
+  DecisionTime(Duration deadline, Duration hardDeadline, long now) {
+    this.deadline = deadline;
+    this.hardDeadline = hardDeadline;
+    this.hardDue = now + hardDeadline.toNanos();
+  }
+
+  static DecisionTime of(Duration deadline, RedisSettings settings) {
+    return new DecisionTime(deadline, settings.hardDeadline(deadline), System.nanoTime());
+  }
+
+  /** As much time once more. */
+  DecisionTime again() {
+    return new DecisionTime(deadline, hardDeadline, System.nanoTime());
+  }
+
+  Duration deadline() {
+    return deadline;
+  }
+
+  Duration hardDeadline() {
+    return hardDeadline;
+  }
+
+  long hardDue() {
+    return hardDue;
+  }
+
+  /** What is left for Redis; zero or less if nothing is. */
+  long leftNanos() {
+    return deadline.toNanos() - spentNanos;
+  }
+
+  /** Redis, or what stands for it, has taken so long. */
+  @SuppressWarnings("NonAtomicVolatileUpdate") // scripts follow one another
+  void spend(long nanos) {
+    spentNanos += nanos;
+  }
+}
