@@ -12,6 +12,11 @@ import org.jspecify.annotations.Nullable;
  * rule finds, and what the numbers become should the call be admitted; whether they do is decided
  * with all other rules of the call. Time is in microseconds and never runs backwards for a subject.
  *
+ * <p>In Redis the Lua decides. Where the Java then finds, with the numbers that Redis had, that the
+ * call should have been decided otherwise, the call fails with {@link FailureReason#ERROR} and a
+ * message that names the algorithm and the rule. Units that the Lua has let the call take, of any
+ * of its rules, are not given back: they leave with their windows.
+ *
  * <p>Implementations have no state of their own and are called by many threads at once.
  */
 public interface CustomAlgorithm {

@@ -15,6 +15,29 @@ public interface Readings {
   /** A {@link #waitFor} that never ends: the cost is above the rule's count. */
   long NEVER = -1;
 
+  /** What the store decided about one charge. */
+  enum Status {
+    /** The charge admits the call: no rule of it has too few units left, and no ban is on. */
+    ADMITTED,
+    /** At least one rule of the charge refuses the call. */
+    LIMITED,
+    /** The charge's ban refuses the call, or begins with it. */
+    BANNED
+  }
+
+  /**
+   * What the store decided about a charge. The verdict follows from it alone, so it has to be what
+   * the store wrote by: a charge of a call that is admitted takes its units if it is {@link
+   * Status#ADMITTED}. All charges of a call that is only recorded are. A charge that is {@linkplain
+   * Charge#observed() observed} says here what it would do, and refuses nothing.
+   */
+  Status status(int charge);
+
+  /** Whether the charge admits the call. */
+  default boolean admits(int charge) {
+    return status(charge) == Status.ADMITTED;
+  }
+
   /**
    * Units of the rule that were left before this call; negative if more were recorded than the rule
    * allows.
@@ -58,16 +81,15 @@ public interface Readings {
       if (c < guard) {
         count += request.charge(c).stack().rules().size();
       }
-      if (mode == Mode.RECORD || request.charge(c).observed()) {
+      if (admits(c) || request.charge(c).observed()) {
         continue;
       }
-      banned = Math.max(banned, bannedFor(c));
-      if (outcome == Outcome.ALLOWED && isShort(request.charge(c), c)) {
+      if (status(c) == Status.BANNED) {
+        outcome = Outcome.BANNED;
+        banned = Math.max(banned, bannedFor(c));
+      } else if (outcome == Outcome.ALLOWED) {
         outcome = c < guard ? Outcome.LIMITED : Outcome.DUPLICATE;
       }
-    }
-    if (banned > 0) {
-      outcome = Outcome.BANNED;
     }
     boolean taken = outcome == Outcome.ALLOWED && mode != Mode.PEEK;
     RuleVerdict[] rules = new RuleVerdict[count];
@@ -75,7 +97,7 @@ public interface Readings {
     long delay = 0;
     for (int c = 0; c < guard; c++) {
       Charge charge = request.charge(c);
-      boolean took = taken && takes(charge, c, mode);
+      boolean took = taken && admits(c);
       for (int r = 0; r < charge.stack().rules().size(); r++) {
         rules[next++] = rule(charge, c, r, mode, took);
         delay = Math.max(delay, charge.observed() ? 0 : delay(c, r));
@@ -86,13 +108,7 @@ public interface Readings {
         outcome,
         List.of(rules),
         guard < size
-            ? Optional.of(
-                rule(
-                    request.charge(guard),
-                    guard,
-                    0,
-                    mode,
-                    taken && takes(request.charge(guard), guard, mode)))
+            ? Optional.of(rule(request.charge(guard), guard, 0, mode, taken && admits(guard)))
             : Optional.empty(),
         banned > 0 ? Optional.of(duration(banned)) : Optional.empty(),
         outcome == Outcome.ALLOWED && mode != Mode.RECORD ? duration(delay) : Duration.ZERO,
@@ -100,25 +116,6 @@ public interface Readings {
         Optional.empty(),
         Optional.empty(),
         taken ? receipt : Receipt.NOTHING);
-  }
-
-  /**
-   * Whether a charge of a call that is admitted takes its units. All do, but for one that is only
-   * observed and would have refused the call.
-   *
-   * @param c the index of the charge
-   */
-  default boolean takes(Charge charge, int c, Mode mode) {
-    return !charge.observed() || mode == Mode.RECORD || !isShort(charge, c);
-  }
-
-  private boolean isShort(Charge charge, int c) {
-    for (int r = 0; r < charge.stack().rules().size(); r++) {
-      if (left(c, r) < charge.cost()) {
-        return true;
-      }
-    }
-    return false;
   }
 
   private RuleVerdict rule(Charge charge, int c, int r, Mode mode, boolean taken) {

@@ -27,6 +27,9 @@ record NoOpScript(String text, String sha) {
   /** What a call takes; no rule has less, and more than its count no rule may be said to have. */
   private static final int LEFT = 1;
 
+  /** The status that such a reply begins with. */
+  private static final byte ADMITTED = 'A';
+
   private static final List<NoOpScript> BY_RULES =
       IntStream.rangeClosed(1, MAX_RULES).mapToObj(NoOpScript::forRules).toList();
 
@@ -45,9 +48,9 @@ record NoOpScript(String text, String sha) {
   }
 
   private static NoOpScript forRules(int rules) {
-    ByteBuffer reply = ByteBuffer.allocate(16 + 12 * rules);
+    ByteBuffer reply = ByteBuffer.allocate(1 + 16 + 12 * rules).put(ADMITTED);
     for (int rule = 0; rule < rules; rule++) {
-      reply.putInt(16 + 12 * rule, LEFT);
+      reply.putInt(1 + 16 + 12 * rule, LEFT);
     }
     StringBuilder text = new StringBuilder("return '");
     for (byte part : reply.array()) {

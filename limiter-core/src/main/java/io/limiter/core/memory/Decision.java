@@ -15,12 +15,14 @@ final class Decision implements Readings {
   private final Reading[] readings;
   private final Stripes stripes;
   private final long mask;
+  private final boolean[] admits;
   private boolean overflowed;
 
   Decision(LimitRequest request, Stripes stripes) {
     this.request = request;
     this.stripes = stripes;
     readings = new Reading[request.size()];
+    admits = new boolean[readings.length];
     long locks = 0;
     for (int c = 0; c < readings.length; c++) {
       Charge charge = request.charge(c);
@@ -33,7 +35,6 @@ final class Decision implements Readings {
 
   Verdict decide(Mode mode) {
     boolean admitted = true;
-    boolean[] admits = new boolean[readings.length];
     stripes.lock(mask);
     try {
       long clock = stripes.clock();
@@ -78,6 +79,14 @@ final class Decision implements Readings {
       Stripe stripe = stripes.get(readings[c].stripe);
       readings[c].share(stripe.overflows, stripe.overflow(readings[c].charge, c, clock), clock);
     }
+  }
+
+  @Override
+  public Status status(int charge) {
+    if (admits[charge]) {
+      return Status.ADMITTED;
+    }
+    return readings[charge].bannedFor() > 0 ? Status.BANNED : Status.LIMITED;
   }
 
   @Override

@@ -66,17 +66,8 @@ final class DividedDecision {
 
   private boolean refuses(int[] part, DecideReply found) {
     for (int i = 0; i < part.length; i++) {
-      Charge charge = call.charge(part[i]);
-      if (charge.observed()) {
-        continue;
-      }
-      if (found.bannedFor(i) > 0) {
+      if (!found.admits(i) && !call.charge(part[i]).observed()) {
         return true;
-      }
-      for (int rule = 0; rule < charge.stack().rules().size(); rule++) {
-        if (found.left(i, rule) < charge.cost()) {
-          return true;
-        }
       }
     }
     return false;
@@ -110,8 +101,8 @@ final class DividedDecision {
     List<TakenUnits> units = new ArrayList<>();
     for (int[] part : taken) {
       for (int index : part) {
-        Charge charge = call.charge(index);
-        if (reply.takes(charge, index, Mode.ACQUIRE)) {
+        if (reply.admits(index)) {
+          Charge charge = call.charge(index);
           units.add(reply.units(charge, index, charge.cost()));
         }
       }

@@ -24,6 +24,11 @@ final class DividedReply implements Taken {
   }
 
   @Override
+  public Status status(int charge) {
+    return replies[charge].status(places[charge]);
+  }
+
+  @Override
   public long left(int charge, int rule) {
     return replies[charge].left(places[charge], rule);
   }

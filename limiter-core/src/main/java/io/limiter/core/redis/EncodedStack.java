@@ -18,6 +18,9 @@ import java.util.stream.Stream;
  */
 final class EncodedStack {
 
+  /** The status of the charge, before the replies of the parts. */
+  static final int STATUS = 1;
+
   private final StackPlan plan;
   private final StackPart[] parts;
   private final boolean logOnly;
@@ -89,9 +92,9 @@ final class EncodedStack {
     return indexInPart[rule];
   }
 
-  /** Length of the reply, all parts together. */
+  /** Length of the reply: the status, then all parts. */
   int replyLength() {
-    int length = 0;
+    int length = STATUS;
     for (StackPart part : parts) {
       length += part.replyLength();
     }

@@ -28,7 +28,6 @@ final class RedisReceipt implements Receipt {
 
   private final RedisStore store;
   private final LimitRequest request;
-  private final Mode mode;
   private final Taken reply;
   private final AtomicBoolean duplicateReturned = new AtomicBoolean();
 
@@ -40,10 +39,9 @@ final class RedisReceipt implements Receipt {
 
   private @Nullable CompletableFuture<Long> renewal;
 
-  RedisReceipt(RedisStore store, LimitRequest request, Mode mode, Taken reply) {
+  RedisReceipt(RedisStore store, LimitRequest request, Taken reply) {
     this.store = store;
     this.request = request;
-    this.mode = mode;
     this.reply = reply;
   }
 
@@ -146,14 +144,14 @@ final class RedisReceipt implements Receipt {
   }
 
   private boolean took(Charge charge) {
-    return reply.takes(charge, request.charges().indexOf(charge), mode);
+    return reply.admits(request.charges().indexOf(charge));
   }
 
   private Map<Integer, TakenUnits> leased() {
     Map<Integer, TakenUnits> held = new LinkedHashMap<>();
     for (int c = 0; c < request.charges().size(); c++) {
       Charge charge = request.charge(c);
-      if (charge.stack().lease().isPresent() && reply.takes(charge, c, mode)) {
+      if (charge.stack().lease().isPresent() && reply.admits(c)) {
         held.put(c, reply.units(charge, c, charge.cost()));
       }
     }
@@ -173,7 +171,7 @@ final class RedisReceipt implements Receipt {
       TakenUnits renewed = leases.get(c);
       if (wanted > 0 && renewed != null) {
         units.add(renewed);
-      } else if (wanted > 0 && reply.takes(charge, c, mode)) {
+      } else if (wanted > 0 && reply.admits(c)) {
         units.add(reply.units(charge, c, wanted));
       }
     }
@@ -186,7 +184,7 @@ final class RedisReceipt implements Receipt {
     int index = request.charges().size();
     request
         .duplicate()
-        .filter(charge -> reply.takes(charge, index, mode))
+        .filter(charge -> reply.admits(index))
         .filter(charge -> duplicateReturned.compareAndSet(false, true))
         .ifPresent(charge -> unit.add(reply.units(charge, index, charge.cost())));
     return unit;

@@ -94,7 +94,7 @@ public final class RedisStore implements LimitStore {
     CompletionStage<? extends Taken> reply =
         runner.isCluster() ? decideInSlots(call, mode, time) : decide(call, mode, time);
     return reply.thenApply(
-        found -> found.verdict(request, mode, new RedisReceipt(this, request, mode, found)));
+        found -> found.verdict(request, mode, new RedisReceipt(this, request, found)));
   }
 
   /** In as many scripts as the call has slots: one, for all rules and the guard of one subject. */

@@ -175,6 +175,7 @@ for c = 1, cells do
       lives = lives or {}
       lives[i] = string.format('%.0f', math.max(math.ceil(needed / 1000) + 1000, lives[i] or ARGV[2 * i]))
     end
+    banned = ends > now and mode < 2
     reply = reply .. pack('>d', math.max(0, ends - now))
     cell = (mode == 3 and sub(page, at, at + 31) or pack('>dddd', since, violations, ends, level))
   else -- an algorithm of the user's own: time of the last write, its numbers

@@ -23,7 +23,8 @@
 -- is while it may be needed, and so do cells if it has none at all; of cells of other rules only those go on that are its
 -- own too.
 --
--- Returns for each key what log.lua says, then what cells.lua says.
+-- Returns for each key its status (1 byte), then what log.lua says, then what cells.lua says. The status is what the script
+-- decided about this charge, and the caller does not decide it again.
 
 local call, struct = redis.call, struct
 local pack, unpack, byte, sub = struct.pack, struct.unpack, string.byte, string.sub
@@ -35,7 +36,10 @@ local CELLS = 2147483648 -- 2^31
 local EXACT = 9007199254740992 -- 2^53; no time is as late
 local LONGEST = 31622400000000 -- 366 days; no window is longer
 local GRACE = 1000000 -- as long as a key outlives what it is needed for
-local allowed, reply, broken = true
+-- A status: the charge admits the call, a rule of it refuses the call, or its ban does. Of a charge that is only observed
+-- it says what its rules would do.
+local ADMITTED, LIMITED, BANNED = 'A', 'L', 'B'
+local allowed, answer, broken = true
 -- For each key: what it holds if the call is admitted, or, of one key only, write; those that are written in place; times
 -- to live that differ; where other rules' part stays; what is written if the call is refused: shifts, and all of a part.
 local write, patches, lives, keeps, repairs, refusals
@@ -46,7 +50,8 @@ for i = 1, #KEYS do
   local mode, cost, size, print, logPrint, length = unpack('>BI4BI4I4I2', plan)
   local cells, p = size % 16, 17
   local rules = (size - cells) / 16
-  local refused = false -- by a rule of this key
+  local refused, banned = false, false -- by a rule of this key, and by its ban
+  local reply
   local base = 0 -- length of the cells that there are
   local value = call('GETRANGE', key, '0', cells > 0 and '2047' or '1023')
   local stored, n, newest, shift, keep, horizon, others, low -- of what the value begins with
@@ -74,6 +79,8 @@ for i = 1, #KEYS do
     --%cells
   end
   if writes then writes[i] = written else write = written end
+  local status = banned and BANNED or refused and LIMITED or ADMITTED
+  answer = answer and answer .. status .. reply or status .. reply
 end
 
 if broken then -- written by something else: it would deny, or admit, for ever
@@ -107,4 +114,4 @@ elseif allowed and (write or writes) or refusals or repairs then
     end
   end
 end
-return reply
+return answer

@@ -109,11 +109,18 @@ class RandomRepliesTest {
   private static byte[] reply(Random random) {
     return switch (random.nextInt(4)) {
       case 0 -> bytes(random, 1 + random.nextInt(60));
-      case 1 -> bulk(bytes(random, 28)); // as long as the right one
+      case 1 -> bulk(likeTheRightOne(random));
       case 2 -> bulk(bytes(random, random.nextInt(60)));
       default ->
           (FIXED.get(random.nextInt(FIXED.size())) + "\r\n").getBytes(StandardCharsets.US_ASCII);
     };
+  }
+
+  /** As long, and with the status of a call that is admitted or limited. */
+  private static byte[] likeTheRightOne(Random random) {
+    byte[] reply = bytes(random, 29);
+    reply[0] = (byte) (random.nextBoolean() ? 'A' : 'L');
+    return reply;
   }
 
   private static byte[] bytes(Random random, int length) {

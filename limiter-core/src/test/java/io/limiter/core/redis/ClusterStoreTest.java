@@ -5,15 +5,19 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static io.limiter.core.StoreHarness.submit;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.SlotHash;
+import io.limiter.core.CustomAlgorithm;
+import io.limiter.core.CustomRule;
 import io.limiter.core.FadingCounter;
 import io.limiter.core.FixedWindow;
 import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
 import io.limiter.core.LimitStoreContract;
+import io.limiter.core.Mode;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
 import io.limiter.core.Readings;
@@ -29,6 +33,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -128,6 +133,48 @@ class ClusterStoreTest implements LimitStoreContract {
     assertThat(denied.violated()).containsExactly(denied.rules().get(7));
     assertThat(denied.rules().subList(0, 7)).extracting(RuleVerdict::remaining).containsOnly(1L);
     assertThat(stored(all).subList(0, 7)).containsOnly(Optional.empty());
+  }
+
+  /** An algorithm of which Java finds no unit left, whatever Lua finds. */
+  private record Stricter(FadingCounter lua) implements CustomAlgorithm {
+
+    @Override
+    public String name() {
+      return lua.name();
+    }
+
+    @Override
+    public int stateSize() {
+      return lua.stateSize();
+    }
+
+    @Override
+    public String script() {
+      return lua.script();
+    }
+
+    @Override
+    public Reading read(double now, double cost, CustomRule rule, double @Nullable [] state) {
+      Reading found = lua.read(now, cost, rule, state);
+      return new Reading(0, found.waitFor(), found.reset(), found.next());
+    }
+  }
+
+  /** The slots that were asked before have taken theirs. */
+  @Test
+  void whereAScriptAndItsJavaDisagreeTheOtherSlotsGetBackWhatTheyTook() {
+    CustomRule stricter = CustomRule.of(new Stricter(new FadingCounter()), 3, MINUTE, 2.0);
+    LimitRequest all = users(8).and(call("divergent", stricter));
+
+    assertThat(store.decide(all, Mode.ACQUIRE))
+        .failsWithin(READY)
+        .withThrowableThat()
+        .havingRootCause()
+        .withMessageContaining("the algorithm 'fading-counter' of the rule '3-per-60s'");
+
+    await()
+        .untilAsserted(() -> assertThat(stored(all).subList(0, 8)).containsOnly(Optional.empty()));
+    assertThat(stored(all).get(8)).as("what Lua admitted").isPresent();
   }
 
   /** The first refuses; what the others would say is exact all the same. */

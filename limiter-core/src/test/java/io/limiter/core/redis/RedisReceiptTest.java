@@ -57,9 +57,9 @@ class RedisReceiptTest {
   /** The receipt of a call that was admitted at these times of its keys. */
   private Receipt admitted(LimitRequest request, double... times) {
     var verdict = store.decide(request, Mode.ACQUIRE);
-    ByteBuffer reply = ByteBuffer.allocate(28 * times.length);
+    ByteBuffer reply = ByteBuffer.allocate(29 * times.length);
     for (double time : times) {
-      reply.putDouble(time).putDouble(0).putInt(3).putDouble(1);
+      reply.put((byte) DecideReply.ADMITTED).putDouble(time).putDouble(0).putInt(3).putDouble(1);
     }
     redis.sent(redis.sent().size() - 1).complete(reply.array());
     return verdict.toCompletableFuture().join().receipt();

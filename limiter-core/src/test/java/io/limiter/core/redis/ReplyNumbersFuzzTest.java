@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.fail;
 
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.Ban;
+import io.limiter.core.Charge;
 import io.limiter.core.ConcurrencyLimit;
 import io.limiter.core.CustomRule;
 import io.limiter.core.FadingCounter;
@@ -48,6 +49,9 @@ class ReplyNumbersFuzzTest {
   private static final int REPLIES = Integer.getInteger("limiter.replies", 60_000);
   private static final Duration MINUTE = Duration.ofMinutes(1);
   private static final double NOW = 1.7e15;
+  private static final byte[] STATUSES = {
+    DecideReply.ADMITTED, DecideReply.ADMITTED, DecideReply.LIMITED, DecideReply.BANNED
+  };
   private static final double[] STRANGE = {
     0,
     -1,
@@ -132,13 +136,16 @@ class ReplyNumbersFuzzTest {
     for (int i = 0; i < REPLIES; i++) {
       LimitRequest call = CALLS.get(random.nextInt(CALLS.size())).withCost(1 + random.nextInt(10));
       Mode mode = Mode.values()[random.nextInt(3)];
-      byte[] reply = reply(length(call), random);
+      byte[] reply = reply(call, random);
       CompletableFuture<Verdict> verdict = store.decide(call, mode).toCompletableFuture();
       redis.sent(0).complete(reply);
       redis.sent().clear();
       try {
         assertThat(verdict).isDone();
         assertSane(verdict.join());
+        if (verdict.join().source() == Source.STORE) {
+          assertThat(verdict.join().allowed()).isEqualTo(admits(reply, call));
+        }
         decided.merge(verdict.join().source(), 1, Integer::sum);
       } catch (AssertionError | RuntimeException e) {
         String what = "%s, cost %d".formatted(call.policy().name(), call.charge(0).cost());
@@ -152,22 +159,43 @@ class ReplyNumbersFuzzTest {
         .isEqualTo(decided.get(Source.FALLBACK).longValue());
   }
 
-  private static int length(LimitRequest call) {
-    return call.allCharges().stream()
-        .mapToInt(
-            charge ->
-                new EncodedStack(charge.stack(), List.of(new FadingCounter()), () -> (long) NOW)
-                    .replyLength())
-        .sum();
+  private static int length(Charge charge) {
+    return new EncodedStack(charge.stack(), List.of(new FadingCounter()), () -> (long) NOW)
+        .replyLength();
   }
 
-  private static byte[] reply(int length, Random random) {
-    ByteBuffer reply = ByteBuffer.allocate(length);
+  /** Whether all statuses of a reply say that the call is admitted. */
+  private static boolean admits(byte[] reply, LimitRequest call) {
+    boolean admits = true;
+    int at = 0;
+    for (Charge charge : call.allCharges()) {
+      admits &= reply[at] == DecideReply.ADMITTED;
+      at += length(charge);
+    }
+    return admits;
+  }
+
+  private static byte[] reply(LimitRequest call, Random random) {
     int sort = random.nextInt(4);
+    int length = call.allCharges().stream().mapToInt(ReplyNumbersFuzzTest::length).sum();
+    ByteBuffer reply = ByteBuffer.allocate(length);
     if (sort == 0) {
       random.nextBytes(reply.array());
       return reply.array();
     }
+    for (Charge charge : call.allCharges()) {
+      int end = reply.position() + length(charge);
+      reply.limit(end).put(STATUSES[random.nextInt(STATUSES.length)]);
+      put(reply, sort, random);
+      reply.position(end);
+    }
+    if (random.nextInt(4) == 0) {
+      reply.array()[random.nextInt(length)] = (byte) random.nextInt();
+    }
+    return reply.array();
+  }
+
+  private static void put(ByteBuffer reply, int sort, Random random) {
     reply.putDouble(NOW);
     int strange = sort == 1 ? 100 : 5; // of a hundred
     while (reply.remaining() >= 8) {
@@ -180,9 +208,5 @@ class ReplyNumbersFuzzTest {
             random.nextBoolean() ? NOW - random.nextInt(60_000_000) : random.nextInt(9));
       }
     }
-    if (random.nextInt(4) == 0) {
-      reply.array()[random.nextInt(length)] = (byte) random.nextInt();
-    }
-    return reply.array();
   }
 }

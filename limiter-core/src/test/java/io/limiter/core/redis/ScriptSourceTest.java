@@ -73,6 +73,17 @@ class ScriptSourceTest {
         .matches("limiter:\\{[\\w-]{22}}:r");
   }
 
+  /** Each is written down twice, in Lua and in Java. */
+  @Test
+  void theStatusesOfAReplyAreThoseThatAreRead() {
+    assertThat(sources().get(0))
+        .contains(
+            "local ADMITTED, LIMITED, BANNED = '%c', '%c', '%c'"
+                .formatted(DecideReply.ADMITTED, DecideReply.LIMITED, DecideReply.BANNED));
+    assertThat(List.of(DecideReply.ADMITTED, DecideReply.LIMITED, DecideReply.BANNED))
+        .doesNotHaveDuplicates();
+  }
+
   @Test
   void libraryFunctionsThatHadHolesAreNotUsed() {
     assertThat(sources())

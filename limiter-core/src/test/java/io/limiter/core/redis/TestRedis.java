@@ -42,27 +42,29 @@ public final class TestRedis implements AutoCloseable {
 
   /** A store with the keys of this test, which never forgets. */
   public RedisStore store() {
-    return store("EXACT");
+    return store("EXACT", List.of(new FadingCounter()));
+  }
+
+  /** One that knows these algorithms of the user's own. */
+  RedisStore store(List<CustomAlgorithm> algorithms) {
+    return store("EXACT", algorithms);
   }
 
   /** One that forgets what other rules no longer need, when the test's clock says so. */
   RedisStore storeThatForgets() {
-    return store("1000000");
+    return store("1000000", List.of(new FadingCounter()));
   }
 
-  private RedisStore store(String grace) {
-    List<CustomAlgorithm> algorithms = List.of(new FadingCounter());
+  private RedisStore store(String grace, List<CustomAlgorithm> algorithms) {
     RedisScripts scripts = RedisScripts.load(algorithms);
-    String decide = clocked(scripts.decide());
+    String decide = decide(scripts.decide(), grace);
     String refund = clocked(scripts.refund());
     String renew =
         replace(clocked(scripts.renew()), RENEWED, "%s + %d".formatted(RENEWED, EXTRA_LIFE_MILLIS));
-    decide = replace(decide, LIFE, "(%s) + %d".formatted(LIFE, EXTRA_LIFE_MILLIS));
-    decide = replace(decide, GRACE, "local GRACE = %s ".formatted(grace));
     RedisStore store =
         new RedisStore(
             source(),
-            new RedisSettings(prefix, Duration.ofSeconds(10)),
+            settings(),
             new RedisScripts(
                 RedisScript.of(decide), RedisScript.of(refund), RedisScript.of(renew), algorithms),
             new Breakers(),
@@ -73,6 +75,25 @@ public final class TestRedis implements AutoCloseable {
     commands().scriptLoad(bytes(renew));
     store.reset(List.of(new Key("none", "none"))).toCompletableFuture().join();
     return store;
+  }
+
+  /** The same decision as of this test's clock. */
+  RedisScript clocked(String decide) {
+    return RedisScript.of(decide(RedisScript.of(decide), "EXACT"));
+  }
+
+  private String decide(RedisScript script, String grace) {
+    String decide = replace(clocked(script), LIFE, "(%s) + %d".formatted(LIFE, EXTRA_LIFE_MILLIS));
+    return replace(decide, GRACE, "local GRACE = %s ".formatted(grace));
+  }
+
+  RedisSettings settings() {
+    return new RedisSettings(prefix, Duration.ofSeconds(10));
+  }
+
+  /** The connection that the clock is set over. */
+  StatefulRedisConnection<byte[], byte[]> connection() {
+    return connection;
   }
 
   private String clocked(RedisScript script) {
@@ -107,6 +128,10 @@ public final class TestRedis implements AutoCloseable {
             Map.of(
                 bytes("s"), bytes(Long.toString(microseconds / 1_000_000)),
                 bytes("us"), bytes(Long.toString(microseconds % 1_000_000))));
+  }
+
+  long clock() {
+    return clock;
   }
 
   byte[] name(Key key) {

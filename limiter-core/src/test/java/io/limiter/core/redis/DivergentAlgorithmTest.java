@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import static io.limiter.core.StoreHarness.MINUTE;
+import static io.limiter.core.StoreHarness.call;
+import static io.limiter.core.StoreHarness.rule;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import io.limiter.core.CustomAlgorithm;
+import io.limiter.core.CustomRule;
+import io.limiter.core.FailureReason;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Mode;
+import io.limiter.core.Readings;
+import io.limiter.core.Source;
+import io.limiter.core.StoreException;
+import io.limiter.core.Verdict;
+import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.resilience.FallbackStore;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What is found where the Lua and the Java of an algorithm of the user's own disagree. */
+class DivergentAlgorithmTest {
+
+  /** More than open the breaker. */
+  private static final int MANY = 20;
+
+  private final TestRedis redis = new TestRedis();
+  private final RedisStore store = redis.store(List.of(new Divergent()));
+
+  /**
+   * Units never come back. The first parameter is the number of units that Lua finds fewer than
+   * there are, the second that of Java.
+   */
+  private record Divergent() implements CustomAlgorithm {
+
+    @Override
+    public String name() {
+      return "divergent";
+    }
+
+    @Override
+    public int stateSize() {
+      return 1;
+    }
+
+    @Override
+    public Reading read(double now, double cost, CustomRule rule, double @Nullable [] state) {
+      double used = state == null ? 0 : state[0];
+      double left = rule.count() - used - rule.parameters().get(1);
+      double window = (double) Readings.micros(rule.window());
+      return new Reading(left, window, window, new double[] {used + cost});
+    }
+
+    @Override
+    public String script() {
+      return """
+          local used = state and state[1] or 0
+          return count - used - p[1], { used + cost }
+          """;
+    }
+  }
+
+  DivergentAlgorithmTest() {
+    redis.setClock(1_700_000_000_000_000L);
+  }
+
+  @AfterEach
+  void close() {
+    store.close();
+    redis.close();
+  }
+
+  private static CustomRule divergent(double lua, double java) {
+    return CustomRule.of(new Divergent(), 3, MINUTE, lua, java).withName("mine");
+  }
+
+  private static LimitRequest luaRefusesMore() {
+    return call(divergent(3, 0));
+  }
+
+  private static LimitRequest javaRefusesMore() {
+    return call(divergent(0, 3));
+  }
+
+  private Verdict decide(LimitRequest call, Mode mode) {
+    return store.decide(call, mode).toCompletableFuture().join();
+  }
+
+  private StoreException failure(LimitRequest call, Mode mode) {
+    Throwable failure = catchThrowable(() -> decide(call, mode));
+    assertThat(failure)
+        .isInstanceOf(CompletionException.class)
+        .hasCauseInstanceOf(StoreException.class);
+    StoreException cause = (StoreException) failure.getCause();
+    assertThat(cause.reason()).isEqualTo(FailureReason.ERROR);
+    return cause;
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = Mode.class,
+      names = {"ACQUIRE", "PEEK"})
+  void aCallThatOnlyTheScriptAdmitsIsAnErrorThatNamesTheAlgorithm(Mode mode) {
+    assertThat(failure(javaRefusesMore(), mode))
+        .hasMessage(
+            "Redis answered a decision with the status ADMITTED, but by its numbers the call is LIMITED,"
+                + " under the algorithm 'divergent' of the rule 'mine':"
+                + " let the algorithm's script() and read() find the same");
+    assertThat(failure(javaRefusesMore().observe(), mode)).hasMessageContaining("'divergent'");
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = Mode.class,
+      names = {"ACQUIRE", "PEEK"})
+  void aCallThatOnlyTheScriptRefusesIsAnErrorThatNamesTheAlgorithm(Mode mode) {
+    assertThat(failure(luaRefusesMore(), mode))
+        .hasMessage(
+            "Redis answered a decision with the status LIMITED, but by its numbers the call is ADMITTED,"
+                + " under the algorithm 'divergent' of the rule 'mine':"
+                + " let the algorithm's script() and read() find the same");
+    assertThat(failure(luaRefusesMore().observe(), mode)).hasMessageContaining("'divergent'");
+  }
+
+  @Test
+  void ofAStackOnlyTheOwnAlgorithmsAreNamed() {
+    assertThat(failure(call(rule(5, MINUTE), divergent(3, 0)), Mode.ACQUIRE))
+        .hasMessageContaining("under the algorithm 'divergent' of the rule 'mine':");
+    CustomRule other = divergent(0, 0).withName("other");
+    assertThat(failure(call(other, divergent(3, 0)), Mode.ACQUIRE))
+        .hasMessageContaining(
+            "under the algorithm 'divergent' of the rule 'other'"
+                + " or the algorithm 'divergent' of the rule 'mine':");
+    assertThat(failure(call(other, divergent(0, 3)), Mode.ACQUIRE))
+        .hasMessageContaining("under the algorithm 'divergent' of the rule 'mine':");
+  }
+
+  /** Nothing can refuse it, so nothing can be disagreed about. */
+  @Test
+  void aRecordIsNeverRefused() {
+    assertThat(decide(luaRefusesMore(), Mode.RECORD).allowed()).isTrue();
+    assertThat(decide(javaRefusesMore(), Mode.RECORD).allowed()).isTrue();
+  }
+
+  @Test
+  void asLongAsBothFindTheSameTheyDecide() {
+    LimitRequest call = call(divergent(0, 1));
+    assertThat(decide(call, Mode.ACQUIRE).allowed()).isTrue();
+    assertThat(decide(call, Mode.ACQUIRE).allowed()).isTrue();
+    assertThat(failure(call, Mode.ACQUIRE)).hasMessageContaining("'divergent'"); // the third of 3
+    assertThat(decide(call, Mode.ACQUIRE).allowed()).isFalse(); // which Redis has counted
+  }
+
+  @Test
+  void whatTheScriptTookLeavesWithItsWindow() {
+    LimitRequest call = call(rule(5, MINUTE), divergent(0, 3));
+    assertThat(failure(call, Mode.ACQUIRE)).isNotNull();
+
+    LimitRequest log = call(rule(5, MINUTE));
+    assertThat(decide(log, Mode.PEEK).rules().get(0).remaining()).isEqualTo(4);
+    redis.setClock(1_700_000_000_000_000L + Readings.micros(MINUTE));
+    assertThat(decide(log, Mode.PEEK).rules().get(0).remaining()).isEqualTo(5);
+  }
+
+  @Test
+  void whatTheScriptRefusedTookNothing() {
+    LimitRequest call = call(rule(5, MINUTE), divergent(3, 0));
+    assertThat(failure(call, Mode.ACQUIRE)).isNotNull();
+    assertThat(redis.commands().get(redis.name(call.charge(0).key()))).isNull();
+  }
+
+  /** Redis is well: other calls go on. */
+  @Test
+  void manyOfThemOpenNoBreaker() {
+    for (int i = 0; i < MANY; i++) {
+      assertThat(failure(luaRefusesMore(), Mode.ACQUIRE).reason()).isEqualTo(FailureReason.ERROR);
+    }
+    assertThat(decide(call(rule(1, Duration.ofHours(1))), Mode.ACQUIRE).allowed()).isTrue();
+  }
+
+  @Test
+  void theFallbackDecidesTheCall() {
+    try (FallbackStore both = new FallbackStore(store, new MemoryStore())) {
+      Verdict verdict = both.decide(luaRefusesMore(), Mode.ACQUIRE).toCompletableFuture().join();
+      assertThat(verdict.source()).isEqualTo(Source.FALLBACK);
+      assertThat(verdict.reason()).contains(FailureReason.ERROR);
+      assertThat(verdict.allowed()).isTrue(); // by the Java
+    }
+  }
+}
