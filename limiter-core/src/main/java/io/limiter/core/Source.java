@@ -13,5 +13,7 @@ public enum Source {
    * Another store, or nobody, because that one did not answer; the verdict gives the {@link
    * FailureReason}.
    */
-  FALLBACK
+  FALLBACK,
+  /** Nothing was asked: the call is charged nothing, or the limiter is switched off. */
+  NONE
 }

@@ -10,7 +10,7 @@ import java.util.Optional;
 /**
  * The answer to one call.
  *
- * @param policy the policy that was applied
+ * @param policy the policy that was applied, with all rules of the call as they were declared
  * @param outcome what became of the call
  * @param rules what each rule says, in the order of the policy; all of them, also those that admit
  *     a refused call
@@ -38,7 +38,7 @@ public record Verdict(
     Optional<Duration> storeRetryAfter,
     Receipt receipt) {
 
-  /** The verdict on a call that is charged nothing, so that nobody is asked. */
+  /** The verdict on a call that is charged nothing, so that no store is asked. */
   public static Verdict free(Policy policy) {
     return new Verdict(
         policy,
@@ -47,7 +47,7 @@ public record Verdict(
         Optional.empty(),
         Optional.empty(),
         Duration.ZERO,
-        Source.STORE,
+        Source.NONE,
         Optional.empty(),
         Optional.empty(),
         Receipt.NOTHING);

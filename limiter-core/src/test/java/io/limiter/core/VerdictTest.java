@@ -124,6 +124,14 @@ class VerdictTest {
   }
 
   @Test
+  void whereNoStoreIsAskedTheVerdictNamesNone() {
+    Verdict free = Verdict.free(Policy.of("policy", rule(1, HOUR)));
+    assertThat(free.source()).isEqualTo(Source.NONE);
+    assertThat(free.reason()).isEmpty();
+    assertThat(free.allowed()).isTrue();
+  }
+
+  @Test
   void nothingIsGivenBackForNothing() {
     assertThat(Receipt.NOTHING.refund().toCompletableFuture()).isCompletedWithValue(0L);
     assertThat(Receipt.NOTHING.release().toCompletableFuture()).isCompletedWithValue(0L);

@@ -39,7 +39,7 @@ final class UndecidedStore implements LimitStore {
             Optional.empty(),
             Optional.empty(),
             Duration.ZERO,
-            Source.STORE,
+            Source.NONE,
             Optional.empty(),
             Optional.empty(),
             Receipt.NOTHING));

@@ -56,6 +56,13 @@ class UndecidedStoreTest {
 
   @ParameterizedTest
   @EnumSource(names = {"ALLOWED", "UNAVAILABLE"})
+  void byItselfItNamesNoStore(Outcome outcome) {
+    assertThat(new UndecidedStore(outcome).decide(CALL, Mode.ACQUIRE))
+        .isCompletedWithValueMatching(verdict -> verdict.source() == Source.NONE);
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"ALLOWED", "UNAVAILABLE"})
   void thereIsNothingToForget(Outcome outcome) {
     assertThat(new UndecidedStore(outcome).reset(List.of(CALL.charge(0).key()))).isCompleted();
   }

@@ -8,7 +8,9 @@ import io.limiter.core.LimitStore;
 import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
 import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.Source;
 import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.Map;
@@ -20,7 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class SwitchedOffTest {
 
   @ParameterizedTest
-  @CsvSource({"/off/by-request,ok", "/off/by-argument?who=a,[ok]", "/off/verdict,ALLOWED"})
+  @CsvSource({"/off/by-request,ok", "/off/by-argument?who=a,[ok]", "/off/verdict,ALLOWED by NONE"})
   void nothingIsLimitedWhileTheLimiterIsOff(String path, String body) {
     try (TestServer server = TestServer.start("SwitchedOff", Map.of("limiter.enabled", false))) {
       for (int call = 0; call < 5; call++) {
@@ -44,7 +46,9 @@ class SwitchedOffTest {
       Limiter limiter = server.context().getBean(Limiter.class);
 
       for (int i = 0; i < 3; i++) {
-        assertThat(limiter.acquire(call).toCompletableFuture().join().allowed()).isTrue();
+        Verdict verdict = limiter.acquire(call).toCompletableFuture().join();
+        assertThat(verdict.allowed()).isTrue();
+        assertThat(verdict.source()).isEqualTo(Source.NONE);
       }
       assertThat(server.keys().all()).isEmpty();
     }
