@@ -10,7 +10,7 @@ import java.util.function.Predicate;
  * One call, to be decided as a whole: nothing is taken from any key unless all rules of all keys
  * admit it.
  *
- * @param policy whose rules they are
+ * @param policy whose rules they are, all of them
  * @param charges what the call takes from the keys of its subjects, in the order in which rules are
  *     reported
  * @param duplicate what it takes from the duplicate guard
@@ -81,11 +81,15 @@ public record LimitRequest(Policy policy, List<Charge> charges, Optional<Charge>
   }
 
   private static LimitRequest of(Policy policy, Key counted, Key submission) {
+    if (policy.stacks().size() > 1) {
+      throw new IllegalArgumentException(
+          "The policy '%s' has %d stacks of rules, each for a subject of its own: make a request of one policy for each of them, and join these by LimitRequest.and"
+              .formatted(policy.name(), policy.stacks().size()));
+    }
     List<Charge> charges =
-        policy
-            .rules()
-            .map(stack -> List.of(new Charge(policy.limit(), counted.of(stack), stack, 1)))
-            .orElse(List.of());
+        policy.stacks().stream()
+            .map(stack -> new Charge(policy.limit(), counted.of(stack), stack, 1))
+            .toList();
     return new LimitRequest(
         policy,
         charges,
@@ -125,7 +129,8 @@ public record LimitRequest(Policy policy, List<Charge> charges, Optional<Charge>
    * limiter.acquire(LimitRequest.of(each, caller).and(LimitRequest.of(all, Subject.global())));
    * }</pre>
    *
-   * <p>The verdict bears this one's policy; its rules are this one's, then the other's.
+   * <p>The verdict bears a policy of this one's name, with the rules of both: this one's, then the
+   * other's.
    *
    * @throws IllegalArgumentException if both charge one key, if both have a duplicate guard, or if
    *     both make the call wait
@@ -138,7 +143,7 @@ public record LimitRequest(Policy policy, List<Charge> charges, Optional<Charge>
     }
     List<Charge> both = new ArrayList<>(charges);
     both.addAll(other.charges);
-    return new LimitRequest(policy, both, duplicate.or(other::duplicate));
+    return new LimitRequest(policy.and(other.policy), both, duplicate.or(other::duplicate));
   }
 
   /** The number of all charges, that of the duplicate guard among them. */

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 
 /**
- * A named stack of rules over one limited thing, with or without a duplicate guard.
+ * Named rules over one limited thing, with or without a duplicate guard.
  *
  * <pre>{@code
  * Policy sms = Policy.of("sms", SlidingWindowLog.of(1, ofMinutes(1)), SlidingWindowLog.of(10, ofHours(1)));
@@ -13,19 +15,21 @@ import java.util.Optional;
  *
  * @param name names this policy in messages, metrics and configuration
  * @param limit names what is limited: policies with the same limit count the same calls
- * @param rules the rules; none only if there is a duplicate guard
+ * @param stacks the rules: those that count one subject together are one stack; none only if there
+ *     is a duplicate guard
  * @param duplicates the rule of the duplicate guard: how many equal submissions are accepted within
  *     its window
  */
 public record Policy(
-    String name, String limit, Optional<RuleStack> rules, Optional<RuleStack> duplicates) {
+    String name, String limit, List<RuleStack> stacks, Optional<RuleStack> duplicates) {
 
   public Policy {
+    stacks = List.copyOf(stacks);
     if (name.isBlank() || limit.isBlank()) {
       throw new IllegalArgumentException(
           "A policy needs a name and a limit, but they are '%s' and '%s'".formatted(name, limit));
     }
-    if (rules.isEmpty() && duplicates.isEmpty()) {
+    if (stacks.isEmpty() && duplicates.isEmpty()) {
       throw new IllegalArgumentException(
           "The policy '%s' has neither rules nor a duplicate guard: give it one of them"
               .formatted(name));
@@ -55,12 +59,24 @@ public record Policy(
 
   /** A policy that limits the thing it is named after. */
   public static Policy of(String name, Rule... rules) {
-    return new Policy(name, name, Optional.of(RuleStack.of(List.of(rules))), Optional.empty());
+    return new Policy(name, name, List.of(RuleStack.of(List.of(rules))), Optional.empty());
+  }
+
+  /** The rules of all stacks, in the order in which they are reported. */
+  public List<Rule> rules() {
+    return stacks.stream().flatMap(stack -> stack.rules().stream()).toList();
+  }
+
+  /** This policy's name and limit, with the rules of both and the duplicate guard of either. */
+  Policy and(Policy other) {
+    List<RuleStack> both = new ArrayList<>(stacks);
+    both.addAll(other.stacks);
+    return new Policy(name, limit, both, duplicates.or(other::duplicates));
   }
 
   /** The same policy with a duplicate guard. */
   public Policy withDuplicates(Rule rule) {
-    return new Policy(name, limit, rules, Optional.of(RuleStack.of(List.of(rule))));
+    return new Policy(name, limit, stacks, Optional.of(RuleStack.of(List.of(rule))));
   }
 
   /**
@@ -69,13 +85,10 @@ public record Policy(
    * @throws IllegalStateException if it has no rules
    */
   public Policy withBan(Ban ban) {
-    RuleStack stack =
-        rules.orElseThrow(
-            () ->
-                new IllegalStateException(
-                    "The policy '%s' has no rules that could be violated: give it rules, or no ban"
-                        .formatted(name)));
-    return new Policy(name, limit, Optional.of(stack.withBan(ban)), duplicates);
+    return withStacks(
+        stack -> stack.withBan(ban),
+        "The policy '%s' has no rules that could be violated: give it rules, or no ban"
+            .formatted(name));
   }
 
   /**
@@ -86,12 +99,16 @@ public record Policy(
    *     RuleStack#withCounting} says
    */
   public Policy withCounting(Counting counting) {
-    RuleStack stack =
-        rules.orElseThrow(
-            () ->
-                new IllegalStateException(
-                    "The policy '%s' has no rules that could count %s: give it rules"
-                        .formatted(name, counting)));
-    return new Policy(name, limit, Optional.of(stack.withCounting(counting)), duplicates);
+    return withStacks(
+        stack -> stack.withCounting(counting),
+        "The policy '%s' has no rules that could count %s: give it rules"
+            .formatted(name, counting));
+  }
+
+  private Policy withStacks(UnaryOperator<RuleStack> change, String none) {
+    if (stacks.isEmpty()) {
+      throw new IllegalStateException(none);
+    }
+    return new Policy(name, limit, stacks.stream().map(change).toList(), duplicates);
   }
 }

@@ -221,10 +221,7 @@ class AlgorithmRecordsTest {
   void onlyRulesCanBeViolatedSoOftenThatSomebodyIsBanned() {
     Policy guardOnly =
         new Policy(
-            "policy",
-            "limit",
-            Optional.empty(),
-            Optional.of(RuleStack.of(List.of(rule(1, MINUTE)))));
+            "policy", "limit", List.of(), Optional.of(RuleStack.of(List.of(rule(1, MINUTE)))));
     assertThatThrownBy(() -> guardOnly.withBan(Ban.of(1, MINUTE, MINUTE)))
         .isInstanceOf(IllegalStateException.class)
         .hasMessage(

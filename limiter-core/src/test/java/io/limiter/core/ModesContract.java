@@ -32,6 +32,21 @@ public interface ModesContract extends StoreHarness {
   }
 
   @Test
+  default void theVerdictsPolicyHasTheRulesOfAllStacksOfTheCall() {
+    LimitRequest call =
+        submit("form", rule(5, MINUTE), FixedWindow.of(7, HOUR))
+            .and(call("other", rule(3, HOUR)))
+            .and(call("third", ConcurrencyLimit.of(2)));
+    for (Mode mode : List.of(Mode.PEEK, Mode.ACQUIRE, Mode.RECORD)) {
+      Verdict verdict = decide(call, mode);
+      assertThat(verdict.rules()).hasSize(4);
+      assertThat(verdict.rules()).extracting(RuleVerdict::rule).isEqualTo(verdict.policy().rules());
+      assertThat(verdict.policy().name()).isEqualTo(call.policy().name());
+      assertThat(verdict.policy().duplicates()).isPresent();
+    }
+  }
+
+  @Test
   default void aDenialByOneKeyTakesNothingFromTheOthers() {
     LimitRequest narrow = call("narrow", rule(1, MINUTE));
     LimitRequest wide = call("wide", rule(5, MINUTE));

@@ -133,7 +133,7 @@ public interface OutcomeContract extends StoreHarness {
     for (Counting counting : List.of(Counting.FAILURES, Counting.SUCCESSES)) {
       RuleStack stack = RuleStack.of(List.of(rule(5, HOUR), FixedWindow.of(4, HOUR)));
       Policy policy =
-          new Policy("all", "all", Optional.of(stack.withCounting(counting)), Optional.empty());
+          new Policy("all", "all", List.of(stack.withCounting(counting)), Optional.empty());
       call = call.and(LimitRequest.of(policy, subject));
     }
     call = call.and(LimitRequest.of(Policy.of("all", ConcurrencyLimit.of(2)), subject));

@@ -110,14 +110,13 @@ class OutcomeRecordsTest {
         .withMessageEndingWith(remedy);
     RuleStack failures = stack(rule(1, MINUTE)).withCounting(Counting.FAILURES);
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new Policy("form", "form", Optional.empty(), Optional.of(failures)))
+        .isThrownBy(() -> new Policy("form", "form", List.of(), Optional.of(failures)))
         .withMessageEndingWith(remedy);
   }
 
   @Test
   void onlyAPolicyWithRulesCountsByOutcome() {
-    Policy policy =
-        new Policy("form", "form", Optional.empty(), Optional.of(stack(rule(1, MINUTE))));
+    Policy policy = new Policy("form", "form", List.of(), Optional.of(stack(rule(1, MINUTE))));
     assertThatThrownBy(() -> policy.withCounting(Counting.FAILURES))
         .isInstanceOf(IllegalStateException.class)
         .hasMessage("The policy 'form' has no rules that could count FAILURES: give it rules");

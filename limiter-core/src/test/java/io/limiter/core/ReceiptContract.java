@@ -181,7 +181,7 @@ public interface ReceiptContract extends StoreHarness {
         new Policy(
             "policy",
             "limit",
-            Optional.empty(),
+            java.util.List.of(),
             Optional.of(RuleStack.of(java.util.List.of(rule(2, MINUTE)))));
     LimitRequest call = LimitRequest.of(policy, Subject.global());
     acquire(2, call);

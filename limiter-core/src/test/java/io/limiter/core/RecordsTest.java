@@ -107,7 +107,7 @@ class RecordsTest {
 
   @Test
   void aPolicyNeedsANameALimitAndSomethingToDecide() {
-    Optional<RuleStack> rules = Optional.of(RuleStack.of(List.of(rule(1, MINUTE))));
+    List<RuleStack> rules = List.of(RuleStack.of(List.of(rule(1, MINUTE))));
     assertRefused(
         () -> new Policy(" ", "limit", rules, Optional.empty()),
         "A policy needs a name and a limit, but they are ' ' and 'limit'");
@@ -115,19 +115,33 @@ class RecordsTest {
         () -> new Policy("name", "", rules, Optional.empty()),
         "A policy needs a name and a limit, but they are 'name' and ''");
     assertRefused(
-        () -> new Policy("name", "limit", Optional.empty(), Optional.empty()),
+        () -> new Policy("name", "limit", List.of(), Optional.empty()),
         "The policy 'name' has neither rules nor a duplicate guard: give it one of them");
+  }
+
+  @Test
+  void aPolicyOfSeveralStacksIsNotOneSubjects() {
+    RuleStack one = RuleStack.of(List.of(rule(1, MINUTE), rule(2, MINUTE.multipliedBy(2))));
+    RuleStack other = RuleStack.of(List.of(rule(3, MINUTE)));
+    Policy policy = new Policy("name", "limit", List.of(one, other), Optional.empty());
+    assertThat(policy.rules()).extracting(Rule::count).containsExactly(1L, 2L, 3L);
+    assertThat(policy.withBan(Ban.of(2, MINUTE, MINUTE)).stacks())
+        .hasSize(2)
+        .allMatch(stack -> stack.ban().isPresent());
+    assertRefused(
+        () -> LimitRequest.of(policy, Subject.global()),
+        "The policy 'name' has 2 stacks of rules, each for a subject of its own: make a request of one policy for each of them, and join these by LimitRequest.and");
   }
 
   @Test
   void aDuplicateGuardIsOneRule() {
     RuleStack two = RuleStack.of(List.of(rule(1, MINUTE), rule(2, MINUTE)));
     assertRefused(
-        () -> new Policy("name", "limit", Optional.empty(), Optional.of(two)),
+        () -> new Policy("name", "limit", List.of(), Optional.of(two)),
         "The duplicate guard of the policy 'name' has 2 rules: give it one");
     RuleStack banning = RuleStack.of(List.of(rule(1, MINUTE))).withBan(Ban.of(1, MINUTE, MINUTE));
     assertRefused(
-        () -> new Policy("name", "limit", Optional.empty(), Optional.of(banning)),
+        () -> new Policy("name", "limit", List.of(), Optional.of(banning)),
         "The duplicate guard of the policy 'name' has a ban: give it none, a duplicate is no violation");
   }
 

@@ -70,15 +70,15 @@ public final class ScenarioGenerator {
       RuleStack stack =
           policies.isEmpty() || random.nextInt(queueing ? 9 : 3) > (queueing ? 7 : 0)
               ? stack()
-              : rules.variant(pick(policies).rules().orElseThrow());
-      policies.add(new Policy(name, limit, Optional.of(stack), guard));
+              : rules.variant(pick(policies).stacks().get(0));
+      policies.add(new Policy(name, limit, List.of(stack), guard));
     }
     for (int i = random.nextInt(3); i > 0; i--) {
       leases.add(rules.leases());
     }
     for (int id = 0; id < (large ? 2_000 : queueing ? 1_000 : 400); id++) {
       Policy policy = pick(policies);
-      clock += bounded(step(policy.rules().orElseThrow()));
+      clock += bounded(step(policy.stacks().get(0)));
       steps.add(new Step(id, clock, action(policy, id)));
     }
     return new Scenario(seed, steps);
@@ -184,10 +184,7 @@ public final class ScenarioGenerator {
     Optional<Integer> cost =
         random.nextInt(3) > 0
             ? Optional.empty()
-            : Optional.of(
-                Math.min(
-                    MOST_LOGGED,
-                    cost(pick(policy.rules().orElseThrow().rules())) - random.nextInt(2)));
+            : Optional.of(Math.min(MOST_LOGGED, cost(pick(policy.rules())) - random.nextInt(2)));
     return new Step.Settle(id, random.nextBoolean(), cost);
   }
 
@@ -200,7 +197,7 @@ public final class ScenarioGenerator {
       List<Charge> charges = new ArrayList<>(request.charges());
       for (int i = 1 + random.nextInt(3); i > 0; i--) {
         Subject user = new Subject("user-" + i, "of " + who);
-        RuleStack other = pick(policies).rules().orElseThrow();
+        RuleStack other = pick(policies).stacks().get(0);
         boolean waits = charges.stream().anyMatch(one -> one.stack().waiting().isPresent());
         if (!waits || other.waiting().isEmpty()) {
           charges.add(Charge.of(policy.limit(), user, other));
@@ -218,7 +215,7 @@ public final class ScenarioGenerator {
       request = request.observe(charge -> random.nextBoolean());
     }
     boolean one = queueing && random.nextInt(9) > 0;
-    int cost = one ? 1 : cost(measure(policy.rules().orElseThrow()));
+    int cost = one ? 1 : cost(measure(policy.stacks().get(0)));
     boolean logged =
         request.allCharges().stream()
             .flatMap(charge -> charge.stack().rules().stream())

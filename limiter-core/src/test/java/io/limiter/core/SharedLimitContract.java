@@ -169,7 +169,7 @@ public interface SharedLimitContract extends StoreHarness {
         new Policy(
             "policy of " + rules.length,
             "one limit",
-            Optional.of(RuleStack.of(List.of(rules))),
+            List.of(RuleStack.of(List.of(rules))),
             Optional.empty());
     return LimitRequest.of(policy, new Subject("user", "somebody"));
   }

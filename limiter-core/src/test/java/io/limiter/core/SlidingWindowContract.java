@@ -144,7 +144,7 @@ public interface SlidingWindowContract extends StoreHarness {
     assertThat(verdict.rules())
         .containsExactly(
             new RuleVerdict(
-                call.policy().rules().orElseThrow().rules().get(0),
+                call.policy().rules().get(0),
                 false,
                 8,
                 java.util.Optional.empty(),

@@ -65,7 +65,7 @@ public final class LimitPlan {
         new Policy(
             name,
             quotas.isEmpty() ? duplicates.orElseThrow().limit() : quotas.get(0).limit(),
-            quotas.stream().map(Quota::rules).findFirst(),
+            quotas.stream().map(Quota::rules).toList(),
             duplicates.map(DuplicateGuard::stack));
     this.decidedByRequest =
         quotas.stream()
@@ -83,7 +83,10 @@ public final class LimitPlan {
     return method;
   }
 
-  /** The policy that verdicts on its calls bear: its name, and the first of its stacks. */
+  /**
+   * The policy that verdicts on its calls bear: its name, and all its rules, as they are for
+   * callers whom the source of their subject can tell.
+   */
   public Policy policy() {
     return policy;
   }

@@ -126,7 +126,7 @@ class AlgorithmReadingTest {
   }
 
   private static List<Rule> rules(Plans plans, String method) {
-    return plans.of(Annotated.class, method).policy().rules().orElseThrow().rules();
+    return plans.of(Annotated.class, method).policy().rules();
   }
 
   @Singleton

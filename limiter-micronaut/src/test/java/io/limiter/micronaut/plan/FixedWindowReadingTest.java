@@ -78,7 +78,7 @@ class FixedWindowReadingTest {
   }
 
   private static List<Rule> rules(Plans plans, String method) {
-    return plans.of(Annotated.class, method).policy().rules().orElseThrow().rules();
+    return plans.of(Annotated.class, method).policy().rules();
   }
 
   @Singleton

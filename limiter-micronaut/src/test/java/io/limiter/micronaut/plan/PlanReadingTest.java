@@ -177,7 +177,7 @@ class PlanReadingTest {
   }
 
   private List<Rule> rules(String method) {
-    return plan(method).policy().rules().orElseThrow().rules();
+    return plan(method).policy().rules();
   }
 
   private LimitPlan plan(String method) {

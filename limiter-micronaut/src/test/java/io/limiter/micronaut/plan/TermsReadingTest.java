@@ -4,6 +4,7 @@ package io.limiter.micronaut.plan;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
+import io.limiter.core.Policy;
 import io.limiter.core.RuleStack;
 import io.limiter.micronaut.annotation.Ban;
 import io.limiter.micronaut.annotation.LimitType;
@@ -83,6 +84,15 @@ class TermsReadingTest {
             tuple("limitType = USER_ID", true),
             tuple("limitType = IP", true),
             tuple("limitType = GLOBAL", false));
+  }
+
+  @Test
+  void thePolicyOfAMethodHasTheRulesOfAllItsSubjects() {
+    Policy policy = plans.of(Annotated.class, "subjects").policy();
+    assertThat(policy.stacks())
+        .isEqualTo(quotas("subjects").stream().map(Quota::rules).toList())
+        .hasSize(3);
+    assertThat(policy.rules()).hasSize(3);
   }
 
   @Test
