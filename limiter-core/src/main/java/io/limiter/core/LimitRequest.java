@@ -14,11 +14,14 @@ import java.util.function.Predicate;
  * @param charges what the call takes from the keys of its subjects, in the order in which rules are
  *     reported
  * @param duplicate what it takes from the duplicate guard
+ * @param past what the store has to record before; empty unless it was away
  */
-public record LimitRequest(Policy policy, List<Charge> charges, Optional<Charge> duplicate) {
+public record LimitRequest(
+    Policy policy, List<Charge> charges, Optional<Charge> duplicate, List<PastCharge> past) {
 
   public LimitRequest {
     charges = List.copyOf(charges);
+    past = List.copyOf(past);
     if (charges.isEmpty() && duplicate.isEmpty()) {
       throw new IllegalArgumentException(
           "A request under the policy '%s' charges nothing".formatted(policy.name()));
@@ -38,6 +41,16 @@ public record LimitRequest(Policy policy, List<Charge> charges, Optional<Charge>
         requireDifferent(policy, charges.get(i), duplicate.get());
       }
     }
+  }
+
+  /** A call that brings nothing of the past. */
+  public LimitRequest(Policy policy, List<Charge> charges, Optional<Charge> duplicate) {
+    this(policy, charges, duplicate, List.of());
+  }
+
+  /** The same call, with what the store has to record before it decides it. */
+  public LimitRequest after(List<PastCharge> taken) {
+    return new LimitRequest(policy, charges, duplicate, taken);
   }
 
   /** Two charges of one key would each be decided as if the other took nothing. */

@@ -26,6 +26,12 @@ public interface LimitStore extends AutoCloseable {
   /** Decides a call. */
   CompletionStage<Verdict> decide(LimitRequest request, Mode mode);
 
+  /**
+   * Forgets what it has counted under the key of a charge, and goes on from what is known instead.
+   * For stores that decide in another's place; others need not be able to. Must not wait.
+   */
+  default void adopt(Charge charge, KnownUse known) {}
+
   /** Forgets all that was counted under these keys. */
   CompletionStage<Void> reset(Collection<Key> keys);
 

@@ -70,6 +70,11 @@ public interface Readings {
     return 0;
   }
 
+  /** When it was decided, in the time of the first charge's key; 0 if that is not known. */
+  default long decidedAt() {
+    return 0;
+  }
+
   /** The verdict that follows from what was found. */
   default Verdict verdict(LimitRequest request, Mode mode, Receipt receipt) {
     int size = request.size();
@@ -115,7 +120,8 @@ public interface Readings {
         Source.STORE,
         Optional.empty(),
         Optional.empty(),
-        taken ? receipt : Receipt.NOTHING);
+        taken ? receipt : Receipt.NOTHING,
+        decidedAt());
   }
 
   private RuleVerdict rule(Charge charge, int c, int r, Mode mode, boolean taken) {

@@ -25,6 +25,8 @@ import java.util.Optional;
  * @param storeRetryAfter the time after which the store is asked again; empty if it has decided,
  *     and if the next call asks it
  * @param receipt the way to give back what was taken
+ * @param decidedAtMicros when the store decided, by the time of its first key in microseconds:
+ *     orders the verdicts on that key; 0 if it is not known
  */
 public record Verdict(
     Policy policy,
@@ -36,7 +38,24 @@ public record Verdict(
     Source source,
     Optional<FailureReason> reason,
     Optional<Duration> storeRetryAfter,
-    Receipt receipt) {
+    Receipt receipt,
+    long decidedAtMicros) {
+
+  /** A verdict whose time is not known. */
+  public Verdict(
+      Policy policy,
+      Outcome outcome,
+      List<RuleVerdict> rules,
+      Optional<RuleVerdict> duplicate,
+      Optional<Duration> ban,
+      Duration delay,
+      Source source,
+      Optional<FailureReason> reason,
+      Optional<Duration> storeRetryAfter,
+      Receipt receipt) {
+    this(
+        policy, outcome, rules, duplicate, ban, delay, source, reason, storeRetryAfter, receipt, 0);
+  }
 
   /** The verdict on a call that is charged nothing, so that no store is asked. */
   public static Verdict free(Policy policy) {
@@ -113,7 +132,17 @@ public record Verdict(
   /** The same verdict, with another way to give back what was taken. */
   public Verdict withReceipt(Receipt other) {
     return new Verdict(
-        policy, outcome, rules, duplicate, ban, delay, source, reason, storeRetryAfter, other);
+        policy,
+        outcome,
+        rules,
+        duplicate,
+        ban,
+        delay,
+        source,
+        reason,
+        storeRetryAfter,
+        other,
+        decidedAtMicros);
   }
 
   /** The same verdict, given by the fallback because the store has failed. */
@@ -128,6 +157,7 @@ public record Verdict(
         Source.FALLBACK,
         Optional.of(why.reason()),
         why.retryAfter(),
-        receipt);
+        receipt,
+        decidedAtMicros);
   }
 }

@@ -76,6 +76,37 @@ public sealed interface Cell
     throw new IllegalArgumentException("A log has no cell: " + (LoggedRule) rule);
   }
 
+  /**
+   * The cell of a rule of which so many units are used at a time, as another store has said.
+   *
+   * @param now the time of the key
+   * @param returnsAfter the time until the first units come back
+   * @param resetsAfter the time until the rule is as if never used
+   */
+  static Cell used(Rule rule, long used, long now, long returnsAfter, long resetsAfter) {
+    Cell unused = unused(rule);
+    if (unused instanceof CounterCell) {
+      long window = Readings.micros(rule.window());
+      return new CounterCell(window, Math.floorDiv(now, window) * window, used, 0);
+    }
+    if (unused instanceof WindowCell && rule instanceof FixedWindow fixed) {
+      long window = Readings.micros(fixed.window());
+      if (fixed.alignment().isEmpty()) {
+        return new WindowCell(fixed, now + resetsAfter - window, now + resetsAfter, used);
+      }
+    }
+    if (unused instanceof GreedyCell bucket) {
+      return bucket.begun(now, Math.min(used * bucket.unit(), resetsAfter * bucket.rate()));
+    }
+    if (unused instanceof IntervalCell && rule instanceof TokenBucket bucket) {
+      long interval = Readings.micros(bucket.interval());
+      return new IntervalCell(
+          bucket, true, now - interval + Math.min(interval, returnsAfter), used);
+    }
+    int units = (int) Math.min(Integer.MAX_VALUE, used);
+    return unused.read(rule, now, units, Mode.RECORD).taken();
+  }
+
   /** What something else has written is none. */
   private static long units(double number) {
     return number > 0 && number < 0x1p53 ? (long) number : 0;
@@ -86,6 +117,14 @@ public sealed interface Cell
 
   /** Reads it for one call, under a rule that it {@link #serves}. */
   Gauge read(Rule rule, long now, int cost, Mode mode);
+
+  /**
+   * With units that were taken at an earlier time by what decided in this store's place, as far as
+   * there is room for them.
+   */
+  default Cell recorded(Rule rule, long at, int units) {
+    return read(rule, at, units, Mode.RECORD).taken();
+  }
 
   /**
    * Without all or some of the units that a call took: as far as they are still in it, and have not

@@ -28,6 +28,14 @@ record CounterCell(long window, long start, long current, long previous) impleme
     return new Counted(cell, rule.count(), past, cost, mode, left);
   }
 
+  /** What is past counts when the window before has gone, though there is no room for it now. */
+  @Override
+  public Cell recorded(Rule rule, long now, int units) {
+    CounterCell cell = at(Math.floorDiv(now, window) * window);
+    long room = Math.max(0, rule.count() - cell.current);
+    return cell.with(cell.current + Math.min(units, room), cell.previous);
+  }
+
   private CounterCell at(long begin) {
     return begin == start
         ? this

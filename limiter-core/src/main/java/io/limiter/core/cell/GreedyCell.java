@@ -53,6 +53,14 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
         new GreedyCell(bucket, unit, rate, known, now, missing), bucket.count(), cost, mode);
   }
 
+  /** The last token may have been whole where it was taken. */
+  @Override
+  public Cell recorded(Rule reading, long at, int units) {
+    GreedyCell now = ((Filling) read(reading, at, units, Mode.RECORD)).cell;
+    long room = ((TokenBucket) reading).count() * unit;
+    return new GreedyCell(now.rule, unit, rate, true, at, Math.min(room, now.debt + units * unit));
+  }
+
   private long missing(long before, long since) {
     return since > before / rate ? 0 : before - since * rate;
   }

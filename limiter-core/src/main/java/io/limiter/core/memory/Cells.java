@@ -33,6 +33,11 @@ final class Cells {
     return Math.max(clock + shift, newest);
   }
 
+  /** The clock as it was at the last write. */
+  long lastWrite() {
+    return newest - shift;
+  }
+
   int size() {
     return cells.length;
   }

@@ -117,6 +117,15 @@ final class CellsReading {
     return write(cells, taken);
   }
 
+  /** The cells with units that were taken before. */
+  Cells record(@Nullable Cells cells) {
+    Cell[] taken = new Cell[gauges.length];
+    for (int c = 0; c < taken.length; c++) {
+      taken[c] = read[c].recorded(rules[c], now, cost);
+    }
+    return write(cells, taken);
+  }
+
   /**
    * The cells of a call that is refused. It may bring a ban nearer, it starts time for a subject
    * that has to wait for its first tokens, and where the clock was set back it says so: without

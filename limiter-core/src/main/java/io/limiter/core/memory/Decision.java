@@ -4,6 +4,7 @@ package io.limiter.core.memory;
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Mode;
+import io.limiter.core.PastCharge;
 import io.limiter.core.Readings;
 import io.limiter.core.Receipt;
 import io.limiter.core.Verdict;
@@ -15,6 +16,7 @@ final class Decision implements Readings {
   private final Reading[] readings;
   private final Stripes stripes;
   private final long mask;
+  private long decidedAt;
   private final boolean[] admits;
   private boolean overflowed;
 
@@ -30,6 +32,9 @@ final class Decision implements Readings {
       readings[c] = new Reading(charge, stripe, stripes.get(stripe).subjects);
       locks |= 1L << stripe;
     }
+    for (PastCharge past : request.past()) {
+      locks |= 1L << stripes.indexOf(past.charge().key());
+    }
     mask = locks;
   }
 
@@ -38,6 +43,8 @@ final class Decision implements Readings {
     stripes.lock(mask);
     try {
       long clock = stripes.clock();
+      decidedAt = clock;
+      request.past().forEach(past -> record(past, clock));
       for (int c = 0; c < readings.length; c++) {
         if (!readings[c].find(clock)) {
           overflow(c, clock);
@@ -67,6 +74,16 @@ final class Decision implements Readings {
         taken ? new MemoryReceipt(request, readings, admits, stripes) : Receipt.NOTHING);
   }
 
+  /** Not what there is no room for: nothing is known of its key, then. */
+  private void record(PastCharge past, long clock) {
+    int stripe = stripes.indexOf(past.charge().key());
+    Reading reading = new Reading(past.charge(), stripe, stripes.get(stripe).subjects);
+    long then = clock - Readings.micros(past.age());
+    if (reading.find(then)) { // what has expired since may not have, then
+      reading.record(then);
+    }
+  }
+
   /**
    * A subject without a log of its own shares one with other strangers. Not so a submission, which
    * would be a duplicate of theirs: it is not remembered, and the rules alone decide.
@@ -87,6 +104,11 @@ final class Decision implements Readings {
       return Status.ADMITTED;
     }
     return readings[charge].bannedFor() > 0 ? Status.BANNED : Status.LIMITED;
+  }
+
+  @Override
+  public long decidedAt() {
+    return decidedAt;
   }
 
   @Override

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.memory;
 
+import io.limiter.core.Charge;
 import io.limiter.core.FailureReason;
 import io.limiter.core.Key;
+import io.limiter.core.KnownUse;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
 import io.limiter.core.Mode;
@@ -88,6 +90,23 @@ public final class MemoryStore implements LimitStore {
       return CompletableFuture.completedFuture(new Decision(request, stripes).decide(mode));
     } catch (StoreException algorithmFailed) {
       return CompletableFuture.failedFuture(algorithmFailed);
+    }
+  }
+
+  /** Does nothing if there is no room for the key. */
+  @Override
+  public void adopt(Charge charge, KnownUse known) {
+    int index = stripes.indexOf(charge.key());
+    stripes.lock(1L << index);
+    try {
+      LogTable subjects = stripes.get(index).subjects;
+      long clock = stripes.clock();
+      subjects.remove(charge.key());
+      if (!subjects.full() && !closed) {
+        Adoption.of(charge, known, clock).ifPresent(log -> subjects.put(charge.key(), log));
+      }
+    } finally {
+      stripes.unlock(1L << index);
     }
   }
 

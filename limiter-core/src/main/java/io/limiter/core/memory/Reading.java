@@ -110,6 +110,28 @@ final class Reading {
         : cells.read(known == null ? null : known.cells(), clock, mode, admitted);
   }
 
+  /** Takes units that were taken before, at some time, or with the newest if those are younger. */
+  void record(long clock) {
+    long at = clock;
+    if (known != null) {
+      if (logs && known.size() > 0) {
+        at = Math.max(at, known.newest() - known.shift());
+      }
+      Cells counted = known.cells();
+      if (cells != null && counted != null) {
+        at = Math.max(at, counted.lastWrite());
+      }
+    }
+    boolean unused = read(at, Mode.RECORD);
+    UnitLog into = known();
+    if (logs) {
+      write(into);
+    }
+    if (cells != null) {
+      into.remember(cells.record(into.cells()));
+    }
+  }
+
   private boolean readLog(long clock, Mode mode) {
     int size = 0;
     now = clock;

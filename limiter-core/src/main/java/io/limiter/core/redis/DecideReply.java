@@ -183,6 +183,11 @@ final class DecideReply implements Taken {
   }
 
   @Override
+  public long decidedAt() {
+    return (long) reply.getDouble(offsets[0]);
+  }
+
+  @Override
   public byte[] returning(int charge) {
     EncodedStack stack = stacks[charge];
     if (stack.isLogOnly()) {

@@ -14,8 +14,10 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -91,31 +93,77 @@ public final class RedisStore implements LimitStore {
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
     EncodedCall call = EncodedCall.of(request, settings, this::encoded);
     DecisionTime time = DecisionTime.of(settings.deadline(request.policy()), settings);
-    CompletionStage<? extends Taken> reply =
-        runner.isCluster() ? decideInSlots(call, mode, time) : decide(call, mode, time);
-    return reply.thenApply(
-        found -> found.verdict(request, mode, new RedisReceipt(this, request, found)));
+    if (runner.isCluster() && call.size() > 1) {
+      // In as many scripts as the call has slots: one, for all rules and the guard of one subject.
+      return DividedDecision.decide(this, call, CallParts.bySlot(call), mode, time)
+          .thenApply(found -> verdict(request, mode, found));
+    }
+    LateReply late = new LateReply(request, call, mode);
+    return run(call, mode, time, late)
+        .handle(
+            (bytes, failure) -> {
+              if (failure != null) {
+                throw late.following(failure);
+              }
+              return verdict(request, mode, read(bytes, call, mode));
+            });
   }
 
-  /** In as many scripts as the call has slots: one, for all rules and the guard of one subject. */
-  private CompletionStage<? extends Taken> decideInSlots(
-      EncodedCall call, Mode mode, DecisionTime time) {
-    return call.size() == 1
-        ? decide(call, mode, time)
-        : DividedDecision.decide(this, call, CallParts.bySlot(call), mode, time);
+  private Verdict verdict(LimitRequest request, Mode mode, Taken found) {
+    return found.verdict(request, mode, new RedisReceipt(this, request, found));
   }
 
   /** In one script. */
   CompletionStage<DecideReply> decide(EncodedCall call, Mode mode, DecisionTime time) {
-    return runner
-        .<byte[]>run(
-            scripts.decide(),
-            ScriptOutputType.VALUE,
-            call.keys(),
-            call.arguments(mode),
-            time,
-            late -> {})
-        .thenApply(bytes -> read(bytes, call, mode));
+    return run(call, mode, time, late -> {}).thenApply(bytes -> read(bytes, call, mode));
+  }
+
+  private CompletionStage<byte @Nullable []> run(
+      EncodedCall call, Mode mode, DecisionTime time, Consumer<byte @Nullable []> late) {
+    return runner.run(
+        scripts.decide(), ScriptOutputType.VALUE, call.keys(), call.arguments(mode), time, late);
+  }
+
+  /** What becomes of a reply that comes when the call has failed: it is still a verdict. */
+  private final class LateReply implements Consumer<byte @Nullable []> {
+
+    private final LimitRequest request;
+    private final EncodedCall call;
+    private final Mode mode;
+    private @Nullable CompletableFuture<Verdict> verdict;
+
+    LateReply(LimitRequest request, EncodedCall call, Mode mode) {
+      this.request = request;
+      this.call = call;
+      this.mode = mode;
+    }
+
+    @Override
+    public void accept(byte @Nullable [] bytes) {
+      try {
+        verdict().complete(RedisStore.this.verdict(request, mode, read(bytes, call, mode)));
+      } catch (StoreException strange) {
+        verdict().completeExceptionally(strange);
+      }
+    }
+
+    /** The failure, which says that the verdict may follow. */
+    RuntimeException following(Throwable failure) {
+      Throwable cause = RedisFailures.unwrap(failure);
+      if (cause instanceof StoreException known
+          && (known.reason() == FailureReason.TIMEOUT
+              || known.reason() == FailureReason.PROCESS_LATE)) {
+        return known.withLate(verdict());
+      }
+      return cause instanceof RuntimeException thrown ? thrown : new CompletionException(cause);
+    }
+
+    private synchronized CompletableFuture<Verdict> verdict() {
+      if (verdict == null) {
+        verdict = new CompletableFuture<>();
+      }
+      return verdict;
+    }
   }
 
   private DecideReply read(byte @Nullable [] bytes, EncodedCall call, Mode mode) {

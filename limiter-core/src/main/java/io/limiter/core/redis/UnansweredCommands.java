@@ -36,11 +36,14 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
   /** Between two ticks. */
   static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
-  /** What one tick counts at most: a loop that is later than this did not run. */
-  static final long MOST_NANOS = 2 * TICK_NANOS;
-
   /** Above zero, so that the loop selects and reads in between. */
   static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+
+  /**
+   * What one tick counts at most. A loop that is later than this did not run; on a machine without
+   * a free processor it is so at each tick, and Redis may be as late for the same reason.
+   */
+  static final long MOST_NANOS = TICK_NANOS + LOOK_NANOS;
 
   private final Queue<? extends RedisCommand<?, ?, ?>> unanswered;
   private final int most;

@@ -3,6 +3,8 @@ package io.limiter.core.resilience;
 
 import io.limiter.core.Charge;
 import io.limiter.core.Key;
+import io.limiter.core.KnownUse;
+import io.limiter.core.KnownUse.RuleUse;
 import io.limiter.core.LeakyBucket;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
@@ -11,6 +13,7 @@ import io.limiter.core.Rule;
 import io.limiter.core.RuleStack;
 import io.limiter.core.TokenBucket;
 import io.limiter.core.Verdict;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -60,6 +63,30 @@ public final class DividedStore implements LimitStore {
     return store
         .decide(new LimitRequest(request.policy(), charges, request.duplicate()), mode)
         .thenApply(verdict -> verdict.withReceipt(new DividedReceipt(verdict.receipt(), request)));
+  }
+
+  /**
+   * Each rule has left what its share allows beyond this instance's own use, and what the whole
+   * allows beyond everybody's.
+   */
+  @Override
+  public void adopt(Charge whole, KnownUse known) {
+    RuleStack share = share(whole.stack());
+    List<RuleUse> uses = new ArrayList<>(known.rules().size());
+    for (int r = 0; r < known.rules().size(); r++) {
+      RuleUse use = known.rules().get(r);
+      long rest = share.rules().get(r).capacity() - use.own();
+      uses.add(
+          new RuleUse(
+              Math.max(0, Math.min(use.remaining(), rest)),
+              1,
+              use.resetsAfterMicros(),
+              use.resetsAfterMicros(),
+              use.own()));
+    }
+    store.adopt(
+        new Charge(whole.limit(), whole.key(), share, whole.cost(), whole.observed()),
+        known.withRules(uses));
   }
 
   private RuleStack share(RuleStack whole) {

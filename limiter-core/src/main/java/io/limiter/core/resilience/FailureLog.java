@@ -8,24 +8,35 @@ import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 
 /**
- * Says that a store fails, at most once in ten seconds, with the number of failures since it was
- * last said.
+ * Logs why the fallback decides, at most once in ten seconds, with the number of its decisions
+ * since the last message.
  */
 final class FailureLog {
 
   private static final long INTERVAL_NANOS = Duration.ofSeconds(10).toNanos();
 
+  private static final String COUNT =
+      " ({}): {}. Decisions taken by the fallback since the last message: {}";
+
   private final Logger log;
+  private final String what;
   private final LongSupplier nanos;
   private final AtomicLong unreported = new AtomicLong();
   private final AtomicLong nextReport;
 
-  FailureLog(Logger log) {
-    this(log, System::nanoTime);
+  /** For failures of the store. */
+  static FailureLog ofTheStore(Logger log) {
+    return new FailureLog(log, "The limit store fails", System::nanoTime);
   }
 
-  FailureLog(Logger log, LongSupplier nanos) {
+  /** For a process that is late itself. */
+  static FailureLog ofThisProcess(Logger log) {
+    return new FailureLog(log, "This process is late, not the limit store", System::nanoTime);
+  }
+
+  FailureLog(Logger log, String what, LongSupplier nanos) {
     this.log = log;
+    this.what = what;
     this.nanos = nanos;
     this.nextReport = new AtomicLong(nanos.getAsLong());
   }
@@ -35,11 +46,7 @@ final class FailureLog {
     long now = nanos.getAsLong();
     long due = nextReport.get();
     if (now - due >= 0 && nextReport.compareAndSet(due, now + INTERVAL_NANOS)) {
-      log.warn(
-          "The limit store fails ({}): {}. Decisions taken by the fallback since the last message: {}",
-          failure.reason(),
-          failure.getMessage(),
-          unreported.getAndSet(0));
+      log.warn(what + COUNT, failure.reason(), failure.getMessage(), unreported.getAndSet(0));
     }
   }
 }

@@ -1,117 +1,296 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.resilience;
 
+import io.limiter.core.Charge;
+import io.limiter.core.Ending;
+import io.limiter.core.FailureReason;
 import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
 import io.limiter.core.Mode;
 import io.limiter.core.Outcome;
+import io.limiter.core.Receipt;
+import io.limiter.core.Source;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
+import java.time.Duration;
 import java.util.Collection;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.LongSupplier;
+import java.util.function.ToIntFunction;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Asks the fallback of the request's policy when the store fails. Its verdicts name the {@link
- * io.limiter.core.Source#FALLBACK} and the reason. Nothing is copied between the two: while the
- * store is away every process counts for itself, and when it is back its counts rule. A receipt
- * goes back to the store that wrote it.
+ * io.limiter.core.Source#FALLBACK} and the reason. A receipt goes back to the store that wrote it.
+ *
+ * <p>The local store goes on from what this instance knows: what the store said of each subject
+ * last, also in a reply that came too late for its call, what is on its way to it, and what was
+ * admitted here since. The store records what was admitted here before it decides the subject's
+ * next call. So while the store keeps its data, one instance alone never admits more than a rule's
+ * count in any window, whichever decides. Calls in flight ({@link
+ * io.limiter.core.ConcurrencyLimit}) are exempt: their places become free by their ends. So are the
+ * fallbacks that count nothing.
  */
 public final class FallbackStore implements LimitStore {
 
   private static final Logger LOG = LoggerFactory.getLogger(FallbackStore.class);
 
+  /** The keys that are known at the same time unless told otherwise. */
+  public static final int DEFAULT_MAX_KNOWN = 100_000;
+
   private final LimitStore store;
   private final LimitStore local;
   private final Fallbacks fallbacks;
   private final FallbackCounts counts;
+  private final LongSupplier nanos;
+  private final KnownSubjects known;
   private final LimitStore allow = new UndecidedStore(Outcome.ALLOWED);
   private final LimitStore deny = new UndecidedStore(Outcome.UNAVAILABLE);
-  private final FailureLog failures = new FailureLog(LOG);
+  private final FailureLog failures = FailureLog.ofTheStore(LOG);
+  private final FailureLog lateness = FailureLog.ofThisProcess(LOG);
 
   /** Asks the local store under every policy. */
   public FallbackStore(LimitStore store, LimitStore local) {
     this(store, local, Fallbacks.of(Fallback.LOCAL), new FallbackCounts());
   }
 
-  /**
-   * @param local the store that decides where the fallback is {@link Fallback#LOCAL}
-   * @param counts is told of every decision that a fallback takes
-   */
+  /** One that knows {@value #DEFAULT_MAX_KNOWN} keys. */
   public FallbackStore(
       LimitStore store, LimitStore local, Fallbacks fallbacks, FallbackCounts counts) {
+    this(store, local, fallbacks, counts, DEFAULT_MAX_KNOWN, System::nanoTime);
+  }
+
+  /**
+   * @param local the store that decides where the fallback is {@link Fallback#LOCAL}; its stages
+   *     are complete, and it {@linkplain LimitStore#adopt adopts} what is known
+   * @param counts counts every decision that a fallback takes
+   * @param maxKnown keys that are known at the same time; the local store decides about others from
+   *     nothing. A key costs some 300 bytes
+   * @param nanos a clock that is never set back, in nanoseconds
+   */
+  public FallbackStore(
+      LimitStore store,
+      LimitStore local,
+      Fallbacks fallbacks,
+      FallbackCounts counts,
+      int maxKnown,
+      LongSupplier nanos) {
     this.store = store;
     this.local = local;
     this.fallbacks = fallbacks;
     this.counts = counts;
+    this.nanos = nanos;
+    this.known = new KnownSubjects(maxKnown, nanos);
   }
 
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
-    CompletableFuture<Verdict> decided = new CompletableFuture<>();
-    asked(request, mode)
-        .whenComplete(
-            (verdict, failure) -> {
-              if (failure == null) {
-                decided.complete(verdict);
-              } else if (unwrap(failure) instanceof StoreException known) {
-                failures.report(known);
-                decideWithout(request, mode, known, decided);
-              } else {
-                decided.completeExceptionally(failure);
-              }
-            });
-    return decided;
+    return new Decision(request, mode, fallbacks.of(request.policy())).decide();
   }
 
-  /** A store of somebody else's may throw what it should have completed its stage with. */
-  private CompletionStage<Verdict> asked(LimitRequest request, Mode mode) {
-    try {
-      return store.decide(request, mode);
-    } catch (StoreException thrown) {
-      return CompletableFuture.failedFuture(thrown);
+  /** One call, from the store to the fallback. */
+  private final class Decision extends CompletableFuture<Verdict> {
+
+    private final LimitRequest request;
+    private final Mode mode;
+    private final Fallback fallback;
+    private final @Nullable KnownSubject[] subjects;
+    private LimitRequest asked;
+    private long askedAt;
+
+    Decision(LimitRequest request, Mode mode, Fallback fallback) {
+      this.request = request;
+      this.mode = mode;
+      this.fallback = fallback;
+      this.asked = request;
+      this.subjects = fallback == Fallback.LOCAL ? known.of(request) : NONE;
+    }
+
+    CompletionStage<Verdict> decide() {
+      askedAt = nanos.getAsLong();
+      if (subjects.length > 0) {
+        asked = known.withPast(request, subjects, askedAt);
+        known.sent(request, subjects);
+      }
+      ask().whenComplete(this::answered);
+      return this;
+    }
+
+    /** A store of somebody else's may throw what it should have completed its stage with. */
+    private CompletionStage<Verdict> ask() {
+      try {
+        return store.decide(asked, mode);
+      } catch (StoreException thrown) {
+        return CompletableFuture.failedFuture(thrown);
+      }
+    }
+
+    private void answered(@Nullable Verdict verdict, @Nullable Throwable failure) {
+      if (failure == null) {
+        learn(verdict, false);
+        complete(verdict);
+        return;
+      }
+      known.unanswered(request, subjects);
+      if (unwrap(failure) instanceof StoreException why) {
+        (why.reason() == FailureReason.PROCESS_LATE ? lateness : failures).report(why);
+        decideWithout(why);
+      } else {
+        completeExceptionally(failure);
+      }
+    }
+
+    private void learn(@Nullable Verdict verdict, boolean late) {
+      if (subjects.length == 0) {
+        return;
+      }
+      if (verdict != null && verdict.source() == Source.STORE) {
+        known.learn(asked, subjects, verdict, mode, askedAt, late);
+      } else if (!late) {
+        known.unanswered(request, subjects);
+      }
+    }
+
+    private void decideWithout(StoreException why) {
+      counts.count(fallback, why.reason());
+      Verdict verdict;
+      try {
+        verdict =
+            switch (fallback) {
+              case LOCAL -> decideLocally(why);
+              case ALLOW -> decided(allow.decide(request, mode));
+              case DENY -> decided(deny.decide(request, mode));
+            };
+      } catch (CompletionException failed) {
+        completeExceptionally(unwrap(failed));
+        return;
+      } catch (RuntimeException broken) { // or the caller would wait for ever
+        completeExceptionally(broken);
+        return;
+      }
+      complete(verdict.fromFallback(why));
+    }
+
+    private Verdict decideLocally(StoreException why) {
+      return known.decide(
+          request,
+          subjects,
+          local,
+          () -> {
+            Verdict verdict = decided(local.decide(request, mode));
+            if (!verdict.allowed() || mode == Mode.PEEK) {
+              why.late().ifPresent(late -> late.thenAccept(found -> learn(found, true)));
+              return verdict;
+            }
+            Owed owed = known.owed(request, subjects, verdict, nanos.getAsLong());
+            why.late().ifPresent(late -> late.thenAccept(found -> learnLate(found, owed)));
+            return verdict.withReceipt(new OwedReceipt(verdict.receipt(), request, owed));
+          });
+    }
+
+    /** What the store has taken for this call after all, it need not hear of. */
+    private void learnLate(Verdict found, Owed owed) {
+      learn(found, true);
+      if (found.allowed()) {
+        owed.giveBack(Charge::cost);
+      }
+    }
+
+    private Verdict decided(CompletionStage<Verdict> stage) {
+      CompletableFuture<Verdict> future = stage.toCompletableFuture();
+      if (!future.isDone()) {
+        throw new IllegalStateException(
+            "The fallback " + fallback + " did not decide at once: give it a store in memory");
+      }
+      Verdict verdict = future.join();
+      if (verdict == null) {
+        throw new IllegalStateException("The fallback " + fallback + " gave no verdict");
+      }
+      return verdict;
     }
   }
 
-  private void decideWithout(
-      LimitRequest request, Mode mode, StoreException failure, CompletableFuture<Verdict> decided) {
-    Fallback fallback = fallbacks.of(request.policy());
-    counts.count(fallback, failure.reason());
-    try {
-      store(fallback)
-          .decide(request, mode)
-          .whenComplete(
-              (verdict, second) -> {
-                if (second != null) {
-                  decided.completeExceptionally(second);
-                } else if (verdict == null) {
-                  decided.completeExceptionally(
-                      new IllegalStateException("The fallback " + fallback + " gave no verdict"));
-                } else {
-                  decided.complete(verdict.fromFallback(failure));
-                }
-              });
-    } catch (RuntimeException broken) { // or the caller would wait for ever
-      decided.completeExceptionally(broken);
-    }
-  }
+  private static final @Nullable KnownSubject[] NONE = {};
 
-  private LimitStore store(Fallback fallback) {
-    return switch (fallback) {
-      case LOCAL -> local;
-      case ALLOW -> allow;
-      case DENY -> deny;
-    };
+  /** Gives back to the local store, and what comes back the store need not hear of. */
+  private static final class OwedReceipt implements Receipt {
+
+    private final Receipt receipt;
+    private final LimitRequest request;
+    private final Owed owed;
+    private final AtomicBoolean ended = new AtomicBoolean();
+
+    OwedReceipt(Receipt receipt, LimitRequest request, Owed owed) {
+      this.receipt = receipt;
+      this.request = request;
+      this.owed = owed;
+    }
+
+    @Override
+    public CompletionStage<Long> refund() {
+      returnGuard();
+      if (!ended.getAndSet(true)) {
+        returnRules(Charge::cost);
+      }
+      return receipt.refund();
+    }
+
+    @Override
+    public CompletionStage<Long> release() {
+      returnGuard();
+      return receipt.release();
+    }
+
+    @Override
+    public CompletionStage<Long> settle(Ending ending) {
+      Ending told;
+      try {
+        told = ending.told(request.charges());
+      } catch (RuntimeException broken) {
+        return CompletableFuture.failedFuture(broken);
+      }
+      if (!ended.getAndSet(true)) {
+        returnRules(told::returned);
+      }
+      return receipt.settle(told);
+    }
+
+    private void returnRules(ToIntFunction<Charge> units) {
+      owed.giveBack(charge -> request.charges().contains(charge) ? units.applyAsInt(charge) : 0);
+    }
+
+    private void returnGuard() {
+      request
+          .duplicate()
+          .ifPresent(guard -> owed.giveBack(charge -> charge.equals(guard) ? guard.cost() : 0));
+    }
+
+    @Override
+    public CompletionStage<Long> renew() {
+      return receipt.renew();
+    }
+
+    @Override
+    public Optional<Duration> lease() {
+      return receipt.lease();
+    }
   }
 
   /** Resets both; fails if the store does. */
   @Override
   public CompletionStage<Void> reset(Collection<Key> keys) {
-    return local.reset(keys).thenCompose(done -> store.reset(keys));
+    known.forget(keys);
+    return local
+        .reset(keys)
+        .thenCompose(done -> store.reset(keys))
+        .whenComplete((done, failure) -> known.forget(keys));
   }
 
   private static Throwable unwrap(Throwable failure) {

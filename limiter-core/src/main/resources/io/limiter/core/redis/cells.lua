@@ -32,6 +32,8 @@ if now < newest then -- Redis' clock was set back: time goes on from the last wr
   end
 end
 
+if age > 0 then now = math.max(now - age, newest) end
+
 local at, empty, begun, numbers = data + 1, p, false
 if now ~= takenAt then stamped = pack('>d', now) end
 if reply then
@@ -59,7 +61,12 @@ for c = 1, cells do
     if left < cost and cost <= count and not known and debt > 0 then -- time begins, or tokens would never come
       page, begun = sub(page, 1, at - 17) .. pack('>dd', now, debt) .. sub(page, at), mode % 2 == 1
     end
-    cell = pack('>dd', now, debt + (mode == 2 and math.min(cost, left) or cost) * unit)
+    if turn > 0 then -- the last token may have been whole where it was taken
+      debt = math.min(debt + cost * unit, count * unit)
+    else
+      debt = debt + (mode == 2 and math.min(cost, left) or cost) * unit
+    end
+    cell = pack('>dd', now, debt)
   elseif algorithm == 2 or algorithm == 3 then -- fixed window: its start, units used
     local _, count, window = unpack('>Bdd', plan, p)
     local start, used = unpack('>dd', page, at)
@@ -91,7 +98,8 @@ for c = 1, cells do
     if not (current >= 0 and current < EXACT) then current = 0 end
     if not (previous >= 0 and previous < EXACT) then previous = 0 end
     left = count - current - math.ceil(previous * (window - now + begin) / window)
-    cell = pack('>ddd', begin, current + (mode == 2 and math.max(0, math.min(cost, left)) or cost), previous)
+    local most = turn > 0 and count - current or left -- what is past counts when the window before has gone
+    cell = pack('>ddd', begin, current + (mode == 2 and math.max(0, math.min(cost, most)) or cost), previous)
   elseif algorithm == 5 then -- token bucket refilled by interval: last refill, tokens used
     local _, count, interval, refill, owed, forget = unpack('>Bddddd', plan, p)
     local last, used = unpack('>dd', page, at)

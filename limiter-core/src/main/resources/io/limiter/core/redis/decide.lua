@@ -12,6 +12,12 @@
 --               cells: the cells as if never used, and for each its algorithm (1) and numbers
 -- ARGV[2i]      time to live of the key in ms, as text, because Redis would print a number anew for each command
 --
+-- Behind these may stand units that another store took while this one was away, oldest first; the mode of the first plan
+-- is greater by four times their number. They are recorded before the call is decided, and whatever becomes of it. For
+-- each:
+-- KEYS          what is known of the subject; then a marker, which only the first script that brings these units sets
+-- ARGV          the plan, to record; the time to live, of both; the age of the units in microseconds, as text
+--
 -- A value is a log, or cells, or cells and behind them a log. Both are big-endian and begin alike; d is a double. Times
 -- are microseconds. Everything stays below 2^53, where doubles are exact; no time is ever printed by Lua, which would
 -- lose digits.
@@ -39,77 +45,90 @@ local GRACE = 1000000 -- as long as a key outlives what it is needed for
 -- A status: the charge admits the call, a rule of it refuses the call, or its ban does. Of a charge that is only observed
 -- it says what its rules would do.
 local ADMITTED, LIMITED, BANNED = 'A', 'L', 'B'
-local allowed, answer, broken = true
--- For each key: what it holds if the call is admitted, or, of one key only, write; those that are written in place; times
--- to live that differ; where other rules' part stays; what is written if the call is refused: shifts, and all of a part.
-local write, patches, lives, keeps, repairs, refusals
-local writes = #KEYS > 1 and {}
+local past = math.floor(byte(ARGV[1]) / 4)
+local answer
 
-for i = 1, #KEYS do
-  local key, plan = KEYS[i], ARGV[2 * i - 1]
-  local mode, cost, size, print, logPrint, length = unpack('>BI4BI4I4I2', plan)
-  local cells, p = size % 16, 17
-  local rules = (size - cells) / 16
-  local refused, banned = false, false -- by a rule of this key, and by its ban
-  local reply
-  local base = 0 -- length of the cells that there are
-  local value = call('GETRANGE', key, '0', cells > 0 and '2047' or '1023')
-  local stored, n, newest, shift, keep, horizon, others, low -- of what the value begins with
-  local written, units, stamped, takenAt
-  if #value >= 45 then -- else there is nothing, or something too short to be anything
-    if cells > 0 then
-      stored, n, newest, shift = unpack('>I4I4dd', value)
-    else
-      stored, n, newest, shift, keep, horizon, others, low = unpack('>I4I4ddI4dBI4', value)
-    end
-    if stored == print then
-      base = length
-    elseif n >= CELLS then -- cells of other rules
-      base = 24 + 5 * (n % 16)
-      for c = 1, n % 16 do base = base + 8 * (byte(value, 24 + 5 * c) or 255) end
-    end
-    if base > #value or base > 1023 then stored, value, base = nil, '', 0 end
+for turn = past, 0, -1 do -- the last is the call's own
+  local count, age, KEYS, ARGV = #KEYS - 2 * past, 0, KEYS, ARGV
+  if turn > 0 then
+    local k, a = count + 2 * (past - turn), 2 * count + 3 * (past - turn)
+    local first = call('SET', KEYS[k + 2], '', 'NX', 'PX', ARGV[a + 2])
+    count, age = first and 1 or 0, tonumber(ARGV[a + 3])
+    KEYS, ARGV = { KEYS[k + 1] }, { ARGV[a + 1], ARGV[a + 2] }
   end
-  local foreign = base > 0 and stored ~= print -- cells of other rules, which a refused call leaves as they are
+  local allowed, broken = true
+  -- For each key: what it holds if the call is admitted, or, of one key only, write; those that are written in place; times
+  -- to live that differ; where other rules' part stays; what is written if the call is refused: shifts, and all of a part.
+  local write, patches, lives, keeps, repairs, refusals
+  local writes = count > 1 and {}
 
-  if rules > 0 then
-    --%log
-  end
-  if cells > 0 then
-    --%cells
-  end
-  if writes then writes[i] = written else write = written end
-  local status = banned and BANNED or refused and LIMITED or ADMITTED
-  answer = answer and answer .. status .. reply or status .. reply
-end
-
-if broken then -- written by something else: it would deny, or admit, for ever
-  call('DEL', broken)
-  return redis.error_reply('ERR what lay under a key was no log, and was removed')
-elseif allowed and (write or writes) or refusals or repairs then
-  for i = 1, #KEYS do
-    -- All that a charge writes that is refused, or refuses: that a ban comes nearer; that time has begun for a bucket
-    -- that was not full at first; and the new shifts, without which a log whose clock was set back by an hour would deny
-    -- for an hour.
-    local refusal, repair = refusals and refusals[i], repairs and repairs[i]
-    local value = refusal or allowed and (writes and writes[i] or write)
-    if repair or value then
-      local ttl = lives and lives[i] or ARGV[2 * i]
-      -- What other rules know of the subject is needed for as long as they said.
-      if keeps and keeps[i] then ttl = string.format('%.0f', math.max(ttl, call('PTTL', KEYS[i]))) end
-      local patch = patches and patches[i]
-      if value and not patch then
-        call('SET', KEYS[i], value, 'PX', ttl)
-      elseif value then
-        call('SETRANGE', KEYS[i], '0', value)
-        if patch[1] then call('SETRANGE', KEYS[i], patch[1], patch[2]) end
-        call('PEXPIRE', KEYS[i], ttl)
+  for i = 1, count do
+    local key, plan = KEYS[i], ARGV[2 * i - 1]
+    local mode, cost, size, print, logPrint, length = unpack('>BI4BI4I4I2', plan)
+    mode = mode % 4
+    local cells, p = size % 16, 17
+    local rules = (size - cells) / 16
+    local refused, banned = false, false -- by a rule of this key, and by its ban
+    local reply
+    local base = 0 -- length of the cells that there are
+    local value = call('GETRANGE', key, '0', cells > 0 and '2047' or '1023')
+    local stored, n, newest, shift, keep, horizon, others, low -- of what the value begins with
+    local written, units, stamped, takenAt
+    if #value >= 45 then -- else there is nothing, or something too short to be anything
+      if cells > 0 then
+        stored, n, newest, shift = unpack('>I4I4dd', value)
+      else
+        stored, n, newest, shift, keep, horizon, others, low = unpack('>I4I4ddI4dBI4', value)
       end
-      if repair and (refusal or not value) then
-        for at, shift in pairs(repair) do
-          call('SETRANGE', KEYS[i], at, pack('>d', shift))
+      if stored == print then
+        base = length
+      elseif n >= CELLS then -- cells of other rules
+        base = 24 + 5 * (n % 16)
+        for c = 1, n % 16 do base = base + 8 * (byte(value, 24 + 5 * c) or 255) end
+      end
+      if base > #value or base > 1023 then stored, value, base = nil, '', 0 end
+    end
+    local foreign = base > 0 and stored ~= print -- cells of other rules, which a refused call leaves as they are
+
+    if rules > 0 then
+      --%log
+    end
+    if cells > 0 then
+      --%cells
+    end
+    if writes then writes[i] = written else write = written end
+    local status = banned and BANNED or refused and LIMITED or ADMITTED
+    answer = i > 1 and answer .. status .. reply or status .. reply
+  end
+
+  if broken then -- written by something else: it would deny, or admit, for ever
+    call('DEL', broken)
+    if turn == 0 then return redis.error_reply('ERR what lay under a key was no log, and was removed') end
+  elseif allowed and (write or writes) or refusals or repairs then
+    for i = 1, count do
+      -- All that a charge writes that is refused, or refuses: that a ban comes nearer; that time has begun for a bucket
+      -- that was not full at first; and the new shifts, without which a log whose clock was set back by an hour would deny
+      -- for an hour.
+      local refusal, repair = refusals and refusals[i], repairs and repairs[i]
+      local value = refusal or allowed and (writes and writes[i] or write)
+      if repair or value then
+        local ttl = lives and lives[i] or ARGV[2 * i]
+        -- What other rules know of the subject is needed for as long as they said.
+        if keeps and keeps[i] then ttl = string.format('%.0f', math.max(ttl, call('PTTL', KEYS[i]))) end
+        local patch = patches and patches[i]
+        if value and not patch then
+          call('SET', KEYS[i], value, 'PX', ttl)
+        elseif value then
+          call('SETRANGE', KEYS[i], '0', value)
+          if patch[1] then call('SETRANGE', KEYS[i], patch[1], patch[2]) end
+          call('PEXPIRE', KEYS[i], ttl)
         end
-        call('PEXPIRE', KEYS[i], ttl)
+        if repair and (refusal or not value) then
+          for at, shift in pairs(repair) do
+            call('SETRANGE', KEYS[i], at, pack('>d', shift))
+          end
+          call('PEXPIRE', KEYS[i], ttl)
+        end
       end
     end
   end

@@ -82,6 +82,7 @@ else
   end
 end
 
+if age > 0 then now = math.max(now - age, newest) end
 for r = 1, rules do
   local count, window = unpack('>dd', plan, p)
   local k, oldest, edge = 0, now, now - window

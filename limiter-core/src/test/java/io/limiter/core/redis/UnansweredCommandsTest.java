@@ -159,7 +159,7 @@ class UnansweredCommandsTest {
   void aLoopThatIsAlwaysLateHasItsOwnTime() {
     send(waiting(100, 10_000));
 
-    for (int turn = 0; turn < 9; turn++) {
+    for (int turn = 0; turn < 16; turn++) {
       standStill(200);
     }
     assertThat(ends).isEmpty();

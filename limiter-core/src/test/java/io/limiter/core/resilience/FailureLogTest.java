@@ -26,7 +26,7 @@ class FailureLogTest {
   /** Near the end of a long: nanoseconds may start anywhere, and pass it. */
   private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5);
 
-  private final FailureLog log = new FailureLog(logger, nanos::get);
+  private final FailureLog log = new FailureLog(logger, "The limit store fails", nanos::get);
 
   @BeforeEach
   void listen() {

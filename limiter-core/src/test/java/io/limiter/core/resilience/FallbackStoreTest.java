@@ -4,8 +4,10 @@ package io.limiter.core.resilience;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.limiter.core.Charge;
 import io.limiter.core.FailureReason;
 import io.limiter.core.Key;
+import io.limiter.core.KnownUse;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
 import io.limiter.core.Mode;
@@ -72,17 +74,17 @@ class FallbackStoreTest {
   }
 
   @Test
-  void countsAreNotCopied() {
+  void eachGoesOnFromWhatTheOtherHasCounted() {
     acquire();
     acquire();
     first.failure = new StoreException(FailureReason.DISCONNECTED, "away", null);
-    assertThat(acquire().rules().get(0).remaining()).isEqualTo(4);
+    assertThat(acquire().rules().get(0).remaining()).isEqualTo(2);
 
     first.failure = null;
     Verdict back = acquire();
 
     assertThat(back.source()).isEqualTo(Source.STORE);
-    assertThat(back.rules().get(0).remaining()).isEqualTo(2);
+    assertThat(back.rules().get(0).remaining()).isEqualTo(1);
   }
 
   @Test
@@ -112,7 +114,7 @@ class FallbackStoreTest {
 
     assertThat(fromFallback.receipt().refund()).isCompletedWithValue(1L);
     assertThat(first.remaining()).isEqualTo(4);
-    assertThat(second.remaining()).isEqualTo(5);
+    assertThat(second.remaining()).as("but for the unit of the store").isEqualTo(4);
 
     assertThat(fromStore.receipt().refund()).isCompletedWithValue(1L);
     assertThat(first.remaining()).isEqualTo(5);
@@ -223,6 +225,11 @@ class FallbackStoreTest {
       }
       return this.<Verdict>failed()
           .orElseGet(() -> memory.decide(request, mode).toCompletableFuture());
+    }
+
+    @Override
+    public void adopt(Charge charge, KnownUse known) {
+      memory.adopt(charge, known);
     }
 
     @Override

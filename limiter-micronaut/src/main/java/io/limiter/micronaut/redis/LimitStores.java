@@ -49,7 +49,9 @@ public final class LimitStores {
                 new RedisStore(connections, settings),
                 inMemory(memory),
                 policies.fallbacks(limiter.fallback()),
-                counts),
+                counts,
+                memory.getMaxSubjects(),
+                System::nanoTime),
             connections,
             redis.getWarmUp());
     if (!denials.enabled()) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.redis;
 
+import io.limiter.core.Charge;
 import io.limiter.core.Key;
+import io.limiter.core.KnownUse;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
 import io.limiter.core.Mode;
@@ -18,6 +20,11 @@ record OpenToTheEnd(LimitStore memory) implements LimitStore {
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
     return memory.decide(request, mode);
+  }
+
+  @Override
+  public void adopt(Charge charge, KnownUse known) {
+    memory.adopt(charge, known);
   }
 
   @Override

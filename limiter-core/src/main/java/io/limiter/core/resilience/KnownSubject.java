@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.resilience;
+
+import io.limiter.core.Charge;
+import io.limiter.core.CustomRule;
+import io.limiter.core.KnownUse;
+import io.limiter.core.KnownUse.PastUnits;
+import io.limiter.core.KnownUse.RuleUse;
+import io.limiter.core.LeakyBucket;
+import io.limiter.core.PastCharge;
+import io.limiter.core.Readings;
+import io.limiter.core.Rule;
+import io.limiter.core.RuleStack;
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.StackShape;
+import io.limiter.core.TokenBucket;
+import io.limiter.core.Verdict;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one instance knows of one key. Numbers only, since it is written at every call; a state is
+ * made of them when the fallback first needs one. Guarded by itself.
+ */
+final class KnownSubject {
+
+  /**
+   * Of one rule: units left, units that return first, when they do, when all have; microseconds.
+   */
+  private static final int NUMBERS = 4;
+
+  /** The shares of the longest window by which this instance's own units are counted. */
+  private static final int SHARES = 8;
+
+  /** Units that the store has to hear of are told apart by their age, as far as that. */
+  private static final int MOST_PENDING = 8;
+
+  /** Units that the fallback has admitted, and the store has not heard of. */
+  static final class Pending {
+    private final Charge charge;
+    private final long since;
+    private long at;
+    private int units;
+
+    /** Whether some of them have come back meanwhile: it is not known any more which. */
+    private boolean trimmed;
+
+    /** Null until they are first brought to the store: from then on they stay as they are. */
+    private @Nullable String id;
+
+    private Pending(Charge charge, long at) {
+      this.charge = charge;
+      this.since = at;
+      this.at = at;
+    }
+  }
+
+  private @Nullable RuleStack stack;
+  private long[] numbers = {};
+  private long banned;
+  private long toldAt;
+  private long decidedAt;
+  private int inFlight;
+  private boolean told;
+  private boolean news;
+  private List<Pending> pending = List.of();
+  private final long[] ownUnits = new long[SHARES];
+  private final long[] ownShare = new long[SHARES];
+
+  /** A call is on its way to the store. */
+  synchronized void sent(int cost) {
+    inFlight += cost;
+  }
+
+  synchronized void answered(int cost) {
+    inFlight -= cost;
+  }
+
+  /**
+   * The store has decided.
+   *
+   * @param firstRule in the verdict; below 0 for that of the duplicate guard
+   * @param ordered whether the verdict's time orders verdicts on this key
+   * @param took whether the call took its units
+   */
+  synchronized void learn(
+      Charge charge,
+      Verdict verdict,
+      int firstRule,
+      boolean ordered,
+      boolean took,
+      long asked,
+      long now,
+      KnownSubjects all) {
+    RuleStack before = stack;
+    if (before == null || !before.equals(charge.stack())) {
+      forget(all);
+      stack = charge.stack();
+      numbers = new long[NUMBERS * charge.stack().rules().size()];
+    }
+    if (took) {
+      countOwn(charge, now);
+    }
+    boolean newer = !told || asked - toldAt > 0;
+    if (!newer && ordered && decidedAt > 0 && verdict.decidedAtMicros() > 0) {
+      newer = verdict.decidedAtMicros() > decidedAt;
+      if (verdict.decidedAtMicros() < decidedAt) {
+        return; // what is known was decided later
+      }
+    }
+    long elapsed = newer ? 0 : Math.max(0, now - toldAt) / 1_000;
+    for (int r = 0; r < numbers.length / NUMBERS; r++) {
+      RuleVerdict rule =
+          firstRule < 0 ? verdict.duplicate().orElseThrow() : verdict.rules().get(firstRule + r);
+      note(NUMBERS * r, rule, charge.cost(), newer, elapsed);
+    }
+    Optional<Duration> ban = verdict.ban();
+    long rest = ban.isPresent() ? Readings.micros(ban.get()) : 0;
+    banned = newer ? rest : Math.max(rest, banned - elapsed);
+    toldAt = now;
+    decidedAt = verdict.decidedAtMicros();
+    told = true;
+    news = true;
+  }
+
+  /** Of two verdicts whose order is not known, that counts which leaves less. */
+  private void note(int at, RuleVerdict rule, int cost, boolean newer, long elapsed) {
+    long remaining = rule.remaining();
+    long returns = Readings.micros(rule.effectiveWindow());
+    long resets = Readings.micros(rule.resetAfter());
+    long returning = rule.violated() ? Math.max(1, cost - remaining) : 1;
+    if (!newer) {
+      remaining = Math.min(remaining, numbers[at]);
+      returning = 1;
+      returns = Math.max(returns, numbers[at + 2] - elapsed);
+      resets = Math.max(resets, numbers[at + 3] - elapsed);
+    }
+    numbers[at] = remaining;
+    numbers[at + 1] = returning;
+    numbers[at + 2] = returns;
+    numbers[at + 3] = resets;
+  }
+
+  private void countOwn(Charge charge, long now) {
+    long share = now / shareNanos(charge.stack());
+    int slot = Math.floorMod(share, SHARES);
+    if (ownShare[slot] != share) {
+      ownShare[slot] = share;
+      ownUnits[slot] = 0;
+    }
+    ownUnits[slot] += charge.cost();
+  }
+
+  /** At most what this instance has used of a window that ends now. */
+  private long own(RuleStack rules, int rule, long now) {
+    long nanos = shareNanos(rules);
+    long from = (now - rules.shape().windowMicros(rule) * 1_000) / nanos;
+    long units = 0;
+    for (int slot = 0; slot < SHARES; slot++) {
+      if (ownShare[slot] >= from) {
+        units += ownUnits[slot];
+      }
+    }
+    return units;
+  }
+
+  private static long shareNanos(RuleStack rules) {
+    return Math.max(1, longestMicros(rules) * 1_000 / (SHARES - 1));
+  }
+
+  private static long longestMicros(RuleStack rules) {
+    StackShape shape = rules.shape();
+    long longest = 0;
+    for (int r = 0; r < rules.rules().size(); r++) {
+      longest = Math.max(longest, shape.windowMicros(r));
+    }
+    return longest;
+  }
+
+  /**
+   * The fallback has admitted a call.
+   *
+   * @param used units that are used of the charge's rules by what the fallback counts, at most.
+   *     What it has admitted beyond has come back
+   */
+  synchronized Pending admitted(Charge charge, long used, long now, KnownSubjects all) {
+    if (pending.isEmpty()) {
+      pending = new ArrayList<>();
+      all.owe(1);
+    }
+    if (pending.size() > MOST_PENDING) {
+      joinEldest();
+    }
+    Pending last = pending.isEmpty() ? null : pending.get(pending.size() - 1);
+    if (last == null
+        || last.id != null
+        || (pending.size() < MOST_PENDING
+            && now - last.since > horizonNanos(charge.stack()) / MOST_PENDING)) {
+      last = new Pending(charge, now);
+      pending.add(last);
+    }
+    last.at = now;
+    last.units += charge.cost();
+    if (last.units > used) {
+      last.units = (int) Math.max(charge.cost(), used);
+      last.trimmed = true;
+    }
+    return last;
+  }
+
+  /**
+   * There are many only if the store has failed again and again while it was brought them. Those
+   * that it has heard of, unknown to this instance, count twice then.
+   */
+  private void joinEldest() {
+    Pending eldest = pending.remove(0);
+    Pending next = pending.get(0);
+    Pending both = new Pending(next.charge, next.since);
+    both.at = next.at;
+    both.trimmed = true;
+    both.units = Math.min(Charge.MAX_COST, eldest.units + next.units);
+    pending.set(0, both);
+  }
+
+  /** Units have come back that the fallback had admitted; too late once they were brought. */
+  synchronized void giveBack(Pending from, int units, KnownSubjects all) {
+    if (from.id == null && !from.trimmed && from.units > 0) {
+      from.units = Math.max(0, from.units - units);
+      news = true;
+      if (from.units == 0) {
+        removePending(List.of(from), all);
+      }
+    }
+  }
+
+  /** What the store has to hear of, as far as it may still count; once there is room for it. */
+  synchronized void addPast(List<PastCharge> past, long now, KnownSubjects all) {
+    while (!pending.isEmpty() && isOver(pending.get(0), now)) {
+      if (pending.size() > 1 && carriesOver(pending.get(0).charge.stack())) {
+        joinEldest();
+      } else {
+        removePending(List.of(pending.get(0)), all);
+      }
+    }
+    for (Pending one : pending) {
+      if (one.id == null) {
+        one.id = all.nextId();
+      }
+      Duration age = Readings.duration(Math.max(0, now - one.at) / 1_000);
+      past.add(new PastCharge(one.charge.withCost(one.units), age, one.id));
+    }
+  }
+
+  private static boolean isOver(Pending one, long now) {
+    return now - one.at >= horizonNanos(one.charge.stack());
+  }
+
+  /** The time after which units count no more; those of a counter do in the next window too. */
+  private static long horizonNanos(RuleStack rules) {
+    boolean logs = rules.shape().logs() == rules.rules().size();
+    return longestMicros(rules) * (logs ? 1_000 : 2_000);
+  }
+
+  /** Whether units count for as long as others come after them, as the debt of a bucket does. */
+  private static boolean carriesOver(RuleStack rules) {
+    for (Rule rule : rules.rules()) {
+      if (rule instanceof TokenBucket
+          || rule instanceof LeakyBucket
+          || rule instanceof CustomRule) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** The store has heard of these. */
+  synchronized void heard(List<PastCharge> past, KnownSubjects all) {
+    List<Pending> done = new ArrayList<>();
+    for (Pending one : pending) {
+      for (PastCharge brought : past) {
+        if (brought.id().equals(one.id)) {
+          done.add(one);
+        }
+      }
+    }
+    removePending(done, all);
+  }
+
+  private void removePending(List<Pending> some, KnownSubjects all) {
+    if (some.isEmpty() || pending.isEmpty()) {
+      return;
+    }
+    pending.removeAll(some);
+    if (pending.isEmpty()) {
+      pending = List.of();
+      all.owe(-1);
+    }
+  }
+
+  /** What the fallback is to go on from; null if it has gone on from that already. */
+  synchronized @Nullable KnownUse useIfNews(Charge charge, long now) {
+    if (!news && inFlight == 0) {
+      return null;
+    }
+    news = inFlight > 0; // which may turn out to have taken nothing
+    List<RuleUse> rules = new ArrayList<>();
+    RuleStack known = stack;
+    if (told && known != null && known.equals(charge.stack())) {
+      for (int r = 0; r < numbers.length / NUMBERS; r++) {
+        int at = NUMBERS * r;
+        rules.add(
+            new RuleUse(
+                numbers[at],
+                numbers[at + 1],
+                numbers[at + 2],
+                numbers[at + 3],
+                own(known, r, now)));
+      }
+    }
+    List<PastUnits> since = new ArrayList<>();
+    for (Pending one : pending) {
+      if (one.charge.stack().equals(charge.stack())) {
+        since.add(new PastUnits(Math.max(0, now - one.at) / 1_000, one.units));
+      }
+    }
+    if (inFlight > 0) {
+      since.add(new PastUnits(0, inFlight));
+    }
+    return new KnownUse(Math.max(0, now - toldAt) / 1_000, rules, banned, since);
+  }
+
+  /** Forgets it all if none of it matters any more; whether that is so. */
+  synchronized boolean forgetIfExpired(long now, KnownSubjects all) {
+    boolean expired = isExpired(now);
+    if (expired) {
+      forget(all);
+    }
+    return expired;
+  }
+
+  private boolean isExpired(long now) {
+    if (inFlight > 0) {
+      return false;
+    }
+    long longest = banned;
+    for (Pending one : pending) {
+      if (!isOver(one, now)) {
+        return false;
+      }
+    }
+    for (int at = 0; at < numbers.length; at += NUMBERS) {
+      longest = Math.max(longest, numbers[at + 3]);
+    }
+    return !told || now - toldAt > longest * 1_000;
+  }
+
+  /** What was said, and what the store has not heard of. Calls under way stay so. */
+  synchronized void forget(KnownSubjects all) {
+    removePending(List.copyOf(pending), all);
+    told = false;
+    news = true;
+    numbers = new long[numbers.length];
+    banned = 0;
+  }
+}
