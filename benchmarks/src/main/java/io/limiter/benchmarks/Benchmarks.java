@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.benchmarks;
 
+import io.limiter.benchmarks.cold.ColdMode;
 import io.limiter.benchmarks.engine.EngineMode;
 import io.limiter.benchmarks.http.HttpMode;
 import io.limiter.benchmarks.memory.MemoryMode;
@@ -22,7 +23,12 @@ public final class Benchmarks {
 
   private static final List<Mode> MODES =
       List.of(
-          new EngineMode(), new MemoryMode(), new HttpMode(), new StartupMode(), new ServerMode());
+          new EngineMode(),
+          new MemoryMode(),
+          new HttpMode(),
+          new StartupMode(),
+          new ColdMode(),
+          new ServerMode());
 
   private Benchmarks() {}
 
@@ -93,7 +99,7 @@ public final class Benchmarks {
   static String help() {
     StringBuilder help = new StringBuilder("java -jar benchmarks.jar <mode> [options]\n\nModes:\n");
     MODES.forEach(mode -> line(help, mode.name(), mode.help()));
-    line(help, ALL, "all of them that end by themselves, one after another");
+    line(help, ALL, "all of them that measure and end by themselves, one after another");
     help.append("\nOptions:\n");
     Options.COMMON.forEach(option -> line(help, option));
     for (Mode mode : MODES) {

@@ -20,7 +20,7 @@ public interface Mode {
     return List.of();
   }
 
-  /** Whether it is a part of {@code all}: not what runs until somebody ends it. */
+  /** Whether it is a part of {@code all}: not what runs until it is ended, nor what only checks. */
   default boolean partOfAll() {
     return true;
   }

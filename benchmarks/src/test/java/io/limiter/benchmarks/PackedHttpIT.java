@@ -36,6 +36,15 @@ class PackedHttpIT {
         .contains("### Start of the demo", "| the first 200 of /health-free |");
   }
 
+  @Test
+  void coldCallsFreshDemosAndFindsWhoDecided() throws Exception {
+    assertThat(report("cold"))
+        .contains("### Decided by Redis", "| two fresh demos: ", "| a fresh demo: 100 guesses ")
+        .contains("| the same demo: 20 × /export ", "| two warm demos, ")
+        .contains("| a fresh demo on one processor ")
+        .doesNotContain("no answer", "no X-Decided-By");
+  }
+
   private String report(String... arguments) throws Exception {
     Path output = directory.resolve("output");
     List<String> command =

@@ -39,7 +39,8 @@ final class Service implements AutoCloseable {
         List.of("-cp", System.getProperty("java.class.path"), Benchmarks.class.getName()));
     command.addAll(ServerMode.commandLine(keyPrefix, script));
     // Not as an option: everybody on this machine can read those, and it may have a password.
-    return new Service(JavaProcess.start("The service", command, Map.of("REDIS_URI", redis)));
+    return new Service(
+        JavaProcess.start("The service", List.of(), command, Map.of("REDIS_URI", redis)));
   }
 
   void awaitReady() {

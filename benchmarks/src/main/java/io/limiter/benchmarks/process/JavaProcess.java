@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 
 /**
  * A service that listens on a port of this machine, in a JVM of its own. It ends when this is
@@ -50,13 +51,14 @@ public final class JavaProcess implements AutoCloseable {
    * Starts it, and does not wait until it listens.
    *
    * @param name what messages call it
+   * @param launcher what the command line begins with, such as {@code taskset -c 0}; may be empty
    * @param command what follows {@code java}: options, then what to run
    * @param environment added to that of this process; the service listens on the port that {@code
    *     MICRONAUT_SERVER_PORT} names, which is added too
    */
   public static JavaProcess start(
-      String name, List<String> command, Map<String, String> environment) {
-    List<String> whole = new ArrayList<>();
+      String name, List<String> launcher, List<String> command, Map<String, String> environment) {
+    List<String> whole = new ArrayList<>(launcher);
     whole.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     whole.addAll(QUIET);
     whole.addAll(command);
@@ -91,16 +93,31 @@ public final class JavaProcess implements AutoCloseable {
    */
   public Duration awaitOk(String path) {
     URI uri = uri(path);
-    while (LocalHttp.status(uri) != 200) {
+    return await("answered " + path, () -> LocalHttp.status(uri) == 200);
+  }
+
+  /**
+   * Returns as soon as its port takes a connection: unlike {@link #awaitOk(String)}, it leaves the
+   * first request to others.
+   *
+   * @throws IllegalStateException with what it has printed, if it ends before, or takes more than a
+   *     minute
+   */
+  public void awaitListens() {
+    var unused = await("listened", () -> LocalHttp.listens(port));
+  }
+
+  private Duration await(String what, BooleanSupplier done) {
+    while (!done.getAsBoolean()) {
       if (ended(LOOK_NANOS, TimeUnit.NANOSECONDS)) {
         throw new IllegalStateException(
-            "%s ended with %d before it answered %s. It says:%n%s"
-                .formatted(name, process.exitValue(), path, lastWords()));
+            "%s ended with %d before it %s. It says:%n%s"
+                .formatted(name, process.exitValue(), what, lastWords()));
       }
       if (System.nanoTime() - began > LONGEST_START.toNanos()) {
         throw new IllegalStateException(
-            "%s did not answer %s within %d s. It says:%n%s"
-                .formatted(name, path, LONGEST_START.toSeconds(), lastWords()));
+            "%s had not %s within %d s. It says:%n%s"
+                .formatted(name, what, LONGEST_START.toSeconds(), lastWords()));
       }
     }
     return Duration.ofNanos(System.nanoTime() - began);

@@ -41,7 +41,18 @@ final class LocalHttp {
     }
   }
 
-  /** One that nobody has just now. */
+  /** Whether something takes connections there. */
+  static boolean listens(int port) {
+    try (Socket socket = new Socket()) {
+      socket.connect(
+          new InetSocketAddress(InetAddress.getLoopbackAddress(), port), PATIENCE_MILLIS);
+      return true;
+    } catch (IOException notYet) {
+      return false;
+    }
+  }
+
+  /** One that is free just now. */
   static int freePort() {
     try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       return socket.getLocalPort();

@@ -47,7 +47,7 @@ final class DemoStart {
             jar.toString());
     // With a Redis of its own to start, it would tell how long that takes.
     try (JavaProcess demo =
-        JavaProcess.start("The demo", command, Map.of("REDIS_URI", redis.uri()))) {
+        JavaProcess.start("The demo", List.of(), command, Map.of("REDIS_URI", redis.uri()))) {
       Duration answers = demo.awaitOk(FREE);
       double processor = demo.processorTime().map(Duration::toMillis).orElse(0L);
       Map<String, Double> figures = new LinkedHashMap<>();

@@ -9,17 +9,13 @@ import io.limiter.benchmarks.Report;
 import io.limiter.benchmarks.Spread;
 import io.limiter.benchmarks.Table;
 import io.limiter.benchmarks.Turns;
-import io.limiter.benchmarks.UsageException;
-import java.net.URISyntaxException;
-import java.nio.file.Files;
+import io.limiter.benchmarks.process.DemoJar;
 import java.nio.file.Path;
 import java.util.List;
 
 /** Starts the demo again and again, with the limiter and without. */
 public final class StartupMode implements Mode {
 
-  private static final Option DEMO =
-      new Option("demo", "JAR", "the demo, packed; the one beside this module unless given");
   private static final String WITH = "with the limiter";
   private static final String WITHOUT = "limiter.enabled=false";
 
@@ -38,17 +34,12 @@ public final class StartupMode implements Mode {
 
   @Override
   public List<Option> options() {
-    return List.of(DEMO);
+    return List.of(DemoJar.OPTION);
   }
 
   @Override
   public void run(Options options, Report report) throws Exception {
-    Path jar = options.text(DEMO.name()).map(Path::of).orElseGet(StartupMode::besideThis);
-    if (!Files.isRegularFile(jar)) {
-      throw new UsageException(
-          "The demo is not in %s: pack it with mvnw package, or give --demo where it is"
-              .formatted(jar));
-    }
+    Path jar = DemoJar.find(options);
     try (BenchRedis redis = BenchRedis.open(options, report)) {
       DemoStart start = new DemoStart(jar, redis);
       Turns.Results results =
@@ -57,17 +48,6 @@ public final class StartupMode implements Mode {
               .add(WITH, () -> start.measure(true))
               .run();
       report.table(table(results));
-    }
-  }
-
-  /** Where the build packs it: this is in {@code benchmarks/target}, as a jar or as classes. */
-  private static Path besideThis() {
-    try {
-      Path here =
-          Path.of(StartupMode.class.getProtectionDomain().getCodeSource().getLocation().toURI());
-      return here.resolve("../../../demo-app/target/demo-app.jar").normalize();
-    } catch (URISyntaxException e) {
-      throw new IllegalStateException("Nobody knows where these classes are: give --demo", e);
     }
   }
 
