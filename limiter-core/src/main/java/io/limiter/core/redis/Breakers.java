@@ -39,4 +39,10 @@ final class Breakers {
     String name = breakers.size() < MAX_NODES ? node : OTHERS;
     return breakers.computeIfAbsent(name, make);
   }
+
+  /** Whether calls of a node are refused now; false if there was none yet. */
+  boolean isOpen(String node) {
+    Breaker known = breakers.get(node);
+    return known != null && known.isOpen();
+  }
 }

@@ -31,13 +31,21 @@ public final class LimitStores {
 
   private static final Logger LOG = LoggerFactory.getLogger(LimitStores.class);
 
+  /** Only by its own type: calls are decided by what stands in front of it. */
+  @Singleton
+  @Bean(typed = RedisStore.class, preDestroy = "close")
+  @Requires(beans = ConnectionSource.class)
+  RedisStore redisAlone(ConnectionSource connections, RedisSettings settings) {
+    return new RedisStore(connections, settings);
+  }
+
   @Singleton
   @Bean(preDestroy = "close")
   @Requires(beans = ConnectionSource.class)
   LimitStore redis(
       ConnectionSource connections,
+      RedisStore alone,
       LimiterConfiguration limiter,
-      RedisSettings settings,
       RedisConfiguration redis,
       MemoryConfiguration memory,
       PoliciesConfiguration policies,
@@ -46,7 +54,7 @@ public final class LimitStores {
     LimitStore store =
         new ConnectingStore(
             new FallbackStore(
-                new RedisStore(connections, settings),
+                alone,
                 inMemory(memory),
                 policies.fallbacks(limiter.fallback()),
                 counts,

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import io.lettuce.core.cluster.SlotHash;
+import io.limiter.core.FailureReason;
+import io.limiter.core.StoreException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Asks each node for a write that does nothing, as a call would be: over the same connections,
+ * within the same deadline, and through the breaker. So a node that has recovered closes its
+ * breaker even if no calls come, as where a service gets none because it is not ready.
+ */
+final class NodeChecks {
+
+  /** Slots that are looked at for nodes: enough to find those with a hundredth of all slots. */
+  private static final int SLOTS = 1_024;
+
+  private static final String CLUSTER = "Redis Cluster";
+
+  private final ConnectionSource connections;
+  private final String keyPrefix;
+  private final Breakers breakers;
+  private final Function<byte[], CompletionStage<Long>> delete;
+
+  /**
+   * @param delete deletes a key
+   */
+  NodeChecks(
+      ConnectionSource connections,
+      RedisSettings settings,
+      Breakers breakers,
+      Function<byte[], CompletionStage<Long>> delete) {
+    this.connections = connections;
+    this.keyPrefix = settings.prefix();
+    this.breakers = breakers;
+    this.delete = delete;
+  }
+
+  /** Completes within the deadline, with one status for each node. Never fails. */
+  CompletionStage<List<NodeStatus>> run() {
+    List<CompletableFuture<NodeStatus>> asked = new ArrayList<>();
+    if (connections instanceof ClusterSource cluster) {
+      nodes(cluster).forEach((node, key) -> asked.add(ask(node, key)));
+    } else {
+      asked.add(ask(Breakers.ONLY, key(0)));
+    }
+    return CompletableFuture.allOf(asked.toArray(CompletableFuture[]::new))
+        .thenApply(all -> asked.stream().map(CompletableFuture::join).toList());
+  }
+
+  /** A key of each node. Slots whose node is not known belong to the Cluster. */
+  private Map<String, byte[]> nodes(ClusterSource cluster) {
+    Map<String, byte[]> nodes = new LinkedHashMap<>();
+    for (int i = 0; i < SLOTS; i++) {
+      byte[] key = key(i);
+      nodes.putIfAbsent(owner(cluster, SlotHash.getSlot(key)), key);
+    }
+    return nodes;
+  }
+
+  private static String owner(ClusterSource cluster, int slot) {
+    try {
+      return cluster.node(slot).name();
+    } catch (StoreException unknown) {
+      return CLUSTER;
+    }
+  }
+
+  /** No key of a subject: those have 22 characters in braces. */
+  private byte[] key(int number) {
+    return (keyPrefix + "{health-" + number + '}').getBytes(StandardCharsets.US_ASCII);
+  }
+
+  private CompletableFuture<NodeStatus> ask(String node, byte[] key) {
+    return delete
+        .apply(key)
+        .handle((deleted, failure) -> status(node, failure))
+        .toCompletableFuture();
+  }
+
+  private NodeStatus status(String node, @Nullable Throwable failure) {
+    return new NodeStatus(
+        node, Optional.ofNullable(failure).map(NodeChecks::known), breakers.isOpen(node));
+  }
+
+  private static StoreException known(Throwable failure) {
+    return RedisFailures.unwrap(failure) instanceof StoreException known
+        ? known
+        : new StoreException(FailureReason.ERROR, "Redis cannot be asked", failure);
+  }
+}

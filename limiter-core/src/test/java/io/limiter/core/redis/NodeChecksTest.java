@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.lettuce.core.RedisURI;
+import io.limiter.core.FailureReason;
+import io.limiter.core.StoreException;
+import io.limiter.core.testing.RedisProcess;
+import java.time.Duration;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** How Redis is, as it is asked over the way of calls. */
+class NodeChecksTest {
+
+  private static final RedisSettings SETTINGS =
+      new RedisSettings("health:", Duration.ofMillis(300));
+
+  private final RedisProcess redis = RedisProcess.onFreePort().start();
+  private final RedisStore store =
+      new RedisStore(
+          SharedConnection.open(RedisClients.create(), RedisURI.create(redis.uri()), SETTINGS),
+          SETTINGS);
+
+  @BeforeEach
+  void connect() {
+    await().until(() -> check().failure().isEmpty());
+  }
+
+  @AfterEach
+  void close() {
+    store.close();
+    redis.close();
+  }
+
+  private NodeStatus check() {
+    return store.check().toCompletableFuture().join().get(0);
+  }
+
+  private Optional<FailureReason> failure() {
+    return check().failure().map(StoreException::reason);
+  }
+
+  @Test
+  void oneThatAnswersHasNoFailureAndKeepsNoKey() {
+    assertThat(check()).isEqualTo(new NodeStatus("Redis", Optional.empty(), false));
+    assertThat(store.check().toCompletableFuture().join()).hasSize(1);
+  }
+
+  @Test
+  void oneThatIsSilentOpensItsBreakerAndOneThatIsBackClosesItWithoutAnyCall() {
+    redis.suspend();
+
+    assertThat(failure()).contains(FailureReason.TIMEOUT);
+    await().until(() -> check().breakerOpen());
+    assertThat(failure()).isPresent();
+
+    redis.resume();
+    await()
+        .untilAsserted(
+            () -> assertThat(check()).isEqualTo(new NodeStatus("Redis", Optional.empty(), false)));
+  }
+
+  @Test
+  void oneThatIsGoneIsNotConnected() {
+    redis.kill();
+
+    await().until(() -> failure().equals(Optional.of(FailureReason.DISCONNECTED)));
+  }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.health;
+
+import io.limiter.core.FailureReason;
+import io.limiter.core.redis.NodeStatus;
+import io.limiter.core.redis.RedisStore;
+import io.limiter.core.resilience.FallbackCounts;
+import io.micronaut.health.HealthStatus;
+import io.micronaut.management.health.indicator.HealthIndicator;
+import io.micronaut.management.health.indicator.HealthResult;
+import java.util.EnumSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Mono;
+
+/**
+ * Shows whether Redis answers, what its breakers do, and how often fallbacks have decided. It waits
+ * for Redis as long as a call does, without a thread.
+ */
+final class LimiterHealth implements HealthIndicator {
+
+  private static final String NAME = "limiter";
+
+  /** Other reasons speak of this process, which has to hurry, and not of Redis. */
+  private static final Set<FailureReason> AWAY =
+      EnumSet.of(
+          FailureReason.TIMEOUT,
+          FailureReason.DISCONNECTED,
+          FailureReason.BREAKER_OPEN,
+          FailureReason.ERROR);
+
+  private final RedisStore store;
+  private final FallbackCounts counts;
+  private final boolean redisRequired;
+
+  LimiterHealth(RedisStore store, FallbackCounts counts, boolean redisRequired) {
+    this.store = store;
+    this.counts = counts;
+    this.redisRequired = redisRequired;
+  }
+
+  @Override
+  public Publisher<HealthResult> getResult() {
+    return Mono.fromCompletionStage(store::check).map(this::result);
+  }
+
+  private HealthResult result(List<NodeStatus> nodes) {
+    boolean away = nodes.stream().anyMatch(LimiterHealth::isAway);
+    Map<String, Object> redis = new LinkedHashMap<>();
+    nodes.forEach(node -> redis.put(node.name(), details(node)));
+    return HealthResult.builder(NAME, away && redisRequired ? HealthStatus.DOWN : HealthStatus.UP)
+        .details(Map.of("redis", redis, "fallbacks", fallbacks()))
+        .build();
+  }
+
+  private static boolean isAway(NodeStatus node) {
+    return node.failure().filter(failure -> AWAY.contains(failure.reason())).isPresent();
+  }
+
+  private static Map<String, Object> details(NodeStatus node) {
+    Map<String, Object> details = new LinkedHashMap<>();
+    details.put("answers", node.failure().isEmpty());
+    node.failure().ifPresent(failure -> details.put("reason", failure.reason()));
+    details.put("breaker", node.breakerOpen() ? "open" : "closed");
+    return details;
+  }
+
+  /** Decisions since the start, by the reason why Redis took them not. */
+  private Map<FailureReason, Long> fallbacks() {
+    Map<FailureReason, Long> fallbacks = new LinkedHashMap<>();
+    for (FailureReason reason : FailureReason.values()) {
+      fallbacks.put(reason, counts.of(reason));
+    }
+    return fallbacks;
+  }
+}

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.health;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.AppenderBase;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Limiter;
+import io.limiter.core.Policy;
+import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.Subject;
+import io.limiter.core.testing.ClusterGroup;
+import io.limiter.core.testing.RedisProcess;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.BeanProvider;
+import io.micronaut.context.annotation.Factory;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.management.health.indicator.HealthResult;
+import io.micronaut.runtime.server.EmbeddedServer;
+import jakarta.inject.Inject;
+import jakarta.inject.Singleton;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.slf4j.LoggerFactory;
+
+/** Readiness of a service, as Kubernetes asks for it, while Redis is there and while it is away. */
+class HealthTest {
+
+  private static final LimitRequest CALL =
+      LimitRequest.of(
+          Policy.of("health", SlidingWindowLog.of(10, Duration.ofHours(1))),
+          new Subject("user", "ada"));
+
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  static {
+    // It reports each time that Redis cannot be reached, with the stack trace.
+    ((Logger) LoggerFactory.getLogger(HealthResult.class)).setLevel(Level.OFF);
+  }
+
+  private final RedisProcess redis = RedisProcess.onFreePort();
+  private final HttpClient client = HttpClient.newHttpClient();
+
+  @AfterEach
+  void close() {
+    redis.close();
+  }
+
+  private EmbeddedServer start(Object... settings) {
+    return run("redis.uri", redis.uri(), settings);
+  }
+
+  private static EmbeddedServer run(String property, Object redis, Object... settings) {
+    Map<String, Object> all = new HashMap<>();
+    all.put(property, redis);
+    all.put("micronaut.server.port", -1);
+    all.put("endpoints.health.details-visible", "ANONYMOUS");
+    all.put("limiter.redis.deadline", "500ms");
+    for (int i = 0; i < settings.length; i += 2) {
+      all.put(settings[i].toString(), settings[i + 1]);
+    }
+    return ApplicationContext.run(EmbeddedServer.class, all);
+  }
+
+  private HttpResponse<String> readiness(EmbeddedServer server) {
+    URI uri = URI.create("http://localhost:" + server.getPort() + "/health/readiness");
+    try {
+      return client.send(
+          HttpRequest.newBuilder(uri).timeout(Duration.ofSeconds(20)).build(),
+          BodyHandlers.ofString());
+    } catch (IOException e) {
+      throw new AssertionError(uri + " has no answer", e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new AssertionError("Interrupted", e);
+    }
+  }
+
+  private JsonNode indicators(EmbeddedServer server) throws IOException {
+    return JSON.readTree(readiness(server).body()).get("details");
+  }
+
+  private void awaitStatus(EmbeddedServer server, int status) {
+    await()
+        .atMost(Duration.ofSeconds(20))
+        .untilAsserted(() -> assertThat(readiness(server).statusCode()).isEqualTo(status));
+  }
+
+  private static void callOnce(EmbeddedServer server) {
+    var unused =
+        server
+            .getApplicationContext()
+            .getBean(Limiter.class)
+            .acquire(CALL)
+            .toCompletableFuture()
+            .join();
+  }
+
+  @Test
+  void aRedisThatAnswersIsShown() throws IOException {
+    redis.start();
+    try (EmbeddedServer server = start()) {
+      HttpResponse<String> ready = readiness(server);
+
+      assertThat(ready.statusCode()).isEqualTo(200);
+      JsonNode all = JSON.readTree(ready.body()).get("details");
+      assertThat(all.has("redis")).as(ready.body()).isFalse();
+      assertThat(all.at("/limiter/status").asText()).isEqualTo("UP");
+      assertThat(all.at("/limiter/details/redis"))
+          .isEqualTo(JSON.readTree("{\"Redis\":{\"answers\":true,\"breaker\":\"closed\"}}"));
+      assertThat(all.at("/limiter/details/fallbacks/TIMEOUT").asLong(-1)).isZero();
+    }
+  }
+
+  @Test
+  void theServiceIsReadyWhileRedisIsAwayAndTheReasonIsShown() throws IOException {
+    redis.start();
+    try (EmbeddedServer server = start()) {
+      redis.kill();
+      callOnce(server);
+
+      assertThat(readiness(server).statusCode()).isEqualTo(200);
+      JsonNode limiter = indicators(server).get("limiter");
+      assertThat(limiter.get("status").asText()).isEqualTo("UP");
+      assertThat(limiter.at("/details/redis/Redis/answers").asBoolean(true)).isFalse();
+      assertThat(limiter.at("/details/redis/Redis/reason").asText()).isEqualTo("DISCONNECTED");
+      assertThat(limiter.at("/details/fallbacks/DISCONNECTED").asLong()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void theServiceIsReadyIfRedisWasNeverThere() throws IOException {
+    try (EmbeddedServer server = start()) {
+      assertThat(readiness(server).statusCode()).isEqualTo(200);
+      assertThat(indicators(server).at("/limiter/details/redis/Redis/reason").asText())
+          .isEqualTo("DISCONNECTED");
+    }
+  }
+
+  @Test
+  void withoutDetailsForAnyoneOnlyTheStatusIsShown() throws IOException {
+    try (EmbeddedServer server = start("endpoints.health.details-visible", "NEVER")) {
+      assertThat(readiness(server).body()).isEqualTo("{\"status\":\"UP\"}");
+    }
+  }
+
+  @Test
+  void whereRedisIsRequiredTheServiceIsNotReadyWithoutItAndReadyAgainWithoutAnyCall() {
+    redis.start();
+    try (EmbeddedServer server = start("limiter.health.required", "true")) {
+      awaitStatus(server, 200);
+
+      redis.suspend();
+      for (int i = 0; i < 5; i++) {
+        callOnce(server); // opens the breaker
+      }
+      assertThat(readiness(server).statusCode()).isEqualTo(503);
+
+      redis.resume();
+      awaitStatus(server, 200);
+
+      redis.kill();
+      awaitStatus(server, 503);
+
+      redis.start();
+      awaitStatus(server, 200);
+    }
+  }
+
+  @Test
+  void whereRedisIsRequiredAServiceThatStartsWithoutItIsNotReady() {
+    try (EmbeddedServer server = start("limiter.health.required", "true")) {
+      assertThat(readiness(server).statusCode()).isEqualTo(503);
+    }
+  }
+
+  @Test
+  void nodesOfAClusterAreShownEachByItself() throws IOException {
+    try (ClusterGroup group =
+            ClusterGroup.withoutReplicas("--cluster-require-full-coverage", "no");
+        EmbeddedServer server =
+            run("redis.uris", group.uris(), "limiter.health.required", "true")) {
+      awaitStatus(server, 200);
+      assertThat(indicators(server).at("/limiter/details/redis"))
+          .hasSize(ClusterGroup.PRIMARIES)
+          .allSatisfy(node -> assertThat(node.get("answers").asBoolean()).isTrue());
+
+      RedisProcess lost = group.servers().get(2);
+      lost.kill();
+      awaitStatus(server, 503);
+
+      JsonNode nodes = indicators(server).at("/limiter/details/redis");
+      assertThat(nodes.at("/Redis 127.0.0.1:" + lost.port() + "/answers").asBoolean(true))
+          .as(nodes.toString())
+          .isFalse();
+      RedisProcess other = group.servers().get(0);
+      assertThat(nodes.at("/Redis 127.0.0.1:" + other.port() + "/answers").asBoolean())
+          .as(nodes.toString())
+          .isTrue();
+    }
+  }
+
+  /** A bean of an application that uses Redis itself. */
+  @Singleton
+  @Requires(property = "test.user", value = "CONSTRUCTOR")
+  static final class Constructed {
+    Constructed(BeanProvider<RedisClient> client) {}
+  }
+
+  @Singleton
+  @Requires(property = "test.user", value = "FIELD")
+  static final class Filled {
+    @Inject BeanProvider<List<StatefulRedisConnection<String, String>>> connections;
+  }
+
+  @Singleton
+  @Requires(property = "test.user", value = "SETTER")
+  static final class Set {
+    @Inject
+    void use(RedisClient client) {}
+  }
+
+  @Factory
+  @Requires(property = "test.user", value = "FACTORY")
+  static final class Made {
+    @Singleton
+    Thread made(RedisClient client) {
+      return new Thread();
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "test.user, CONSTRUCTOR, io.limiter.micronaut.health.HealthTest$Constructed",
+    "test.user, FIELD, io.limiter.micronaut.health.HealthTest$Filled",
+    "test.user, SETTER, io.limiter.micronaut.health.HealthTest$Set",
+    "test.user, FACTORY, io.limiter.micronaut.health.HealthTest$Made",
+    "redis.caches.tea.expire-after-write, 1h, redis.caches",
+    "micronaut.session.http.redis.enabled, true, micronaut.session.http.redis.enabled"
+  })
+  void whereTheApplicationUsesRedisItsIndicatorStaysAndALineSaysWhatToSet(
+      String property, String value, String user) throws IOException {
+    try (Lines lines = Lines.begin();
+        EmbeddedServer server = start(property, value)) {
+      assertThat(readiness(server).statusCode()).isEqualTo(503);
+      assertThat(indicators(server).at("/redis/status").asText()).isEqualTo("DOWN");
+      assertThat(indicators(server).at("/limiter/status").asText()).isEqualTo("UP");
+      assertThat(lines.texts())
+          .containsExactly(
+              "The health indicator of micronaut-redis stays, since its clients are used by "
+                  + user
+                  + ": while Redis is away the service is not ready, although limits are kept in memory. Set redis.health.enabled to false if the service can do without Redis, else to true");
+    }
+  }
+
+  @Test
+  void whatIsConfiguredIsLeftAndNotLogged() throws IOException {
+    try (Lines lines = Lines.begin()) {
+      try (EmbeddedServer server = start("redis.health.enabled", "true")) {
+        assertThat(readiness(server).statusCode()).isEqualTo(503);
+        assertThat(indicators(server).at("/redis/status").asText()).isEqualTo("DOWN");
+      }
+      try (EmbeddedServer server =
+          start("redis.health.enabled", "false", "test.user", "CONSTRUCTOR")) {
+        assertThat(readiness(server).statusCode()).isEqualTo(200);
+        assertThat(indicators(server).has("redis")).isFalse();
+        assertThat(indicators(server).has("limiter")).isTrue();
+      }
+      assertThat(lines.texts()).isEmpty();
+    }
+  }
+
+  @Test
+  void withoutTheIndicatorAllIsAsMicronautHasIt() throws IOException {
+    try (EmbeddedServer server = start("limiter.health.enabled", "off")) {
+      assertThat(readiness(server).statusCode()).isEqualTo(503);
+      assertThat(indicators(server).has("limiter")).isFalse();
+      assertThat(indicators(server).has("redis")).isTrue();
+    }
+  }
+
+  @Test
+  void withoutARedisThereIsNothingToShow() throws IOException {
+    try (EmbeddedServer server = run("some.property", "some value")) {
+      assertThat(readiness(server).statusCode()).isEqualTo(200);
+      assertThat(indicators(server).has("limiter")).isFalse();
+    }
+  }
+
+  @Test
+  void aMistypedSettingStopsTheStart() {
+    assertThatThrownBy(() -> start("limiter.health.required", "perhaps").close())
+        .hasStackTraceContaining("limiter.health.required = perhaps: give it true or false");
+  }
+
+  /** What is logged of who uses Redis. */
+  private static final class Lines implements AutoCloseable {
+
+    private final Queue<ILoggingEvent> events = new ConcurrentLinkedQueue<>();
+    private final Logger logger = (Logger) LoggerFactory.getLogger(RedisUsers.class);
+    private final AppenderBase<ILoggingEvent> appender =
+        new AppenderBase<>() {
+          @Override
+          protected void append(ILoggingEvent event) {
+            events.add(event);
+          }
+        };
+
+    static Lines begin() {
+      Lines lines = new Lines();
+      lines.appender.start();
+      lines.logger.addAppender(lines.appender);
+      lines.logger.setLevel(Level.INFO);
+      return lines;
+    }
+
+    List<String> texts() {
+      return events.stream().map(ILoggingEvent::getFormattedMessage).toList();
+    }
+
+    @Override
+    public void close() {
+      logger.detachAppender(appender);
+      logger.setLevel(null);
+    }
+  }
+}
