@@ -53,7 +53,7 @@ public final class RedisStore implements LimitStore {
   private final RedisScripts scripts;
   private final ScriptRunner runner;
   private final UnitScripts units;
-  private final NodeChecks checks;
+  private final RedisHealth health;
   private final LongSupplier wallMicros;
   private final Map<RuleStack, EncodedStack> encoded = new ConcurrentHashMap<>();
 
@@ -88,8 +88,8 @@ public final class RedisStore implements LimitStore {
     this.scripts = scripts;
     this.runner = new ScriptRunner(connections, breakers);
     this.units = new UnitScripts(runner, scripts, settings);
-    this.checks =
-        new NodeChecks(connections, settings, breakers, key -> resetTogether(List.of(key)));
+    this.health =
+        new RedisHealth(connections, settings, breakers, key -> resetTogether(List.of(key)));
   }
 
   @Override
@@ -206,13 +206,9 @@ public final class RedisStore implements LimitStore {
     return units.count(RESET, names.toArray(byte[][]::new), new byte[0][]);
   }
 
-  /**
-   * Asks Redis, each node of a Redis Cluster, whether it would answer a call now. It takes nothing.
-   *
-   * @return what completes within the deadline of all policies, and never fails
-   */
-  public CompletionStage<List<NodeStatus>> check() {
-    return checks.run();
+  /** Tells whether Redis would answer now, over the connections of this store. */
+  public RedisHealth health() {
+    return health;
   }
 
   private EncodedStack encoded(RuleStack stack) {

@@ -2,7 +2,7 @@
 package io.limiter.micronaut.health;
 
 import io.limiter.core.redis.ConnectionSource;
-import io.limiter.core.redis.RedisStore;
+import io.limiter.core.redis.RedisHealth;
 import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.micronaut.config.HealthConfiguration;
 import io.micronaut.configuration.lettuce.health.RedisHealthIndicator;
@@ -22,13 +22,13 @@ final class HealthIndicators {
   @Singleton
   @Replaces(RedisHealthIndicator.class)
   @Requires(condition = RedisUsers.None.class)
-  LimiterHealth inPlace(RedisStore store, FallbackCounts counts, HealthConfiguration health) {
-    return new LimiterHealth(store, counts, health.isRedisRequired());
+  LimiterHealth inPlace(RedisHealth redis, FallbackCounts counts, HealthConfiguration health) {
+    return new LimiterHealth(redis, counts, health.isRedisRequired());
   }
 
   @Singleton
   @Requires(condition = RedisUsers.Some.class)
-  LimiterHealth beside(RedisStore store, FallbackCounts counts, HealthConfiguration health) {
-    return new LimiterHealth(store, counts, health.isRedisRequired());
+  LimiterHealth beside(RedisHealth redis, FallbackCounts counts, HealthConfiguration health) {
+    return new LimiterHealth(redis, counts, health.isRedisRequired());
   }
 }

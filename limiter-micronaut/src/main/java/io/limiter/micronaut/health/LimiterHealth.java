@@ -3,7 +3,7 @@ package io.limiter.micronaut.health;
 
 import io.limiter.core.FailureReason;
 import io.limiter.core.redis.NodeStatus;
-import io.limiter.core.redis.RedisStore;
+import io.limiter.core.redis.RedisHealth;
 import io.limiter.core.resilience.FallbackCounts;
 import io.micronaut.health.HealthStatus;
 import io.micronaut.management.health.indicator.HealthIndicator;
@@ -32,27 +32,27 @@ final class LimiterHealth implements HealthIndicator {
           FailureReason.BREAKER_OPEN,
           FailureReason.ERROR);
 
-  private final RedisStore store;
+  private final RedisHealth redis;
   private final FallbackCounts counts;
   private final boolean redisRequired;
 
-  LimiterHealth(RedisStore store, FallbackCounts counts, boolean redisRequired) {
-    this.store = store;
+  LimiterHealth(RedisHealth redis, FallbackCounts counts, boolean redisRequired) {
+    this.redis = redis;
     this.counts = counts;
     this.redisRequired = redisRequired;
   }
 
   @Override
   public Publisher<HealthResult> getResult() {
-    return Mono.fromCompletionStage(store::check).map(this::result);
+    return Mono.fromCompletionStage(redis::check).map(this::result);
   }
 
   private HealthResult result(List<NodeStatus> nodes) {
     boolean away = nodes.stream().anyMatch(LimiterHealth::isAway);
-    Map<String, Object> redis = new LinkedHashMap<>();
-    nodes.forEach(node -> redis.put(node.name(), details(node)));
+    Map<String, Object> byName = new LinkedHashMap<>();
+    nodes.forEach(node -> byName.put(node.name(), details(node)));
     return HealthResult.builder(NAME, away && redisRequired ? HealthStatus.DOWN : HealthStatus.UP)
-        .details(Map.of("redis", redis, "fallbacks", fallbacks()))
+        .details(Map.of("redis", byName, "fallbacks", fallbacks()))
         .build();
   }
 

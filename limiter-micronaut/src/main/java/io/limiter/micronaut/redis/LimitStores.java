@@ -5,6 +5,7 @@ import io.limiter.core.LimitStore;
 import io.limiter.core.Limiter;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.ConnectionSource;
+import io.limiter.core.redis.RedisHealth;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
 import io.limiter.core.resilience.DenyCache;
@@ -31,12 +32,26 @@ public final class LimitStores {
 
   private static final Logger LOG = LoggerFactory.getLogger(LimitStores.class);
 
-  /** Only by its own type: calls are decided by what stands in front of it. */
+  /** Behind another type: who puts something around beans that are stores means what decides. */
+  record RedisAlone(RedisStore store) implements AutoCloseable {
+    @Override
+    public void close() {
+      store.close();
+    }
+  }
+
   @Singleton
-  @Bean(typed = RedisStore.class, preDestroy = "close")
+  @Bean(preDestroy = "close")
   @Requires(beans = ConnectionSource.class)
-  RedisStore redisAlone(ConnectionSource connections, RedisSettings settings) {
-    return new RedisStore(connections, settings);
+  RedisAlone redisAlone(ConnectionSource connections, RedisSettings settings) {
+    return new RedisAlone(new RedisStore(connections, settings));
+  }
+
+  /** Whether Redis answers, for whoever wants to know. */
+  @Singleton
+  @Requires(beans = ConnectionSource.class)
+  RedisHealth redisHealth(RedisAlone redis) {
+    return redis.store().health();
   }
 
   @Singleton
@@ -44,7 +59,7 @@ public final class LimitStores {
   @Requires(beans = ConnectionSource.class)
   LimitStore redis(
       ConnectionSource connections,
-      RedisStore alone,
+      RedisAlone alone,
       LimiterConfiguration limiter,
       RedisConfiguration redis,
       MemoryConfiguration memory,
@@ -54,7 +69,7 @@ public final class LimitStores {
     LimitStore store =
         new ConnectingStore(
             new FallbackStore(
-                alone,
+                alone.store(),
                 inMemory(memory),
                 policies.fallbacks(limiter.fallback()),
                 counts,

@@ -16,11 +16,12 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks each node for a write that does nothing, as a call would be: over the same connections,
- * within the same deadline, and through the breaker. So a node that has recovered closes its
- * breaker even if no calls come, as where a service gets none because it is not ready.
+ * Tells whether Redis, each node of a Redis Cluster, would answer a call now: it is asked for a
+ * write that does nothing over the connections of a {@link RedisStore}, within the deadline, and
+ * through the breaker. So a node that has recovered closes its breaker even if no calls come, as
+ * where a service gets none because it is not ready.
  */
-final class NodeChecks {
+public final class RedisHealth {
 
   /** Slots that are looked at for nodes: enough to find those with a hundredth of all slots. */
   private static final int SLOTS = 1_024;
@@ -35,7 +36,7 @@ final class NodeChecks {
   /**
    * @param delete deletes a key
    */
-  NodeChecks(
+  RedisHealth(
       ConnectionSource connections,
       RedisSettings settings,
       Breakers breakers,
@@ -46,8 +47,13 @@ final class NodeChecks {
     this.delete = delete;
   }
 
-  /** Completes within the deadline, with one status for each node. Never fails. */
-  CompletionStage<List<NodeStatus>> run() {
+  /**
+   * Asks. It takes nothing, and is no decision of a fallback.
+   *
+   * @return one status for each node: completes within the deadline of all policies, and never
+   *     fails
+   */
+  public CompletionStage<List<NodeStatus>> check() {
     List<CompletableFuture<NodeStatus>> asked = new ArrayList<>();
     if (connections instanceof ClusterSource cluster) {
       nodes(cluster).forEach((node, key) -> asked.add(ask(node, key)));
@@ -90,7 +96,7 @@ final class NodeChecks {
 
   private NodeStatus status(String node, @Nullable Throwable failure) {
     return new NodeStatus(
-        node, Optional.ofNullable(failure).map(NodeChecks::known), breakers.isOpen(node));
+        node, Optional.ofNullable(failure).map(RedisHealth::known), breakers.isOpen(node));
   }
 
   private static StoreException known(Throwable failure) {

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** How Redis is, as it is asked over the way of calls. */
-class NodeChecksTest {
+class RedisHealthTest {
 
   private static final RedisSettings SETTINGS =
       new RedisSettings("health:", Duration.ofMillis(300));
@@ -38,7 +38,7 @@ class NodeChecksTest {
   }
 
   private NodeStatus check() {
-    return store.check().toCompletableFuture().join().get(0);
+    return store.health().check().toCompletableFuture().join().get(0);
   }
 
   private Optional<FailureReason> failure() {
@@ -48,7 +48,7 @@ class NodeChecksTest {
   @Test
   void oneThatAnswersHasNoFailureAndKeepsNoKey() {
     assertThat(check()).isEqualTo(new NodeStatus("Redis", Optional.empty(), false));
-    assertThat(store.check().toCompletableFuture().join()).hasSize(1);
+    assertThat(store.health().check().toCompletableFuture().join()).hasSize(1);
   }
 
   @Test
