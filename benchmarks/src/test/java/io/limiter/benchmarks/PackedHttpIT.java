@@ -61,7 +61,7 @@ class PackedHttpIT {
     builder.environment().put("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1");
     Process process = builder.start();
     try {
-      assertThat(process.waitFor(2, TimeUnit.MINUTES)).as("ended").isTrue();
+      assertThat(process.waitFor(5, TimeUnit.MINUTES)).as("ended").isTrue();
       assertThat(process.exitValue()).as(Files.readString(output)).isZero();
       return Files.readString(output);
     } finally {
