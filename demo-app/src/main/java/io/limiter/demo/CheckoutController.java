@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.demo;
 
+import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.micronaut.http.HttpResponse;
 import io.micronaut.http.annotation.Body;
@@ -8,12 +9,12 @@ import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Post;
 import java.util.Map;
 
-/** One checkout per caller in five seconds, unless it failed. */
+/** One checkout per caller in five seconds, whatever it holds, unless it failed. */
 @Controller("/checkout")
 class CheckoutController {
 
   @Post
-  @RateLimiter(preventDuplicate = true)
+  @RateLimiter(preventDuplicate = true, duplicateBy = DuplicateBy.CALLER)
   HttpResponse<Map<String, Object>> checkOut(@Body Map<String, Object> cart) {
     if (Boolean.TRUE.equals(cart.get("fail"))) {
       throw new IllegalStateException("The payment did not go through");

@@ -19,10 +19,7 @@ class OrderController {
   record Order(int number, String item) {}
 
   @Post("/orders")
-  @RateLimiter(
-      rules = @RateRule(count = 100, time = 60),
-      preventDuplicate = true,
-      duplicateBy = DuplicateBy.ARGUMENTS)
+  @RateLimiter(rules = @RateRule(count = 100, time = 60), preventDuplicate = true)
   String place(@Body Order order) {
     return "placed";
   }

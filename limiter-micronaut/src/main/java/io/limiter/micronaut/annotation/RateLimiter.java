@@ -151,8 +151,12 @@ public @interface RateLimiter {
    */
   RateRule preventDuplicateRule() default @RateRule(count = 1, time = 5);
 
-  /** What makes submissions equal. By default any two of one caller are. */
-  DuplicateBy duplicateBy() default DuplicateBy.CALLER;
+  /**
+   * What makes submissions equal. By default the arguments that the caller fills, which are
+   * compared after the body was read; where there are none, or JSON cannot hold one of them, or
+   * with {@link #beforeSecurity}, any two of one caller: see {@link DuplicateBy#AUTO}.
+   */
+  DuplicateBy duplicateBy() default DuplicateBy.AUTO;
 
   /**
    * What makes submissions equal, as an expression over the method's arguments, such as {@code

@@ -6,7 +6,6 @@ import io.limiter.micronaut.plan.Cost;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.Submission;
 import io.limiter.micronaut.plan.Submissions;
-import io.limiter.micronaut.plan.VerdictArguments;
 import io.limiter.micronaut.subject.Counted;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.subject.SubjectSource;
@@ -68,9 +67,11 @@ final class CallSubjects {
       MethodInvocationContext<?, ?> call,
       LimitPlan plan,
       Optional<HttpRequest<?>> request) {
-    if (submission instanceof Submission.ByArguments) {
+    if (submission instanceof Submission.ByArguments by) {
       return Optional.of(
-          digest.get().of(VerdictArguments.others(call.getArguments(), call.getParameterValues())));
+          digest
+              .get()
+              .of(plan.method(), call.getArguments(), call.getParameterValues(), by.positions()));
     }
     if (submission instanceof Submission.ByExpression by) {
       return Optional.of(by.expression().evaluate(call.getTarget(), call.getParameterValues()));

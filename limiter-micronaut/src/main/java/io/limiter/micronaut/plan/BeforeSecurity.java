@@ -27,6 +27,11 @@ final class BeforeSecurity {
     }
   }
 
+  /** Whether an annotation says so, be it a mistake. */
+  boolean isSaid() {
+    return said.isPresent();
+  }
+
   /**
    * @param gate whether the gate decides; nobody else is before security
    * @throws ConfigurationException if it was said, and cannot be

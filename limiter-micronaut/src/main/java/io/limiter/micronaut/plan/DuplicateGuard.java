@@ -4,6 +4,7 @@ package io.limiter.micronaut.plan;
 import io.limiter.core.RuleStack;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.subject.SubjectSource;
+import java.util.Optional;
 
 /**
  * How a method refuses submissions that were accepted a moment ago.
@@ -12,6 +13,8 @@ import io.limiter.micronaut.subject.SubjectSource;
  * @param submitter whose submission a call is
  * @param stack how many equal submissions are accepted in which time
  * @param submission what makes submissions equal
+ * @param chosen what the default of duplicateBy chose, and why, for the log; empty if the
+ *     annotation chooses
  * @param release after which failures a submission may be made again
  * @param text what the caller of a duplicate is answered
  */
@@ -20,5 +23,21 @@ record DuplicateGuard(
     SubjectSource submitter,
     RuleStack stack,
     Submission submission,
+    Optional<String> chosen,
     Release release,
-    DenialText text) {}
+    DenialText text) {
+
+  /** The same guard before security, where no default can compare arguments. */
+  DuplicateGuard beforeSecurity() {
+    return chosen.isEmpty()
+        ? this
+        : new DuplicateGuard(
+            limit,
+            submitter,
+            stack,
+            new Submission.ByCaller(),
+            Optional.of("CALLER (beforeSecurity = true)"),
+            release,
+            text);
+  }
+}

@@ -5,11 +5,11 @@ import io.limiter.core.Rule;
 import io.limiter.core.RuleStack;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.subject.DigestibleTypes;
 import io.limiter.micronaut.subject.SubjectSource;
-import io.micronaut.core.type.Argument;
+import io.micronaut.inject.ExecutableMethod;
 import jakarta.inject.Singleton;
 import java.util.List;
+import java.util.Optional;
 
 /** Reads how a method refuses duplicates. */
 @Singleton
@@ -30,10 +30,12 @@ final class DuplicateGuardReader {
 
   private final RateRuleReader rules;
   private final DenialTextReader texts;
+  private final ComparedArguments arguments;
 
-  DuplicateGuardReader(RateRuleReader rules, DenialTextReader texts) {
+  DuplicateGuardReader(RateRuleReader rules, DenialTextReader texts, ComparedArguments arguments) {
     this.rules = rules;
     this.texts = texts;
+    this.arguments = arguments;
   }
 
   /** Refuses details of a guard in an annotation that asks for none. */
@@ -45,14 +47,23 @@ final class DuplicateGuardReader {
   }
 
   DuplicateGuard read(
-      Members limiter, String limit, SubjectSource source, Argument<?>[] arguments) {
+      Members limiter, String limit, SubjectSource source, ExecutableMethod<?, ?> method) {
+    Optional<ComparedArguments.Choice> chosen =
+        by(limiter) == DuplicateBy.AUTO && !limiter.says("duplicateKey")
+            ? Optional.of(arguments.choose(method))
+            : Optional.empty();
     return new DuplicateGuard(
         limit,
         source.submitter(),
         RuleStack.of(List.of(rule(limiter))),
-        submission(limiter, arguments),
+        submission(limiter, method, chosen),
+        chosen.map(ComparedArguments.Choice::written),
         release(limiter),
         texts.duplicate(limiter));
+  }
+
+  private static DuplicateBy by(Members limiter) {
+    return limiter.constant("duplicateBy", DuplicateBy.class).orElse(DuplicateBy.AUTO);
   }
 
   private Rule rule(Members limiter) {
@@ -66,8 +77,9 @@ final class DuplicateGuardReader {
         .orElseGet(rules::defaultDuplicateRule);
   }
 
-  private static Submission submission(Members limiter, Argument<?>[] arguments) {
-    DuplicateBy by = limiter.constant("duplicateBy", DuplicateBy.class).orElse(DuplicateBy.CALLER);
+  private Submission submission(
+      Members limiter, ExecutableMethod<?, ?> method, Optional<ComparedArguments.Choice> chosen) {
+    DuplicateBy by = by(limiter);
     if (by != DuplicateBy.IDEMPOTENCY_KEY) {
       limiter.refuse(
           "requireIdempotencyKey",
@@ -84,35 +96,12 @@ final class DuplicateGuardReader {
               "it is the same for every call: write an expression over the arguments, such as \"#{order.number}\", or use duplicateBy = CALLER"));
     }
     return switch (by) {
+      case AUTO -> chosen.orElseThrow().submission();
       case CALLER -> new Submission.ByCaller();
-      case ARGUMENTS -> {
-        requireDigestible(limiter, arguments);
-        yield new Submission.ByArguments();
-      }
+      case ARGUMENTS -> arguments.all(limiter, method);
       case IDEMPOTENCY_KEY ->
           new Submission.ByIdempotencyKey(!limiter.isFalse("requireIdempotencyKey"));
     };
-  }
-
-  private static void requireDigestible(Members limiter, Argument<?>[] arguments) {
-    if (arguments.length == 0) {
-      throw limiter.error(
-          "duplicateBy", "ARGUMENTS", "the method has no arguments: use DuplicateBy.CALLER");
-    }
-    for (Argument<?> argument : arguments) {
-      if (VerdictArguments.takesVerdict(argument)) {
-        continue;
-      }
-      DigestibleTypes.indigestiblePart(argument)
-          .ifPresent(
-              part -> {
-                throw limiter.error(
-                    "duplicateBy",
-                    "ARGUMENTS",
-                    "the parameter '%s' cannot be digested because of %s: make it plain data or an @Introspected type, take it out of the method, or use DuplicateBy.CALLER"
-                        .formatted(argument.getName(), part));
-              });
-    }
   }
 
   private static Release release(Members limiter) {

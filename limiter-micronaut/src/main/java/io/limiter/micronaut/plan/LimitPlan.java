@@ -18,6 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import java.util.function.ToIntFunction;
+import java.util.stream.Stream;
 
 /** How one method is limited. Immutable, and made once for each method. */
 public final class LimitPlan {
@@ -32,6 +33,7 @@ public final class LimitPlan {
   private final Refusals refusals;
   private final boolean decidedByRequest;
   private final boolean beforeSecurity;
+  private final boolean countsUsers;
 
   /**
    * @param method the method's class, name and parameter types
@@ -67,6 +69,11 @@ public final class LimitPlan {
             quotas.isEmpty() ? duplicates.orElseThrow().limit() : quotas.get(0).limit(),
             quotas.stream().map(Quota::rules).toList(),
             duplicates.map(DuplicateGuard::stack));
+    this.countsUsers =
+        Stream.concat(
+                quotas.stream().map(Quota::source),
+                duplicates.stream().map(DuplicateGuard::submitter))
+            .anyMatch(SubjectSource.User.class::isInstance);
     this.decidedByRequest =
         quotas.stream()
                 .noneMatch(
@@ -118,6 +125,11 @@ public final class LimitPlan {
    */
   public boolean decidedByRequest() {
     return decidedByRequest;
+  }
+
+  /** Whether a rule, or the duplicate guard, counts the user who is logged in, by USER_ID. */
+  public boolean countsUsers() {
+    return countsUsers;
   }
 
   /** Whether security is not to see what is refused. */

@@ -27,6 +27,8 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   /** Micronaut makes one or two objects for each method; should it make more, they wait longer. */
   private static final int MAX_REMEMBERED = 65_536;
 
+  private static final int MAX_LISTED = 20;
+
   private final LimitPlanBuilder builder;
   private final SharedLimits shared = new SharedLimits();
   private final Map<Known, Optional<LimitPlan>> known = new ConcurrentHashMap<>();
@@ -88,6 +90,34 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
         .flatMap(Optional::stream)
         .filter(plan -> !plan.quotas().isEmpty())
         .filter(plan -> plan.quotas().stream().allMatch(quota -> quota.source().isChosen()))
+        .map(LimitPlan::method)
+        .sorted()
+        .toList();
+  }
+
+  /** Names for a message, of many the first. */
+  public static String listed(List<String> names) {
+    return String.join(", ", names.subList(0, Math.min(names.size(), MAX_LISTED)))
+        + (names.size() > MAX_LISTED ? ", …" : "");
+  }
+
+  /** What the default of duplicateBy chose for methods that are planned by now. */
+  List<String> duplicatesByDefault() {
+    return plans.values().stream()
+        .flatMap(Optional::stream)
+        .flatMap(
+            plan ->
+                plan.duplicates().flatMap(DuplicateGuard::chosen).stream()
+                    .map(chosen -> plan.method() + ": " + chosen))
+        .sorted()
+        .toList();
+  }
+
+  /** The methods, of those that are planned by now, some of whose rules count the user. */
+  public List<String> countingUsers() {
+    return plans.values().stream()
+        .flatMap(Optional::stream)
+        .filter(LimitPlan::countsUsers)
         .map(LimitPlan::method)
         .sorted()
         .toList();

@@ -177,7 +177,7 @@ final class PlanDraft {
           true,
           "another @RateLimiter beside it says the same: one call is one submission, so let one of them say it");
     }
-    guard = Optional.of(readers.guards().read(limiter, limit, source, method.getArguments()));
+    guard = Optional.of(readers.guards().read(limiter, limit, source, method));
   }
 
   private static Optional<String> name(Members limiter) {
@@ -196,16 +196,19 @@ final class PlanDraft {
 
   LimitPlan plan() {
     List<Quota> built = quotas.quotas();
+    // Known when all places have been read.
+    Optional<DuplicateGuard> duplicates =
+        beforeSecurity.isSaid() ? guard.map(DuplicateGuard::beforeSecurity) : guard;
     return new LimitPlan(
         description,
         name.orElse(description),
         namedBy,
         built,
-        guard,
+        duplicates,
         quotas.texts(),
         failedOn.failure(),
         refusals(name.orElse(description)),
-        beforeSecurity.holds(method, built, guard, readers.gate().decides()));
+        beforeSecurity.holds(method, built, duplicates, readers.gate().decides()));
   }
 
   private Refusals refusals(String policy) {

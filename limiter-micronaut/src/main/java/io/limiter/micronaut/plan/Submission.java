@@ -2,6 +2,7 @@
 package io.limiter.micronaut.plan;
 
 import io.limiter.micronaut.subject.CallExpression;
+import java.util.List;
 
 /** What makes two submissions of one caller to one method the same. */
 public sealed interface Submission {
@@ -9,8 +10,12 @@ public sealed interface Submission {
   /** They come from the same caller. */
   record ByCaller() implements Submission {}
 
-  /** Their arguments are equal as JSON. */
-  record ByArguments() implements Submission {}
+  /**
+   * Their arguments are equal as JSON.
+   *
+   * @param positions which of the method's arguments, from 0
+   */
+  record ByArguments(List<Integer> positions) implements Submission {}
 
   /** An expression over their arguments has the same value. */
   record ByExpression(CallExpression expression) implements Submission {}

@@ -7,7 +7,6 @@ import io.limiter.core.Verdict;
 import io.micronaut.core.type.Argument;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** The parameters of a method that take the verdict on its call: whatever else is passed there. */
@@ -40,13 +39,5 @@ public final class VerdictArguments {
         values[i] = verdict;
       }
     }
-  }
-
-  /** What is passed to the other parameters. */
-  public static @Nullable Object[] others(Argument<?>[] arguments, @Nullable Object[] values) {
-    return IntStream.range(0, values.length)
-        .filter(i -> !takesVerdict(arguments[i]))
-        .mapToObj(i -> values[i])
-        .toArray();
   }
 }

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.subject;
 
+import io.micronaut.core.beans.BeanIntrospection;
+import io.micronaut.core.beans.BeanIntrospector;
+import io.micronaut.core.beans.BeanReadProperty;
+import io.micronaut.core.type.Argument;
 import io.micronaut.json.JsonMapper;
 import io.micronaut.json.tree.JsonNode;
 import jakarta.inject.Singleton;
 import java.io.IOException;
-import java.io.UncheckedIOException;
+import java.util.Collection;
 import java.util.Comparator;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -26,34 +32,83 @@ public final class SubmissionDigest {
   }
 
   /**
-   * The text of these arguments.
+   * The text of these arguments of one call.
    *
-   * @throws UncheckedIOException if the mapper cannot write one of them
+   * @param method the method that is called, for messages
+   * @param arguments its arguments
+   * @param values what is passed to them
+   * @param positions which of them to write, from 0
+   * @throws IllegalStateException if the mapper cannot write one of them, or leaves out all that it
+   *     holds; its message names the method, the argument and the remedy, and nothing of the value
    */
-  public String of(@Nullable Object[] arguments) {
+  public String of(
+      String method, Argument<?>[] arguments, @Nullable Object[] values, List<Integer> positions) {
     StringBuilder text = new StringBuilder();
-    for (Object argument : arguments) {
-      write(tree(argument), text);
+    for (int position : positions) {
+      Object value = values[position];
+      if (value == null) {
+        write(JsonNode.nullNode(), text);
+      } else {
+        JsonNode tree;
+        try {
+          tree = mapper.writeValueToTree(value);
+        } catch (IOException | RuntimeException e) {
+          throw mistake(method, arguments[position], value, "cannot be written as JSON", e);
+        }
+        if (tree.isObject() && tree.size() == 0 && holdsAnything(value)) {
+          throw mistake(
+              method,
+              arguments[position],
+              value,
+              "is written as an empty JSON object, whatever it holds",
+              null);
+        }
+        write(tree, text);
+      }
       text.append('\n');
     }
     return text.toString();
   }
 
-  private JsonNode tree(@Nullable Object argument) {
-    if (argument == null) {
-      return JsonNode.nullNode();
-    }
-    try {
-      JsonNode tree = mapper.writeValueToTree(argument);
-      if (tree.isObject() && tree.size() == 0 && !(argument instanceof Map)) {
-        throw new IllegalStateException(
-            "A %s is written as an empty JSON object, so all submissions of it would be equal: let it have a property that is written, or use DuplicateBy.CALLER"
-                .formatted(argument.getClass().getName()));
+  private static IllegalStateException mistake(
+      String method,
+      Argument<?> argument,
+      Object value,
+      String mistake,
+      @Nullable Exception cause) {
+    return new IllegalStateException(
+        "%s: @RateLimiter.duplicateBy = ARGUMENTS: the argument '%s' (%s) %s: let the JSON mapper write its properties, or use duplicateKey = \"#{…}\" or duplicateBy = CALLER"
+            .formatted(method, argument.getName(), value.getClass().getName(), mistake),
+        cause);
+  }
+
+  /**
+   * Whether an empty object hides what would make submissions differ: mappers leave out what is
+   * null or empty. What is no bean of the application's shows all that it holds.
+   */
+  private static boolean holdsAnything(Object value) {
+    return !(value instanceof Map)
+        && !(value instanceof JsonNode)
+        && BeanIntrospector.SHARED
+            .findIntrospection(value.getClass())
+            .map(bean -> holdsAnything(bean, value))
+            .orElse(true);
+  }
+
+  @SuppressWarnings({"unchecked", "rawtypes"}) // the introspection is that of the value's class
+  private static boolean holdsAnything(BeanIntrospection bean, Object value) {
+    for (Object property : bean.getBeanReadProperties()) {
+      Object held = ((BeanReadProperty<Object, ?>) property).get(value);
+      if (!(held == null
+          || (held instanceof CharSequence text && text.isEmpty())
+          || (held instanceof Collection<?> items && items.isEmpty())
+          || (held instanceof Map<?, ?> entries && entries.isEmpty())
+          || (held instanceof Optional<?> optional && optional.isEmpty())
+          || (held instanceof Object[] array && array.length == 0))) {
+        return true;
       }
-      return tree;
-    } catch (IOException e) {
-      throw new UncheckedIOException("An argument of a submission cannot be written as JSON", e);
     }
+    return false;
   }
 
   /** Strings and names carry their length, so that no content can look like structure. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
+import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.annotation.Requires;
@@ -122,7 +123,8 @@ class FailingRoutes {
   @RateLimiter(
       rules = @RateRule(count = 10, time = 60),
       preventDuplicate = true,
-      preventDuplicateRule = @RateRule(count = 1, time = 60))
+      preventDuplicateRule = @RateRule(count = 1, time = 60),
+      duplicateBy = DuplicateBy.CALLER)
   HttpResponse<String> status(@QueryValue int code) {
     return HttpResponse.status(HttpStatus.valueOf(code));
   }
@@ -131,7 +133,8 @@ class FailingRoutes {
   @RateLimiter(
       rules = @RateRule(count = 10, time = 60),
       preventDuplicate = true,
-      preventDuplicateRule = @RateRule(count = 1, time = 60))
+      preventDuplicateRule = @RateRule(count = 1, time = 60),
+      duplicateBy = DuplicateBy.CALLER)
   CompletionStage<HttpResponse<String>> statusStage(@QueryValue int code) {
     return CompletableFuture.completedFuture(HttpResponse.status(HttpStatus.valueOf(code)));
   }
@@ -140,7 +143,8 @@ class FailingRoutes {
   @RateLimiter(
       rules = @RateRule(count = 10, time = 60),
       preventDuplicate = true,
-      preventDuplicateRule = @RateRule(count = 1, time = 60))
+      preventDuplicateRule = @RateRule(count = 1, time = 60),
+      duplicateBy = DuplicateBy.CALLER)
   Mono<HttpResponse<String>> statusMono(@QueryValue int code) {
     return Mono.just(HttpResponse.status(HttpStatus.valueOf(code)));
   }
@@ -149,7 +153,8 @@ class FailingRoutes {
   @RateLimiter(
       rules = @RateRule(count = 10, time = 60),
       preventDuplicate = true,
-      preventDuplicateRule = @RateRule(count = 1, time = 60))
+      preventDuplicateRule = @RateRule(count = 1, time = 60),
+      duplicateBy = DuplicateBy.CALLER)
   String body(@Body Map<String, List<Integer>> body) {
     return OK;
   }

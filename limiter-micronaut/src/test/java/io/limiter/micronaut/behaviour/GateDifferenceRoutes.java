@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
+import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -135,7 +136,8 @@ class GateDifferenceRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOnFailure = false)
+      releaseOnFailure = false,
+      duplicateBy = DuplicateBy.CALLER)
   String kept(@Body Map<String, String> body) {
     return "ok";
   }
@@ -144,13 +146,17 @@ class GateDifferenceRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOn = 500)
+      releaseOn = 500,
+      duplicateBy = DuplicateBy.CALLER)
   String keptByList(@Body Map<String, String> body) {
     return "ok";
   }
 
   @Post("/released")
-  @RateLimiter(preventDuplicate = true, preventDuplicateRule = @RateRule(time = 60))
+  @RateLimiter(
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 60),
+      duplicateBy = DuplicateBy.CALLER)
   String released(@Body Map<String, String> body) {
     return "ok";
   }

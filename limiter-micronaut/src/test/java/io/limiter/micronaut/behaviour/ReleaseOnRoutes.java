@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
+import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.annotation.Requires;
@@ -27,7 +28,8 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOn = {422, 503})
+      releaseOn = {422, 503},
+      duplicateBy = DuplicateBy.CALLER)
   HttpResponse<String> sync(@QueryValue Ending end, @QueryValue int status) {
     return end.end(status);
   }
@@ -36,7 +38,8 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOn = {422, 503})
+      releaseOn = {422, 503},
+      duplicateBy = DuplicateBy.CALLER)
   CompletionStage<HttpResponse<String>> stage(@QueryValue Ending end, @QueryValue int status) {
     return CompletableFuture.supplyAsync(() -> end.end(status));
   }
@@ -45,7 +48,8 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOn = {422, 503})
+      releaseOn = {422, 503},
+      duplicateBy = DuplicateBy.CALLER)
   CompletionStage<HttpResponse<String>> stageThrows(
       @QueryValue Ending end, @QueryValue int status) {
     return CompletableFuture.completedFuture(end.end(status));
@@ -55,7 +59,8 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOn = {422, 503})
+      releaseOn = {422, 503},
+      duplicateBy = DuplicateBy.CALLER)
   Mono<HttpResponse<String>> mono(@QueryValue Ending end, @QueryValue int status) {
     return Mono.fromCallable(() -> end.end(status));
   }
@@ -65,7 +70,8 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOn = {422, 503})
+      releaseOn = {422, 503},
+      duplicateBy = DuplicateBy.CALLER)
   Flux<Integer> fluxThrows(@QueryValue Ending end, @QueryValue int status) {
     throw end.exception(status);
   }
@@ -75,7 +81,8 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOn = {422, 503})
+      releaseOn = {422, 503},
+      duplicateBy = DuplicateBy.CALLER)
   Flux<Integer> flux(@QueryValue Ending end, @QueryValue int status) {
     return Flux.error(end.exception(status));
   }
@@ -129,7 +136,8 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOnFailure = false)
+      releaseOnFailure = false,
+      duplicateBy = DuplicateBy.CALLER)
   HttpResponse<String> neverSync(@QueryValue Ending end, @QueryValue int status) {
     return end.end(status);
   }
@@ -138,7 +146,8 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOnFailure = false)
+      releaseOnFailure = false,
+      duplicateBy = DuplicateBy.CALLER)
   CompletionStage<HttpResponse<String>> neverStage(@QueryValue Ending end, @QueryValue int status) {
     return CompletableFuture.supplyAsync(() -> end.end(status));
   }
@@ -147,7 +156,8 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOnFailure = false)
+      releaseOnFailure = false,
+      duplicateBy = DuplicateBy.CALLER)
   Mono<HttpResponse<String>> neverMono(@QueryValue Ending end, @QueryValue int status) {
     return Mono.fromCallable(() -> end.end(status));
   }
@@ -156,7 +166,8 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOnFailure = false)
+      releaseOnFailure = false,
+      duplicateBy = DuplicateBy.CALLER)
   Flux<Integer> neverFlux(@QueryValue Ending end, @QueryValue int status) {
     return Flux.error(end.exception(status));
   }
@@ -165,7 +176,8 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOn = 400)
+      releaseOn = 400,
+      duplicateBy = DuplicateBy.CALLER)
   String boundOn400(@Body Map<String, List<Integer>> body) {
     return "ok";
   }
@@ -174,7 +186,8 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOn = 500)
+      releaseOn = 500,
+      duplicateBy = DuplicateBy.CALLER)
   String boundOn500(@Body Map<String, List<Integer>> body) {
     return "ok";
   }
@@ -183,7 +196,8 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOnFailure = false)
+      releaseOnFailure = false,
+      duplicateBy = DuplicateBy.CALLER)
   String boundNever(@Body Map<String, List<Integer>> body) {
     return "ok";
   }

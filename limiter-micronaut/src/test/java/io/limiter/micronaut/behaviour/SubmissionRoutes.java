@@ -43,7 +43,8 @@ class SubmissionRoutes {
   @RateLimiter(
       rules = @RateRule(count = 10, time = 60),
       preventDuplicate = true,
-      preventDuplicateRule = @RateRule(count = 1, time = 60))
+      preventDuplicateRule = @RateRule(count = 1, time = 60),
+      duplicateBy = DuplicateBy.CALLER)
   String byCaller(@Body Map<String, Object> order) {
     return OK;
   }
@@ -96,7 +97,8 @@ class SubmissionRoutes {
   @RateLimiter(
       rules = @RateRule(count = 10, time = 60),
       preventDuplicate = true,
-      preventDuplicateRule = @RateRule(count = 1, time = 60))
+      preventDuplicateRule = @RateRule(count = 1, time = 60),
+      duplicateBy = DuplicateBy.CALLER)
   CompletionStage<String> pendingByCaller(@Body Map<String, Object> order) {
     return begin();
   }

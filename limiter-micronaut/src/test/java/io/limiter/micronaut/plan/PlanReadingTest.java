@@ -96,8 +96,8 @@ class PlanReadingTest {
     DuplicateGuard guard = plan.duplicates().orElseThrow();
     assertThat(declared(RateLimiter.class, "limitType")).isEqualTo(LimitType.IP);
     assertThat(guard.submitter()).isEqualTo(new SubjectSource.Address());
-    assertThat(declared(RateLimiter.class, "duplicateBy")).isEqualTo(DuplicateBy.CALLER);
-    assertThat(guard.submission()).isEqualTo(new Submission.ByCaller());
+    assertThat(declared(RateLimiter.class, "duplicateBy")).isEqualTo(DuplicateBy.AUTO);
+    assertThat(guard.submission()).isEqualTo(new Submission.ByArguments(List.of(0, 1, 2)));
     assertThat(declared(RateLimiter.class, "releaseOnFailure")).isEqualTo(true);
     assertThat(guard.release()).isEqualTo(new Release.OnFailure());
     assertThat(guard.text()).isSameAs(DenialText.NONE);
@@ -156,7 +156,7 @@ class PlanReadingTest {
     DuplicateGuard guard = plan.duplicates().orElseThrow();
     assertThat(guard.submitter()).isEqualTo(new SubjectSource.Submitter());
     assertThat(guard.text()).isEqualTo(DenialText.message("Not now"));
-    assertThat(guard.submission()).isEqualTo(new Submission.ByArguments());
+    assertThat(guard.submission()).isEqualTo(new Submission.ByArguments(List.of(0)));
     assertThat(guard.release()).isEqualTo(new Release.Never());
     assertThat(plan.decidedByRequest()).isFalse();
   }

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonProperty;
+import io.limiter.micronaut.annotation.DuplicateBy;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.annotation.Introspected;
+import io.micronaut.http.annotation.Body;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Post;
+import io.micronaut.http.annotation.QueryValue;
+import java.net.http.HttpResponse;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What JSON cannot hold is found at the start by its type, or else by the first call. */
+class UnwritableArgumentsTest {
+
+  private static final String SPEC = "UnwritableArgumentsTest";
+
+  /** Can be read, but not written. */
+  @Introspected
+  static class Broken {
+    private String item = "";
+
+    public void setItem(String item) {
+      this.item = item;
+    }
+
+    public String getItem() {
+      throw new UnsupportedOperationException("write-only: " + item);
+    }
+  }
+
+  /** Is written as {}, whatever it holds. */
+  @Introspected
+  static class Hidden {
+    private String item = "";
+
+    @JsonProperty
+    public void setItem(String item) {
+      this.item = item;
+    }
+
+    @JsonIgnore
+    public String getItem() {
+      return item;
+    }
+  }
+
+  @Controller("/unwritable")
+  @Requires(property = "spec.name", value = SPEC)
+  static class Routes {
+
+    final AtomicInteger entered = new AtomicInteger();
+
+    @Post("/broken")
+    @RateLimiter(preventDuplicate = true, duplicateBy = DuplicateBy.ARGUMENTS)
+    void broken(@QueryValue int n, @Body Broken order) {
+      entered.incrementAndGet();
+    }
+
+    @Post("/hidden")
+    @RateLimiter(preventDuplicate = true)
+    void hidden(@QueryValue int n, @Body Hidden order) {
+      entered.incrementAndGet();
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "broken, Broken, cannot be written as JSON",
+    "hidden, Hidden, 'is written as an empty JSON object, whatever it holds'"
+  })
+  void theCallFailsAndSaysWhy(String method, String type, String mistake) {
+    try (TestServer server = TestServer.start(SPEC)) {
+      HttpResponse<String> answer =
+          server.post("/unwritable/" + method + "?n=1", "{\"item\":\"secret tea\"}");
+
+      assertThat(answer.statusCode()).isEqualTo(500);
+      assertThat(answer.body())
+          .contains(
+              "%s.%s(int,%s): @RateLimiter.duplicateBy = ARGUMENTS: the argument 'order' (%s) %s"
+                  .formatted(
+                      Routes.class.getName(), method, typeName(type), typeName(type), mistake),
+              "let the JSON mapper write its properties",
+              "duplicateBy = CALLER")
+          .doesNotContain("secret");
+      assertThat(server.context().getBean(Routes.class).entered).hasValue(0);
+      assertThat(server.keys().all()).as("nothing is counted").isEmpty();
+    }
+  }
+
+  private static String typeName(String simple) {
+    return UnwritableArgumentsTest.class.getName() + '$' + simple;
+  }
+}
