@@ -4,12 +4,18 @@ package io.limiter.demo;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import java.net.http.HttpResponse;
 import java.util.Base64;
+import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
 
 /** The demo's limits that tell callers apart by who they say they are, and what stays open. */
 class DemoCallersTest {
@@ -38,6 +44,29 @@ class DemoCallersTest {
       assertAdmitted(me(BOB), "{\"name\":\"bob\"}", "\"3-per-10s\";r=" + left + ";");
     }
     assertRefused(me(BOB), "\"3-per-10s\";r=0;");
+  }
+
+  @Test
+  void onlyWithoutSecurityAStartWarnsThatUsersAreUnknown() {
+    Logger logger = (Logger) LoggerFactory.getLogger("io.limiter.micronaut.http.UserWarnings");
+    ListAppender<ILoggingEvent> logged = new ListAppender<>();
+    logged.start();
+    logger.addAppender(logged);
+    try {
+      Demo.start().close();
+      assertThat(logged.list).isEmpty();
+
+      new Demo(Demo.newService(), Map.of("micronaut.security.enabled", false)).close();
+      assertThat(logged.list)
+          .singleElement()
+          .satisfies(
+              line -> {
+                assertThat(line.getLevel()).isEqualTo(Level.WARN);
+                assertThat(line.getFormattedMessage()).contains("MeController.me(");
+              });
+    } finally {
+      logger.detachAppender(logged);
+    }
   }
 
   @Test

@@ -8,7 +8,11 @@ public enum LimitType {
    * limiter.address.trusted-proxies}), an IPv6 address cut to its /64.
    */
   IP,
-  /** The user who is logged in; {@link Anonymous} says what becomes of others. */
+  /**
+   * The user who is logged in when the request is decided: the principal that micronaut-security
+   * sets, or a filter of the application at an order below 39,250; {@link Anonymous} says what
+   * becomes of others.
+   */
   USER_ID,
   /** Everybody together. */
   GLOBAL,

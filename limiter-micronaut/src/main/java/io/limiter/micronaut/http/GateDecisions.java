@@ -44,6 +44,7 @@ final class GateDecisions {
   private final Turns turns;
   private final GateConfiguration gate;
   private final DirectAnswers answers;
+  private final UserWarnings users;
 
   GateDecisions(
       RoutePlans routes,
@@ -53,7 +54,8 @@ final class GateDecisions {
       CallEnds ends,
       Turns turns,
       GateConfiguration gate,
-      DirectAnswers answers) {
+      DirectAnswers answers,
+      UserWarnings users) {
     this.routes = routes;
     this.subjects = subjects;
     this.store = store;
@@ -62,6 +64,7 @@ final class GateDecisions {
     this.turns = turns;
     this.gate = gate;
     this.answers = answers;
+    this.users = users;
   }
 
   /**
@@ -99,6 +102,7 @@ final class GateDecisions {
       Ticket.issue(request, plan, Verdict.free(plan.policy()), CallEnd.NOTHING);
       return ENTER;
     }
+    users.atGate(request, plan);
     PropagatedContext context = PropagatedContext.getOrEmpty();
     CompletionStage<Verdict> decision = StoreAnswer.ask(store, asked.get(), plan);
     return threads

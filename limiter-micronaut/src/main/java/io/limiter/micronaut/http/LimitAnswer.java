@@ -34,11 +34,14 @@ public final class LimitAnswer implements ConditionalFilter {
   private final RoutePlans routes;
   private final HarmlessFields fields;
   private final CallerThreads threads;
+  private final UserWarnings users;
 
-  LimitAnswer(RoutePlans routes, RateLimitFields fields, CallerThreads threads) {
+  LimitAnswer(
+      RoutePlans routes, RateLimitFields fields, CallerThreads threads, UserWarnings users) {
     this.routes = routes;
     this.fields = new HarmlessFields(fields);
     this.threads = threads;
+    this.users = users;
   }
 
   @Override
@@ -54,6 +57,7 @@ public final class LimitAnswer implements ConditionalFilter {
     if (ticket.isEmpty()) {
       return CompletableFuture.completedFuture(response);
     }
+    users.answered(request);
     if (RefusalAnswer.refusal(response).isEmpty()) {
       fields.writeIfAbsent(ticket.get().verdict(), response);
     }

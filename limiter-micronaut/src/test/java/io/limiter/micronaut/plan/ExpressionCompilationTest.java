@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Expressions are checked by the compiler, with Micronaut's processors. */
+/** What the compiler checks of limits, with Micronaut's processors. */
 class ExpressionCompilationTest {
 
   @TempDir private Path output;
@@ -59,11 +59,27 @@ class ExpressionCompilationTest {
     assertThat(errors("#{phone +}")).isNotEmpty();
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"private", "final"})
+  void aLimitOnAMethodThatCannotBeWovenIsAnError(String modifier) {
+    assertThat(errorsOf(modifier, "subject", "#{phone}")).isNotEmpty();
+  }
+
+  /** Which is why the docs warn of it. */
+  @Test
+  void aLimitOnAStaticMethodCompiles() {
+    assertThat(errorsOf("static", "key", "codes")).isEmpty();
+  }
+
   private List<String> errors(String expression) {
     return errorsOf("subject", expression);
   }
 
   private List<String> errorsOf(String member, String expression) {
+    return errorsOf("", member, expression);
+  }
+
+  private List<String> errorsOf(String modifier, String member, String expression) {
     String source =
         """
         package compiled;
@@ -71,11 +87,11 @@ class ExpressionCompilationTest {
         @jakarta.inject.Singleton
         class Sender {
           @RateLimiter(%s = "%s", rules = @RateRule)
-          void send(String phone, Order order) {}
+          %s void send(String phone, Order order) {}
           record Order(String customer, int items) {}
         }
         """
-            .formatted(member, expression);
+            .formatted(member, expression, modifier);
     JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
     DiagnosticCollector<JavaFileObject> diagnostics = new DiagnosticCollector<>();
     CompilationTask task =

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.http;
+
+import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.LimitPlans;
+import io.micronaut.context.BeanContext;
+import io.micronaut.context.event.ApplicationEventListener;
+import io.micronaut.context.event.StartupEvent;
+import io.micronaut.core.reflect.ClassUtils;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.filter.ServerFilterPhase;
+import jakarta.inject.Singleton;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Warns, each once, where USER_ID seems to find no user: its limits would count addresses, and
+ * nothing else would show it.
+ */
+@Singleton
+final class UserWarnings implements ApplicationEventListener<StartupEvent> {
+
+  private static final Logger LOG = LoggerFactory.getLogger(UserWarnings.class);
+
+  // Named, because a service may log in its users itself.
+  private static final String SECURITY = "io.micronaut.security.filters.SecurityFilter";
+
+  /** The method that a request without a user at the gate was for. */
+  private static final String UNKNOWN = "io.limiter.user-unknown";
+
+  private final LimitPlans plans;
+  private final BeanContext beans;
+  private final AtomicBoolean late = new AtomicBoolean();
+
+  UserWarnings(LimitPlans plans, BeanContext beans) {
+    this.plans = plans;
+    this.beans = beans;
+  }
+
+  @Override
+  public void onApplicationEvent(StartupEvent started) {
+    List<String> methods = plans.countingUsers();
+    if (!methods.isEmpty() && !hasSecurity()) {
+      LOG.warn(
+          "{} methods count users (limitType = USER_ID), but micronaut-security is not there, or is switched off. If no filter of the application sets the principal of a request before the gate decides, which is at order {}, their callers are counted by address: add micronaut-security, or give that filter @Order({}). The methods are {}",
+          methods.size(),
+          LimitGate.ORDER,
+          ServerFilterPhase.SECURITY.order(),
+          LimitPlans.listed(methods));
+    }
+  }
+
+  private boolean hasSecurity() {
+    return ClassUtils.forName(SECURITY, getClass().getClassLoader())
+        .filter(beans::containsBean)
+        .isPresent();
+  }
+
+  /** The gate decides a request. */
+  void atGate(HttpRequest<?> request, LimitPlan plan) {
+    if (plan.countsUsers() && !late.getPlain() && request.getUserPrincipal().isEmpty()) {
+      request.setAttribute(UNKNOWN, plan.method());
+    }
+  }
+
+  /** A limited request has its answer: everything that could log in its user has run. */
+  void answered(HttpRequest<?> request) {
+    if (!late.getPlain()
+        && request.getAttribute(UNKNOWN).orElse(null) instanceof String method
+        && request.getUserPrincipal().isPresent()
+        && late.compareAndSet(false, true)) {
+      LOG.warn(
+          "{} counts users (limitType = USER_ID), but a request had no principal when the gate decided, at order {}, so it was counted by its address. The principal was set later: let the filter that sets it run before the gate, with @Order({}). A @ServerFilter without an order runs last",
+          method,
+          LimitGate.ORDER,
+          ServerFilterPhase.SECURITY.order());
+    }
+  }
+}

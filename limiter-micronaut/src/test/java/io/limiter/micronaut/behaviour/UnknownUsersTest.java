@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static io.limiter.micronaut.behaviour.LimitedRoutesContract.field;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.annotation.Order;
+import io.micronaut.http.HttpAttributes;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.http.annotation.RequestFilter;
+import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.http.filter.ServerFilterPhase;
+import java.security.Principal;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+/** A limit for users that finds none counts addresses, and warns of it. */
+class UnknownUsersTest {
+
+  private static final String USER = "X-User";
+
+  private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
+  private final Logger logger =
+      (Logger) LoggerFactory.getLogger("io.limiter.micronaut.http.UserWarnings");
+
+  @Controller("/users")
+  @Requires(property = "spec.name", pattern = "UnknownUsersTest.*")
+  static class Users {
+    @Get
+    @RateLimiter(limitType = LimitType.USER_ID, rules = @RateRule(count = 50, time = 60))
+    String get() {
+      return "ok";
+    }
+  }
+
+  /** Without an order a filter runs last. */
+  @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
+  @Requires(property = "spec.name", value = "UnknownUsersTest.late")
+  static class Late {
+    @RequestFilter
+    void logIn(HttpRequest<?> request) {
+      UnknownUsersTest.logIn(request);
+    }
+  }
+
+  @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
+  @Requires(property = "spec.name", value = "UnknownUsersTest.early")
+  static class Early {
+    @RequestFilter
+    @Order(39_000)
+    void logIn(HttpRequest<?> request) {
+      UnknownUsersTest.logIn(request);
+    }
+  }
+
+  private static void logIn(HttpRequest<?> request) {
+    String user = request.getHeaders().get(USER);
+    if (user != null) {
+      request.setAttribute(HttpAttributes.PRINCIPAL, (Principal) () -> user);
+    }
+  }
+
+  @BeforeEach
+  void listen() {
+    logged.start();
+    logger.addAppender(logged);
+  }
+
+  @AfterEach
+  void stop() {
+    logger.detachAppender(logged);
+  }
+
+  @Test
+  void aStartWithoutSecurityWarns() {
+    try (TestServer server = TestServer.start("UnknownUsersTest.early")) {
+      assertThat(server.port()).isPositive();
+    }
+    assertThat(logged.list)
+        .singleElement()
+        .satisfies(
+            line -> {
+              assertThat(line.getLevel()).isEqualTo(Level.WARN);
+              assertThat(line.getFormattedMessage())
+                  .startsWith("1 methods count users (limitType = USER_ID), but micronaut-security")
+                  .contains(
+                      "at order 39250",
+                      "@Order(" + ServerFilterPhase.SECURITY.order() + ")",
+                      Users.class.getName() + ".get()");
+            });
+  }
+
+  @Test
+  void aStartWithoutLimitsForUsersDoesNot() {
+    try (TestServer server = TestServer.start("no users")) {
+      assertThat(server.port()).isPositive();
+    }
+    assertThat(logged.list).isEmpty();
+  }
+
+  @Test
+  void theFirstUserWhoIsKnownTooLateIsWarnedOf() {
+    try (TestServer server = TestServer.start("UnknownUsersTest.late")) {
+      logged.list.clear();
+      assertThat(server.get("/users").statusCode()).isEqualTo(200);
+      assertThat(logged.list).as("nobody logs in").isEmpty();
+
+      for (String user : List.of("ann", "bob", "ann")) {
+        assertThat(server.get("/users", USER, user).statusCode()).isEqualTo(200);
+      }
+      assertThat(field(server.get("/users", USER, "eve"), "RateLimit"))
+          .as("all are counted as one")
+          .startsWith("\"50-per-60s\";r=45;");
+    }
+    assertThat(logged.list)
+        .singleElement()
+        .satisfies(
+            line -> {
+              assertThat(line.getLevel()).isEqualTo(Level.WARN);
+              assertThat(line.getFormattedMessage())
+                  .startsWith(Users.class.getName() + ".get() counts users")
+                  .contains("at order 39250", "by its address", "@Order(39000)")
+                  .doesNotContain("ann", "127.0.0.1");
+            });
+  }
+
+  @Test
+  void usersWhoAreKnownInTimeAreNot() {
+    try (TestServer server = TestServer.start("UnknownUsersTest.early")) {
+      logged.list.clear();
+      assertThat(server.get("/users").statusCode()).isEqualTo(200);
+      assertThat(field(server.get("/users", USER, "ann"), "RateLimit"))
+          .startsWith("\"50-per-60s\";r=49;");
+    }
+    assertThat(logged.list).isEmpty();
+  }
+
+  /** Around the method all filters have run. */
+  @Test
+  void withoutTheGateNoFilterIsTooLate() {
+    try (TestServer server =
+        TestServer.start("UnknownUsersTest.late", Map.of("limiter.gate.enabled", false))) {
+      logged.list.clear();
+      assertThat(server.get("/users").statusCode()).isEqualTo(200);
+      assertThat(field(server.get("/users", USER, "ann"), "RateLimit"))
+          .startsWith("\"50-per-60s\";r=49;");
+    }
+    assertThat(logged.list).isEmpty();
+  }
+}
