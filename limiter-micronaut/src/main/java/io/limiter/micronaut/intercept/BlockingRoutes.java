@@ -4,6 +4,7 @@ package io.limiter.micronaut.intercept;
 import io.limiter.micronaut.config.GateConfiguration;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.RoutePlans;
 import io.micronaut.context.BeanProvider;
 import io.micronaut.context.event.BeanCreatedEvent;
 import io.micronaut.context.event.BeanCreatedEventListener;
@@ -66,8 +67,10 @@ final class BlockingRoutes implements BeanCreatedEventListener<ExecutorSelector>
     if (!(reference instanceof ExecutableMethod<?, ?> method)) {
       return false;
     }
-    return plans.get().of(method).filter(this::decidedByGuard).isPresent()
-        && (isSynchronous(method.getReturnType()) || isStream(method.getReturnType()));
+    // The guard decides the calls of a WebSocket, and no answer begins with what they stream.
+    boolean socket = RoutePlans.isOfWebSocket(method);
+    return plans.get().of(method).filter(plan -> socket || decidedByGuard(plan)).isPresent()
+        && (isSynchronous(method.getReturnType()) || (!socket && isStream(method.getReturnType())));
   }
 
   private boolean decidedByGuard(LimitPlan plan) {

@@ -7,6 +7,7 @@ import io.limiter.micronaut.exception.CallAbandonedException;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.CallEnd;
 import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.RoutePlans;
 import io.limiter.micronaut.plan.StoreAnswer;
 import io.limiter.micronaut.plan.Ticket;
 import io.limiter.micronaut.plan.Turns;
@@ -20,9 +21,16 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** One call of a limited method. */
 final class GuardedCall {
+
+  private static final Logger LOG = LoggerFactory.getLogger(GuardedCall.class);
+
+  // Named, because no service needs it.
+  private static final String ON_ERROR = "io.micronaut.websocket.annotation.OnError";
 
   private final GuardedCalls parts;
   private final MethodInvocationContext<Object, Object> context;
@@ -30,6 +38,7 @@ final class GuardedCall {
   private final Optional<HttpRequest<?>> request;
   private final PropagatedContext propagated = PropagatedContext.getOrEmpty();
   private final AtomicReference<@Nullable Admission> granted = new AtomicReference<>();
+  private volatile @Nullable LimitDeniedException refusal;
 
   GuardedCall(
       GuardedCalls parts,
@@ -204,12 +213,53 @@ final class GuardedCall {
       if (isRoute()) {
         request.ifPresent(http -> Ticket.refuse(http, plan, verdict));
       }
-      throw LimitDeniedException.of(verdict, plan.text(verdict));
+      LimitDeniedException denied = LimitDeniedException.of(verdict, plan.text(verdict));
+      refusal = denied;
+      throw denied;
     }
     CallEnd end = parts.ends().begin(plan, verdict);
     Optional<Ticket> ticket =
         isRoute() ? request.map(http -> Ticket.record(http, plan, verdict, end)) : Optional.empty();
     return new Admission(plan, verdict, ticket, end);
+  }
+
+  /** Whether the method is one of a WebSocket, whose refusal nothing answers. */
+  boolean isOfWebSocket() {
+    return RoutePlans.isOfWebSocket(context.getExecutableMethod());
+  }
+
+  /**
+   * Ends a refused call of a WebSocket by closing that: what its method throws Micronaut logs as an
+   * error, up to twice a message, which whoever sends too many could fill the log with. An
+   * {@code @OnError} method beside it is given the exception instead.
+   *
+   * @param failure why the call has failed
+   * @return whether that was its refusal, and the WebSocket is closed
+   */
+  boolean closesWebSocket(Throwable failure) {
+    LimitDeniedException denied = refusal;
+    if (denied == null
+        || (failure != denied && failure.getCause() != denied)
+        || !isOfWebSocket()
+        || seesErrors(context.getTarget())) {
+      return false;
+    }
+    boolean later = denied.verdict().retryAfter().isPresent();
+    boolean closed = parts.threads().closeWebSocket(request, later);
+    if (closed) {
+      LOG.debug(
+          "{} refused a call ({}): the WebSocket is closed with {}",
+          plan.method(),
+          denied.verdict().outcome(),
+          later ? "1013" : "1008");
+    }
+    return closed;
+  }
+
+  private boolean seesErrors(Object bean) {
+    return parts.beans().findBeanDefinition(bean.getClass()).stream()
+        .flatMap(definition -> definition.getExecutableMethods().stream())
+        .anyMatch(method -> method.hasAnnotation(ON_ERROR));
   }
 
   private boolean isRoute() {

@@ -8,6 +8,7 @@ import io.limiter.micronaut.plan.RoutePlans;
 import io.limiter.micronaut.plan.Turns;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.micronaut.aop.MethodInvocationContext;
+import io.micronaut.context.BeanContext;
 import io.micronaut.http.context.ServerRequestContext;
 import jakarta.inject.Singleton;
 
@@ -17,6 +18,7 @@ import jakarta.inject.Singleton;
  * @param routes tells whether a method is the request's own route
  * @param ends watches over admitted calls
  * @param turns lets them wait for their turn
+ * @param beans tells what else the bean of a method has
  */
 @Singleton
 record GuardedCalls(
@@ -25,7 +27,8 @@ record GuardedCalls(
     CallerThreads threads,
     RoutePlans routes,
     CallEnds ends,
-    Turns turns) {
+    Turns turns,
+    BeanContext beans) {
 
   /** Begins a call on the thread that made it, which is where its request is known. */
   GuardedCall begin(MethodInvocationContext<Object, Object> context, LimitPlan plan) {

@@ -16,7 +16,9 @@ final class PublisherGuard {
   static Publisher<?> enter(GuardedCall call, Supplier<Publisher<?>> method) {
     return call.single()
         ? Mono.defer(() -> admission(call).flatMap(admission -> mono(call, admission, method)))
-        : Flux.defer(() -> flux(call, method));
+            .onErrorResume(call::closesWebSocket, closed -> Mono.empty())
+        : Flux.defer(() -> flux(call, method))
+            .onErrorResume(call::closesWebSocket, closed -> Mono.empty());
   }
 
   /**

@@ -2,6 +2,7 @@
 package io.limiter.micronaut.intercept;
 
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -26,7 +27,16 @@ final class StageGuard {
                 }
               });
     }
-    return result;
+    return call.isOfWebSocket() ? result.exceptionally(failure -> closed(call, failure)) : result;
+  }
+
+  private static @Nullable Object closed(GuardedCall call, Throwable failure) {
+    if (call.closesWebSocket(failure)) {
+      return null;
+    }
+    throw failure instanceof CompletionException wrapped
+        ? wrapped
+        : new CompletionException(failure);
   }
 
   private static CompletionStage<@Nullable Object> run(

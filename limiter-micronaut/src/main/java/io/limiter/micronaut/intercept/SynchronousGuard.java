@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.intercept;
 
+import io.limiter.micronaut.exception.LimitDeniedException;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -10,7 +11,15 @@ final class SynchronousGuard {
   private SynchronousGuard() {}
 
   static @Nullable Object enter(GuardedCall call, Supplier<@Nullable Object> method) {
-    Admission admission = call.awaitAdmission();
+    Admission admission;
+    try {
+      admission = call.awaitAdmission();
+    } catch (LimitDeniedException denied) {
+      if (call.closesWebSocket(denied)) {
+        return null;
+      }
+      throw denied;
+    }
     Object result;
     try {
       result = call.enter(admission, method);

@@ -38,8 +38,11 @@ public final class RoutePlans {
 
   private Optional<LimitPlan> of(ExecutableMethod<?, ?> method) {
     Optional<LimitPlan> plan = plans.of(method);
-    return plan.isPresent() && (method.hasAnnotation(ON_MESSAGE) || method.hasAnnotation(ON_OPEN))
-        ? Optional.empty()
-        : plan;
+    return plan.isPresent() && isOfWebSocket(method) ? Optional.empty() : plan;
+  }
+
+  /** Whether calls of a method are the connections or the messages of a WebSocket. */
+  public static boolean isOfWebSocket(ExecutableMethod<?, ?> method) {
+    return method.hasAnnotation(ON_MESSAGE) || method.hasAnnotation(ON_OPEN);
   }
 }

@@ -22,6 +22,16 @@ public interface CallerThread {
     return Optional.empty();
   }
 
+  /**
+   * Closes the WebSocket that this request has opened.
+   *
+   * @param later whether its caller may come again: with 1013, else with 1008
+   * @return whether it is closed now; not if the request is none of this server, or opened none
+   */
+  default boolean closeWebSocket(HttpRequest<?> request, boolean later) {
+    return false;
+  }
+
   /** Whether the current thread serves many connections, so that it must never wait. */
   default boolean isEventLoop() {
     return false;

@@ -80,6 +80,18 @@ public final class CallerThreads {
         .orElse(() -> {});
   }
 
+  /**
+   * Closes the WebSocket that a request has opened.
+   *
+   * @param later whether its caller may come again: with 1013, else with 1008
+   * @return whether it is closed now
+   */
+  public boolean closeWebSocket(Optional<HttpRequest<?>> request, boolean later) {
+    return request
+        .filter(http -> servers.stream().anyMatch(server -> server.closeWebSocket(http, later)))
+        .isPresent();
+  }
+
   /** Whether the current thread must never wait. */
   public boolean mustNotBlock() {
     return Thread.currentThread() instanceof NonBlocking

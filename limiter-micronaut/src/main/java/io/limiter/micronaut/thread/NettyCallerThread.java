@@ -4,7 +4,9 @@ package io.limiter.micronaut.thread;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpRequestWrapper;
+import io.micronaut.http.netty.websocket.NettyWebSocketSession;
 import io.micronaut.http.server.netty.NettyHttpRequest;
+import io.micronaut.websocket.CloseReason;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.EventLoop;
@@ -46,6 +48,18 @@ final class NettyCallerThread implements CallerThread {
               channel.closeFuture().addListener(listener);
               return () -> channel.closeFuture().removeListener(listener);
             });
+  }
+
+  @Override
+  public boolean closeWebSocket(HttpRequest<?> request, boolean later) {
+    return channel(request)
+        .map(channel -> channel.attr(NettyWebSocketSession.WEB_SOCKET_SESSION_KEY).get())
+        .map(
+            session -> {
+              session.close(later ? CloseReason.TRY_AGAIN_LATER : CloseReason.POLICY_VIOLATION);
+              return true;
+            })
+        .orElse(false);
   }
 
   /** At once where the loop has had the answer itself: another turn would only cost time. */

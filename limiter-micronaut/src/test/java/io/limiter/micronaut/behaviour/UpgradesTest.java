@@ -4,9 +4,17 @@ package io.limiter.micronaut.behaviour;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.AppenderBase;
+import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.exception.RateLimitExceededException;
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.annotation.QueryValue;
 import io.micronaut.websocket.WebSocketSession;
+import io.micronaut.websocket.annotation.OnError;
 import io.micronaut.websocket.annotation.OnMessage;
 import io.micronaut.websocket.annotation.OnOpen;
 import io.micronaut.websocket.annotation.ServerWebSocket;
@@ -16,12 +24,20 @@ import java.net.http.WebSocket;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /** Opening a WebSocket is one call, and no message: who opens too many finds them closed. */
@@ -63,6 +79,179 @@ class UpgradesTest {
     void open(WebSocketSession session) {}
   }
 
+  @ServerWebSocket("/sync")
+  @Requires(property = "spec.name", value = SPEC)
+  static class Sync {
+    @OnOpen
+    @RateRule(count = 1, time = 60)
+    void open(WebSocketSession session) {}
+
+    @OnMessage
+    void message(String text) {}
+  }
+
+  @ServerWebSocket("/stage")
+  @Requires(property = "spec.name", value = SPEC)
+  static class Stage {
+    @OnOpen
+    @RateRule(count = 1, time = 60)
+    CompletionStage<String> open() {
+      return CompletableFuture.completedFuture("welcome");
+    }
+
+    @OnMessage
+    void message(String text) {}
+  }
+
+  @ServerWebSocket("/flux")
+  @Requires(property = "spec.name", value = SPEC)
+  static class Stream {
+    @OnOpen
+    @RateRule(count = 1, time = 60)
+    Flux<String> open(WebSocketSession session) {
+      return Flux.just("wel", "come");
+    }
+
+    @OnMessage
+    void message(String text) {}
+  }
+
+  /** No wait makes room for three of two. */
+  @ServerWebSocket("/costly{?units}")
+  @Requires(property = "spec.name", value = SPEC)
+  static class Costly {
+    @OnOpen
+    @RateLimiter(rules = @RateRule(count = 2, time = 60), cost = "#{units}")
+    Mono<String> open(@QueryValue int units) {
+      return Mono.just("welcome");
+    }
+
+    @OnMessage
+    void message(String text) {}
+  }
+
+  @ServerWebSocket("/seen")
+  @Requires(property = "spec.name", value = SPEC)
+  static class Seen {
+
+    final BlockingQueue<Throwable> errors = new LinkedBlockingQueue<>();
+
+    @OnOpen
+    @RateRule(count = 1, time = 60)
+    Mono<String> open() {
+      return Mono.just("welcome");
+    }
+
+    @OnMessage
+    void message(String text) {}
+
+    @OnError
+    void error(Throwable error) {
+      errors.add(error);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "upgrades, 2, 1013",
+    "sync, 1, 1013",
+    "stage, 1, 1013",
+    "flux, 1, 1013",
+    "costly?units=3, 0, 1008"
+  })
+  void aRefusalIsOneLineAtDebugLevel(String path, int admitted, int status) {
+    for (boolean gate : new boolean[] {true, false}) {
+      try (Logged logged = new Logged()) {
+        try (TestServer server = TestServer.start(SPEC, Map.of("limiter.gate.enabled", gate))) {
+          for (int i = 0; i < admitted; i++) {
+            open(server, "/" + path, new CompletableFuture<>()).join();
+          }
+          await().until(() -> server.keys().all().size() == Math.min(admitted, 1));
+          CompletableFuture<Integer> end = new CompletableFuture<>();
+          open(server, "/" + path, end);
+          assertThat(end.orTimeout(20, TimeUnit.SECONDS).join()).isEqualTo(status);
+        }
+        logged.assertOneRefusal(String.valueOf(status));
+      }
+    }
+  }
+
+  @Test
+  void aRefusedMessageIsOneLineAtDebugLevelToo() {
+    try (Logged logged = new Logged()) {
+      try (TestServer server = TestServer.start(SPEC)) {
+        CompletableFuture<Integer> end = new CompletableFuture<>();
+        WebSocket socket = open(server, "/messages-first", end).join();
+        socket.sendText("one", true).join();
+        await().until(() -> server.keys().all().size() == 1);
+        socket.sendText("two", true).join();
+        assertThat(end.orTimeout(20, TimeUnit.SECONDS).join()).isEqualTo(1013);
+      }
+      logged.assertOneRefusal("1013");
+    }
+  }
+
+  @Test
+  void anErrorMethodIsGivenTheRefusal() throws InterruptedException {
+    try (TestServer server = TestServer.start(SPEC)) {
+      open(server, "/seen", new CompletableFuture<>()).join();
+      await().until(() -> server.keys().all().size() == 1);
+      CompletableFuture<Integer> end = new CompletableFuture<>();
+      open(server, "/seen", end);
+      assertThat(server.context().getBean(Seen.class).errors.poll(20, TimeUnit.SECONDS))
+          .isInstanceOf(RateLimitExceededException.class);
+      assertThat(end.orTimeout(20, TimeUnit.SECONDS).join()).isEqualTo(1011);
+    }
+  }
+
+  /** What is logged of refusals, and all that is logged as a warning or an error. */
+  private static final class Logged implements AutoCloseable {
+
+    private static final Logger ROOT = (Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME);
+    private static final Logger REFUSALS =
+        (Logger) LoggerFactory.getLogger("io.limiter.micronaut.intercept.GuardedCall");
+    private static final Logger SOCKETS =
+        (Logger) LoggerFactory.getLogger("io.micronaut.http.server.netty.websocket");
+
+    private final AppenderBase<ILoggingEvent> appender =
+        new AppenderBase<>() {
+          @Override
+          protected void append(ILoggingEvent event) {
+            if (event.getLevel().isGreaterOrEqual(Level.WARN)
+                || event.getLoggerName().equals(REFUSALS.getName())) {
+              lines.add(event);
+            }
+          }
+        };
+    private final Queue<ILoggingEvent> lines = new ConcurrentLinkedQueue<>();
+    private final Level sockets = SOCKETS.getLevel();
+
+    Logged() {
+      SOCKETS.setLevel(Level.ERROR);
+      REFUSALS.setLevel(Level.DEBUG);
+      appender.start();
+      ROOT.addAppender(appender);
+    }
+
+    void assertOneRefusal(String status) {
+      assertThat(lines)
+          .singleElement()
+          .satisfies(
+              line -> {
+                assertThat(line.getLevel()).isEqualTo(Level.DEBUG);
+                assertThat(line.getFormattedMessage())
+                    .contains("UpgradesTest", "the WebSocket is closed with " + status);
+              });
+    }
+
+    @Override
+    public void close() {
+      ROOT.detachAppender(appender);
+      REFUSALS.setLevel(null);
+      SOCKETS.setLevel(sockets);
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void openingItTakesNothingFromItsMessages(boolean gate) {
@@ -74,7 +263,7 @@ class UpgradesTest {
       assertThat(end).isNotDone();
 
       socket.sendText("two", true).join();
-      assertThat(end.orTimeout(20, TimeUnit.SECONDS).join()).isEqualTo(1011);
+      assertThat(end.orTimeout(20, TimeUnit.SECONDS).join()).isEqualTo(1013);
     }
   }
 
