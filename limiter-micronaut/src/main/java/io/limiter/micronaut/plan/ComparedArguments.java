@@ -3,6 +3,7 @@ package io.limiter.micronaut.plan;
 
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.subject.DigestibleTypes;
+import io.limiter.micronaut.subject.WritableTypes;
 import io.micronaut.context.BeanContext;
 import io.micronaut.core.bind.annotation.Bindable;
 import io.micronaut.core.type.Argument;
@@ -51,10 +52,13 @@ final class ComparedArguments {
 
   private static final String HTTP_ANNOTATIONS = Body.class.getPackageName();
 
+  private final BeanContext beans;
+
   /** Read of the binders' definitions: to create the binders here would be too early. */
   private final Supplier<List<Argument<?>>> typesOfBinders;
 
   ComparedArguments(BeanContext beans) {
+    this.beans = beans;
     typesOfBinders = SupplierUtil.memoized(() -> typesOfBinders(beans));
   }
 
@@ -80,7 +84,10 @@ final class ComparedArguments {
         .flatMap(
             i ->
                 obstacle(arguments[i]).stream()
-                    .map(part -> "CALLER ('%s' has %s)".formatted(arguments[i].getName(), part)))
+                    .map(
+                        part ->
+                            "CALLER ('%s' cannot be compared because of %s)"
+                                .formatted(arguments[i].getName(), part)))
         .findFirst()
         .map(reason -> new Choice(new Submission.ByCaller(), reason))
         .orElseGet(
@@ -121,8 +128,14 @@ final class ComparedArguments {
     return new Submission.ByArguments(compared);
   }
 
-  private static Optional<String> obstacle(Argument<?> argument) {
-    return DigestibleTypes.indigestiblePart(argument);
+  /** The part of an argument that cannot be compared, as far as its type shows. */
+  private Optional<String> obstacle(Argument<?> argument) {
+    return DigestibleTypes.indigestiblePart(argument)
+        .or(
+            () ->
+                beans
+                    .findBean(WritableTypes.class)
+                    .flatMap(types -> types.unwritablePart(argument)));
   }
 
   /** Whether the value is the caller's; for a route that is what the request says. */

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatNoException;
+import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.limiter.micronaut.annotation.DuplicateBy;
+import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.exception.DuplicateSubmissionException;
 import io.limiter.micronaut.testing.Starts;
+import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Introspected;
 import io.micronaut.http.HttpRequest;
@@ -19,9 +24,18 @@ import java.time.LocalDate;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import java.util.stream.Stream;
+import kotlin.ResultKt;
+import kotlin.coroutines.Continuation;
+import kotlin.coroutines.CoroutineContext;
+import kotlin.coroutines.EmptyCoroutineContext;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.provider.Arguments;
 import org.reactivestreams.Publisher;
@@ -58,6 +72,73 @@ class DuplicateGuardMistakesTest extends MistakesContract {
         "@RateLimiter.duplicateBy = ARGUMENTS: the parameter 'order' cannot be digested because of "
             + type,
         "make it plain data or an @Introspected type, take it out of the method, or use DuplicateBy.CALLER");
+  }
+
+  /** Kotlin passes another to each call of a suspending function. */
+  @Test
+  void aContinuationIsNoPartOfASubmission() {
+    try (ApplicationContext context = Starts.inMemory("Suspending")) {
+      Suspending bean = context.getBean(Suspending.class);
+      for (BiConsumer<String, Rest> method :
+          List.<BiConsumer<String, Rest>>of(bean::byDefault, bean::written)) {
+        bean.entered.clear();
+        for (String item : List.of("tea", "coffee")) {
+          method.accept(item, new Rest());
+        }
+        Rest again = new Rest();
+        Throwable refusal =
+            catchThrowable(
+                () -> {
+                  method.accept("tea", again);
+                  again.end.get(20, TimeUnit.SECONDS);
+                });
+        assertThat(refusal instanceof ExecutionException resumed ? resumed.getCause() : refusal)
+            .isInstanceOf(DuplicateSubmissionException.class);
+        assertThat(bean.entered).containsExactly("tea", "coffee");
+      }
+    }
+  }
+
+  /** As Kotlin's compiler writes suspending functions. */
+  @Singleton
+  @Requires(property = "spec.name", value = "Suspending")
+  static class Suspending {
+
+    final Queue<String> entered = new ConcurrentLinkedQueue<>();
+
+    @RateLimiter(limitType = LimitType.GLOBAL, preventDuplicate = true)
+    Object byDefault(String item, Continuation<? super String> rest) {
+      entered.add(item);
+      return item;
+    }
+
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        preventDuplicate = true,
+        duplicateBy = DuplicateBy.ARGUMENTS)
+    Object written(String item, Continuation<? super String> rest) {
+      entered.add(item);
+      return item;
+    }
+  }
+
+  private static final class Rest implements Continuation<String> {
+
+    final CompletableFuture<Object> end = new CompletableFuture<>();
+
+    @Override
+    public CoroutineContext getContext() {
+      return EmptyCoroutineContext.INSTANCE;
+    }
+
+    @Override
+    public void resumeWith(Object result) {
+      end.completeAsync(
+          () -> {
+            ResultKt.throwOnFailure(result);
+            return result;
+          });
+    }
   }
 
   @Test

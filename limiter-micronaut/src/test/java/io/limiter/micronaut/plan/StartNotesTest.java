@@ -127,7 +127,7 @@ class StartNotesTest {
                       bean
                           + "nothing(io.micronaut.http.HttpRequest): CALLER (the caller fills no argument)",
                       bean
-                          + "stream(java.io.InputStream): CALLER ('photo' has java.io.InputStream)",
+                          + "stream(java.io.InputStream): CALLER ('photo' cannot be compared because of java.io.InputStream)",
                       bean + "early(java.util.Map): CALLER (beforeSecurity = true)")
                   .doesNotContain("written", "key");
             });

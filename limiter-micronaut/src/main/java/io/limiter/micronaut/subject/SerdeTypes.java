@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.subject;
+
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.beans.exceptions.IntrospectionException;
+import io.micronaut.core.type.Argument;
+import io.micronaut.json.JsonMapper;
+import io.micronaut.json.tree.JsonNode;
+import io.micronaut.serde.ObjectMapper;
+import io.micronaut.serde.SerdeIntrospections;
+import io.micronaut.serde.SerdeRegistry;
+import io.micronaut.serde.exceptions.SerdeException;
+import jakarta.inject.Singleton;
+import java.lang.reflect.Modifier;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Those of micronaut-serde: what is {@code @Serdeable}, or has a serializer of its own. Of others
+ * serde throws when it has a value, which is at each call.
+ */
+@Singleton
+@Requires(classes = SerdeRegistry.class, beans = SerdeRegistry.class)
+final class SerdeTypes implements WritableTypes {
+
+  private final SerdeRegistry registry;
+  private final SerdeIntrospections introspections;
+  private final boolean writes;
+
+  SerdeTypes(SerdeRegistry registry, SerdeIntrospections introspections, JsonMapper mapper) {
+    this.registry = registry;
+    this.introspections = introspections;
+    this.writes = mapper instanceof ObjectMapper; // serde may be there for something else
+  }
+
+  @Override
+  public Optional<String> unwritablePart(Argument<?> argument) {
+    Class<?> type = argument.getType();
+    if (!writes || DigestibleTypes.isPlain(type) || isKnownByValue(type)) {
+      return Optional.empty();
+    }
+    if (type.isArray()) {
+      return unwritablePart(Argument.of(type.getComponentType()));
+    }
+    if (Iterable.class.isAssignableFrom(type)
+        || Map.class.isAssignableFrom(type)
+        || type == Optional.class) {
+      return Arrays.stream(argument.getTypeParameters())
+          .flatMap(part -> unwritablePart(part).stream())
+          .findFirst();
+    }
+    try {
+      // Only what has no serializer of its own is written as an object, by its introspection.
+      if (registry.findSerializer(argument) == registry.findSerializer(Argument.OBJECT_ARGUMENT)) {
+        var unused = introspections.getSerializableIntrospection(argument);
+      }
+      return Optional.empty();
+    } catch (SerdeException | IntrospectionException e) {
+      return Optional.of(
+          "%s, which micronaut-serde cannot write (%s)".formatted(type.getName(), e.getMessage()));
+    }
+  }
+
+  /** Whether a value may be of another type, or is a tree. */
+  private static boolean isKnownByValue(Class<?> type) {
+    return type == Object.class
+        || JsonNode.class.isAssignableFrom(type)
+        || (Modifier.isAbstract(type.getModifiers())
+            && !type.isArray()
+            && !Iterable.class.isAssignableFrom(type)
+            && !Map.class.isAssignableFrom(type));
+  }
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.subject;
+
+import io.micronaut.core.type.Argument;
+import java.util.Optional;
+
+/** Which types the application's JSON mapper can write, where that is known before there is one. */
+@FunctionalInterface
+public interface WritableTypes {
+
+  /** Why values of this type cannot be written; empty if they can. */
+  Optional<String> unwritablePart(Argument<?> argument);
+}
