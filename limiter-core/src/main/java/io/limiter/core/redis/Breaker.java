@@ -33,6 +33,7 @@ final class Breaker {
   private final LongSupplier nanos;
   private final DoubleSupplier random;
   private final BreakerLog log;
+  private final String notAsked;
   private final AtomicReference<Period> period;
 
   /** A breaker on the clock of {@link System#nanoTime}. */
@@ -48,6 +49,7 @@ final class Breaker {
     this.nanos = nanos;
     this.random = random;
     this.log = log;
+    this.notAsked = log.node() + " failed a moment ago, so it was not asked";
     this.period = new AtomicReference<>(new Closed(nanos.getAsLong()));
   }
 
@@ -94,7 +96,7 @@ final class Breaker {
   StoreException refusal() {
     Duration wait =
         period.get() instanceof Open open ? Duration.ofNanos(open.untilProbe()) : Duration.ZERO;
-    return StoreException.notAsked("Redis failed a moment ago, so it was not asked", wait);
+    return StoreException.notAsked(notAsked, wait);
   }
 
   /** Whether calls are refused now, unless a probe is due. */

@@ -29,6 +29,11 @@ final class BreakerLog {
     this.node = node;
   }
 
+  /** What the breaker stands before, in words. */
+  String node() {
+    return node;
+  }
+
   synchronized void opened(long now, String what, StoreException why) {
     openIsSaid = false;
     unsaid++;

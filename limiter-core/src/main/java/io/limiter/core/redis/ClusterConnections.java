@@ -20,6 +20,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -49,9 +50,9 @@ public final class ClusterConnections implements ClusterSource {
   private final RedisClient seedClient;
   private final ClusterViews views;
   private final TopologyWatch watch;
+  private final String name;
   private final Set<String> said = ConcurrentHashMap.newKeySet();
-  private final ConnectionLog log =
-      new ConnectionLog(LOG, "the Redis Cluster", new ServerCheck(LOG, said));
+  private final ConnectionLog log;
   private final Map<NodeAddress, ClusterNode> nodes = new ConcurrentHashMap<>();
   private final AtomicReferenceArray<@Nullable ClusterNode> owners =
       new AtomicReferenceArray<>(SlotHash.SLOT_COUNT);
@@ -66,6 +67,12 @@ public final class ClusterConnections implements ClusterSource {
     this.seedClient = RedisClients.ofNode(resources);
     this.views = new ClusterViews(seedClient, seeds);
     this.watch = new TopologyWatch(resources.eventExecutorGroup(), this::look);
+    this.name =
+        seeds.stream()
+            .map(NodeAddress::text)
+            .collect(Collectors.joining(", ", "Redis Cluster at ", ""));
+    this.log =
+        new ConnectionLog(LOG, name, 1, "one connection to each", new ServerCheck(LOG, name, said));
   }
 
   /**
@@ -84,6 +91,11 @@ public final class ClusterConnections implements ClusterSource {
   }
 
   @Override
+  public String name() {
+    return name;
+  }
+
+  @Override
   public CompletionStage<Boolean> firstAttempt() {
     return firstAttempt.copy();
   }
@@ -94,7 +106,7 @@ public final class ClusterConnections implements ClusterSource {
     if (owner == null) {
       watch.soon();
       throw new StoreException(
-          FailureReason.DISCONNECTED, "No node of the Redis Cluster is known for this key", null);
+          FailureReason.DISCONNECTED, name + ": no node is known for this key", null);
     }
     return owner;
   }
@@ -137,8 +149,7 @@ public final class ClusterConnections implements ClusterSource {
         return node.commands();
       }
     }
-    throw new StoreException(
-        FailureReason.DISCONNECTED, "No node of the Redis Cluster is connected", null);
+    throw new StoreException(FailureReason.DISCONNECTED, name + ": no node is connected", null);
   }
 
   private ClusterNode node(NodeAddress address, BitSet slots) {
@@ -146,14 +157,14 @@ public final class ClusterConnections implements ClusterSource {
   }
 
   private ClusterNode connect(NodeAddress address, BitSet slots) {
-    String name = ClusterNode.name(address);
+    String nodeName = ClusterNode.name(address);
     ClusterNode node =
         ClusterNode.open(
             address,
             RedisClients.ofNode(resources),
             seed,
             WarmUp.ofNode(settings, scripts, slots),
-            new ConnectionLog(LOG, name, new ServerCheck(LOG, said)),
+            new ConnectionLog(LOG, nodeName, 0, "", new ServerCheck(LOG, nodeName, said)),
             watch::soon);
     if (closed) {
       node.close();
@@ -199,10 +210,20 @@ public final class ClusterConnections implements ClusterSource {
               nodes.values().stream()
                   .filter(ClusterNode::isOpen)
                   .findAny()
-                  .ifPresent(open -> log.connected(open.commands()));
+                  .ifPresent(any -> log.connected(any.commands(), primaries(found)));
               firstAttempt.complete(well);
               return well;
             });
+  }
+
+  private String primaries(ClusterTopology found) {
+    int all = found.slots().size();
+    long open =
+        found.slots().keySet().stream()
+            .map(nodes::get)
+            .filter(node -> node != null && node.isOpen())
+            .count();
+    return (open == all ? "" : open + " of ") + (all == 1 ? "one primary" : all + " primaries");
   }
 
   private void assign(BitSet slots, ClusterNode node) {

@@ -51,7 +51,7 @@ final class ClusterNode implements ClusterSource.Node {
   }
 
   static String name(NodeAddress address) {
-    return "Redis " + address;
+    return "Redis at " + address;
   }
 
   NodeAddress address() {

@@ -11,7 +11,8 @@ interface ClusterSource extends ConnectionSource {
   /** One node. */
   interface Node extends ConnectionSource {
 
-    /** Its name in messages; its breaker bears it. */
+    /** Its breaker bears it too. */
+    @Override
     String name();
 
     /**

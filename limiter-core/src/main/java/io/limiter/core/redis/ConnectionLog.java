@@ -5,31 +5,48 @@ import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.event.Level;
 
 /**
- * Says once that there is no connection, however many are tried how often, and once that there is
- * one again; the fallback says how many decisions it has taken.
+ * Says once that there is no connection, however many are tried how often, and once that all of
+ * them stand: at a good start the latter alone. The fallback says how many decisions it has taken.
  */
 final class ConnectionLog {
+
+  /** What Lettuce puts before the host where it quotes a URI. */
+  private static final Pattern USER = Pattern.compile("//[^/\\s]*@");
 
   private final Logger log;
   private final String node;
   private final ServerCheck check;
-  private final AtomicBoolean failing = new AtomicBoolean();
+  private final String connections;
 
-  ConnectionLog(Logger log) {
-    this(log, "Redis", new ServerCheck(log));
-  }
+  /** Connections that are still to stand before that is said. */
+  private final AtomicInteger missing;
+
+  private final AtomicBoolean failing = new AtomicBoolean();
 
   /**
    * @param node what is connected to, in words
+   * @param count of connections: all of them standing is one message
+   * @param connections what they are, in words; empty if that is said elsewhere
    */
-  ConnectionLog(Logger log, String node, ServerCheck check) {
+  ConnectionLog(Logger log, String node, int count, String connections) {
+    this(log, node, count, connections, new ServerCheck(log, node));
+  }
+
+  /**
+   * @param count 0 if it need not be said that all is well from the start
+   */
+  ConnectionLog(Logger log, String node, int count, String connections, ServerCheck check) {
     this.log = log;
     this.node = node;
+    this.missing = new AtomicInteger(count);
+    this.connections = connections;
     this.check = check;
   }
 
@@ -44,9 +61,19 @@ final class ConnectionLog {
             failure == null ? "" : words(failure, patienceMillis));
   }
 
-  void connected(RedisClusterAsyncCommands<byte[], byte[]> commands) {
-    if (failing.getAndSet(false)) {
-      log.info("Connected to {}", node);
+  /**
+   * One more connection stands, or one is back.
+   *
+   * @param topology how what is connected to is found or made up, in words
+   */
+  void connected(RedisClusterAsyncCommands<byte[], byte[]> commands, String topology) {
+    boolean first = missing.get() > 0;
+    boolean all = !first || missing.decrementAndGet() == 0;
+    if (all && (failing.getAndSet(false) || first)) {
+      log.info(
+          "Connected to {}{}",
+          node,
+          connections.isEmpty() ? "" : ": " + topology + ", " + connections);
     }
     check.look(commands);
   }
@@ -60,7 +87,7 @@ final class ConnectionLog {
       return "it was not ready within " + patienceMillis + " ms";
     }
     return root instanceof RedisCommandExecutionException
-        ? String.valueOf(RedisFailures.translate(root).getMessage())
-        : String.valueOf(root.getMessage());
+        ? String.valueOf(RedisFailures.translate(root, "it").getMessage())
+        : USER.matcher(String.valueOf(root.getMessage())).replaceAll("//");
   }
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.StoreException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.stream.Collectors;
 
 /**
  * Which connection a decision is sent on. Called on the thread that decides, so it must not block.
@@ -17,6 +19,28 @@ public interface ConnectionSource extends AutoCloseable {
    * @throws StoreException with reason {@code DISCONNECTED} if there is none now
    */
   RedisClusterAsyncCommands<byte[], byte[]> commands();
+
+  /**
+   * What is connected to, for messages: {@code Redis at localhost:6379}, for example. It has no
+   * user, password or path. Default value {@code Redis}.
+   */
+  default String name() {
+    return "Redis";
+  }
+
+  /** The {@link #name} of what a URI leads to: host and port, or the sentinels' master. */
+  static String name(RedisURI uri) {
+    if (!uri.getSentinels().isEmpty()) {
+      return "Redis master '%s' via sentinel%s %s"
+          .formatted(
+              uri.getSentinelMasterId(),
+              uri.getSentinels().size() == 1 ? "" : "s",
+              uri.getSentinels().stream().map(NodeAddress::text).collect(Collectors.joining(", ")));
+    }
+    return uri.getSocket() == null
+        ? "Redis at " + NodeAddress.text(uri)
+        : "Redis at a Unix domain socket";
+  }
 
   /**
    * Completes when every connection has been tried once: with true if all of them are open and

@@ -32,6 +32,7 @@ public final class LoopConnections implements ConnectionSource {
 
   private static final Logger LOG = LoggerFactory.getLogger(LoopConnections.class);
 
+  private final String name;
   private final ClientResources resources;
   private final List<RedisClient> clients = new ArrayList<>();
   private final List<ManagedConnection> connections = new ArrayList<>();
@@ -40,7 +41,8 @@ public final class LoopConnections implements ConnectionSource {
 
   private final AtomicBoolean closed = new AtomicBoolean();
 
-  private LoopConnections(ClientResources resources) {
+  private LoopConnections(String name, ClientResources resources) {
+    this.name = name;
     this.resources = resources;
   }
 
@@ -70,8 +72,12 @@ public final class LoopConnections implements ConnectionSource {
     if (loops.isEmpty()) {
       throw new IllegalArgumentException("No event loops to connect on: name one or more");
     }
-    LoopConnections opened = new LoopConnections(resources.build());
-    ConnectionLog log = new ConnectionLog(LOG);
+    LoopConnections opened = new LoopConnections(ConnectionSource.name(uri), resources.build());
+    String how =
+        loops.size() == 1
+            ? "one connection on an event loop"
+            : loops.size() + " connections, each on an event loop of its own";
+    ConnectionLog log = new ConnectionLog(LOG, opened.name, loops.size(), how);
     try {
       loops.forEach(loop -> opened.connect(loop, uri, settings, log));
     } catch (RuntimeException ended) { // a loop that has gone takes no task
@@ -79,6 +85,11 @@ public final class LoopConnections implements ConnectionSource {
       throw ended;
     }
     return opened;
+  }
+
+  @Override
+  public String name() {
+    return name;
   }
 
   @Override
@@ -99,7 +110,7 @@ public final class LoopConnections implements ConnectionSource {
       open = any(current.hashCode());
     }
     if (open == null) {
-      throw new StoreException(FailureReason.DISCONNECTED, "Redis is not connected", null);
+      throw new StoreException(FailureReason.DISCONNECTED, name + " is not connected", null);
     }
     return open.async();
   }

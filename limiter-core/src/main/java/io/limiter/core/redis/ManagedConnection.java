@@ -34,6 +34,7 @@ final class ManagedConnection {
   private final ConnectionLog log;
   private final CompletableFuture<Boolean> firstAttempt = new CompletableFuture<>();
   private volatile @Nullable StatefulRedisConnection<byte[], byte[]> connection;
+  private volatile @Nullable SocketAddress address;
   private volatile boolean closed;
 
   private ManagedConnection(RedisClient client, RedisURI uri, WarmUp warmUp, ConnectionLog log) {
@@ -66,9 +67,12 @@ final class ManagedConnection {
   private RedisConnectionStateListener reconnects() {
     return new RedisConnectionStateListener() {
       @Override
-      public void onRedisConnected(RedisChannelHandler<?, ?> connected, SocketAddress address) {
+      public void onRedisConnected(RedisChannelHandler<?, ?> connected, SocketAddress found) {
+        if (connected instanceof StatefulRedisConnection) { // and no connection to a sentinel
+          address = found;
+        }
         StatefulRedisConnection<byte[], byte[]> mine = connection;
-        if (mine == connected) { // and no connection to a sentinel, nor one that is not warm yet
+        if (mine == connected) { // and none that is not warm yet
           warmUp.load(mine.async());
         }
       }
@@ -87,6 +91,11 @@ final class ManagedConnection {
   @Nullable StatefulRedisConnection<byte[], byte[]> ifOpen() {
     StatefulRedisConnection<byte[], byte[]> open = connection;
     return open != null && open.isOpen() ? open : null;
+  }
+
+  /** How this Redis is found and runs, for messages. */
+  private String topology() {
+    return uri.getSentinels().isEmpty() ? "stand-alone" : "now at " + NodeAddress.text(address);
   }
 
   private void connect() {
@@ -153,7 +162,7 @@ final class ManagedConnection {
     connection = opened;
     firstAttempt.complete(opened != null);
     if (opened != null) {
-      log.connected(opened.async());
+      log.connected(opened.async(), topology());
     } else if (!closed) {
       log.failed(failure, attemptMillis(uri));
       retry();

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
-/** Where a node of a Redis Cluster listens. */
+import io.lettuce.core.RedisURI;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import org.jspecify.annotations.Nullable;
+
+/** Where Redis listens. */
 record NodeAddress(String host, int port) {
 
   /** As Redis writes it, an IPv6 address without brackets: {@code host:port}. */
@@ -15,8 +20,22 @@ record NodeAddress(String host, int port) {
     return host.isEmpty() || host.equals("?") ? new NodeAddress(teller, port) : this;
   }
 
+  /** Host and port of a URI, for messages. */
+  static String text(RedisURI uri) {
+    return new NodeAddress(uri.getHost(), uri.getPort()).toString();
+  }
+
+  /** The other end of a channel, for messages. */
+  static @Nullable String text(@Nullable SocketAddress address) {
+    return address instanceof InetSocketAddress known
+        ? new NodeAddress(known.getHostString(), known.getPort()).toString()
+        : null;
+  }
+
+  /** For messages: {@code host:port}, an IPv6 address in brackets. */
   @Override
   public String toString() {
-    return host + ':' + port;
+    boolean bare = host.indexOf(':') >= 0 && !host.startsWith("[");
+    return (bare ? '[' + host + ']' : host) + ':' + port;
   }
 }

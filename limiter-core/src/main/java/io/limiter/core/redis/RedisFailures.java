@@ -57,26 +57,33 @@ final class RedisFailures {
   private RedisFailures() {}
 
   static StoreException translate(Throwable failure) {
+    return translate(failure, "Redis");
+  }
+
+  /**
+   * @param node what was asked, as {@link ConnectionSource#name} has it
+   */
+  static StoreException translate(Throwable failure, String node) {
     if (failure instanceof StoreException known) {
       return known;
     }
     if (failure instanceof RedisCommandExecutionException reply) {
       return new StoreException(
           FailureReason.ERROR,
-          "Redis answered with the error " + code(String.valueOf(reply.getMessage())),
+          node + " answered with the error " + code(String.valueOf(reply.getMessage())),
           null);
     }
     if (failure instanceof RedisException && says(FULL, failure)) {
       return new StoreException(
-          FailureReason.OVERLOADED, "Too many commands wait for Redis to answer", failure);
+          FailureReason.OVERLOADED, "Too many commands wait for " + node + " to answer", failure);
     }
     // Lettuce hands the socket's own failure to the oldest command as it is.
     if (failure instanceof RedisException
         || failure instanceof IOException
         || failure instanceof CancellationException) {
-      return new StoreException(FailureReason.DISCONNECTED, "Redis is not connected", failure);
+      return new StoreException(FailureReason.DISCONNECTED, node + " is not connected", failure);
     }
-    return new StoreException(FailureReason.ERROR, "Redis could not be asked", failure);
+    return new StoreException(FailureReason.ERROR, node + " could not be asked", failure);
   }
 
   /** Whether the node was a primary, and is none any more. */

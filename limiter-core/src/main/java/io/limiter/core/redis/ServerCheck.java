@@ -23,18 +23,21 @@ final class ServerCheck {
   private static final int OLDEST = 602;
 
   private final Logger log;
+  private final String node;
   private final Set<String> said;
   private final AtomicBoolean looked = new AtomicBoolean();
 
-  ServerCheck(Logger log) {
-    this(log, ConcurrentHashMap.newKeySet());
+  ServerCheck(Logger log, String node) {
+    this(log, node, ConcurrentHashMap.newKeySet());
   }
 
   /**
-   * @param said what need not be said again: one set for all nodes of a Cluster
+   * @param node what is looked at, in words
+   * @param said what need not be said again, of whatever node: one set for all nodes of a Cluster
    */
-  ServerCheck(Logger log, Set<String> said) {
+  ServerCheck(Logger log, String node, Set<String> said) {
     this.log = log;
+    this.node = node;
     this.said = said;
   }
 
@@ -45,7 +48,11 @@ final class ServerCheck {
           commands
               .info("server")
               .thenCombine(memory(commands), (server, memory) -> warnings(server + '\n' + memory))
-              .thenAccept(warnings -> warnings.stream().filter(said::add).forEach(log::warn));
+              .thenAccept(
+                  warnings ->
+                      warnings.stream()
+                          .filter(said::add)
+                          .forEach(warning -> log.warn("{} {}", node, warning)));
     }
   }
 
@@ -54,6 +61,7 @@ final class ServerCheck {
     return commands.info("memory");
   }
 
+  /** The predicates of sentences about the node. */
   static List<String> warnings(String info) {
     List<String> warnings = new ArrayList<>();
     Matcher version = VERSION.matcher(info);
@@ -61,14 +69,14 @@ final class ServerCheck {
       int number = 100 * Integer.parseInt(version.group(1)) + Integer.parseInt(version.group(2));
       if (number < OLDEST) {
         warnings.add(
-            "Redis %s.%s is older than 6.2, the oldest that the limiter is tested with: give it a newer one"
+            "has version %s.%s, which is older than 6.2, the oldest that the limiter is tested with: give it a newer one"
                 .formatted(version.group(1), version.group(2)));
       }
     }
     Matcher eviction = EVICTION.matcher(info);
     if (eviction.find() && !eviction.group(1).equals("noeviction")) {
       warnings.add(
-          "Redis may evict what was counted, and then admit too much: its maxmemory-policy is %s. Set noeviction, or give the limiter a Redis of its own"
+          "may evict what was counted, and then admit too much: its maxmemory-policy is %s. Set noeviction, or give the limiter a Redis of its own"
               .formatted(eviction.group(1)));
     }
     return warnings;

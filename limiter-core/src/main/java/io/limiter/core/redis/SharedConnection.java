@@ -14,12 +14,14 @@ import org.slf4j.LoggerFactory;
 /** One connection for all threads, on a thread of Lettuce's. */
 public final class SharedConnection implements ConnectionSource {
 
+  private final String name;
   private final RedisClient client;
   private final ManagedConnection connection;
 
   private final AtomicBoolean closed = new AtomicBoolean();
 
-  private SharedConnection(RedisClient client, ManagedConnection connection) {
+  private SharedConnection(String name, RedisClient client, ManagedConnection connection) {
+    this.name = name;
     this.client = client;
     this.connection = connection;
   }
@@ -30,8 +32,20 @@ public final class SharedConnection implements ConnectionSource {
    * @param client made by {@link RedisClients#create}; closed with the connection
    */
   public static SharedConnection open(RedisClient client, RedisURI uri, RedisSettings settings) {
-    ConnectionLog log = new ConnectionLog(LoggerFactory.getLogger(SharedConnection.class));
-    return new SharedConnection(client, ManagedConnection.open(client, uri, settings, log));
+    String name = ConnectionSource.name(uri);
+    ConnectionLog log =
+        new ConnectionLog(
+            LoggerFactory.getLogger(SharedConnection.class),
+            name,
+            1,
+            "one connection for all threads");
+    ManagedConnection connection = ManagedConnection.open(client, uri, settings, log);
+    return new SharedConnection(name, client, connection);
+  }
+
+  @Override
+  public String name() {
+    return name;
   }
 
   @Override
@@ -43,7 +57,7 @@ public final class SharedConnection implements ConnectionSource {
   public RedisClusterAsyncCommands<byte[], byte[]> commands() {
     StatefulRedisConnection<byte[], byte[]> open = connection.ifOpen();
     if (open == null) {
-      throw new StoreException(FailureReason.DISCONNECTED, "Redis is not connected", null);
+      throw new StoreException(FailureReason.DISCONNECTED, name + " is not connected", null);
     }
     return open.async();
   }

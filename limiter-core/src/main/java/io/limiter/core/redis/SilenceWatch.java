@@ -70,8 +70,10 @@ final class SilenceWatch extends ChannelDuplexHandler {
   private void tick(ChannelHandlerContext context) {
     silentTicks = asked ? silentTicks + 1 : 0;
     if (silentTicks > MAX_SILENT_TICKS) {
+      String address = NodeAddress.text(context.channel().remoteAddress());
       LOG.warn(
-          "Redis has been silent for {} ms: the connection is closed, and another opened",
+          "Redis{} has been silent for {} ms: the connection is closed, and another opened",
+          address == null ? "" : " at " + address,
           MAX_SILENT_TICKS * TICK_MILLIS);
       var unused = context.close();
     }

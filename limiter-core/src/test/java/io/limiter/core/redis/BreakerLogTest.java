@@ -22,14 +22,15 @@ class BreakerLogTest {
 
   private static final Duration SECOND = Duration.ofSeconds(1);
   private static final StoreException TIMEOUT =
-      new StoreException(FailureReason.TIMEOUT, "Redis did not answer within 100 ms", null);
+      new StoreException(
+          FailureReason.TIMEOUT, "Redis at db:6379 did not answer within 100 ms", null);
 
   private final Logger logger = (Logger) LoggerFactory.getLogger(BreakerLogTest.class);
   private final ListAppender<ILoggingEvent> messages = new ListAppender<>();
   private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5);
   private double random = 0.5;
   private final Breaker breaker =
-      new Breaker(new BreakerLog(logger, "Redis"), nanos::get, () -> random);
+      new Breaker(new BreakerLog(logger, "Redis at db:6379"), nanos::get, () -> random);
 
   @BeforeEach
   void listen() {
@@ -54,8 +55,8 @@ class BreakerLogTest {
 
     assertThat(said())
         .containsExactly(
-            "Redis is not asked for about a second at a time, until a probe succeeds: 5 calls in a row failed, the last with TIMEOUT (Redis did not answer within 100 ms). Times it came to this since the last message: 1",
-            "Redis has answered a probe: it decides again");
+            "Redis at db:6379 is not asked for about a second at a time, until a probe succeeds: 5 calls in a row failed, the last with TIMEOUT (Redis at db:6379 did not answer within 100 ms). Times it came to this since the last message: 1",
+            "Redis at db:6379 has answered a probe: it decides again");
   }
 
   @Test
@@ -87,7 +88,7 @@ class BreakerLogTest {
     advance(Duration.ofMillis(800));
     breaker.admit().failed(TIMEOUT);
 
-    assertThat(said()).last().asString().startsWith("Redis is not asked");
+    assertThat(said()).last().asString().startsWith("Redis at db:6379 is not asked");
   }
 
   @Test

@@ -25,7 +25,8 @@ class BreakerProbeTest {
   private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5);
   private double random = 0.5;
   private final Breaker breaker =
-      new Breaker(new BreakerLog(NOPLogger.NOP_LOGGER, "Redis"), nanos::get, () -> random);
+      new Breaker(
+          new BreakerLog(NOPLogger.NOP_LOGGER, "Redis at db:6379"), nanos::get, () -> random);
 
   @ParameterizedTest
   @CsvSource({"0,800", "0.5,1000", "1,1200"})
@@ -149,7 +150,7 @@ class BreakerProbeTest {
     StoreException refusal = breaker.refusal();
 
     assertThat(refusal.reason()).isEqualTo(FailureReason.BREAKER_OPEN);
-    assertThat(refusal).hasMessage("Redis failed a moment ago, so it was not asked");
+    assertThat(refusal).hasMessage("Redis at db:6379 failed a moment ago, so it was not asked");
     assertThat(refusal.retryAfter()).contains(Duration.ofMillis(700));
   }
 

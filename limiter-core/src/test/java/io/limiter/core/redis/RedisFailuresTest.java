@@ -23,30 +23,30 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class RedisFailuresTest {
 
-  private static final String DISCONNECTED = "Redis is not connected";
+  private static final String DISCONNECTED = "Redis at db:6379 is not connected";
 
   static Stream<Arguments> failures() {
     return Stream.of(
         arguments(
             new RedisCommandExecutionException("OOM command not allowed"),
             FailureReason.ERROR,
-            "Redis answered with the error OOM"),
+            "Redis at db:6379 answered with the error OOM"),
         arguments(
             new RedisBusyException("BUSY Redis is busy running a script."),
             FailureReason.ERROR,
-            "Redis answered with the error BUSY"),
+            "Redis at db:6379 answered with the error BUSY"),
         arguments(
             new RedisLoadingException("LOADING Redis is loading the dataset"),
             FailureReason.ERROR,
-            "Redis answered with the error LOADING"),
+            "Redis at db:6379 answered with the error LOADING"),
         arguments(
             new RedisException("Request queue size exceeded: 4096. Commands are not accepted"),
             FailureReason.OVERLOADED,
-            "Too many commands wait for Redis to answer"),
+            "Too many commands wait for Redis at db:6379 to answer"),
         arguments(
             new RedisException("Internal stack size exceeded: 4096. Commands are not accepted"),
             FailureReason.OVERLOADED,
-            "Too many commands wait for Redis to answer"),
+            "Too many commands wait for Redis at db:6379 to answer"),
         arguments(
             new RedisException("Connection disconnected"),
             FailureReason.DISCONNECTED,
@@ -59,13 +59,16 @@ class RedisFailuresTest {
             new SocketException("Connection reset"), FailureReason.DISCONNECTED, DISCONNECTED),
         arguments(new IOException("Broken pipe"), FailureReason.DISCONNECTED, DISCONNECTED),
         arguments(new CancellationException(), FailureReason.DISCONNECTED, DISCONNECTED),
-        arguments(new IllegalStateException("?"), FailureReason.ERROR, "Redis could not be asked"));
+        arguments(
+            new IllegalStateException("?"),
+            FailureReason.ERROR,
+            "Redis at db:6379 could not be asked"));
   }
 
   @ParameterizedTest
   @MethodSource("failures")
   void everyFailureHasItsReason(Exception failure, FailureReason reason, String message) {
-    StoreException translated = RedisFailures.translate(failure);
+    StoreException translated = RedisFailures.translate(failure, "Redis at db:6379");
 
     assertThat(translated.reason()).isEqualTo(reason);
     assertThat(translated).hasMessage(message);
@@ -82,10 +85,11 @@ class RedisFailuresTest {
         "",
       })
   void whatAnErrorReplyQuotesIsNotPassedOn(String reply) {
-    StoreException translated = RedisFailures.translate(new RedisCommandExecutionException(reply));
+    StoreException translated =
+        RedisFailures.translate(new RedisCommandExecutionException(reply), "Redis at db:6379");
 
     assertThat(translated.getMessage())
-        .startsWith("Redis answered with the error")
+        .startsWith("Redis at db:6379 answered with the error")
         .doesNotContain("limiter:", "555-1234", "s3cret", "\r", "\n");
     assertThat(translated).hasNoCause();
   }
@@ -94,6 +98,6 @@ class RedisFailuresTest {
   void aFailureOfTheStoreStaysAsItIs() {
     StoreException known = new StoreException(FailureReason.TIMEOUT, "too late", null);
 
-    assertThat(RedisFailures.translate(known)).isSameAs(known);
+    assertThat(RedisFailures.translate(known, "Redis at db:6379")).isSameAs(known);
   }
 }

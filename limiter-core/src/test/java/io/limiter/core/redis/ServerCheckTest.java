@@ -30,9 +30,9 @@ class ServerCheckTest {
   void olderOnesAreNamed(String version, String named) {
     assertThat(ServerCheck.warnings("# Server\r\nredis_version:" + version + "\r\n"))
         .containsExactly(
-            "Redis "
+            "has version "
                 + named
-                + " is older than 6.2, the oldest that the limiter is tested with: give it a newer one");
+                + ", which is older than 6.2, the oldest that the limiter is tested with: give it a newer one");
   }
 
   @Test
@@ -59,8 +59,10 @@ class ServerCheckTest {
                 () ->
                     assertThat(List.copyOf(lines.list))
                         .extracting(ILoggingEvent::getFormattedMessage)
+                        .filteredOn(line -> line.contains("evict"))
                         .containsExactly(
-                            "Redis may evict what was counted, and then admit too much: its maxmemory-policy is allkeys-lru. Set noeviction, or give the limiter a Redis of its own"));
+                            "Redis at 127.0.0.1:%d may evict what was counted, and then admit too much: its maxmemory-policy is allkeys-lru. Set noeviction, or give the limiter a Redis of its own"
+                                .formatted(redis.port())));
       } finally {
         connection.close();
       }

@@ -192,7 +192,7 @@ class SharedConnectionTest {
   private void assertDisconnected() {
     assertThatExceptionOfType(StoreException.class)
         .isThrownBy(() -> connection.commands())
-        .withMessage("Redis is not connected")
+        .withMessage("Redis at 127.0.0.1:%d is not connected", redis.port())
         .satisfies(e -> assertThat(e.reason()).isEqualTo(FailureReason.DISCONNECTED));
   }
 

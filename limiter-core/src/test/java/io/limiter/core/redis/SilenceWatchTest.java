@@ -3,11 +3,17 @@ package io.limiter.core.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.netty.channel.embedded.EmbeddedChannel;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
 
 class SilenceWatchTest {
 
@@ -15,7 +21,13 @@ class SilenceWatchTest {
 
   @BeforeEach
   void open() {
-    channel = new EmbeddedChannel();
+    channel =
+        new EmbeddedChannel() {
+          @Override
+          protected SocketAddress remoteAddress0() {
+            return InetSocketAddress.createUnresolved("redis.example", 6379);
+          }
+        };
     channel.freezeTime();
     channel.pipeline().addFirst(new SilenceWatch());
     channel.pipeline().fireChannelActive();
@@ -34,6 +46,25 @@ class SilenceWatchTest {
     assertThat(channel.isOpen()).isTrue();
     pass(500);
     assertThat(channel.isOpen()).isFalse();
+  }
+
+  @Test
+  void itsMessageHasTheAddress() {
+    Logger logger = (Logger) LoggerFactory.getLogger(SilenceWatch.class);
+    ListAppender<ILoggingEvent> lines = new ListAppender<>();
+    lines.start();
+    logger.addAppender(lines);
+    try {
+      channel.writeOutbound("question");
+      pass(3_000);
+    } finally {
+      logger.detachAppender(lines);
+    }
+
+    assertThat(lines.list)
+        .extracting(ILoggingEvent::getFormattedMessage)
+        .containsExactly(
+            "Redis at redis.example:6379 has been silent for 2500 ms: the connection is closed, and another opened");
   }
 
   @Test

@@ -17,18 +17,22 @@ import org.jspecify.annotations.Nullable;
  */
 final class PendingConnections implements ConnectionSource {
 
+  private final String name;
   private final CompletableFuture<ConnectionSource> opening = new CompletableFuture<>();
   private volatile @Nullable ConnectionSource opened;
 
-  private PendingConnections() {}
+  private PendingConnections(String name) {
+    this.name = name;
+  }
 
   /**
    * Begins on a thread that ends with the opening.
    *
+   * @param name theirs, in messages
    * @param open may block for a bounded time; what it throws {@link #firstAttempt} fails with
    */
-  static PendingConnections open(Supplier<ConnectionSource> open) {
-    PendingConnections pending = new PendingConnections();
+  static PendingConnections open(String name, Supplier<ConnectionSource> open) {
+    PendingConnections pending = new PendingConnections(name);
     Thread thread = new Thread(() -> pending.complete(open), "limiter-connect");
     thread.setDaemon(true);
     thread.start();
@@ -46,10 +50,15 @@ final class PendingConnections implements ConnectionSource {
   }
 
   @Override
+  public String name() {
+    return name;
+  }
+
+  @Override
   public RedisClusterAsyncCommands<byte[], byte[]> commands() {
     ConnectionSource there = opened;
     if (there == null) {
-      throw new StoreException(FailureReason.DISCONNECTED, "Redis is not connected yet", null);
+      throw new StoreException(FailureReason.DISCONNECTED, name + " is not connected yet", null);
     }
     return there.commands();
   }

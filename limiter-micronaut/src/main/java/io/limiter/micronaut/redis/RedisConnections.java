@@ -74,20 +74,20 @@ final class RedisConnections {
     if (!redis.getUris().isEmpty()) {
       return cluster(redis, limiter, settings);
     }
-    return PendingConnections.open(() -> standalone(redis, limiter, settings, server));
+    RedisURI uri = redis.getUri().orElse(redis);
+    return PendingConnections.open(
+        ConnectionSource.name(uri), () -> standalone(uri, limiter, settings, server));
   }
 
   private static ConnectionSource standalone(
-      DefaultRedisConfiguration redis,
+      RedisURI uri,
       RedisConfiguration limiter,
       RedisSettings settings,
       Optional<ServerLoops> server) {
-    RedisURI uri = redis.getUri().orElse(redis);
     List<EventLoop> loops = loops(limiter, server);
     if (loops.isEmpty()) {
       return SharedConnection.open(RedisClients.create(), uri, settings);
     }
-    LOG.debug("One connection to Redis on each of {} event loops", loops.size());
     return LoopConnections.open(loops, uri, settings);
   }
 

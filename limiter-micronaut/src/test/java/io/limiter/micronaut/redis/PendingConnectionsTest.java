@@ -35,6 +35,7 @@ class PendingConnectionsTest {
   private final AtomicReference<Thread> opener = new AtomicReference<>();
   private final PendingConnections pending =
       PendingConnections.open(
+          "Redis at redis.example:6379",
           () -> {
             opener.set(Thread.currentThread());
             return opened.join();
@@ -42,7 +43,9 @@ class PendingConnectionsTest {
 
   @Test
   void untilTheyAreThereRedisIsNotConnected() {
+    assertThat(pending.name()).isEqualTo("Redis at redis.example:6379");
     assertThatThrownBy(pending::commands)
+        .hasMessage("Redis at redis.example:6379 is not connected yet")
         .isInstanceOfSatisfying(
             StoreException.class,
             failure -> assertThat(failure.reason()).isEqualTo(FailureReason.DISCONNECTED));
@@ -107,6 +110,7 @@ class PendingConnectionsTest {
     @Replaces(value = ConnectionSource.class, factory = RedisConnections.class)
     ConnectionSource connections() {
       return PendingConnections.open(
+          "Redis at redis.example:6379",
           () -> {
             throw new IllegalStateException("Lettuce 6.2.0 is too old");
           });
