@@ -19,6 +19,7 @@ import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.micronaut.configuration.lettuce.DefaultRedisConfiguration;
 import io.micronaut.context.annotation.Bean;
+import io.micronaut.context.annotation.Context;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
@@ -85,7 +86,7 @@ public final class LimitStores {
         store, policy -> !asked.contains(policy.name()), denials.getMaxSize(), denials.getMaxAge());
   }
 
-  @Singleton
+  @Context // so that the start says it, not the first request
   @Bean(preDestroy = "close")
   @Requires(missingBeans = DefaultRedisConfiguration.class)
   LimitStore memory(MemoryConfiguration memory) {

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.limiter.core.testing.RedisProcess;
+import io.micronaut.context.ApplicationContext;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+/** What the log of a start says of where limits are counted, before any request. */
+class StartLinesTest {
+
+  private static final String ALONE =
+      "WARN Neither redis.uri nor redis.uris is set: each instance of this service counts for itself";
+
+  private final Logger logger = (Logger) LoggerFactory.getLogger("io.limiter");
+  private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
+
+  @BeforeEach
+  void listen() {
+    logger.setLevel(Level.INFO);
+    lines.start();
+    logger.addAppender(lines);
+  }
+
+  @AfterEach
+  void stopListening() {
+    logger.detachAppender(lines);
+    logger.setLevel(null);
+  }
+
+  @Test
+  void withoutARedisThatEachInstanceCountsForItself() {
+    try (ApplicationContext context = ApplicationContext.run(Map.of("spec.name", "none"))) {
+      assertThat(context.isRunning()).isTrue();
+      assertThat(said()).containsOnlyOnce(ALONE);
+    }
+  }
+
+  @Test
+  void nothingWhereTheLimiterIsSwitchedOff() {
+    try (ApplicationContext context = ApplicationContext.run(Map.of("limiter.enabled", false))) {
+      assertThat(context.isRunning()).isTrue();
+      assertThat(said()).isEmpty();
+    }
+  }
+
+  @Test
+  void withARedisWhichAndHowItIsConnectedTo() {
+    try (RedisProcess redis = RedisProcess.onFreePort().start();
+        ApplicationContext context =
+            ApplicationContext.run(
+                Map.of(
+                    "spec.name",
+                    "none",
+                    "redis.uri",
+                    "redis://127.0.0.1:%d/3?clientName=s3cret".formatted(redis.port()),
+                    "limiter.redis.warm-up",
+                    "10s",
+                    "micronaut.netty.event-loops.default.num-threads",
+                    2))) {
+      assertThat(context.isRunning()).isTrue();
+      await()
+          .atMost(Duration.ofSeconds(10))
+          .until(() -> said().stream().anyMatch(line -> line.contains("Connected to")));
+      assertThat(said())
+          .containsOnlyOnce(
+              "INFO Connected to Redis at 127.0.0.1:%d: stand-alone, 2 connections, each on an event loop of its own"
+                  .formatted(redis.port()))
+          .doesNotContain(ALONE);
+      assertThat(String.join("\n", said())).doesNotContain("s3cret");
+    }
+  }
+
+  private List<String> said() {
+    return List.copyOf(lines.list).stream()
+        .map(line -> line.getLevel() + " " + line.getFormattedMessage())
+        .toList();
+  }
+}
