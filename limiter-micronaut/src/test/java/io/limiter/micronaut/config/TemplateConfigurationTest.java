@@ -134,7 +134,7 @@ class TemplateConfigurationTest {
 
   @Test
   void withoutOneThereIsNone() {
-    assertThat(fields(Map.of("limiter.denial.templates", "x", "limiter.max-count", 5))).isEmpty();
+    assertThat(fields(Map.of("limiter.denial.code", "x", "limiter.max-count", 5))).isEmpty();
   }
 
   @ParameterizedTest

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.config;
+
+import io.micronaut.context.annotation.Context;
+import io.micronaut.context.env.Environment;
+import io.micronaut.context.env.PropertySource;
+import io.micronaut.context.env.PropertySource.PropertyConvention;
+import io.micronaut.context.env.SystemPropertiesPropertySource;
+import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.core.naming.NameUtils;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.function.ToIntFunction;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Finds names under {@code limiter} that no setting has, which would otherwise set nothing without
+ * a word. In a file, on the command line or in a map from code one is a mistake. An environment
+ * variable or a system property may be meant for something else: it is a warning, and none where it
+ * clearly is.
+ *
+ * <p>Values may be secret and are in no message.
+ */
+@Context // a mistake stops the start
+final class UnknownSettings {
+
+  private static final Logger LOG = LoggerFactory.getLogger(UnknownSettings.class);
+
+  /**
+   * All settings whose names are known beforehand. A list, since asking the definitions of the
+   * beans that bind them takes milliseconds of each start; a test compares it with what the
+   * compiler has found in them.
+   */
+  static final Set<String> KNOWN =
+      Set.of(
+          "limiter.address.header",
+          "limiter.address.ipv6-prefix",
+          "limiter.address.trusted-proxies",
+          "limiter.anonymous",
+          "limiter.denial.banned-code",
+          "limiter.denial.banned-message",
+          "limiter.denial.banned-status",
+          "limiter.denial.body",
+          "limiter.denial.code",
+          "limiter.denial.duplicate-code",
+          "limiter.denial.duplicate-message",
+          "limiter.denial.duplicate-status",
+          "limiter.denial.message",
+          "limiter.denial.status",
+          "limiter.denial.too-costly-message",
+          "limiter.denial.unavailable-code",
+          "limiter.denial.unavailable-message",
+          "limiter.denial.unavailable-status",
+          "limiter.deny-cache.enabled",
+          "limiter.deny-cache.max-age",
+          "limiter.deny-cache.max-size",
+          "limiter.enabled",
+          "limiter.fallback",
+          "limiter.gate.enabled",
+          "limiter.headers.enabled",
+          "limiter.headers.retry-after",
+          "limiter.headers.x-rate-limit",
+          "limiter.health.enabled",
+          "limiter.health.required",
+          "limiter.max-count",
+          "limiter.memory.instances",
+          "limiter.memory.max-subjects",
+          "limiter.redis.connections",
+          "limiter.redis.deadline",
+          "limiter.redis.hard-deadline",
+          "limiter.redis.key-prefix",
+          "limiter.redis.key-secret",
+          "limiter.redis.max-connections",
+          "limiter.redis.warm-up",
+          "limiter.zone");
+
+  /** Under these, names are the application's own, and those who read them find mistakes. */
+  private static final List<String> FREE =
+      List.of(PoliciesConfiguration.PREFIX, TemplateConfiguration.PREFIX);
+
+  /** Settings of micronaut-redis that are easily looked for here. */
+  private static final List<String> ELSEWHERE = List.of("redis.uri", "redis.uris");
+
+  /** In the documentation a placeholder reads it. */
+  private static final String SECRET_VARIABLE = "LIMITER_KEY_SECRET";
+
+  /** What Kubernetes sets for a service named limiter, or limiter-something. */
+  private static final Pattern KUBERNETES = Pattern.compile(".*(_SERVICE_|_PORT).*");
+
+  /** System properties and variables of this project's own tests. */
+  private static final Pattern TESTS =
+      Pattern.compile("LIMITER_(TEST(_.*)?|SEEDS?|INPUTS|SOAK|PICTURES|REPLIES|FUZZ_SECONDS)");
+
+  private static final Pattern PLACEHOLDER = Pattern.compile("\\$\\{([^:${}]+)");
+  private static final Pattern INDEXES = Pattern.compile("(\\[\\d+])+$");
+
+  /** To a name, or a quarter of its letters: with more it is another. */
+  private static final int MOST_CHANGES = 3;
+
+  private final Collection<PropertySource> sources;
+
+  private final List<String> mistakes = new ArrayList<>();
+
+  UnknownSettings(Environment environment) {
+    this.sources = environment.getPropertySources();
+    for (PropertySource source : sources) {
+      for (String name : source) {
+        if (mayBeOurs(name)) { // few are: the others cost next to nothing
+          check(name, source);
+        }
+      }
+    }
+    if (!mistakes.isEmpty()) {
+      throw new ConfigurationException(String.join("\n", mistakes));
+    }
+  }
+
+  private static boolean mayBeOurs(String name) {
+    String prefix = LimiterConfiguration.PREFIX;
+    return name.regionMatches(true, 0, prefix, 0, prefix.length());
+  }
+
+  private void check(String name, PropertySource source) {
+    if (source.getConvention() == PropertyConvention.ENVIRONMENT_VARIABLE) {
+      checkVariable(name);
+    } else if (source.getName().equals(SystemPropertiesPropertySource.NAME)) {
+      checkSystemProperty(name);
+    } else {
+      check(name, source.get(name), source);
+    }
+  }
+
+  /** A file has a property for each leaf; a map from code may hold maps. */
+  private void check(String raw, @Nullable Object value, PropertySource source) {
+    String name = NameUtils.hyphenate(raw, true);
+    if (!isOurs(name) || isFree(raw)) {
+      return;
+    }
+    if (value instanceof Map<?, ?> map && !map.isEmpty()) {
+      map.forEach((inner, deeper) -> check(raw + '.' + inner, deeper, source));
+    } else if (!isKnown(name) && !(isGroup(name) && isEmpty(value))) {
+      String origin = source.getOrigin().location();
+      mistakes.add(
+          (origin.equals(PropertySource.CONTEXT) ? raw : raw + " in " + origin)
+              + ": there is no such setting"
+              + advice(raw));
+    }
+  }
+
+  private void checkSystemProperty(String raw) {
+    String name = NameUtils.hyphenate(raw, true);
+    if (isOurs(name) && !isFree(raw) && !isKnown(name) && !isOfOthers(variable(name))) {
+      LOG.warn("The system property {} sets nothing: there is no such setting{}", raw, advice(raw));
+    }
+  }
+
+  private void checkVariable(String raw) {
+    String name = variable(INDEXES.matcher(raw).replaceFirst(""));
+    if (!name.startsWith(variable(LimiterConfiguration.PREFIX) + '_')
+        || KNOWN.stream().anyMatch(setting -> variable(setting).equals(name))
+        || KUBERNETES.matcher(name).matches()
+        || isOfOthers(name)) {
+      return;
+    }
+    Optional<String> free =
+        FREE.stream().filter(prefix -> name.startsWith(variable(prefix) + '_')).findFirst();
+    if (free.isPresent()) {
+      LOG.warn(
+          "The environment variable {} sets nothing: such a variable cannot spell the names under {}. Write the setting into a file; its value may be a placeholder",
+          raw,
+          free.get());
+    } else {
+      LOG.warn(
+          "The environment variable {} sets nothing: there is no such setting{}",
+          raw,
+          nearest(KNOWN.stream().map(UnknownSettings::variable), name)
+              .map(setting -> "; did you mean " + setting + '?')
+              .orElse(""));
+    }
+  }
+
+  private static boolean isOurs(String name) {
+    return name.equals(LimiterConfiguration.PREFIX)
+        || name.startsWith(LimiterConfiguration.PREFIX + '.')
+        || name.startsWith(LimiterConfiguration.PREFIX + '[');
+  }
+
+  /** Letter by letter, as those names are read. */
+  private static boolean isFree(String raw) {
+    return FREE.stream()
+        .anyMatch(
+            prefix ->
+                raw.equals(prefix) || raw.startsWith(prefix + '.') || raw.startsWith(prefix + '['));
+  }
+
+  private static boolean isKnown(String name) {
+    return KNOWN.contains(name) || KNOWN.contains(INDEXES.matcher(name).replaceFirst(""));
+  }
+
+  private static boolean isEmpty(@Nullable Object value) {
+    return value == null
+        || (value instanceof CharSequence text && text.toString().isBlank())
+        || (value instanceof Map<?, ?> map && map.isEmpty())
+        || (value instanceof Collection<?> items && items.isEmpty());
+  }
+
+  /** Whether settings are grouped by this, such as {@code limiter.redis}. */
+  private static boolean isGroup(String name) {
+    return KNOWN.stream().anyMatch(setting -> setting.startsWith(name + '.'));
+  }
+
+  /** As an environment variable is spelled that sets this. */
+  private static String variable(String name) {
+    return name.toUpperCase(Locale.ROOT).replace('.', '_').replace('-', '_');
+  }
+
+  /** Whether a variable, or a system property spelled as one, is meant for something else. */
+  private boolean isOfOthers(String variable) {
+    return variable.equals(SECRET_VARIABLE)
+        || TESTS.matcher(variable).matches()
+        || placeholders().contains(variable);
+  }
+
+  /** What placeholders in values read, spelled as variables. */
+  private Set<String> placeholders() {
+    Set<String> read = new HashSet<>();
+    for (PropertySource source : sources) {
+      for (String name : source) {
+        collect(source.get(name), read);
+      }
+    }
+    return read;
+  }
+
+  private static void collect(@Nullable Object value, Set<String> read) {
+    if (value instanceof Map<?, ?> map) {
+      map.values().forEach(inner -> collect(inner, read));
+    } else if (value instanceof Collection<?> items) {
+      items.forEach(item -> collect(item, read));
+    } else if (value instanceof CharSequence text) {
+      Matcher placeholder = PLACEHOLDER.matcher(text);
+      while (placeholder.find()) {
+        read.add(variable(placeholder.group(1)));
+      }
+    }
+  }
+
+  private static String advice(String raw) {
+    String name = NameUtils.hyphenate(raw, true);
+    if (isGroup(name)) {
+      Predicate<String> inGroup = setting -> setting.startsWith(name + '.');
+      String example =
+          KNOWN.contains(name + ".enabled")
+              ? name + ".enabled"
+              : KNOWN.stream().filter(inGroup).sorted().findFirst().orElseThrow();
+      return ", but a group of them: " + example + ", for example";
+    }
+    return Stream.concat(
+            like(raw).stream(),
+            nearest(Stream.concat(KNOWN.stream(), ELSEWHERE.stream()), raw).stream())
+        .findFirst()
+        .map(setting -> "; did you mean " + setting + '?')
+        .orElse("; a setting of the application itself needs another prefix than limiter");
+  }
+
+  /** What the name would be if its beginning were that of names that are the application's own. */
+  private static Optional<String> like(String raw) {
+    String[] parts = raw.split("\\.");
+    for (String prefix : FREE) {
+      int length = prefix.split("\\.").length;
+      if (parts.length > length) {
+        String own = String.join(".", List.of(parts).subList(0, length));
+        if (changes(prefix, own) <= MOST_CHANGES) {
+          return Optional.of(prefix + raw.substring(own.length()));
+        }
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** Of those that few changes make of the name, that end as it does, or that it goes on from. */
+  private static Optional<String> nearest(Stream<String> settings, String raw) {
+    String name = NameUtils.hyphenate(raw, true);
+    int most = Math.max(MOST_CHANGES, (name.length() - LimiterConfiguration.PREFIX.length()) / 4);
+    ToIntFunction<String> changes = setting -> changes(NameUtils.hyphenate(setting, true), name);
+    return settings
+        .filter(
+            setting ->
+                changes.applyAsInt(setting) <= most
+                    || last(setting).equals(last(name))
+                    || name.startsWith(setting + '.'))
+        .min(Comparator.comparingInt(changes).thenComparing(Comparator.naturalOrder()));
+  }
+
+  private static String last(String name) {
+    return name.substring(name.lastIndexOf('.') + 1);
+  }
+
+  /** Letters to insert, remove or replace: Levenshtein's distance. */
+  private static int changes(String from, String to) {
+    int[] row = new int[to.length() + 1];
+    for (int j = 0; j < row.length; j++) {
+      row[j] = j;
+    }
+    for (int i = 1; i <= from.length(); i++) {
+      int diagonal = row[0];
+      row[0] = i;
+      for (int j = 1; j < row.length; j++) {
+        int replaced = diagonal + (from.charAt(i - 1) == to.charAt(j - 1) ? 0 : 1);
+        diagonal = row[j];
+        row[j] = Math.min(replaced, Math.min(diagonal, row[j - 1]) + 1);
+      }
+    }
+    return row[to.length()];
+  }
+}

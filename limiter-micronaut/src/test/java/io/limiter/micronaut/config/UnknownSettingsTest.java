@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNoException;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.limiter.core.Policy;
+import io.limiter.core.SlidingWindowLog;
+import io.limiter.micronaut.testing.Starts;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.ApplicationContextBuilder;
+import io.micronaut.context.annotation.Factory;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.env.CommandLinePropertySource;
+import io.micronaut.context.env.Environment;
+import io.micronaut.context.env.PropertySource;
+import io.micronaut.context.env.PropertySource.Origin;
+import io.micronaut.context.env.PropertySource.PropertyConvention;
+import io.micronaut.core.cli.CommandLine;
+import jakarta.inject.Named;
+import jakarta.inject.Singleton;
+import java.io.IOException;
+import java.net.URL;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
+
+/** A name under {@code limiter} that no setting has: what comes of it, and where it was written. */
+class UnknownSettingsTest {
+
+  private static final String MISTAKE =
+      "limiter.falback%s: there is no such setting; did you mean limiter.fallback?";
+
+  private final Logger logger = (Logger) LoggerFactory.getLogger(UnknownSettings.class);
+  private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
+
+  @TempDir private Path directory;
+
+  @BeforeEach
+  void listen() {
+    lines.start();
+    logger.addAppender(lines);
+  }
+
+  @AfterEach
+  void stopListening() {
+    logger.detachAppender(lines);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "application.yml|limiter: {falback: deny}",
+        "application.properties|limiter.falback = deny",
+        "application.json|{\"limiter\": {\"falback\": \"deny\"}}",
+        "application-staging.yml|limiter.falback: deny",
+        "bootstrap.yml|limiter: {falback: deny}",
+      })
+  void inAFileItStopsTheStart(String file, String text) throws IOException {
+    Files.writeString(directory.resolve(file), text);
+
+    assertThat(
+            stopping(
+                context ->
+                    context
+                        .overrideConfigLocations("file:" + directory)
+                        .environments("staging")
+                        .bootstrapEnvironment(file.startsWith("bootstrap"))))
+        .hasMessageContaining(MISTAKE.formatted(" in " + file.replace("strap.yml", "strap")));
+  }
+
+  @Test
+  void inAFileThatTheStartNamesItStopsTheStart() throws IOException {
+    Path file = Files.writeString(directory.resolve("more.yml"), "limiter.falback: deny");
+    System.setProperty(Environment.PROPERTY_SOURCES_KEY, file.toString());
+    try {
+      assertThat(stopping(context -> context))
+          .hasMessageContaining(MISTAKE.formatted(" in " + file));
+    } finally {
+      System.clearProperty(Environment.PROPERTY_SOURCES_KEY);
+    }
+  }
+
+  @Test
+  void onTheCommandLineItStopsTheStart() {
+    CommandLine arguments = CommandLine.parse("--limiter.falback=deny");
+
+    assertThat(
+            stopping(context -> context.propertySources(new CommandLinePropertySource(arguments))))
+        .hasMessageContaining(MISTAKE.formatted(" in main(String...args)"));
+  }
+
+  @Test
+  void inAMapFromCodeItStopsTheStart() {
+    assertThat(Starts.mistake(Map.of("limiter.falback", "deny"))).hasMessage(MISTAKE.formatted(""));
+    assertThat(Starts.mistake(Map.of("limiter", Map.of("redis", Map.of("dedline", "1s")))))
+        .hasMessage(
+            "limiter.redis.dedline: there is no such setting; did you mean limiter.redis.deadline?");
+  }
+
+  @Test
+  void allOfThemAreNamedAndNoValueIs() {
+    assertThat(
+            Starts.mistake(
+                Map.of("limiter.redis.key-secrt", "s3cret-of-16-letters", "limiter.gat", "x")))
+        .hasMessageContaining("limiter.redis.key-secrt: there is no such setting")
+        .hasMessageContaining("did you mean limiter.redis.key-secret?")
+        .hasMessageContaining("limiter.gat: there is no such setting")
+        .message()
+        .doesNotContain("s3cret");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "limiter.redis.keyPrefx | ; did you mean limiter.redis.key-prefix?",
+        "limiter.redis.deadline.millis | ; did you mean limiter.redis.deadline?",
+        "limiter.deadline | ; did you mean limiter.redis.deadline?",
+        "limiter.trusted-proxies | ; did you mean limiter.address.trusted-proxies?",
+        "limiter.headers.x-ratelimit | ; did you mean limiter.headers.x-rate-limit?",
+        "limiter.denial.banned-statuss | ; did you mean limiter.denial.banned-status?",
+        "limiter.policy.Log-In.fallback | ; did you mean limiter.policies.Log-In.fallback?",
+        "limiter.Policies.sms.fallback | ; did you mean limiter.policies.sms.fallback?",
+        "limiter.denial.templates.errMsg | ; did you mean limiter.denial.template.errMsg?",
+        "limiter.redis.uri | ; did you mean redis.uri?",
+        "limiter.deny-cache | , but a group of them: limiter.deny-cache.enabled, for example",
+        "limiter.redis | , but a group of them: limiter.redis.connections, for example",
+        "limiter | , but a group of them: limiter.enabled, for example",
+        "limiter.rules.login.count | ; a setting of the application itself needs another prefix than limiter",
+      })
+  void theNearestNameIsProposed(String name, String advice) {
+    assertThat(Starts.mistake(Map.of(name, "1")))
+        .hasMessage(name + ": there is no such setting" + advice);
+  }
+
+  @Test
+  void everySpellingThatMicronautBindsIsKnown() {
+    Map<String, Object> settings = new LinkedHashMap<>();
+    settings.put("spec.name", "UnknownSettingsTest");
+    settings.put("limiter.maxCount", 5);
+    settings.put("limiter.redis.key_prefix", "a:");
+    settings.put("Limiter.Zone", "UTC");
+    settings.put("limiter.address.trusted-proxies[0]", "10.0.0.1");
+    settings.put("limiter.address.trusted-proxies[1]", "10.0.0.2");
+    settings.put("limiter.headers.xRateLimit", "off");
+    settings.put("limiter.policies.Log.In.fallback", "deny");
+    settings.put("limiter.policies", Map.of("sms", Map.of("deadline", "50ms")));
+    settings.put("limiter.memory", Map.of("instances", 2));
+    settings.put("limiter.denial.body", "template");
+    settings.put("limiter.denial.template.data.rows[0].errMsg", "{message}");
+    settings.put("limiter.redis", ""); // what YAML makes of a group without settings
+    settings.put("limiter.gate", Map.of());
+    settings.put("limiters.of.others", "x");
+    settings.put("limiter-of-others", "x");
+
+    assertThatNoException().isThrownBy(() -> ApplicationContext.run(settings).close());
+    assertThat(warnings()).isEmpty();
+  }
+
+  @Factory
+  @Requires(property = "spec.name", value = "UnknownSettingsTest")
+  static class Policies {
+    @Singleton
+    @Named("a")
+    Policy withADot() {
+      return Policy.of("Log.In", SlidingWindowLog.of(1, Duration.ofSeconds(1)));
+    }
+
+    @Singleton
+    @Named("b")
+    Policy plain() {
+      return Policy.of("sms", SlidingWindowLog.of(1, Duration.ofSeconds(1)));
+    }
+  }
+
+  /** Else a setting that a bean binds is refused, or one that none binds is accepted. */
+  @Test
+  void theNamesAreThoseThatTheBeansBind() throws IOException {
+    Set<String> described = new TreeSet<>();
+    for (URL metadata :
+        Collections.list(
+            getClass()
+                .getClassLoader()
+                .getResources("META-INF/spring-configuration-metadata.json"))) {
+      new ObjectMapper()
+          .readTree(metadata.openStream())
+          .path("properties")
+          .forEach(property -> described.add(property.path("name").asText()));
+    }
+    described.removeIf(name -> !name.startsWith("limiter."));
+
+    Set<String> known = new TreeSet<>(UnknownSettings.KNOWN);
+    known.removeIf(name -> name.startsWith("limiter.health.")); // read by beans to come
+    described.removeIf(name -> name.startsWith("limiter.health."));
+    assertThat(known).hasSizeGreaterThan(30).containsExactlyElementsOf(described);
+  }
+
+  @Test
+  void whereTheLimiterIsSwitchedOffNothingIsRead() {
+    assertThatNoException()
+        .isThrownBy(
+            () ->
+                ApplicationContext.run(Map.of("limiter.enabled", false, "limiter.falback", "deny"))
+                    .close());
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "LIMITER_FALBACK | The environment variable LIMITER_FALBACK sets nothing: there is no such setting; did you mean LIMITER_FALLBACK?",
+        "LIMITER_REDIS_KEYPREFIX | The environment variable LIMITER_REDIS_KEYPREFIX sets nothing: there is no such setting; did you mean LIMITER_REDIS_KEY_PREFIX?",
+        "LIMITER_DEMO_DATABASE_PASSWORD | The environment variable LIMITER_DEMO_DATABASE_PASSWORD sets nothing: there is no such setting",
+        "LIMITER_POLICIES_SMS_FALLBACK | The environment variable LIMITER_POLICIES_SMS_FALLBACK sets nothing: such a variable cannot spell the names under limiter.policies. Write the setting into a file; its value may be a placeholder",
+        "LIMITER_DENIAL_TEMPLATE_CODE | The environment variable LIMITER_DENIAL_TEMPLATE_CODE sets nothing: such a variable cannot spell the names under limiter.denial.template. Write the setting into a file; its value may be a placeholder",
+      })
+  void anEnvironmentVariableIsAWarning(String variable, String warning) {
+    startWith(variables(variable), Map.of());
+
+    assertThat(warnings()).containsExactly(warning);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "LIMITER_FALLBACK",
+        "LIMITER_REDIS_KEY_PREFIX",
+        "LIMITER_ADDRESS_TRUSTED_PROXIES[0]", // as Micronaut has LIMITER_ADDRESS_TRUSTED_PROXIES_0
+        "LIMITER_HEADERS_X_RATE_LIMIT",
+        "LIMITER_KEY_SECRET",
+        "LIMITER_TEST_REDIS",
+        "LIMITER_TEST_REDIS_URI",
+        "LIMITER_TEST_REDIS_IMAGE",
+        "LIMITER_SERVICE_HOST",
+        "LIMITER_SERVICE_PORT",
+        "LIMITER_SERVICE_PORT_HTTP",
+        "LIMITER_PORT",
+        "LIMITER_PORT_6379_TCP",
+        "LIMITER_PORT_6379_TCP_ADDR",
+        "LIMITER_PORT_6379_TCP_PORT",
+        "LIMITER_PORT_6379_TCP_PROTO",
+        "LIMITER_PORT[80]TCP_ADDR", // as Micronaut has LIMITER_PORT_80_TCP_ADDR
+        "LIMITER_REDIS_SERVICE_HOST",
+        "LIMITER_REDIS_PORT",
+        "LIMITER_REDIS_PORT_6379_TCP_ADDR",
+        "LIMITER_POLICIES_SERVICE_HOST",
+        "LIMITERS_MAY_BE_OTHERS",
+        "A_LIMITER_FALBACK",
+      })
+  void whatIsASettingOrClearlyMeantForSomethingElseIsNone(String variable) {
+    Map<String, Object> values =
+        Map.of(
+            "LIMITER_FALLBACK", "deny",
+            "LIMITER_ADDRESS_TRUSTED_PROXIES[0]", "10.0.0.1",
+            "LIMITER_HEADERS_X_RATE_LIMIT", "off");
+    startWith(
+        variables(Map.of(variable, values.getOrDefault(variable, "tcp://10.0.0.11:6379"))),
+        Map.of());
+
+    assertThat(warnings()).isEmpty();
+  }
+
+  @Test
+  void aVariableThatAPlaceholderReadsIsNoWarning() {
+    startWith(
+        variables("LIMITER_OF_CODES", "LIMITER_DATABASE", "LIMITER_DEFAULT", "LIMITER_UNREAD"),
+        Map.of(
+            "limiter.fallback", "${LIMITER_OF_CODES:deny}",
+            "datasource.urls", List.of("jdbc:${limiter.database}"),
+            "datasource.more", Map.of("x", "${A:x}-${LIMITER_DEFAULT}")));
+
+    assertThat(warnings())
+        .singleElement()
+        .asString()
+        .startsWith("The environment variable LIMITER_UNREAD sets nothing");
+  }
+
+  /** And those of a real environment, under a system property or two. */
+  @Test
+  void aProcessStartsWithAllOfThem() throws Exception {
+    List<String> command =
+        new ArrayList<>(
+            List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString()));
+    for (String silent :
+        List.of(
+            "test.redis.image=redis:7",
+            "seeds=0",
+            "seed=17",
+            "inputs=1000",
+            "soak=PT1H",
+            "pictures=write",
+            "replies=1",
+            "fuzz-seconds=1",
+            "redis.key-prefix=a:",
+            "mode=deny")) {
+      command.add("-Dlimiter." + silent);
+    }
+    command.addAll(
+        List.of(
+            "-Dlimiter.falback=deny",
+            "-XX:TieredStopAtLevel=1",
+            "-cp",
+            System.getProperty("java.class.path"),
+            Started.class.getName()));
+    ProcessBuilder process = new ProcessBuilder(command).redirectErrorStream(true);
+    process
+        .environment()
+        .putAll(
+            Map.of(
+                "LIMITER_KEY_SECRET", "0123456789abcdef",
+                "LIMITER_SERVICE_HOST", "10.0.0.11",
+                "LIMITER_SERVICE_PORT", "6379",
+                "LIMITER_PORT", "tcp://10.0.0.11:6379",
+                "LIMITER_PORT_80_TCP_ADDR", "10.0.0.11",
+                "LIMITER_PORT_6379_TCP_ADDR", "10.0.0.11",
+                "LIMITER_ADDRESS_TRUSTED_PROXIES_0", "10.0.0.1",
+                "LIMITER_REDIS_DEADLIN", "1s"));
+    Process started = process.start();
+    String output = new String(started.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+
+    assertThat(started.waitFor()).as(output).isZero();
+    assertThat(output.lines().filter(line -> line.contains("UnknownSettings")))
+        .satisfiesExactlyInAnyOrder(
+            line ->
+                assertThat(line)
+                    .contains("WARN")
+                    .endsWith(
+                        "The system property limiter.falback sets nothing: there is no such setting; did you mean limiter.fallback?"),
+            line ->
+                assertThat(line)
+                    .contains("WARN")
+                    .endsWith(
+                        "The environment variable LIMITER_REDIS_DEADLIN sets nothing: there is no such setting; did you mean LIMITER_REDIS_DEADLINE?"));
+    assertThat(output).contains("key secret: true, deny by limiter.mode, [10.0.0.1]");
+  }
+
+  /** Says that the environment was really there. */
+  static final class Started {
+    public static void main(String[] none) {
+      try (ApplicationContext context =
+          ApplicationContext.run(
+              Map.of(
+                  "limiter.redis.key-secret", "${LIMITER_KEY_SECRET}",
+                  "limiter.fallback", "${limiter.mode}"))) {
+        System.out.printf(
+            "key secret: %s, %s by limiter.mode, %s%n",
+            context.getProperty("limiter.redis.key-secret", String.class).isPresent(),
+            context.getProperty("limiter.fallback", String.class).orElseThrow(),
+            context.getProperty("limiter.address.trusted-proxies", List.class).orElseThrow());
+      }
+    }
+  }
+
+  private static Throwable stopping(UnaryOperator<ApplicationContextBuilder> how) {
+    return catchThrowable(
+        () -> how.apply(ApplicationContext.builder(Map.of("spec.name", "none"))).start().close());
+  }
+
+  private static void startWith(PropertySource variables, Map<String, Object> settings) {
+    ApplicationContext.builder(settings).propertySources(variables).start().close();
+  }
+
+  private static PropertySource variables(String... names) {
+    Map<String, Object> values = new LinkedHashMap<>();
+    Arrays.stream(names).forEach(name -> values.put(name, "deny"));
+    return variables(values);
+  }
+
+  private static PropertySource variables(Map<String, Object> values) {
+    return PropertySource.of(
+        "variables", values, PropertyConvention.ENVIRONMENT_VARIABLE, Origin.of("System.env"));
+  }
+
+  private List<String> warnings() {
+    return lines.list.stream().map(ILoggingEvent::getFormattedMessage).toList();
+  }
+}
