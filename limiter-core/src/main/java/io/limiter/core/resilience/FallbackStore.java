@@ -53,8 +53,8 @@ public final class FallbackStore implements LimitStore {
   private final KnownSubjects known;
   private final LimitStore allow = new UndecidedStore(Outcome.ALLOWED);
   private final LimitStore deny = new UndecidedStore(Outcome.UNAVAILABLE);
-  private final FailureLog failures = FailureLog.ofTheStore(LOG);
-  private final FailureLog lateness = FailureLog.ofThisProcess(LOG);
+  private final FailureLog failures;
+  private final FailureLog lateness;
 
   /** Asks the local store under every policy. */
   public FallbackStore(LimitStore store, LimitStore local) {
@@ -82,12 +82,28 @@ public final class FallbackStore implements LimitStore {
       FallbackCounts counts,
       int maxKnown,
       LongSupplier nanos) {
+    this(store, local, fallbacks, counts, maxKnown, nanos, LOG);
+  }
+
+  /**
+   * @param log gets the lines about failures, each once in 10 s at most
+   */
+  public FallbackStore(
+      LimitStore store,
+      LimitStore local,
+      Fallbacks fallbacks,
+      FallbackCounts counts,
+      int maxKnown,
+      LongSupplier nanos,
+      Logger log) {
     this.store = store;
     this.local = local;
     this.fallbacks = fallbacks;
     this.counts = counts;
     this.nanos = nanos;
     this.known = new KnownSubjects(maxKnown, nanos);
+    this.failures = FailureLog.ofTheStore(log);
+    this.lateness = FailureLog.ofThisProcess(log);
   }
 
   @Override

@@ -51,6 +51,13 @@ final class DirectAnswers {
     this.responses = responses;
   }
 
+  /** The same for other words, and what the application does itself found out: that takes beans. */
+  DirectAnswers with(DenialResponses other) {
+    DirectAnswers same = new DirectAnswers(beans, server, other);
+    same.application = application();
+    return same;
+  }
+
   /** The answer to this request; empty if the application is to get the exception. */
   Optional<MutableHttpResponse<?>> answer(HttpRequest<?> request, LimitDeniedException denied) {
     if (application().wants(denied, request)) {

@@ -91,8 +91,8 @@ final class GateDecisions {
     return found.isPresent() ? decide(request, found.get()) : ENTER;
   }
 
-  private CompletionStage<Optional<MutableHttpResponse<?>>> decide(
-      HttpRequest<?> request, LimitPlan plan) {
+  /** The same for a request that is limited by this plan. */
+  CompletionStage<Optional<MutableHttpResponse<?>>> decide(HttpRequest<?> request, LimitPlan plan) {
     Optional<LimitRequest> asked =
         plan.request(
             source -> subjects.resolve(source, request),

@@ -69,7 +69,9 @@ final class BlockingRoutes implements BeanCreatedEventListener<ExecutorSelector>
     }
     // The guard decides the calls of a WebSocket, and no answer begins with what they stream.
     boolean socket = RoutePlans.isOfWebSocket(method);
-    return plans.get().of(method).filter(plan -> socket || decidedByGuard(plan)).isPresent()
+    Optional<LimitPlan> plan = plans.get().of(method);
+    return plan.isPresent()
+        && (socket || decidedByGuard(plan.get()))
         && (isSynchronous(method.getReturnType()) || (!socket && isStream(method.getReturnType())));
   }
 

@@ -45,7 +45,11 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
     if (plan.isEmpty()) {
       return context.proceed();
     }
-    GuardedCall call = calls.begin(context, plan.get());
+    return enter(calls.begin(context, plan.get()), context);
+  }
+
+  /** Enters the method of this call. */
+  @Nullable Object enter(GuardedCall call, MethodInvocationContext<Object, Object> context) {
     InterceptedMethod method = InterceptedMethod.of(context, conversions);
     if (method.resultType() == InterceptedMethod.ResultType.PUBLISHER && call.streamsAnswer()) {
       // Outside of the try: a denial is thrown, since an error inside of a stream comes too late.

@@ -6,10 +6,13 @@ import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.RuleStack;
+import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.Verdict;
+import io.limiter.micronaut.WarmUp;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.subject.Counted;
 import io.limiter.micronaut.subject.SubjectSource;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -83,6 +86,33 @@ public final class LimitPlan {
                     guard ->
                         guard.submission().needsArguments() || guard.submitter().needsArguments())
                 .isEmpty();
+  }
+
+  /**
+   * A plan of no method, for a {@link WarmUp}: it admits one call of an address in a second, or one
+   * submission, and refuses the next.
+   *
+   * @param limit what is limited, and nothing else is limited under this name
+   * @param submissions whether it has a duplicate guard and no rule, else the reverse
+   * @param text what a refused caller is answered
+   */
+  public static LimitPlan ofWarmUp(String limit, boolean submissions, DenialText text) {
+    RuleStack stack = RuleStack.of(List.of(SlidingWindowLog.of(1, Duration.ofSeconds(1))));
+    SubjectSource source = new SubjectSource.Address();
+    Quota quota = new Quota(limit, source, stack, stack, Cost.Fixed.ONE, Optional.empty());
+    DuplicateGuard guard =
+        new DuplicateGuard(
+            limit, source, stack, new Submission.ByCaller(), new Release.OnFailure(), text);
+    return new LimitPlan(
+        WarmUp.POLICY,
+        WarmUp.POLICY,
+        WarmUp.POLICY,
+        submissions ? List.of() : List.of(quota),
+        submissions ? Optional.of(guard) : Optional.empty(),
+        Map.of(stack.rules().get(0).name(), text),
+        Failure.USUAL,
+        new Refusals(WarmUp.POLICY, false, false),
+        false);
   }
 
   /** The method's class, name and parameter types. */

@@ -6,6 +6,7 @@ import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.processor.ExecutableMethodProcessor;
 import io.micronaut.inject.BeanDefinition;
+import io.micronaut.inject.DelegatingExecutableMethod;
 import io.micronaut.inject.ExecutableMethod;
 import jakarta.inject.Singleton;
 import java.util.List;
@@ -57,8 +58,9 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   private record Limits(ExecutableMethod<?, ?> method, List<String> annotations) {
 
     static Limits of(ExecutableMethod<?, ?> method) {
+      // The start names a method by its bean, a request does not: else it would be planned twice.
       return new Limits(
-          method,
+          method instanceof DelegatingExecutableMethod<?, ?> named ? named.getTarget() : method,
           List.of(
               Place.asWritten(method.getAnnotationValuesByType(RateLimiter.class).toArray()),
               Place.asWritten(method.getAnnotationValuesByType(RateRule.class).toArray())));

@@ -12,7 +12,6 @@ import java.util.Collection;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,28 +39,28 @@ final class ConnectingStore implements LimitStore {
             .completeOnTimeout(null, longest.toMillis(), TimeUnit.MILLISECONDS);
   }
 
-  private <T> CompletionStage<T> then(Supplier<CompletionStage<T>> ask) {
+  /** The first attempt; null if it has ended. */
+  private @Nullable CompletableFuture<Void> pending() {
     CompletableFuture<Void> first = connecting;
-    if (first == null) {
-      return ask.get();
-    }
-    if (first.isDone()) {
+    if (first != null && first.isDone()) {
       connecting = null;
-      return ask.get();
+      return null;
     }
-    return first.thenCompose(ended -> ask.get());
+    return first;
   }
 
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
-    return connecting == null
+    CompletableFuture<Void> first = pending();
+    return first == null
         ? store.decide(request, mode)
-        : then(() -> store.decide(request, mode));
+        : first.thenCompose(ended -> store.decide(request, mode));
   }
 
   @Override
   public CompletionStage<Void> reset(Collection<Key> keys) {
-    return then(() -> store.reset(keys));
+    CompletableFuture<Void> first = pending();
+    return first == null ? store.reset(keys) : first.thenCompose(ended -> store.reset(keys));
   }
 
   @Override

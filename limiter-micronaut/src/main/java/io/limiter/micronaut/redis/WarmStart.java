@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.redis;
 
+import io.limiter.core.FailureReason;
+import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
 import io.limiter.core.Mode;
-import io.limiter.core.Policy;
-import io.limiter.core.SlidingWindowLog;
-import io.limiter.core.Subject;
+import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
+import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.ConnectionSource;
+import io.limiter.core.resilience.DenyCache;
+import io.limiter.core.resilience.Fallback;
+import io.limiter.core.resilience.FallbackCounts;
+import io.limiter.core.resilience.FallbackStore;
+import io.limiter.core.resilience.Fallbacks;
+import io.limiter.micronaut.WarmUp;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.micronaut.context.BeanContext;
-import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.BeanCreatedEvent;
 import io.micronaut.context.event.BeanCreatedEventListener;
@@ -20,29 +26,33 @@ import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.runtime.server.EmbeddedServer;
 import jakarta.inject.Singleton;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.helpers.NOPLogger;
 
 /**
- * Holds the start until the store has decided once over a warm connection, so that no request pays
- * for what is done for the first time: once the server is made, and before it listens; without a
- * server when the context has started. It waits on the thread that starts the application, for a
- * bounded time, and not for Redis once an attempt to connect has failed.
+ * Holds the start until each event loop has run every {@link WarmUp}, so that no request pays for
+ * what is done for the first time: once the server is made, and before it listens; without a server
+ * when the context has started. The fallback decides first, then Redis. It waits on the thread that
+ * starts the application, for a bounded time, and not for Redis once an attempt to connect has
+ * failed.
  */
 @Singleton
-@Requires(beans = ConnectionSource.class)
 final class WarmStart
     implements BeanCreatedEventListener<EmbeddedServer>, ApplicationEventListener<StartupEvent> {
 
   private static final Logger LOG = LoggerFactory.getLogger(WarmStart.class);
-
-  private static final Policy PROBE =
-      Policy.of("io.limiter.warm-start", SlidingWindowLog.of(1, Duration.ofSeconds(1)));
 
   /** Asked late: a listener for beans is made before all others. */
   private final BeanContext context;
@@ -55,43 +65,156 @@ final class WarmStart
 
   @Override
   public EmbeddedServer onCreated(BeanCreatedEvent<EmbeddedServer> created) {
-    hold();
+    hold(
+        context
+            .findBean(ServerLoops.class)
+            .<List<? extends Executor>>map(server -> server.loops(Integer.MAX_VALUE))
+            .filter(loops -> !loops.isEmpty())
+            .orElse(List.of(Runnable::run)));
     return created.getBean();
   }
 
   @Override
   public void onApplicationEvent(StartupEvent started) {
     if (!context.containsBean(EmbeddedServer.class)) {
-      hold();
+      hold(List.of(Runnable::run));
     }
   }
 
-  private void hold() {
+  private void hold(List<? extends Executor> loops) {
     if (held.getAndSet(true)) {
       return;
     }
-    LimitStore store = context.getBean(LimitStore.class);
+    long begin = System.nanoTime();
     Duration longest = context.getBean(RedisConfiguration.class).getWarmUp();
     CompletableFuture<Boolean> connected =
-        context.getBean(ConnectionSource.class).firstAttempt().toCompletableFuture();
+        context
+            .findBean(ConnectionSource.class)
+            .map(connections -> connections.firstAttempt().toCompletableFuture())
+            .orElse(CompletableFuture.completedFuture(false));
+    CompletableFuture<Void> warm =
+        longest.isZero() ? connected.thenAccept(open -> {}) : warm(loops, connected);
     try {
-      Verdict first =
-          connected
-              .thenCompose(
-                  warm -> store.decide(LimitRequest.of(PROBE, Subject.global()), Mode.PEEK))
-              .get(longest.toMillis(), TimeUnit.MILLISECONDS);
-      LOG.debug("First decision by {}", first.source());
+      warm.get(longest.toNanos() - (System.nanoTime() - begin), TimeUnit.NANOSECONDS);
+      LOG.debug("Warm in {} ms", Duration.ofNanos(System.nanoTime() - begin).toMillis());
     } catch (TimeoutException e) {
-      LOG.warn(
-          "Redis did not answer within {} ms of the start: the fallback decides until it does",
-          longest.toMillis());
+      if (connected.isDone()) {
+        LOG.debug("Not warm within {} ms: the first requests wait for it", longest.toMillis());
+      } else {
+        LOG.warn(
+            "Redis did not answer within {} ms of the start: the fallback decides until it does",
+            longest.toMillis());
+      }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (ExecutionException e) {
-      if (connected.isCompletedExceptionally()) {
-        throw new ConfigurationException("The connections to Redis cannot be opened", e.getCause());
-      }
-      LOG.warn("The limit store fails at the start", e.getCause());
+      throw new ConfigurationException("The connections to Redis cannot be opened", e.getCause());
     }
+  }
+
+  /**
+   * Runs all of it on each event loop.
+   *
+   * @param connected whether Redis is; what it fails with the result does
+   */
+  private CompletableFuture<Void> warm(
+      List<? extends Executor> loops, CompletableFuture<Boolean> connected) {
+    Collection<WarmUp> parts = parts();
+    // Made with the store: where that is the application's own, there is none.
+    var unused = context.getBean(LimitStore.class);
+    Optional<LimitStore> redis =
+        context.getActiveBeanRegistrations(LimitStores.RedisAlone.class).stream()
+            .findFirst()
+            .map(made -> apart(made.getBean().store()));
+    LimitStore local = redis.isPresent() ? apart(new Away()) : new MemoryStore();
+    // Here first: this thread may make beans, and what it loads no event loop has to.
+    run(parts, local, Runnable::run).join();
+    List<CompletableFuture<Void>> warm = new ArrayList<>();
+    for (Executor loop : loops) {
+      CompletableFuture<Void> locally =
+          CompletableFuture.completedFuture(local)
+              .thenComposeAsync(store -> run(parts, store, loop), loop);
+      warm.add(
+          locally
+              .thenCombine(connected, (ran, open) -> redis)
+              .thenComposeAsync(
+                  store ->
+                      store.isPresent()
+                          ? run(parts, store.get(), loop)
+                          : CompletableFuture.completedFuture(null),
+                  loop));
+    }
+    return CompletableFuture.allOf(warm.toArray(CompletableFuture<?>[]::new));
+  }
+
+  private Collection<WarmUp> parts() {
+    try {
+      return context.getBeansOfType(WarmUp.class);
+    } catch (RuntimeException | LinkageError broken) {
+      LOG.debug("There is no warm-up", broken);
+      return List.of();
+    }
+  }
+
+  /** One after another; what fails stops nothing. */
+  private static CompletableFuture<Void> run(
+      Collection<WarmUp> parts, LimitStore store, Executor home) {
+    CompletableFuture<Void> all = CompletableFuture.completedFuture(null);
+    for (WarmUp part : parts) {
+      all =
+          all.thenCompose(before -> run(part, store, home))
+              .handle(
+                  (ran, failure) -> {
+                    if (failure != null) {
+                      LOG.debug("{} has failed", part.getClass().getSimpleName(), failure);
+                    }
+                    return null;
+                  });
+    }
+    return all;
+  }
+
+  private static CompletionStage<?> run(WarmUp part, LimitStore store, Executor home) {
+    try {
+      return part.run(store, home);
+    } catch (RuntimeException | LinkageError broken) {
+      return CompletableFuture.failedFuture(broken);
+    }
+  }
+
+  /** A store with all that decorates the usual one, and nothing that remembers or counts for it. */
+  private static LimitStore apart(LimitStore store) {
+    return new DenyCache(
+        new FallbackStore(
+            store,
+            new MemoryStore(),
+            Fallbacks.of(Fallback.LOCAL),
+            new FallbackCounts(),
+            FallbackStore.DEFAULT_MAX_KNOWN,
+            System::nanoTime,
+            NOPLogger.NOP_LOGGER));
+  }
+
+  /** A Redis that is away. */
+  private record Away() implements LimitStore {
+
+    private static <T> CompletionStage<T> failed() {
+      return CompletableFuture.failedFuture(
+          new StoreException(
+              FailureReason.DISCONNECTED, "There is no Redis to warm up with", null));
+    }
+
+    @Override
+    public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+      return failed();
+    }
+
+    @Override
+    public CompletionStage<Void> reset(Collection<Key> keys) {
+      return failed();
+    }
+
+    @Override
+    public void close() {}
   }
 }

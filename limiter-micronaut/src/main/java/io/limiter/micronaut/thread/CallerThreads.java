@@ -36,7 +36,7 @@ public final class CallerThreads {
   private final List<CallerThread> servers;
   private final BeanProvider<ExecutorService> blocking;
 
-  CallerThreads(
+  public CallerThreads(
       List<CallerThread> servers,
       @Named(TaskExecutors.BLOCKING) BeanProvider<ExecutorService> blocking) {
     this.servers = servers;
@@ -52,8 +52,9 @@ public final class CallerThreads {
     if (future.isDone()) {
       return future;
     }
-    Executor home = request.flatMap(this::server).orElseGet(blocking::get);
-    return future.whenCompleteAsync((result, failure) -> {}, home);
+    Optional<Executor> home = request.isPresent() ? server(request.get()) : Optional.empty();
+    return future.whenCompleteAsync(
+        (result, failure) -> {}, home.isPresent() ? home.get() : blocking.get());
   }
 
   private Optional<Executor> server(HttpRequest<?> request) {

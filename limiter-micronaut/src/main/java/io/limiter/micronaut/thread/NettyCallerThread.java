@@ -1,74 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.thread;
 
+import io.limiter.core.LimitStore;
+import io.limiter.micronaut.WarmUp;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpRequestWrapper;
 import io.micronaut.http.netty.websocket.NettyWebSocketSession;
 import io.micronaut.http.server.netty.NettyHttpRequest;
 import io.micronaut.websocket.CloseReason;
+import io.micronaut.websocket.WebSocketSession;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.EventLoop;
 import io.netty.util.internal.ThreadExecutorMap;
 import jakarta.inject.Singleton;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
 
 /** The event loop of the request's connection, if that is where the call is. */
 @Singleton
 @Requires(classes = NettyHttpRequest.class)
-final class NettyCallerThread implements CallerThread {
+final class NettyCallerThread implements CallerThread, WarmUp {
 
   @Override
   public Optional<Executor> current(HttpRequest<?> request) {
-    return channel(request)
-        .map(Channel::eventLoop)
-        .filter(EventLoop::inEventLoop)
-        .map(loop -> task -> run(loop, task));
+    Channel channel = channel(request);
+    return channel != null && channel.eventLoop().inEventLoop()
+        ? Optional.of(new Home(channel.eventLoop()))
+        : Optional.empty();
   }
 
-  private static Optional<Channel> channel(HttpRequest<?> request) {
+  private static @Nullable Channel channel(HttpRequest<?> request) {
     HttpRequest<?> innermost = request;
     while (innermost instanceof HttpRequestWrapper<?> wrapper) {
       innermost = wrapper.getDelegate();
     }
     return innermost instanceof NettyHttpRequest<?> netty
-        ? Optional.of(netty.getChannelHandlerContext().channel())
-        : Optional.empty();
+        ? netty.getChannelHandlerContext().channel()
+        : null;
   }
 
   /** A stream of HTTP/2 may be reset without its connection being closed: that is not seen. */
   @Override
   public Optional<Runnable> onGone(HttpRequest<?> request, Runnable task) {
-    return channel(request)
-        .map(
-            channel -> {
-              ChannelFutureListener listener = closed -> task.run();
-              channel.closeFuture().addListener(listener);
-              return () -> channel.closeFuture().removeListener(listener);
-            });
+    Channel channel = channel(request);
+    if (channel == null) {
+      return Optional.empty();
+    }
+    ChannelFutureListener listener = closed -> task.run();
+    channel.closeFuture().addListener(listener);
+    return Optional.of(() -> channel.closeFuture().removeListener(listener));
   }
 
   @Override
   public boolean closeWebSocket(HttpRequest<?> request, boolean later) {
-    return channel(request)
-        .map(channel -> channel.attr(NettyWebSocketSession.WEB_SOCKET_SESSION_KEY).get())
-        .map(
-            session -> {
-              session.close(later ? CloseReason.TRY_AGAIN_LATER : CloseReason.POLICY_VIOLATION);
-              return true;
-            })
-        .orElse(false);
+    Channel channel = channel(request);
+    WebSocketSession session =
+        channel == null ? null : channel.attr(NettyWebSocketSession.WEB_SOCKET_SESSION_KEY).get();
+    if (session == null) {
+      return false;
+    }
+    session.close(later ? CloseReason.TRY_AGAIN_LATER : CloseReason.POLICY_VIOLATION);
+    return true;
   }
 
-  /** At once where the loop has had the answer itself: another turn would only cost time. */
-  private static void run(EventLoop loop, Runnable task) {
-    if (loop.inEventLoop()) {
-      task.run();
-    } else {
-      loop.execute(task);
+  /**
+   * The executor of a loop. At once where the loop has had the answer itself: another turn would
+   * only cost time.
+   */
+  private record Home(EventLoop loop) implements Executor {
+    @Override
+    public void execute(Runnable task) {
+      if (loop.inEventLoop()) {
+        task.run();
+      } else {
+        loop.execute(task);
+      }
     }
+  }
+
+  /** Brings a stage back to the current loop; only a request of the server has one, else. */
+  @Override
+  public CompletionStage<?> run(LimitStore store, Executor home) {
+    return ThreadExecutorMap.currentExecutor() instanceof EventLoop loop
+        ? CompletableFuture.runAsync(() -> {}, new Home(loop))
+        : CompletableFuture.completedFuture(null);
   }
 
   /**

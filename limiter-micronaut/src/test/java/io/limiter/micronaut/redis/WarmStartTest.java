@@ -2,10 +2,13 @@
 package io.limiter.micronaut.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.limiter.core.Source;
+import io.limiter.core.resilience.Fallback;
+import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.plan.Ticket;
@@ -17,7 +20,10 @@ import io.micronaut.http.annotation.Get;
 import io.micronaut.runtime.server.EmbeddedServer;
 import java.net.http.HttpClient;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -49,17 +55,28 @@ class WarmStartTest {
   void scriptsAreLoadedBeforeTheFirstRequestWhichRedisDecides() throws Exception {
     assertThat(stats())
         .containsPattern("cmdstat_script(\\|load)?:calls=3,")
-        .contains("cmdstat_evalsha:calls=2,")
         .doesNotContain("cmdstat_eval:");
+    long before = evalshas();
 
     assertThat(get()).isEqualTo(Source.STORE.name());
 
-    assertThat(stats()).contains("cmdstat_evalsha:calls=3,").doesNotContain("cmdstat_eval:");
+    assertThat(evalshas()).isEqualTo(before + 1);
+    assertThat(stats()).doesNotContain("cmdstat_eval:");
   }
 
   @Test
-  void whatWarmsItTakesNothing() {
-    assertThat(connection.sync().dbsize()).isZero();
+  void whatWarmsItIsGoneTwoSecondsLater() {
+    List<String> keys = connection.sync().keys("*");
+
+    assertThat(keys).isNotEmpty().allMatch(key -> key.startsWith("warm:"));
+    await().atMost(Duration.ofSeconds(5)).until(() -> connection.sync().dbsize() == 0);
+  }
+
+  @Test
+  void noFallbackIsCountedThatWarmsIt() {
+    FallbackCounts counts = server.getApplicationContext().getBean(FallbackCounts.class);
+
+    assertThat(Stream.of(Fallback.values()).mapToLong(counts::of)).containsOnly(0);
   }
 
   @Test
@@ -69,6 +86,14 @@ class WarmStartTest {
     assertThat(connection.sync().clientList().lines())
         .filteredOn(client -> !client.startsWith("id=" + connection.sync().clientId() + " "))
         .hasSize(1);
+  }
+
+  private long evalshas() {
+    return stats()
+        .lines()
+        .filter(line -> line.startsWith("cmdstat_evalsha:"))
+        .mapToLong(line -> Long.parseLong(line.replaceAll(".*calls=(\\d+),.*", "$1")))
+        .sum();
   }
 
   private String stats() {

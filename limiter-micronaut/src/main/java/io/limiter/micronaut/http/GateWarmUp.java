@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.http;
+
+import io.limiter.core.LimitStore;
+import io.limiter.micronaut.WarmUp;
+import io.limiter.micronaut.address.IpAddress;
+import io.limiter.micronaut.config.AddressConfiguration;
+import io.limiter.micronaut.config.DenialConfiguration;
+import io.limiter.micronaut.config.GateConfiguration;
+import io.limiter.micronaut.config.HeadersConfiguration;
+import io.limiter.micronaut.exception.DenialText;
+import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.message.DenialMessages;
+import io.limiter.micronaut.plan.CallEnds;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.RoutePlans;
+import io.limiter.micronaut.plan.Ticket;
+import io.limiter.micronaut.plan.Turns;
+import io.limiter.micronaut.subject.RequestSubjects;
+import io.limiter.micronaut.thread.CallerThreads;
+import io.micronaut.context.BeanContext;
+import io.micronaut.context.BeanProvider;
+import io.micronaut.context.MessageSource;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.io.buffer.ByteArrayBufferFactory;
+import io.micronaut.core.io.buffer.ByteBufferFactory;
+import io.micronaut.core.type.Argument;
+import io.micronaut.http.HttpHeaders;
+import io.micronaut.http.HttpMethod;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.HttpResponse;
+import io.micronaut.http.MediaType;
+import io.micronaut.http.MutableHttpResponse;
+import io.micronaut.http.body.ByteBodyFactory;
+import io.micronaut.http.body.MessageBodyHandlerRegistry;
+import io.micronaut.http.body.MessageBodyWriter;
+import io.micronaut.http.body.ResponseBodyWriter;
+import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
+import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
+import io.micronaut.http.server.exceptions.response.JsonErrorResponseBodyProvider;
+import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
+import io.micronaut.http.server.util.locale.HttpLocaleResolver;
+import io.micronaut.http.simple.SimpleHttpRequest;
+import io.micronaut.runtime.server.EmbeddedServer;
+import io.micronaut.scheduling.TaskExecutors;
+import jakarta.inject.Named;
+import jakarta.inject.Singleton;
+import java.net.InetAddress;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.ThreadLocalRandom;
+
+/**
+ * Runs the gate from the request to the encoded answer: an admission, a 429, another admission and
+ * a 409, in two languages. What the application has put in the place of a part of ours, or of
+ * Micronaut's, is not asked: the part that it replaces is run, or no words are looked up.
+ */
+@Singleton
+@Requires(beans = EmbeddedServer.class)
+final class GateWarmUp implements WarmUp {
+
+  private static final String PATH = "/" + POLICY;
+
+  private static final List<Class<?>> FILTERS =
+      List.of(EarlyGate.class, LimitGate.class, LimitAnswer.class, RefusalAnswer.class);
+
+  private final GateConfiguration gate;
+  private final RoutePlans routes;
+  private final CallEnds ends;
+  private final Turns turns;
+  private final RequestSubjects subjects;
+  private final BeanProvider<ExecutorService> blocking;
+  private final GateDecisions beanOfGates;
+  private final RateLimitFields fields;
+  private final DenialResponses responses;
+  private final DirectAnswers answers;
+  private final DenialText text;
+  private final RequestEnds requestEnds;
+  private final Optional<MessageBodyHandlerRegistry> writers;
+  private final ByteBodyFactory bodies;
+
+  GateWarmUp(
+      BeanContext beans,
+      GateDecisions decisions,
+      DirectAnswers answers,
+      GateConfiguration gate,
+      RoutePlans routes,
+      CallEnds ends,
+      Turns turns,
+      AddressConfiguration addresses,
+      @Named(TaskExecutors.BLOCKING) BeanProvider<ExecutorService> blocking,
+      DenialConfiguration denials,
+      HeadersConfiguration headers,
+      RateLimitFields fields,
+      DenialBody body,
+      DenialMessages messages,
+      RequestEnds requestEnds) {
+    this.gate = gate;
+    this.routes = routes;
+    this.ends = ends;
+    this.turns = turns;
+    this.blocking = blocking;
+    this.beanOfGates = decisions;
+    this.requestEnds = requestEnds;
+    this.subjects = new RequestSubjects(request -> address(addresses));
+    this.fields =
+        fields.getClass() == RateLimitFields.class ? fields : new RateLimitFields(headers);
+    boolean words = wordsAreOurs(beans, messages);
+    this.text = words ? DenialText.NONE : DenialText.message(POLICY);
+    this.responses =
+        new DenialResponses(
+            denials,
+            words ? messages : silent(beans),
+            this.fields,
+            bodyIsOurs(beans, body) ? body : new ProblemBody());
+    this.answers = answers.with(this.responses);
+    this.writers = beans.findBean(MessageBodyHandlerRegistry.class);
+    this.bodies =
+        ByteBodyFactory.createDefault(
+            beans
+                .findBean(ByteBufferFactory.class)
+                .<ByteBufferFactory<?, ?>>map(buffers -> buffers)
+                .orElse(ByteArrayBufferFactory.INSTANCE));
+    // Filters are made for the first request, else: on its event loop.
+    FILTERS.forEach(beans::getBean);
+  }
+
+  private static boolean wordsAreOurs(BeanContext beans, DenialMessages messages) {
+    return messages.getClass() == DenialMessages.class
+        && areOurs(beans, MessageSource.class)
+        && areOurs(beans, HttpLocaleResolver.class);
+  }
+
+  private static boolean bodyIsOurs(BeanContext beans, DenialBody body) {
+    return isOurs(body)
+        && areOurs(beans, ErrorResponseProcessor.class)
+        && areOurs(beans, JsonErrorResponseBodyProvider.class);
+  }
+
+  private static boolean areOurs(BeanContext beans, Class<?> type) {
+    return beans.getBeansOfType(type).stream().allMatch(GateWarmUp::isOurs);
+  }
+
+  private static boolean isOurs(Object bean) {
+    String of = bean.getClass().getPackageName();
+    return of.startsWith("io.micronaut.")
+        || of.equals(GateWarmUp.class.getPackageName())
+        || of.equals(DenialMessages.class.getPackageName());
+  }
+
+  /** Is asked for no words, as the text that is told has none to look up. */
+  private static DenialMessages silent(BeanContext beans) {
+    return new DenialMessages(
+        beans.getBean(MessageSource.class),
+        beans.getBeansOfType(HttpLocaleResolver.class).iterator().next(),
+        beans.getBean(HttpLocaleResolutionConfiguration.class));
+  }
+
+  /** Of no request: what the application believes of one is its own affair, and may be logged. */
+  private static String address(AddressConfiguration addresses) {
+    IpAddress address = IpAddress.of(InetAddress.getLoopbackAddress());
+    String read = address.network(addresses.getIpv6Prefix());
+    if (!addresses.proxies().isEmpty()) {
+      IpAddress client = addresses.header().client(List.of(read), addresses.proxies());
+      return client == null ? read : client.network(addresses.getIpv6Prefix());
+    }
+    return read;
+  }
+
+  @Override
+  public CompletionStage<?> run(LimitStore store, Executor home) {
+    CallerThreads threads = new CallerThreads(List.of(request -> Optional.of(home)), blocking);
+    Doors doors =
+        new Doors(
+            new GateDecisions(routes, subjects, store, threads, ends, turns, gate, answers),
+            new LimitAnswer(routes, fields, threads),
+            new RefusalAnswer(fields));
+    // Of this run alone: another may have used up what the plan allows.
+    String limit = POLICY + '.' + Long.toHexString(ThreadLocalRandom.current().nextLong());
+    LimitPlan limited = LimitPlan.ofWarmUp(limit, false, text);
+    LimitPlan submitted = LimitPlan.ofWarmUp(limit, true, text);
+    CompletableFuture<Void> late = new CompletableFuture<>(); // as memory's decisions never are
+    CompletionStage<Void> back = threads.back(late, Optional.of(request(Locale.ENGLISH)));
+    late.complete(null);
+    return back.thenCompose(begun -> call(doors, limited, Locale.ENGLISH))
+        .thenCompose(admitted -> call(doors, limited, Locale.ENGLISH))
+        .thenCompose(refused -> call(doors, submitted, Locale.CHINESE))
+        .thenCompose(admitted -> call(doors, submitted, Locale.CHINESE));
+  }
+
+  private CompletionStage<Void> call(Doors doors, LimitPlan plan, Locale language) {
+    HttpRequest<?> request = request(language);
+    var unused = beanOfGates.plan(request, true).or(() -> beanOfGates.plan(request, false));
+    return doors
+        .gate()
+        .decide(request, plan)
+        .exceptionally(thrown -> Optional.of(handled(request, thrown)))
+        .thenCompose(
+            refusal -> {
+              Ticket.of(request).ifPresent(Ticket::settled); // as by the guard, where it goes on
+              return doors.answer().answer(request, refusal.orElseGet(HttpResponse::ok));
+            })
+        .thenAccept(
+            response -> {
+              doors.refusals().answer(request, response);
+              encode(request, response);
+              requestEnds.onApplicationEvent(new HttpRequestTerminatedEvent(request));
+            });
+  }
+
+  private static HttpRequest<?> request(Locale language) {
+    return new SimpleHttpRequest<>(HttpMethod.GET, PATH, null)
+        .header(HttpHeaders.ACCEPT_LANGUAGE, language.toLanguageTag());
+  }
+
+  /** Where the application is to get the exception, as the handler answers it. */
+  private MutableHttpResponse<?> handled(HttpRequest<?> request, Throwable thrown) {
+    Throwable cause = thrown instanceof CompletionException ? thrown.getCause() : thrown;
+    if (cause instanceof LimitDeniedException denied) {
+      return responses.respond(request, denied);
+    }
+    throw new CompletionException(cause);
+  }
+
+  /** As the server encodes it. */
+  private void encode(HttpRequest<?> request, MutableHttpResponse<?> response) {
+    Object body = response.body();
+    if (body == null || writers.isEmpty()) {
+      return;
+    }
+    MediaType type = response.getContentType().orElse(MediaType.APPLICATION_JSON_TYPE);
+    @SuppressWarnings("unchecked")
+    Argument<Object> argument = Argument.of((Class<Object>) body.getClass());
+    MessageBodyWriter<Object> writer =
+        writers.get().findWriter(argument, List.of(type)).orElse(null);
+    if (writer != null && !writer.isBlocking()) {
+      ResponseBodyWriter.wrap(writer)
+          .writePiece(bodies, request, response, argument, type, body)
+          .close();
+    }
+  }
+
+  /** What a limited request passes. */
+  private record Doors(GateDecisions gate, LimitAnswer answer, RefusalAnswer refusals) {}
+}

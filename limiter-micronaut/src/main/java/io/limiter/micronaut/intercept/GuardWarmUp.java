@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.intercept;
+
+import io.limiter.core.LimitStore;
+import io.limiter.core.Verdict;
+import io.limiter.micronaut.WarmUp;
+import io.limiter.micronaut.exception.DenialText;
+import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.plan.CallEnd;
+import io.limiter.micronaut.plan.CallEnds;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.RoutePlans;
+import io.limiter.micronaut.plan.Ticket;
+import io.limiter.micronaut.plan.Turns;
+import io.limiter.micronaut.subject.RequestSubjects;
+import io.limiter.micronaut.subject.SubmissionDigest;
+import io.limiter.micronaut.thread.CallerThreads;
+import io.micronaut.aop.Interceptor;
+import io.micronaut.aop.MethodInvocationContext;
+import io.micronaut.aop.chain.MethodInterceptorChain;
+import io.micronaut.context.BeanContext;
+import io.micronaut.context.BeanProvider;
+import io.micronaut.context.annotation.Executable;
+import io.micronaut.http.HttpMethod;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.simple.SimpleHttpRequest;
+import io.micronaut.inject.BeanDefinition;
+import io.micronaut.inject.ExecutableMethod;
+import io.micronaut.json.JsonMapper;
+import io.micronaut.scheduling.TaskExecutors;
+import jakarta.inject.Named;
+import jakarta.inject.Singleton;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
+
+/**
+ * Runs the guard around methods of its own, of each kind: entered on the ticket that the gate
+ * gives, and, as far as an event loop may wait for that, on a decision of the guard.
+ */
+@Singleton
+final class GuardWarmUp implements WarmUp {
+
+  private final LimitInterceptor interceptor;
+  private final RoutePlans routes;
+  private final CallEnds ends;
+  private final Turns turns;
+  private final BeanProvider<ExecutorService> blocking;
+  private final CallSubjects subjects;
+  private final Optional<SubmissionDigest> digest;
+  private final List<ExecutableMethod<Object, Object>> methods;
+
+  GuardWarmUp(
+      BeanContext beans,
+      LimitInterceptor interceptor,
+      RoutePlans routes,
+      CallEnds ends,
+      Turns turns,
+      BeanProvider<SubmissionDigest> digests,
+      @Named(TaskExecutors.BLOCKING) BeanProvider<ExecutorService> blocking) {
+    this.interceptor = interceptor;
+    this.routes = routes;
+    this.ends = ends;
+    this.turns = turns;
+    this.blocking = blocking;
+    this.subjects = new CallSubjects(new RequestSubjects(request -> POLICY), digests);
+    this.digest =
+        beans.containsBean(JsonMapper.class) ? Optional.of(digests.get()) : Optional.empty();
+    BeanDefinition<GuardWarmUp> own = beans.getBeanDefinition(GuardWarmUp.class);
+    this.methods =
+        Stream.of("plain", "staged", "published")
+            .<ExecutableMethod<Object, Object>>map(name -> executable(own.getRequiredMethod(name)))
+            .toList();
+  }
+
+  @SuppressWarnings("unchecked")
+  private static ExecutableMethod<Object, Object> executable(ExecutableMethod<?, ?> method) {
+    return (ExecutableMethod<Object, Object>) method;
+  }
+
+  @Executable
+  String plain() {
+    return POLICY;
+  }
+
+  @Executable
+  CompletionStage<String> staged() {
+    return CompletableFuture.completedFuture(POLICY);
+  }
+
+  @Executable
+  Mono<String> published() {
+    return Mono.just(POLICY);
+  }
+
+  @Override
+  public CompletionStage<?> run(LimitStore store, Executor home) {
+    GuardedCalls calls =
+        new GuardedCalls(
+            store,
+            subjects,
+            new CallerThreads(List.of(request -> Optional.of(home)), blocking),
+            routes,
+            ends,
+            turns);
+    // Of this run alone: another may have used up what the plan allows.
+    String limit = POLICY + '.' + Long.toHexString(ThreadLocalRandom.current().nextLong());
+    LimitPlan plan = LimitPlan.ofWarmUp(limit, false, DenialText.NONE);
+    for (ExecutableMethod<Object, Object> method : methods) {
+      HttpRequest<?> admitted = request();
+      Ticket.issue(admitted, plan, Verdict.free(plan.policy()), CallEnd.NOTHING);
+      enter(calls, plan, method, admitted);
+    }
+    digest.ifPresent(arguments -> arguments.of(new Object[] {Map.of(POLICY, 1)}));
+    return decided(calls, plan)
+        .thenCompose(admitted -> decided(calls, plan))
+        .handle((admitted, thrown) -> refused(thrown));
+  }
+
+  /** A call without a ticket, of a method that need not wait. */
+  private CompletionStage<?> decided(GuardedCalls calls, LimitPlan plan) {
+    return enter(calls, plan, methods.get(1), request()) instanceof CompletionStage<?> result
+        ? result
+        : CompletableFuture.completedFuture(null);
+  }
+
+  private @Nullable Object enter(
+      GuardedCalls calls,
+      LimitPlan plan,
+      ExecutableMethod<Object, Object> method,
+      HttpRequest<?> request) {
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    MethodInvocationContext<Object, Object> context =
+        new MethodInterceptorChain<>(new Interceptor[] {interceptor}, this, method);
+    var unused = calls.begin(context, plan); // looks for the request of this thread
+    Object result =
+        interceptor.enter(new GuardedCall(calls, context, plan, Optional.of(request)), context);
+    if (result instanceof Mono<?> mono) {
+      var unusedResult = mono.subscribe();
+    }
+    return result;
+  }
+
+  private static HttpRequest<?> request() {
+    return new SimpleHttpRequest<>(HttpMethod.GET, "/" + POLICY, null);
+  }
+
+  /** The second call is to be refused, and nothing else may go wrong. */
+  private static Boolean refused(@Nullable Throwable thrown) {
+    Throwable cause = thrown instanceof CompletionException ? thrown.getCause() : thrown;
+    if (cause == null || cause instanceof LimitDeniedException) {
+      return cause != null;
+    }
+    throw new CompletionException(cause);
+  }
+}
