@@ -2,6 +2,7 @@
 package io.limiter.micronaut;
 
 import io.limiter.core.LimitStore;
+import io.micronaut.core.annotation.Internal;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 
@@ -11,6 +12,7 @@ import java.util.concurrent.Executor;
  * classes, takes longer than a deadline. It runs what calls run, about keys of its own, and calls
  * no code of the application.
  */
+@Internal
 public interface WarmUp {
 
   /** The policy of such calls; what they limit has a name that begins so. */

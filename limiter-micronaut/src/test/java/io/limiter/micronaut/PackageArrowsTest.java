@@ -213,6 +213,8 @@ class PackageArrowsTest {
           .doNotHaveSimpleName("LimitInterceptor") // its POSITION is for those who order theirs
           .and()
           .doNotHaveSimpleName("LimitStores") // what a store of the application's replaces
+          .and()
+          .doNotHaveSimpleName("WarmUp") // what parts of several packages are
           .should()
           .notBePublic();
 }

@@ -91,7 +91,10 @@ public final class RedisConfiguration {
     }
   }
 
-  /** The longest that the start waits for a warm connection. If Redis is down, it does not wait. */
+  /**
+   * The longest that the start waits until connections and event loops are warm. If Redis is down,
+   * it does not wait for that. Zero switches the warm-up of event loops off.
+   */
   public Duration getWarmUp() {
     return warmUp;
   }

@@ -75,7 +75,10 @@ final class DirectAnswers {
       headers.date(LocalDateTime.now(ZoneId.systemDefault()));
     }
     if (!headers.contains(HttpHeaders.SERVER)) {
-      server.getServerHeader().ifPresent(name -> headers.add(HttpHeaders.SERVER, name));
+      Optional<String> name = server.getServerHeader();
+      if (name.isPresent()) {
+        headers.add(HttpHeaders.SERVER, name.get());
+      }
     }
   }
 

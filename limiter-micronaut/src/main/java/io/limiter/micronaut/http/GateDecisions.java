@@ -73,10 +73,14 @@ final class GateDecisions {
    * @param beforeSecurity which gate: that before security, or that behind it
    */
   Optional<LimitPlan> plan(HttpRequest<?> request, boolean beforeSecurity) {
-    return gate.decides()
-        ? routes
-            .of(request)
-            .filter(plan -> plan.decidedByRequest() && plan.beforeSecurity() == beforeSecurity)
+    if (!gate.decides()) {
+      return Optional.empty();
+    }
+    Optional<LimitPlan> plan = routes.of(request);
+    return plan.isPresent()
+            && plan.get().decidedByRequest()
+            && plan.get().beforeSecurity() == beforeSecurity
+        ? plan
         : Optional.empty();
   }
 

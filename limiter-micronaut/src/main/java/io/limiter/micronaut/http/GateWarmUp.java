@@ -55,6 +55,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Function;
 
 /**
  * Runs the gate from the request to the encoded answer: an admission, a 429, another admission and
@@ -85,6 +86,7 @@ final class GateWarmUp implements WarmUp {
   private final Optional<MessageBodyHandlerRegistry> writers;
   private final ByteBodyFactory bodies;
 
+  @SuppressWarnings("rawtypes") // as Micronaut declares its bean
   GateWarmUp(
       BeanContext beans,
       GateDecisions decisions,
@@ -121,14 +123,13 @@ final class GateWarmUp implements WarmUp {
             bodyIsOurs(beans, body) ? body : new ProblemBody());
     this.answers = answers.with(this.responses);
     this.writers = beans.findBean(MessageBodyHandlerRegistry.class);
+    Optional<ByteBufferFactory> buffers = beans.findBean(ByteBufferFactory.class);
     this.bodies =
         ByteBodyFactory.createDefault(
-            beans
-                .findBean(ByteBufferFactory.class)
-                .<ByteBufferFactory<?, ?>>map(buffers -> buffers)
-                .orElse(ByteArrayBufferFactory.INSTANCE));
-    // Filters are made for the first request, else: on its event loop.
-    FILTERS.forEach(beans::getBean);
+            buffers.isPresent() ? buffers.get() : ByteArrayBufferFactory.INSTANCE);
+    for (Class<?> filter : FILTERS) { // else made for the first request, on its event loop
+      var unused = beans.getBean(filter);
+    }
   }
 
   private static boolean wordsAreOurs(BeanContext beans, DenialMessages messages) {
@@ -144,7 +145,12 @@ final class GateWarmUp implements WarmUp {
   }
 
   private static boolean areOurs(BeanContext beans, Class<?> type) {
-    return beans.getBeansOfType(type).stream().allMatch(GateWarmUp::isOurs);
+    for (Object bean : beans.getBeansOfType(type)) {
+      if (!isOurs(bean)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   private static boolean isOurs(Object bean) {
@@ -186,32 +192,47 @@ final class GateWarmUp implements WarmUp {
     LimitPlan limited = LimitPlan.ofWarmUp(limit, false, text);
     LimitPlan submitted = LimitPlan.ofWarmUp(limit, true, text);
     CompletableFuture<Void> late = new CompletableFuture<>(); // as memory's decisions never are
-    CompletionStage<Void> back = threads.back(late, Optional.of(request(Locale.ENGLISH)));
+    CompletionStage<Void> calls = threads.back(late, Optional.of(request(Locale.ENGLISH)));
     late.complete(null);
-    return back.thenCompose(begun -> call(doors, limited, Locale.ENGLISH))
-        .thenCompose(admitted -> call(doors, limited, Locale.ENGLISH))
-        .thenCompose(refused -> call(doors, submitted, Locale.CHINESE))
-        .thenCompose(admitted -> call(doors, submitted, Locale.CHINESE));
+    for (Call call :
+        List.of(
+            new Call(limited, Locale.ENGLISH),
+            new Call(limited, Locale.ENGLISH),
+            new Call(submitted, Locale.CHINESE),
+            new Call(submitted, Locale.CHINESE))) {
+      calls = calls.thenCompose(before -> make(call, doors));
+    }
+    return calls;
   }
 
-  private CompletionStage<Void> call(Doors doors, LimitPlan plan, Locale language) {
-    HttpRequest<?> request = request(language);
-    var unused = beanOfGates.plan(request, true).or(() -> beanOfGates.plan(request, false));
+  private CompletionStage<Void> make(Call call, Doors doors) {
+    HttpRequest<?> request = request(call.language());
+    for (boolean early : new boolean[] {true, false}) {
+      var unused = beanOfGates.plan(request, early);
+    }
     return doors
         .gate()
-        .decide(request, plan)
-        .exceptionally(thrown -> Optional.of(handled(request, thrown)))
-        .thenCompose(
-            refusal -> {
-              Ticket.of(request).ifPresent(Ticket::settled); // as by the guard, where it goes on
-              return doors.answer().answer(request, refusal.orElseGet(HttpResponse::ok));
-            })
-        .thenAccept(
-            response -> {
-              doors.refusals().answer(request, response);
-              encode(request, response);
-              requestEnds.onApplicationEvent(new HttpRequestTerminatedEvent(request));
-            });
+        .decide(request, call.plan())
+        .handle(
+            (refusal, thrown) ->
+                answer(doors, request, thrown == null ? refusal : handled(request, thrown)))
+        .thenCompose(Function.identity())
+        .thenAccept(response -> end(doors, request, response));
+  }
+
+  private CompletionStage<MutableHttpResponse<?>> answer(
+      Doors doors, HttpRequest<?> request, Optional<MutableHttpResponse<?>> refusal) {
+    Optional<Ticket> ticket = Ticket.of(request);
+    if (ticket.isPresent()) {
+      ticket.get().settled(); // as by the guard, where it goes on
+    }
+    return doors.answer().answer(request, refusal.isPresent() ? refusal.get() : HttpResponse.ok());
+  }
+
+  private void end(Doors doors, HttpRequest<?> request, MutableHttpResponse<?> response) {
+    doors.refusals().answer(request, response);
+    encode(request, response);
+    requestEnds.onApplicationEvent(new HttpRequestTerminatedEvent(request));
   }
 
   private static HttpRequest<?> request(Locale language) {
@@ -220,10 +241,10 @@ final class GateWarmUp implements WarmUp {
   }
 
   /** Where the application is to get the exception, as the handler answers it. */
-  private MutableHttpResponse<?> handled(HttpRequest<?> request, Throwable thrown) {
+  private Optional<MutableHttpResponse<?>> handled(HttpRequest<?> request, Throwable thrown) {
     Throwable cause = thrown instanceof CompletionException ? thrown.getCause() : thrown;
     if (cause instanceof LimitDeniedException denied) {
-      return responses.respond(request, denied);
+      return Optional.of(responses.respond(request, denied));
     }
     throw new CompletionException(cause);
   }
@@ -245,6 +266,9 @@ final class GateWarmUp implements WarmUp {
           .close();
     }
   }
+
+  /** A call by this plan, in this language. */
+  private record Call(LimitPlan plan, Locale language) {}
 
   /** What a limited request passes. */
   private record Doors(GateDecisions gate, LimitAnswer answer, RefusalAnswer refusals) {}

@@ -12,12 +12,12 @@ import io.micronaut.http.MutableHttpHeaders;
 import io.micronaut.http.MutableHttpResponse;
 import jakarta.inject.Singleton;
 import java.time.Duration;
-import java.util.Arrays;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Collectors;
 
 /**
  * Writes the header fields that tell a caller where he stands: {@code RateLimit-Policy} and {@code
@@ -79,15 +79,22 @@ public class RateLimitFields {
       headers.set(HttpHeaders.CACHE_CONTROL, NO_STORE);
     }
     if (configuration.retryAfter() && !headers.contains(HttpHeaders.RETRY_AFTER)) {
-      Waits.retryAfter(verdict)
-          .ifPresent(seconds -> headers.set(HttpHeaders.RETRY_AFTER, Long.toString(seconds)));
+      OptionalLong seconds = Waits.retryAfter(verdict);
+      if (seconds.isPresent()) {
+        headers.set(HttpHeaders.RETRY_AFTER, Long.toString(seconds.getAsLong()));
+      }
     }
   }
 
   private static boolean forbidsStoring(MutableHttpHeaders headers) {
-    return headers.getAll(HttpHeaders.CACHE_CONTROL).stream()
-        .flatMap(field -> Arrays.stream(field.split(",")))
-        .anyMatch(directive -> directive.trim().equalsIgnoreCase(NO_STORE));
+    for (String field : headers.getAll(HttpHeaders.CACHE_CONTROL)) {
+      for (String directive : field.split(",")) {
+        if (directive.trim().equalsIgnoreCase(NO_STORE)) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
 
   private void writeLegacy(RuleVerdict rule, Optional<Duration> ban, MutableHttpHeaders headers) {
@@ -130,9 +137,9 @@ public class RateLimitFields {
 
   private static String limit(Verdict verdict) {
     StringBuilder field = new StringBuilder(32 * (verdict.rules().size() + 1));
-    verdict
-        .ban()
-        .ifPresent(rest -> field.append(BAN).append(";r=0;t=").append(Waits.secondsUp(rest)));
+    if (verdict.ban().isPresent()) {
+      field.append(BAN).append(";r=0;t=").append(Waits.secondsUp(verdict.ban().get()));
+    }
     for (RuleVerdict rule : verdict.rules()) {
       field
           .append(field.isEmpty() ? "" : ", ")
@@ -155,8 +162,13 @@ public class RateLimitFields {
   private record Worded(List<Rule> rules, String field) {
 
     static Worded of(List<RuleVerdict> verdicts) {
-      List<Rule> rules = verdicts.stream().map(RuleVerdict::rule).toList();
-      return new Worded(rules, rules.stream().map(Worded::item).collect(Collectors.joining(", ")));
+      List<Rule> rules = new ArrayList<>(verdicts.size());
+      StringBuilder field = new StringBuilder(32 * verdicts.size());
+      for (RuleVerdict verdict : verdicts) {
+        rules.add(verdict.rule());
+        field.append(field.isEmpty() ? "" : ", ").append(item(verdict.rule()));
+      }
+      return new Worded(List.copyOf(rules), field.toString());
     }
 
     boolean isOf(List<RuleVerdict> verdicts) {

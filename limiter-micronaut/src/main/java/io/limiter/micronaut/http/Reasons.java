@@ -2,19 +2,19 @@
 package io.limiter.micronaut.http;
 
 import io.micronaut.http.HttpStatus;
-import java.util.Arrays;
+import java.util.HashMap;
 import java.util.Map;
-import java.util.function.Function;
-import java.util.stream.Collectors;
 
 /** The standard's words for statuses. */
 final class Reasons {
 
-  private static final Map<Integer, HttpStatus> KNOWN =
-      Arrays.stream(HttpStatus.values())
-          .collect(
-              Collectors.toUnmodifiableMap(
-                  HttpStatus::getCode, Function.identity(), (one, same) -> one));
+  private static final Map<Integer, HttpStatus> KNOWN = new HashMap<>();
+
+  static {
+    for (HttpStatus status : HttpStatus.values()) {
+      KNOWN.putIfAbsent(status.getCode(), status);
+    }
+  }
 
   private Reasons() {}
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
-import io.limiter.core.Verdict;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.Ticket;
 import io.micronaut.core.annotation.Order;
@@ -33,16 +32,15 @@ final class RefusalAnswer {
   @ResponseFilter
   @Order(Ordered.HIGHEST_PRECEDENCE)
   void answer(HttpRequest<?> request, MutableHttpResponse<?> response) {
-    refusal(response)
-        .map(LimitDeniedException::verdict)
-        .or(() -> refusedRoute(request))
-        .ifPresent(verdict -> fields.writeRefusal(verdict, response));
+    Optional<LimitDeniedException> refusal = refusal(response);
+    Optional<Ticket> ticket = Ticket.of(request);
+    if (refusal.isPresent()) {
+      fields.writeRefusal(refusal.get().verdict(), response);
+    } else if (ticket.isPresent() && ticket.get().refused()) {
+      // A filter may have put another answer in place of the one that the exception was noted on.
+      fields.writeRefusal(ticket.get().verdict(), response);
+    }
     Ticket.answered(request); // of any route: it may have begun limited calls that go on
-  }
-
-  /** A filter may have put another answer in place of the one that the exception was noted on. */
-  private static Optional<Verdict> refusedRoute(HttpRequest<?> request) {
-    return Ticket.of(request).filter(Ticket::refused).map(Ticket::verdict);
   }
 
   /** The refusal that this answer was made of. */

@@ -5,6 +5,7 @@ import io.limiter.micronaut.plan.Ticket;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
 import jakarta.inject.Singleton;
+import java.util.Optional;
 
 /**
  * Sees out what no answer has: calls whose answer never came to its filter, or is a stream that
@@ -16,6 +17,9 @@ final class RequestEnds implements ApplicationEventListener<HttpRequestTerminate
 
   @Override
   public void onApplicationEvent(HttpRequestTerminatedEvent ended) {
-    Ticket.of(ended.getSource()).ifPresent(ticket -> ticket.end().gone());
+    Optional<Ticket> ticket = Ticket.of(ended.getSource());
+    if (ticket.isPresent()) {
+      ticket.get().end().gone();
+    }
   }
 }

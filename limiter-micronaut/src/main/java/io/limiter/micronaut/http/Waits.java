@@ -25,7 +25,10 @@ final class Waits {
    */
   static OptionalLong retryAfter(Verdict verdict) {
     return switch (verdict.outcome()) {
-      case LIMITED, BANNED -> verdict.retryAfter().stream().mapToLong(Waits::told).findFirst();
+      case LIMITED, BANNED ->
+          verdict.retryAfter().isPresent()
+              ? OptionalLong.of(told(verdict.retryAfter().get()))
+              : OptionalLong.empty();
       case UNAVAILABLE ->
           OptionalLong.of(verdict.retryAfter().map(Waits::told).orElse(MIN_SECONDS));
       case DUPLICATE, ALLOWED -> OptionalLong.empty();

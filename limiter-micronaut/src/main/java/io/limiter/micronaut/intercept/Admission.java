@@ -23,7 +23,9 @@ record Admission(LimitPlan plan, Verdict verdict, Optional<Ticket> ticket, CallE
 
   /** Takes it from the answer to see to failures. */
   void settled() {
-    ticket.ifPresent(Ticket::settled);
+    if (ticket.isPresent()) {
+      ticket.get().settled();
+    }
   }
 
   /**
@@ -35,7 +37,7 @@ record Admission(LimitPlan plan, Verdict verdict, Optional<Ticket> ticket, CallE
 
   /** Whether an answer follows whose status tells how the call ended. */
   private boolean answered() {
-    return ticket.filter(answering -> answering.end() == end).isPresent();
+    return ticket.isPresent() && ticket.get().end() == end;
   }
 
   /**

@@ -39,7 +39,6 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
@@ -77,9 +76,10 @@ final class GuardWarmUp implements WarmUp {
         beans.containsBean(JsonMapper.class) ? Optional.of(digests.get()) : Optional.empty();
     BeanDefinition<GuardWarmUp> own = beans.getBeanDefinition(GuardWarmUp.class);
     this.methods =
-        Stream.of("plain", "staged", "published")
-            .<ExecutableMethod<Object, Object>>map(name -> executable(own.getRequiredMethod(name)))
-            .toList();
+        List.of(
+            executable(own.getRequiredMethod("plain")),
+            executable(own.getRequiredMethod("staged")),
+            executable(own.getRequiredMethod("published")));
   }
 
   @SuppressWarnings("unchecked")
@@ -120,7 +120,9 @@ final class GuardWarmUp implements WarmUp {
       Ticket.issue(admitted, plan, Verdict.free(plan.policy()), CallEnd.NOTHING);
       enter(calls, plan, method, admitted);
     }
-    digest.ifPresent(arguments -> arguments.of(new Object[] {Map.of(POLICY, 1)}));
+    if (digest.isPresent()) {
+      var unused = digest.get().of(new Object[] {Map.of(POLICY, 1)});
+    }
     return decided(calls, plan)
         .thenCompose(admitted -> decided(calls, plan))
         .handle((admitted, thrown) -> refused(thrown));

@@ -48,13 +48,12 @@ final class GuardedCall {
     this.parts = parts;
     this.context = context;
     this.plan = plan;
-    this.request = request.map(http -> http);
-    this.request
-        .flatMap(http -> Ticket.take(http, plan))
-        .ifPresent(
-            ticket ->
-                granted.set(
-                    new Admission(plan, ticket.verdict(), Optional.of(ticket), ticket.end())));
+    this.request = request.isPresent() ? Optional.of(request.get()) : Optional.empty();
+    Optional<Ticket> ticket =
+        request.isPresent() ? Ticket.take(request.get(), plan) : Optional.empty();
+    if (ticket.isPresent()) {
+      granted.set(new Admission(plan, ticket.get().verdict(), ticket, ticket.get().end()));
+    }
   }
 
   /** Arrives with the admission that came with the request, once; else it is decided anew. */
@@ -211,7 +210,7 @@ final class GuardedCall {
     Verdict verdict = StoreAnswer.present(answer, plan);
     if (!plan.admits(verdict)) {
       if (isRoute()) {
-        request.ifPresent(http -> Ticket.refuse(http, plan, verdict));
+        Ticket.refuse(request.orElseThrow(), plan, verdict);
       }
       LimitDeniedException denied = LimitDeniedException.of(verdict, plan.text(verdict));
       refusal = denied;
@@ -219,7 +218,9 @@ final class GuardedCall {
     }
     CallEnd end = parts.ends().begin(plan, verdict);
     Optional<Ticket> ticket =
-        isRoute() ? request.map(http -> Ticket.record(http, plan, verdict, end)) : Optional.empty();
+        isRoute()
+            ? Optional.of(Ticket.record(request.orElseThrow(), plan, verdict, end))
+            : Optional.empty();
     return new Admission(plan, verdict, ticket, end);
   }
 
@@ -263,10 +264,10 @@ final class GuardedCall {
   }
 
   private boolean isRoute() {
-    return request
-        .filter(http -> !Ticket.isAnswered(http))
-        .flatMap(parts.routes()::of)
-        .filter(plan::equals)
-        .isPresent();
+    if (request.isEmpty() || Ticket.isAnswered(request.get())) {
+      return false;
+    }
+    Optional<LimitPlan> route = parts.routes().of(request.get());
+    return route.isPresent() && route.get().equals(plan);
   }
 }

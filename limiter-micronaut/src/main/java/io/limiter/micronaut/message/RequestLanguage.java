@@ -4,7 +4,6 @@ package io.limiter.micronaut.message;
 import io.micronaut.core.util.LocaleResolver;
 import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.HttpRequest;
-import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
@@ -29,7 +28,7 @@ final class RequestLanguage {
   Locale of(HttpRequest<?> request) {
     try {
       Locale resolved = resolver.resolveOrDefault(request);
-      return request.getLocale().filter(resolved::equals).isPresent()
+      return resolved.equals(request.getLocale().orElse(null))
           ? preferred(request).orElse(usual)
           : resolved;
     } catch (RuntimeException e) {
@@ -44,12 +43,11 @@ final class RequestLanguage {
     if (field.length() > MAX_LENGTH) {
       return request.getLocale();
     }
-    List<Locale.LanguageRange> ranges = Locale.LanguageRange.parse(field);
-    return ranges.stream()
-        .filter(range -> range.getWeight() > 0)
-        .map(Locale.LanguageRange::getRange)
-        .filter(range -> !range.startsWith("*"))
-        .map(Locale::forLanguageTag)
-        .findFirst();
+    for (Locale.LanguageRange range : Locale.LanguageRange.parse(field)) {
+      if (range.getWeight() > 0 && !range.getRange().startsWith("*")) {
+        return Optional.of(Locale.forLanguageTag(range.getRange()));
+      }
+    }
+    return Optional.empty();
   }
 }

@@ -27,7 +27,7 @@ final class DenialTexts {
       return DenialText.NONE;
     }
     if (verdict.outcome() == Outcome.DUPLICATE) {
-      return duplicates.map(DuplicateGuard::text).orElse(DenialText.NONE);
+      return duplicates.isPresent() ? duplicates.get().text() : DenialText.NONE;
     }
     RuleVerdict refusing = texts.isEmpty() ? null : longest(verdict);
     return refusing == null

@@ -28,12 +28,10 @@ public final class RoutePlans {
    * whichever is written first, and they are called later, each call with a decision of its own.
    */
   public Optional<LimitPlan> of(HttpRequest<?> request) {
-    return RouteAttributes.getRouteMatch(request)
-        .flatMap(
-            route ->
-                route instanceof MethodExecutionHandle<?, ?> handle
-                    ? of(handle.getExecutableMethod())
-                    : Optional.empty());
+    return RouteAttributes.getRouteMatch(request).orElse(null)
+            instanceof MethodExecutionHandle<?, ?> handle
+        ? of(handle.getExecutableMethod())
+        : Optional.empty();
   }
 
   private Optional<LimitPlan> of(ExecutableMethod<?, ?> method) {

@@ -43,8 +43,9 @@ public final class Ticket {
    */
   public static Ticket record(
       HttpRequest<?> request, LimitPlan plan, Verdict verdict, CallEnd end) {
-    CallEnd first = of(request).map(Ticket::end).filter(open -> !open.isOver()).orElse(end);
-    Ticket ticket = new Ticket(plan, verdict, first, true);
+    Optional<Ticket> before = of(request);
+    boolean again = before.isPresent() && !before.get().end.isOver();
+    Ticket ticket = new Ticket(plan, verdict, again ? before.get().end : end, true);
     request.setAttribute(ATTRIBUTE, ticket);
     return ticket;
   }
@@ -59,7 +60,9 @@ public final class Ticket {
   /** The ticket of a request, if its route was decided. */
   public static Optional<Ticket> of(HttpRequest<?> request) {
     // Nothing to convert: nobody else writes under this name.
-    return request.getAttribute(ATTRIBUTE).map(Ticket.class::cast);
+    return request.getAttribute(ATTRIBUTE).orElse(null) instanceof Ticket ticket
+        ? Optional.of(ticket)
+        : Optional.empty();
   }
 
   /**
@@ -77,9 +80,13 @@ public final class Ticket {
 
   /** The ticket for this plan, if there is one that was not used. It is used then. */
   public static Optional<Ticket> take(HttpRequest<?> request, LimitPlan plan) {
-    return of(request)
-        .filter(ticket -> !isAnswered(request))
-        .filter(ticket -> ticket.plan.equals(plan) && ticket.used.compareAndSet(false, true));
+    Optional<Ticket> ticket = of(request);
+    return ticket.isPresent()
+            && !isAnswered(request)
+            && ticket.get().plan.equals(plan)
+            && ticket.get().used.compareAndSet(false, true)
+        ? ticket
+        : Optional.empty();
   }
 
   /** What was decided. */

@@ -18,6 +18,7 @@ import io.limiter.core.resilience.Fallbacks;
 import io.limiter.micronaut.WarmUp;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.micronaut.context.BeanContext;
+import io.micronaut.context.BeanRegistration;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.BeanCreatedEvent;
 import io.micronaut.context.event.BeanCreatedEventListener;
@@ -57,6 +58,9 @@ final class WarmStart
   /** Asked late: a listener for beans is made before all others. */
   private final BeanContext context;
 
+  /** The thread that starts the application. */
+  private final Executor here = Runnable::run;
+
   private final AtomicBoolean held = new AtomicBoolean();
 
   WarmStart(BeanContext context) {
@@ -65,33 +69,32 @@ final class WarmStart
 
   @Override
   public EmbeddedServer onCreated(BeanCreatedEvent<EmbeddedServer> created) {
-    hold(
-        context
-            .findBean(ServerLoops.class)
-            .<List<? extends Executor>>map(server -> server.loops(Integer.MAX_VALUE))
-            .filter(loops -> !loops.isEmpty())
-            .orElse(List.of(Runnable::run)));
+    Optional<ServerLoops> server = context.findBean(ServerLoops.class);
+    hold(server.isPresent() ? server.get().loops(Integer.MAX_VALUE) : List.of());
     return created.getBean();
   }
 
   @Override
   public void onApplicationEvent(StartupEvent started) {
     if (!context.containsBean(EmbeddedServer.class)) {
-      hold(List.of(Runnable::run));
+      hold(List.of());
     }
   }
 
+  /**
+   * @param loops none where the threads that serve may wait
+   */
   private void hold(List<? extends Executor> loops) {
     if (held.getAndSet(true)) {
       return;
     }
     long begin = System.nanoTime();
     Duration longest = context.getBean(RedisConfiguration.class).getWarmUp();
+    Optional<ConnectionSource> connections = context.findBean(ConnectionSource.class);
     CompletableFuture<Boolean> connected =
-        context
-            .findBean(ConnectionSource.class)
-            .map(connections -> connections.firstAttempt().toCompletableFuture())
-            .orElse(CompletableFuture.completedFuture(false));
+        connections.isPresent()
+            ? connections.get().firstAttempt().toCompletableFuture()
+            : CompletableFuture.completedFuture(false);
     CompletableFuture<Void> warm =
         longest.isZero() ? connected.thenAccept(open -> {}) : warm(loops, connected);
     try {
@@ -120,22 +123,15 @@ final class WarmStart
   private CompletableFuture<Void> warm(
       List<? extends Executor> loops, CompletableFuture<Boolean> connected) {
     Collection<WarmUp> parts = parts();
-    // Made with the store: where that is the application's own, there is none.
-    var unused = context.getBean(LimitStore.class);
-    Optional<LimitStore> redis =
-        context.getActiveBeanRegistrations(LimitStores.RedisAlone.class).stream()
-            .findFirst()
-            .map(made -> apart(made.getBean().store()));
+    Optional<LimitStore> redis = redis();
     LimitStore local = redis.isPresent() ? apart(new Away()) : new MemoryStore();
     // Here first: this thread may make beans, and what it loads no event loop has to.
-    run(parts, local, Runnable::run).join();
+    run(parts, local, here).join();
     List<CompletableFuture<Void>> warm = new ArrayList<>();
-    for (Executor loop : loops) {
-      CompletableFuture<Void> locally =
-          CompletableFuture.completedFuture(local)
-              .thenComposeAsync(store -> run(parts, store, loop), loop);
+    for (Executor loop : loops.isEmpty() ? List.of(here) : loops) {
       warm.add(
-          locally
+          CompletableFuture.completedFuture(local)
+              .thenComposeAsync(store -> run(parts, store, loop), loop)
               .thenCombine(connected, (ran, open) -> redis)
               .thenComposeAsync(
                   store ->
@@ -145,6 +141,16 @@ final class WarmStart
                   loop));
     }
     return CompletableFuture.allOf(warm.toArray(CompletableFuture<?>[]::new));
+  }
+
+  /** Empty if none is asked, or the store is the application's own. */
+  private Optional<LimitStore> redis() {
+    var unused = context.getBean(LimitStore.class); // makes the other, if it asks that
+    for (BeanRegistration<LimitStores.RedisAlone> made :
+        context.getActiveBeanRegistrations(LimitStores.RedisAlone.class)) {
+      return Optional.of(apart(made.getBean().store()));
+    }
+    return Optional.empty();
   }
 
   private Collection<WarmUp> parts() {

@@ -17,6 +17,9 @@ import io.limiter.micronaut.testing.RecordedDecisions;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Executable;
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.inject.BeanDefinition;
+import io.micronaut.inject.BeanDefinitionMethodReference;
+import io.micronaut.inject.ExecutableMethod;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.List;
@@ -57,6 +60,17 @@ class PlanReadingTest {
     assertThat(context.getBean(RecordedDecisions.class).requests())
         .singleElement()
         .satisfies(request -> assertThat(request.policy()).isEqualTo(plan("stacked").policy()));
+  }
+
+  /** The start names it by its bean, a request does not: it would be planned on an event loop. */
+  @Test
+  void aMethodIsPlannedOnceHoweverItIsNamed() {
+    LimitPlans plans = context.getBean(LimitPlans.class);
+    BeanDefinition<Annotated> bean = context.getBeanDefinition(Annotated.class);
+    ExecutableMethod<Annotated, Object> method = bean.getRequiredMethod("stacked");
+
+    assertThat(plans.of(BeanDefinitionMethodReference.of(bean, method)).orElseThrow())
+        .isSameAs(plans.of(method).orElseThrow());
   }
 
   @Test

@@ -37,9 +37,14 @@ import jdk.jfr.consumer.RecordingFile;
 final class FirstCallsProcess {
 
   static final String SPEC = "FirstCalls";
+
+  /** Whether its Redis is meant to be down. */
+  static final String DOWN = "first-calls.down";
+
   static final String NOT_CONNECTED = "Not connected";
   static final String DONE = "Done";
 
+  private static final String CLASS_LOAD = "jdk.ClassLoad";
   private static final String OURS = "io.limiter.";
   private static final String HERE = FirstCallsProcess.class.getName();
 
@@ -73,7 +78,7 @@ final class FirstCallsProcess {
         return;
       }
       try (Recording recording = new Recording()) {
-        recording.enable("jdk.ClassLoad").withoutThreshold().withStackTrace();
+        recording.enable(CLASS_LOAD).withoutThreshold().withStackTrace();
         recording.start();
         List<Instant> ends = new ArrayList<>();
         for (Call call : CALLS) {
@@ -88,10 +93,11 @@ final class FirstCallsProcess {
   }
 
   private static boolean connected(ApplicationContext context) {
-    return context
-        .findBean(ConnectionSource.class)
-        .map(connections -> connections.firstAttempt().toCompletableFuture().join())
-        .orElse(true);
+    return context.getProperty(DOWN, Boolean.class).orElse(false)
+        || context
+            .findBean(ConnectionSource.class)
+            .map(connections -> connections.firstAttempt().toCompletableFuture().join())
+            .orElse(true);
   }
 
   /** Each over a connection of its own, so that all event loops have some. */
@@ -113,6 +119,9 @@ final class FirstCallsProcess {
     try {
       recording.dump(file);
       for (RecordedEvent event : RecordingFile.readAllEvents(file)) {
+        if (!event.getEventType().getName().equals(CLASS_LOAD)) {
+          continue; // the recorder's own
+        }
         String thread = event.getThread() == null ? "" : event.getThread().getJavaName();
         RecordedClass loaded = event.getClass("loadedClass");
         if (thread == null

@@ -4,6 +4,7 @@ package io.limiter.micronaut.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.testing.RedisFixture;
+import io.limiter.core.testing.RedisProcess;
 import java.io.IOException;
 import java.lang.ProcessBuilder.Redirect;
 import java.nio.charset.StandardCharsets;
@@ -51,6 +52,14 @@ class FirstCallsTest {
   @Test
   void noneIsLoadedWhereTheBodyIsAProblem() throws Exception {
     assertThat(counted(onRedis("limiter.denial.body=problem"))).isEmpty();
+  }
+
+  @Test
+  void noneIsLoadedWhereRedisIsDown() throws Exception {
+    try (RedisProcess down = RedisProcess.onFreePort()) {
+      assertThat(counted(loaded("redis.uri=" + down.uri(), FirstCallsProcess.DOWN + "=true")))
+          .isEmpty();
+    }
   }
 
   /** So the count is of something. */

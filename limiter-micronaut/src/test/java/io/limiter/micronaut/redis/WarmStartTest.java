@@ -76,7 +76,7 @@ class WarmStartTest {
   void noFallbackIsCountedThatWarmsIt() {
     FallbackCounts counts = server.getApplicationContext().getBean(FallbackCounts.class);
 
-    assertThat(Stream.of(Fallback.values()).mapToLong(counts::of)).containsOnly(0);
+    assertThat(Stream.of(Fallback.values()).mapToLong(counts::of)).containsOnly(0L);
   }
 
   @Test

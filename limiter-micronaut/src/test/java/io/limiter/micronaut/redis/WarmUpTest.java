@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
+import io.limiter.core.Policy;
+import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.Source;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
+import io.limiter.core.resilience.Fallback;
+import io.limiter.core.resilience.FallbackCounts;
+import io.limiter.core.testing.RedisProcess;
+import io.limiter.micronaut.WarmUp;
+import io.limiter.micronaut.config.DenialConfiguration;
+import io.limiter.micronaut.config.HeadersConfiguration;
+import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.http.Denial;
+import io.limiter.micronaut.http.DenialBody;
+import io.limiter.micronaut.http.DenialResponses;
+import io.limiter.micronaut.http.RateLimitFields;
+import io.limiter.micronaut.message.DenialMessages;
+import io.limiter.micronaut.subject.ClientAddress;
+import io.micronaut.context.AbstractMessageSource;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Replaces;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.MutableHttpResponse;
+import io.micronaut.http.annotation.ResponseFilter;
+import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.http.server.exceptions.response.ErrorContext;
+import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
+import io.micronaut.http.server.util.locale.HttpLocaleResolver;
+import io.micronaut.inject.BeanConfiguration;
+import io.micronaut.runtime.server.EmbeddedServer;
+import jakarta.inject.Singleton;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What is run before the server listens, and what is left alone. */
+class WarmUpTest {
+
+  private static final int LOOPS = 3;
+
+  @BeforeEach
+  void forget() {
+    RUNS.clear();
+    ASKED.clear();
+  }
+
+  /** Who decided, and the thread that went on with it. */
+  private record Run(Source source, String thread) {}
+
+  private static final ConcurrentLinkedQueue<Run> RUNS = new ConcurrentLinkedQueue<>();
+
+  /** Beans of the application that were called. */
+  private static final ConcurrentLinkedQueue<String> ASKED = new ConcurrentLinkedQueue<>();
+
+  private static EmbeddedServer start(String specification, Object... settings) {
+    Map<String, Object> all = new HashMap<>();
+    all.put("spec.name", specification);
+    all.put("micronaut.server.port", -1);
+    all.put("micronaut.netty.event-loops.default.num-threads", LOOPS);
+    all.put("limiter.redis.warm-up", "30s");
+    for (int i = 0; i < settings.length; i += 2) {
+      all.put(settings[i].toString(), settings[i + 1]);
+    }
+    return ApplicationContext.run(EmbeddedServer.class, all);
+  }
+
+  private static Set<String> threads(Source source) {
+    return RUNS.stream()
+        .filter(run -> run.source() == source && run.thread().contains("oop"))
+        .map(Run::thread)
+        .collect(Collectors.toSet());
+  }
+
+  private static long counted(EmbeddedServer server) {
+    FallbackCounts counts = server.getApplicationContext().getBean(FallbackCounts.class);
+    return Stream.of(Fallback.values()).mapToLong(counts::of).sum();
+  }
+
+  @Test
+  void theFallbackAndRedisDecideOnEachEventLoop() {
+    try (RedisProcess redis = RedisProcess.onFreePort().start();
+        EmbeddedServer server = start("WarmUpTest", "redis.uri", redis.uri())) {
+      assertThat(threads(Source.FALLBACK)).hasSize(LOOPS);
+      assertThat(threads(Source.STORE)).hasSize(LOOPS);
+      assertThat(counted(server)).isZero();
+    }
+  }
+
+  @Test
+  void theFallbackDecidesOnEachEventLoopWhereRedisIsDown() {
+    long begin = System.nanoTime();
+    try (RedisProcess redis = RedisProcess.onFreePort();
+        EmbeddedServer server = start("WarmUpTest", "redis.uri", redis.uri())) {
+      assertThat(threads(Source.FALLBACK)).hasSize(LOOPS);
+      assertThat(counted(server)).isZero();
+    }
+    assertThat(System.nanoTime() - begin).isLessThan(25_000_000_000L);
+  }
+
+  @Test
+  void memoryDecidesOnEachEventLoopWhereThereIsNoRedis() {
+    try (EmbeddedServer server = start("WarmUpTest")) {
+      assertThat(server.isRunning()).isTrue();
+      assertThat(threads(Source.STORE)).hasSize(LOOPS);
+    }
+  }
+
+  @Test
+  void aZeroSwitchesItOff() {
+    try (EmbeddedServer server = start("WarmUpTest", "limiter.redis.warm-up", "0s")) {
+      assertThat(server.isRunning()).isTrue();
+      assertThat(RUNS).isEmpty();
+    }
+  }
+
+  @Test
+  void withoutAServerItIsRunOnceTheContextHasStarted() {
+    try (ApplicationContext context =
+        ApplicationContext.builder()
+            .beanConfigurations(BeanConfiguration.disabled("io.micronaut.http.server.netty"))
+            .properties(Map.of("spec.name", "WarmUpTest"))
+            .start()) {
+      assertThat(context.isRunning()).isTrue();
+      assertThat(RUNS).isNotEmpty();
+    }
+  }
+
+  @Test
+  void whatFailsStopsNoStart() {
+    try (EmbeddedServer server = start("WarmUpTest.broken")) {
+      assertThat(server.isRunning()).isTrue();
+      assertThat(ASKED).contains("thrown", "failed");
+    }
+  }
+
+  @Test
+  void beansOfTheApplicationAreNotAsked() {
+    try (RedisProcess redis = RedisProcess.onFreePort().start();
+        EmbeddedServer server = start("WarmUpTest.replaced", "redis.uri", redis.uri())) {
+      assertThat(server.isRunning()).isTrue();
+      assertThat(ASKED).isEmpty();
+    }
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "WarmUpTest")
+  static class Recorded implements WarmUp {
+
+    @Override
+    public CompletionStage<?> run(LimitStore store, Executor home) {
+      LimitRequest call =
+          LimitRequest.of(
+              Policy.of("warm-up-test", SlidingWindowLog.of(100, Duration.ofSeconds(1))),
+              Subject.global());
+      return store
+          .decide(call, Mode.ACQUIRE)
+          .thenAcceptAsync(
+              verdict -> RUNS.add(new Run(verdict.source(), Thread.currentThread().getName())),
+              home);
+    }
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "WarmUpTest.broken")
+  static class Throws implements WarmUp {
+    @Override
+    public CompletionStage<?> run(LimitStore store, Executor home) {
+      ASKED.add("thrown");
+      throw new IllegalStateException("thrown");
+    }
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "WarmUpTest.broken")
+  static class Fails implements WarmUp {
+    @Override
+    public CompletionStage<?> run(LimitStore store, Executor home) {
+      ASKED.add("failed");
+      return CompletableFuture.failedFuture(new NoClassDefFoundError("gone"));
+    }
+  }
+
+  private static IllegalStateException asked(Object bean) {
+    ASKED.add(bean.getClass().getName());
+    return new IllegalStateException("There is no such request");
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "WarmUpTest.replaced")
+  static class OwnBody implements DenialBody {
+    @Override
+    public MutableHttpResponse<?> write(Denial denial, MutableHttpResponse<?> response) {
+      throw asked(this);
+    }
+  }
+
+  @Singleton
+  @Replaces(ErrorResponseProcessor.class)
+  @Requires(property = "spec.name", value = "WarmUpTest.replaced")
+  static class OwnErrors implements ErrorResponseProcessor<Object> {
+    @Override
+    public MutableHttpResponse<Object> processResponse(
+        ErrorContext context, MutableHttpResponse<?> response) {
+      throw asked(this);
+    }
+  }
+
+  /** Is asked for raw texts at the start, where configured messages are checked. */
+  @Singleton
+  @Requires(property = "spec.name", value = "WarmUpTest.replaced")
+  static class OwnMessages extends AbstractMessageSource {
+    @Override
+    public Optional<String> getRawMessage(String code, MessageContext context) {
+      return Optional.empty();
+    }
+
+    @Override
+    public Optional<String> getMessage(String code, MessageContext context) {
+      throw asked(this);
+    }
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "WarmUpTest.replaced")
+  static class OwnLocales implements HttpLocaleResolver {
+    @Override
+    public Optional<Locale> resolve(HttpRequest<?> request) {
+      throw asked(this);
+    }
+
+    @Override
+    public Locale resolveOrDefault(HttpRequest<?> request) {
+      throw asked(this);
+    }
+  }
+
+  @Singleton
+  @Replaces(RateLimitFields.class)
+  @Requires(property = "spec.name", value = "WarmUpTest.replaced")
+  static class OwnFields extends RateLimitFields {
+    OwnFields(HeadersConfiguration configuration) {
+      super(configuration);
+    }
+
+    @Override
+    public void writeIfAbsent(Verdict verdict, MutableHttpResponse<?> response) {
+      throw asked(this);
+    }
+
+    @Override
+    public void writeRefusal(Verdict verdict, MutableHttpResponse<?> response) {
+      throw asked(this);
+    }
+  }
+
+  @Singleton
+  @Replaces(DenialResponses.class)
+  @Requires(property = "spec.name", value = "WarmUpTest.replaced")
+  static class OwnResponses extends DenialResponses {
+    OwnResponses(
+        DenialConfiguration configuration,
+        DenialMessages messages,
+        RateLimitFields fields,
+        DenialBody body) {
+      super(configuration, messages, fields, body);
+    }
+
+    @Override
+    public MutableHttpResponse<?> respond(HttpRequest<?> request, LimitDeniedException cause) {
+      throw asked(this);
+    }
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "WarmUpTest.replaced")
+  static class OwnAddress implements ClientAddress {
+    @Override
+    public String of(HttpRequest<?> request) {
+      throw asked(this);
+    }
+  }
+
+  @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
+  @Requires(property = "spec.name", value = "WarmUpTest.replaced")
+  static class OwnFilter {
+    @ResponseFilter
+    void see(HttpRequest<?> request) {
+      throw asked(this);
+    }
+  }
+}
