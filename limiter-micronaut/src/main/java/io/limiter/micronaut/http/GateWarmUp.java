@@ -83,6 +83,7 @@ final class GateWarmUp implements WarmUp {
   private final DirectAnswers answers;
   private final DenialText text;
   private final RequestEnds requestEnds;
+  private final UserWarnings users;
   private final Optional<MessageBodyHandlerRegistry> writers;
   private final ByteBodyFactory bodies;
 
@@ -102,7 +103,8 @@ final class GateWarmUp implements WarmUp {
       RateLimitFields fields,
       DenialBody body,
       DenialMessages messages,
-      RequestEnds requestEnds) {
+      RequestEnds requestEnds,
+      UserWarnings users) {
     this.gate = gate;
     this.routes = routes;
     this.ends = ends;
@@ -110,6 +112,7 @@ final class GateWarmUp implements WarmUp {
     this.blocking = blocking;
     this.beanOfGates = decisions;
     this.requestEnds = requestEnds;
+    this.users = users;
     this.subjects = new RequestSubjects(request -> address(addresses));
     this.fields =
         fields.getClass() == RateLimitFields.class ? fields : new RateLimitFields(headers);
@@ -184,8 +187,8 @@ final class GateWarmUp implements WarmUp {
     CallerThreads threads = new CallerThreads(List.of(request -> Optional.of(home)), blocking);
     Doors doors =
         new Doors(
-            new GateDecisions(routes, subjects, store, threads, ends, turns, gate, answers),
-            new LimitAnswer(routes, fields, threads),
+            new GateDecisions(routes, subjects, store, threads, ends, turns, gate, answers, users),
+            new LimitAnswer(routes, fields, threads, users),
             new RefusalAnswer(fields));
     // Of this run alone: another may have used up what the plan allows.
     String limit = POLICY + '.' + Long.toHexString(ThreadLocalRandom.current().nextLong());

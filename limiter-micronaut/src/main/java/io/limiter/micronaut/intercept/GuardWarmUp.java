@@ -21,6 +21,7 @@ import io.micronaut.aop.chain.MethodInterceptorChain;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.BeanProvider;
 import io.micronaut.context.annotation.Executable;
+import io.micronaut.core.type.Argument;
 import io.micronaut.http.HttpMethod;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.simple.SimpleHttpRequest;
@@ -49,6 +50,9 @@ import reactor.core.publisher.Mono;
 @Singleton
 final class GuardWarmUp implements WarmUp {
 
+  private static final Argument<?>[] ARGUMENTS = {Argument.mapOf(String.class, Integer.class)};
+
+  private final BeanContext beans;
   private final LimitInterceptor interceptor;
   private final RoutePlans routes;
   private final CallEnds ends;
@@ -66,6 +70,7 @@ final class GuardWarmUp implements WarmUp {
       Turns turns,
       BeanProvider<SubmissionDigest> digests,
       @Named(TaskExecutors.BLOCKING) BeanProvider<ExecutorService> blocking) {
+    this.beans = beans;
     this.interceptor = interceptor;
     this.routes = routes;
     this.ends = ends;
@@ -111,7 +116,8 @@ final class GuardWarmUp implements WarmUp {
             new CallerThreads(List.of(request -> Optional.of(home)), blocking),
             routes,
             ends,
-            turns);
+            turns,
+            beans);
     // Of this run alone: another may have used up what the plan allows.
     String limit = POLICY + '.' + Long.toHexString(ThreadLocalRandom.current().nextLong());
     LimitPlan plan = LimitPlan.ofWarmUp(limit, false, DenialText.NONE);
@@ -121,7 +127,7 @@ final class GuardWarmUp implements WarmUp {
       enter(calls, plan, method, admitted);
     }
     if (digest.isPresent()) {
-      var unused = digest.get().of(new Object[] {Map.of(POLICY, 1)});
+      var unused = digest.get().of(POLICY, ARGUMENTS, new Object[] {Map.of(POLICY, 1)}, List.of(0));
     }
     return decided(calls, plan)
         .thenCompose(admitted -> decided(calls, plan))

@@ -102,7 +102,13 @@ public final class LimitPlan {
     Quota quota = new Quota(limit, source, stack, stack, Cost.Fixed.ONE, Optional.empty());
     DuplicateGuard guard =
         new DuplicateGuard(
-            limit, source, stack, new Submission.ByCaller(), new Release.OnFailure(), text);
+            limit,
+            source,
+            stack,
+            new Submission.ByCaller(),
+            Optional.empty(),
+            new Release.OnFailure(),
+            text);
     return new LimitPlan(
         WarmUp.POLICY,
         WarmUp.POLICY,
