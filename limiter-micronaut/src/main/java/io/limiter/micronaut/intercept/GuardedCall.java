@@ -230,9 +230,9 @@ final class GuardedCall {
   }
 
   /**
-   * Ends a refused call of a WebSocket by closing that: what its method throws Micronaut logs as an
-   * error, up to twice a message, which whoever sends too many could fill the log with. An
-   * {@code @OnError} method beside it is given the exception instead.
+   * Ends a refused call of a WebSocket by closing that. An exception would be Micronaut's to log,
+   * as an error and up to twice, so that a flood of refused messages fills the log. Where the
+   * WebSocket has an {@code @OnError} method, that is given the exception instead.
    *
    * @param failure why the call has failed
    * @return whether that was its refusal, and the WebSocket is closed

@@ -10,9 +10,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Logs, once at the start, what annotations leave open: which methods count their callers only by
- * what these choose themselves, so that whoever sends another header or argument with each call is
- * limited by nothing; and what the default of duplicateBy compares. Whether that is right is for
- * the application to know, such as where a filter has looked at the header before.
+ * what these choose themselves, so that another header or argument with each call is never limited;
+ * and what the default of duplicateBy compares. Whether that is right is for the application to
+ * know, such as where a filter has looked at the header before.
  */
 @Singleton
 final class StartNotes implements ApplicationEventListener<StartupEvent> {

@@ -84,7 +84,7 @@ public final class SubmissionDigest {
 
   /**
    * Whether an empty object hides what would make submissions differ: mappers leave out what is
-   * null or empty. What is no bean of the application's shows all that it holds.
+   * null or empty. Of a type without an introspection that is not known: it counts as holding some.
    */
   private static boolean holdsAnything(Object value) {
     return !(value instanceof Map)
