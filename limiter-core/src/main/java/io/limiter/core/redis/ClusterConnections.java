@@ -179,7 +179,7 @@ public final class ClusterConnections implements ClusterSource {
         .thenComposeAsync(this::adopt, executor())
         .exceptionally(
             failure -> {
-              log.failed(failure, ManagedConnection.ATTEMPT_MILLIS);
+              log.failed(failure, ManagedConnection.HANDSHAKE_MILLIS);
               firstAttempt.complete(false);
               return false;
             });

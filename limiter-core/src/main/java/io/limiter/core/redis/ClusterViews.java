@@ -98,7 +98,7 @@ final class ClusterViews {
           client.connectAsync(ByteArrayCodec.INSTANCE, seed).toCompletableFuture();
       return connecting
           .thenCompose(connection -> connection.async().clusterNodes())
-          .orTimeout(ManagedConnection.ATTEMPT_MILLIS, TimeUnit.MILLISECONDS)
+          .orTimeout(ManagedConnection.HANDSHAKE_MILLIS, TimeUnit.MILLISECONDS)
           .whenComplete(
               (answer, failure) -> {
                 var unused = connecting.thenAccept(ClusterViews::end);

@@ -25,8 +25,15 @@ final class ManagedConnection {
 
   private static final int MAX_RETRY_MILLIS = 1_000;
 
-  /** Time for one attempt, from the first packet to Redis to a warm connection. */
-  static final long ATTEMPT_MILLIS = 1_500;
+  /** Time for Redis to answer what a new connection begins with, by its event loop's clock. */
+  static final long HANDSHAKE_MILLIS = 1_500;
+
+  /**
+   * Time for one attempt, whichever side is late. A Redis that is silent ends it far earlier: by
+   * the time for the connection, by that for the handshake, or by {@link SilenceWatch}; all these
+   * are measured by the event loop, which may be late itself while its classes are loaded.
+   */
+  private static final long ATTEMPT_MILLIS = 10_000;
 
   private final RedisClient client;
   private final RedisURI uri;
@@ -185,7 +192,8 @@ final class ManagedConnection {
 
   /** Lettuce would wait a minute for a handshake, at each reconnect too. */
   static RedisURI bounded(RedisURI uri) {
-    RedisURI.Builder builder = RedisURI.builder(uri).withTimeout(Duration.ofMillis(ATTEMPT_MILLIS));
+    RedisURI.Builder builder =
+        RedisURI.builder(uri).withTimeout(Duration.ofMillis(HANDSHAKE_MILLIS));
     uri.getSentinels().forEach(sentinel -> builder.withSentinel(bounded(sentinel)));
     if (uri.getSentinelMasterId() != null) {
       builder.withSentinelMasterId(uri.getSentinelMasterId());

@@ -25,7 +25,7 @@ public final class RedisConfiguration {
   private Optional<Duration> hardDeadline = Optional.empty();
   private String keyPrefix = RedisSettings.DEFAULT_PREFIX;
   private Optional<KeySecret> keySecret = Optional.empty();
-  private Duration warmUp = Duration.ofSeconds(2);
+  private Duration warmUp = Duration.ofSeconds(10);
   private Connections connections = Connections.AUTO;
   private int maxConnections = 16;
 
@@ -99,7 +99,7 @@ public final class RedisConfiguration {
     return warmUp;
   }
 
-  /** Default value 2 s; 0 to 1 minute. */
+  /** Default value 10 s; 0 to 1 minute. */
   public void setWarmUp(Duration warmUp) {
     if (warmUp.isNegative() || warmUp.compareTo(MAX_WARM_UP) > 0) {
       throw new ConfigurationException(
