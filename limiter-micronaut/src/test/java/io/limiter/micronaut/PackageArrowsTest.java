@@ -134,6 +134,8 @@ class PackageArrowsTest {
           .and()
           .doNotHaveSimpleName("NettyCallerThread")
           .and()
+          .doNotHaveSimpleName("Home") // its own
+          .and()
           .doNotHaveSimpleName("ServerLoops")
           .and()
           .doNotHaveSimpleName("NettyUnixSockets")

@@ -32,7 +32,6 @@ import io.micronaut.scheduling.TaskExecutors;
 import jakarta.inject.Named;
 import jakarta.inject.Singleton;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -50,7 +49,9 @@ import reactor.core.publisher.Mono;
 @Singleton
 final class GuardWarmUp implements WarmUp {
 
-  private static final Argument<?>[] ARGUMENTS = {Argument.mapOf(String.class, Integer.class)};
+  private static final Argument<?>[] ARGUMENTS = {
+    Argument.of(String.class, "text"), Argument.of(int.class, "number")
+  };
 
   private final BeanContext beans;
   private final LimitInterceptor interceptor;
@@ -127,7 +128,7 @@ final class GuardWarmUp implements WarmUp {
       enter(calls, plan, method, admitted);
     }
     if (digest.isPresent()) {
-      var unused = digest.get().of(POLICY, ARGUMENTS, new Object[] {Map.of(POLICY, 1)}, List.of(0));
+      var unused = digest.get().of(POLICY, ARGUMENTS, new Object[] {POLICY, 1}, List.of(0, 1));
     }
     return decided(calls, plan)
         .thenCompose(admitted -> decided(calls, plan))

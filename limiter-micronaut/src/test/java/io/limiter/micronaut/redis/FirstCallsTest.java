@@ -67,7 +67,7 @@ class FirstCallsTest {
   void withoutWarmUpTheyAreLoaded() throws Exception {
     List<String> loaded = counted(loaded("limiter.redis.warm-up=0s"));
 
-    for (String call : List.of("admitted", "denied", "duplicate")) {
+    for (String call : List.of("admitted", "denied")) {
       assertThat(loaded).anyMatch(line -> line.startsWith(call + "\tio.limiter."));
     }
     assertThat(loaded).anyMatch(line -> line.startsWith("denied\tcom.fasterxml."));

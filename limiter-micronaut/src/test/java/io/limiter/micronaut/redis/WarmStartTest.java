@@ -92,7 +92,7 @@ class WarmStartTest {
     return stats()
         .lines()
         .filter(line -> line.startsWith("cmdstat_evalsha:"))
-        .mapToLong(line -> Long.parseLong(line.replaceAll(".*calls=(\\d+),.*", "$1")))
+        .mapToLong(line -> Long.parseLong(line.replaceAll("cmdstat_evalsha:calls=(\\d+),.*", "$1")))
         .sum();
   }
 

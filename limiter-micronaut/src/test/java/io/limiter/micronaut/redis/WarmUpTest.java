@@ -35,7 +35,6 @@ import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.http.server.exceptions.response.ErrorContext;
 import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 import io.micronaut.http.server.util.locale.HttpLocaleResolver;
-import io.micronaut.inject.BeanConfiguration;
 import io.micronaut.runtime.server.EmbeddedServer;
 import jakarta.inject.Singleton;
 import java.time.Duration;
@@ -130,18 +129,6 @@ class WarmUpTest {
     try (EmbeddedServer server = start("WarmUpTest", "limiter.redis.warm-up", "0s")) {
       assertThat(server.isRunning()).isTrue();
       assertThat(RUNS).isEmpty();
-    }
-  }
-
-  @Test
-  void withoutAServerItIsRunOnceTheContextHasStarted() {
-    try (ApplicationContext context =
-        ApplicationContext.builder()
-            .beanConfigurations(BeanConfiguration.disabled("io.micronaut.http.server.netty"))
-            .properties(Map.of("spec.name", "WarmUpTest"))
-            .start()) {
-      assertThat(context.isRunning()).isTrue();
-      assertThat(RUNS).isNotEmpty();
     }
   }
 
