@@ -9,9 +9,6 @@ import org.slf4j.LoggerFactory;
 /** A breaker for each Redis node, so that one that is down does not keep calls from the others. */
 final class Breakers {
 
-  /** A stand-alone Redis, or the one that Sentinel names. */
-  static final String ONLY = "Redis";
-
   /** Addresses may come and go; should there be more, the rest has one breaker together. */
   private static final int MAX_NODES = 1_000;
 

@@ -56,10 +56,6 @@ final class RedisFailures {
 
   private RedisFailures() {}
 
-  static StoreException translate(Throwable failure) {
-    return translate(failure, "Redis");
-  }
-
   /**
    * @param node what was asked, as {@link ConnectionSource#name} has it
    */
@@ -114,7 +110,7 @@ final class RedisFailures {
     if (failure instanceof RedisException && says(NOT_SENT, failure)) {
       return Blame.NOBODY;
     }
-    return translate(failure).reason() == FailureReason.ERROR ? Blame.NOBODY : Blame.NODE;
+    return translate(failure, "Redis").reason() == FailureReason.ERROR ? Blame.NOBODY : Blame.NODE;
   }
 
   private static boolean says(Pattern words, Throwable failure) {

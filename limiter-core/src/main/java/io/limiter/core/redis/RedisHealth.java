@@ -58,7 +58,7 @@ public final class RedisHealth {
     if (connections instanceof ClusterSource cluster) {
       nodes(cluster).forEach((node, key) -> asked.add(ask(node, key)));
     } else {
-      asked.add(ask(Breakers.ONLY, key(0)));
+      asked.add(ask(connections.name(), key(0)));
     }
     return CompletableFuture.allOf(asked.toArray(CompletableFuture[]::new))
         .thenApply(all -> asked.stream().map(CompletableFuture::join).toList());

@@ -172,7 +172,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     hops++;
     spend();
     hop.period().answered();
-    hop = new Hop(Breaker.UNCONCERNED, hop.demoted(), hop.commands());
+    hop = new Hop(hop.node(), Breaker.UNCONCERNED, hop.demoted(), hop.commands());
     long from = nanoTime.getAsLong();
     startTimer(true, time.leftNanos()); // to find the node takes time of its own
     next.whenComplete(
@@ -199,7 +199,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
       hop.demoted().run();
     }
     if (!isDone()) {
-      StoreException failed = RedisFailures.translate(cause);
+      StoreException failed = RedisFailures.translate(cause, hop.node());
       switch (RedisFailures.blame(cause)) {
         case NODE -> hop.period().failed(failed);
         case CALL -> hop.period().answered();
@@ -226,7 +226,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
       StoreException timedOut =
           new StoreException(
               FailureReason.TIMEOUT,
-              "Redis did not answer within " + time.deadline().toMillis() + " ms",
+              hop.node() + " did not answer within " + time.deadline().toMillis() + " ms",
               null);
       hop.period().failed(timedOut);
       completeExceptionally(timedOut);
@@ -241,8 +241,9 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
       completeExceptionally(
           new StoreException(
               FailureReason.PROCESS_LATE,
-              "The event loop of the connection to Redis did not run for %d of %d ms"
+              "The event loop of the connection to %s did not run for %d of %d ms"
                   .formatted(
+                      hop.node(),
                       TimeUnit.NANOSECONDS.toMillis(standstillNanos),
                       time.hardDeadline().toMillis()),
               null));

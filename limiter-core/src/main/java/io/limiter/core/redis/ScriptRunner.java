@@ -28,7 +28,7 @@ final class ScriptRunner {
     this.connections = connections;
     this.cluster = connections instanceof ClusterSource nodes ? nodes : null;
     this.breakers = breakers;
-    this.only = breakers.of(Breakers.ONLY);
+    this.only = breakers.of(connections.name());
     this.timer =
         new HashedWheelTimer(
             new DefaultThreadFactory("limiter-deadline", true), TICK_MILLIS, TimeUnit.MILLISECONDS);
@@ -104,7 +104,7 @@ final class ScriptRunner {
       throw breaker.refusal();
     }
     try {
-      return new Hop(period, node::renew, commands.get());
+      return new Hop(node.name(), period, node::renew, commands.get());
     } catch (StoreException disconnected) {
       period.undecided();
       if (node instanceof ClusterSource.Node one) {

@@ -132,8 +132,8 @@ public final class FallbackStore implements LimitStore {
     CompletionStage<Verdict> decide() {
       askedAt = nanos.getAsLong();
       if (subjects.length > 0) {
+        known.sent(request, subjects); // first: what memory admits from now on counts this call
         asked = known.withPast(request, subjects, askedAt);
-        known.sent(request, subjects);
       }
       ask().whenComplete(this::answered);
       return this;

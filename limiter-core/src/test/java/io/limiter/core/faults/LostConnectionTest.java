@@ -59,8 +59,7 @@ class LostConnectionTest {
           .as("nobody waits for the deadline")
           .isLessThan(DEADLINE.dividedBy(2));
       // One loss: at most the count once more.
-      assertNotOverAdmitted(answers, Source.STORE, 40, SECOND);
-      assertNotOverAdmitted(answers, Source.FALLBACK, 20, SECOND);
+      assertNotOverAdmitted(answers, 40, SECOND);
       List<String> executed = bench.executed();
       assertThat(OverAdmissionChecker.repeated(executed)).isEmpty();
       assertThat(executed).as("what had ended before").doesNotContainAnyElementsOf(ended);
@@ -77,7 +76,8 @@ class LostConnectionTest {
         bench.proxy.cutAfterReplies(0);
         assertThat(bench.ask(call).reason()).contains(FailureReason.DISCONNECTED);
         bench.assertHeals();
-        assertThat(bench.used(call)).isEqualTo(used + 1);
+        // It ran. The next call brings what memory admitted for it, since it is not known to have run.
+        assertThat(bench.used(call)).isEqualTo(used + (i == 1 ? 1 : 2));
       }
       assertThat(bench.proxy.accepted()).isEqualTo(21);
       bench.assertRanAtMostOnce();
@@ -220,8 +220,7 @@ class LostConnectionTest {
       bench.assertHeals();
 
       assertAnsweredInTime(answers);
-      assertNotOverAdmitted(answers, Source.STORE, 20, SECOND);
-      assertNotOverAdmitted(answers, Source.FALLBACK, 20, SECOND);
+      assertNotOverAdmitted(answers, 20, SECOND);
       bench.assertRanAtMostOnce();
     }
   }

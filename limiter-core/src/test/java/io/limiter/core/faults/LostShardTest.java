@@ -95,8 +95,7 @@ class LostShardTest {
         assertUnaffected(others);
       }
       assertNotOverAdmitted(others, Source.STORE, COUNT, HOUR);
-      assertNotOverAdmitted(ofTheLost, Source.STORE, 2 * COUNT, HOUR);
-      assertNotOverAdmitted(ofTheLost, Source.FALLBACK, COUNT, HOUR);
+      assertNotOverAdmitted(ofTheLost, 2 * COUNT, HOUR);
       assertThat(FaultAssertions.fromStore(ofTheLost)).as("since then").isNotEmpty();
       bench.assertNothingRanTwice();
     }

@@ -117,7 +117,8 @@ class LateProcessTest {
         .isInstanceOfSatisfying(
             StoreException.class,
             late -> assertThat(late.reason()).isEqualTo(FailureReason.PROCESS_LATE))
-        .withMessageStartingWith("The event loop of the connection to Redis did not run for ");
+        .withMessageStartingWith("The event loop of the connection to Redis at ")
+        .withMessageContaining(" did not run for ");
     assertThat(Duration.ofNanos(System.nanoTime() - asked)).isBetween(HARD, HARD.multipliedBy(2));
     assertThat(remaining("hard")).as("units left once the loop runs again").isEqualTo(COUNT);
   }

@@ -41,13 +41,17 @@ class RedisHealthTest {
     return store.health().check().toCompletableFuture().join().get(0);
   }
 
+  private String name() {
+    return "Redis at 127.0.0.1:" + redis.port();
+  }
+
   private Optional<FailureReason> failure() {
     return check().failure().map(StoreException::reason);
   }
 
   @Test
   void oneThatAnswersHasNoFailureAndKeepsNoKey() {
-    assertThat(check()).isEqualTo(new NodeStatus("Redis", Optional.empty(), false));
+    assertThat(check()).isEqualTo(new NodeStatus(name(), Optional.empty(), false));
     assertThat(store.health().check().toCompletableFuture().join()).hasSize(1);
   }
 
@@ -62,7 +66,7 @@ class RedisHealthTest {
     redis.resume();
     await()
         .untilAsserted(
-            () -> assertThat(check()).isEqualTo(new NodeStatus("Redis", Optional.empty(), false)));
+            () -> assertThat(check()).isEqualTo(new NodeStatus(name(), Optional.empty(), false)));
   }
 
   @Test

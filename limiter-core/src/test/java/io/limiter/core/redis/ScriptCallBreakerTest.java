@@ -101,7 +101,7 @@ class ScriptCallBreakerTest {
 
   private ScriptCall<Long> call() {
     return new ScriptCall<Long>(
-            new Hop(period, () -> {}, redis.commands()),
+            new Hop("Redis", period, () -> {}, redis.commands()),
             Detours.NONE,
             nanos::get,
             RedisScript.of("return 1"),

@@ -105,7 +105,7 @@ class ScriptCallDetoursTest {
 
   @Test
   void nodesThatSendItRoundInCirclesEndIt() {
-    next.complete(new Hop(secondPeriod, () -> {}, second.commands()));
+    next.complete(new Hop("Redis", secondPeriod, () -> {}, second.commands()));
     start();
     first.sent(0).completeExceptionally(MOVED);
     for (int i = 0; i < 5; i++) {
@@ -119,7 +119,7 @@ class ScriptCallDetoursTest {
   private void start() {
     call =
         new ScriptCall<Long>(
-                new Hop(firstPeriod, () -> {}, first.commands()),
+                new Hop("Redis", firstPeriod, () -> {}, first.commands()),
                 failure -> Redirection.of(failure) == null ? null : next,
                 System::nanoTime,
                 SCRIPT,
@@ -133,7 +133,7 @@ class ScriptCallDetoursTest {
   }
 
   private void arrive() {
-    next.complete(new Hop(secondPeriod, () -> {}, second.commands()));
+    next.complete(new Hop("Redis", secondPeriod, () -> {}, second.commands()));
   }
 
   private void assertFailed(FailureReason reason) {

@@ -183,7 +183,7 @@ class ScriptCallTest {
 
   private ScriptCall<Long> call() {
     return new ScriptCall<Long>(
-            new Hop(new RecordedPeriod(), demotions::incrementAndGet, redis.commands()),
+            new Hop("Redis", new RecordedPeriod(), demotions::incrementAndGet, redis.commands()),
             Detours.NONE,
             nanos::get,
             SCRIPT,

@@ -92,7 +92,7 @@ class ServerErrorsTest {
       StoreException failure =
           await().until(() -> failure(CALL), one -> one.reason() != FailureReason.DISCONNECTED);
       assertThat(failure)
-          .hasMessage("Redis answered with the error " + code)
+          .hasMessageMatching("Redis( at [0-9.:]+)? answered with the error " + code)
           .extracting(StoreException::reason)
           .isEqualTo(FailureReason.ERROR);
     }
