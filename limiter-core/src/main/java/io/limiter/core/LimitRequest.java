@@ -19,9 +19,16 @@ import java.util.function.Predicate;
 public record LimitRequest(
     Policy policy, List<Charge> charges, Optional<Charge> duplicate, List<PastCharge> past) {
 
+  /** The groups of past units that one call brings at most: {@value}. */
+  public static final int MAX_PAST = 31;
+
   public LimitRequest {
     charges = List.copyOf(charges);
     past = List.copyOf(past);
+    if (past.size() > MAX_PAST) {
+      throw new IllegalArgumentException(
+          "%d groups of past units: give it %d at most".formatted(past.size(), MAX_PAST));
+    }
     if (charges.isEmpty() && duplicate.isEmpty()) {
       throw new IllegalArgumentException(
           "A request under the policy '%s' charges nothing".formatted(policy.name()));

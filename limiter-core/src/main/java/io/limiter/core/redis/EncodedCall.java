@@ -17,11 +17,8 @@ import org.jspecify.annotations.Nullable;
 /** A call, or some charges of one, as {@code decide.lua} reads it and answers. */
 final class EncodedCall {
 
-  /** In the mode of the first plan: how many times what is past follows the call's own. */
+  /** In the mode of the first plan, a byte: what is past is counted in units of this. */
   private static final int PAST = 4;
-
-  /** What one call brings at most: their number has to fit in the mode. */
-  static final int MAX_PAST = 31;
 
   private final RedisSettings settings;
   private final Charge[] charges;
@@ -70,7 +67,6 @@ final class EncodedCall {
     if (!request.past().isEmpty()) {
       past =
           request.past().stream()
-              .limit(MAX_PAST)
               .map(one -> new PastUnits(one, encoded.apply(one.charge().stack()).plan()))
               .toList();
     }

@@ -7,6 +7,7 @@ import io.limiter.core.KnownUse;
 import io.limiter.core.KnownUse.PastUnits;
 import io.limiter.core.KnownUse.RuleUse;
 import io.limiter.core.LeakyBucket;
+import io.limiter.core.LimitRequest;
 import io.limiter.core.PastCharge;
 import io.limiter.core.Readings;
 import io.limiter.core.Rule;
@@ -37,6 +38,9 @@ final class KnownSubject {
 
   /** Units that the store has to hear of are told apart by their age, as far as that. */
   private static final int MOST_PENDING = 8;
+
+  /** Beyond so many, groups that were brought to the store are brought as one. */
+  private static final int MOST_BROUGHT = 24;
 
   /** Units that the fallback has admitted, and the store has not heard of. */
   static final class Pending {
@@ -191,7 +195,7 @@ final class KnownSubject {
       pending = new ArrayList<>();
       all.owe(1);
     }
-    if (pending.size() > MOST_PENDING) {
+    if (pending.size() > MOST_BROUGHT) {
       joinEldest();
     }
     Pending last = pending.isEmpty() ? null : pending.get(pending.size() - 1);
@@ -246,6 +250,9 @@ final class KnownSubject {
       }
     }
     for (Pending one : pending) {
+      if (past.size() == LimitRequest.MAX_PAST) {
+        return; // the rest comes with the next call
+      }
       if (one.id == null) {
         one.id = all.nextId();
       }

@@ -76,7 +76,8 @@ class LostConnectionTest {
         bench.proxy.cutAfterReplies(0);
         assertThat(bench.ask(call).reason()).contains(FailureReason.DISCONNECTED);
         bench.assertHeals();
-        // It ran. The next call brings what memory admitted for it, since it is not known to have run.
+        // It ran. The next call brings what memory admitted for it, since it is not known to have
+        // run.
         assertThat(bench.used(call)).isEqualTo(used + (i == 1 ? 1 : 2));
       }
       assertThat(bench.proxy.accepted()).isEqualTo(21);

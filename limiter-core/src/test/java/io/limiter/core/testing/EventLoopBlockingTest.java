@@ -24,6 +24,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
 /** A call that blocks where none may is seen, so that {@link EventLoopExtension} fails its test. */
@@ -63,7 +64,13 @@ class EventLoopBlockingTest {
     try (RedisProcess redis = RedisProcess.onFreePort().start();
         LimitStore store = store(redis, Duration.ofMillis(200))) {
       await().until(() -> decided(store.decide(CALL, Mode.ACQUIRE)));
-      var unused = store.decide(CALL, Mode.ACQUIRE).thenRun(() -> busyFor(Duration.ofSeconds(1)));
+      AtomicBoolean busy = new AtomicBoolean();
+      await()
+          .until(
+              () -> {
+                var unused = store.decide(CALL, Mode.ACQUIRE).thenRun(() -> busyOnItsLoop(busy));
+                return busy.get();
+              });
       store
           .decide(CALL, Mode.ACQUIRE)
           .whenComplete((verdict, failure) -> sleep())
@@ -72,6 +79,14 @@ class EventLoopBlockingTest {
           .join();
 
       assertSlept("limiter-deadline-");
+    }
+  }
+
+  /** Where the decision was completed by the connection's event loop, and not before. */
+  private static void busyOnItsLoop(AtomicBoolean busy) {
+    if (Thread.currentThread().getName().startsWith("lettuce-")
+        && busy.compareAndSet(false, true)) {
+      busyFor(Duration.ofSeconds(1));
     }
   }
 

@@ -220,11 +220,11 @@ class HealthTest {
       awaitStatus(server, 503);
 
       JsonNode nodes = indicators(server).at("/limiter/details/redis");
-      assertThat(nodes.at("/Redis 127.0.0.1:" + lost.port() + "/answers").asBoolean(true))
+      assertThat(nodes.at("/Redis at 127.0.0.1:" + lost.port() + "/answers").asBoolean(true))
           .as(nodes.toString())
           .isFalse();
       RedisProcess other = group.servers().get(0);
-      assertThat(nodes.at("/Redis 127.0.0.1:" + other.port() + "/answers").asBoolean())
+      assertThat(nodes.at("/Redis at 127.0.0.1:" + other.port() + "/answers").asBoolean())
           .as(nodes.toString())
           .isTrue();
     }

@@ -61,9 +61,9 @@ class RedisLostTest {
     redis.start();
     await().atMost(HEALS_WITHIN).until(service::decidesInRedis);
 
-    assertThat(service.used()).isZero();
+    assertThat(service.used()).as("what memory has admitted").isEqualTo(20);
     assertThat(service.call().source()).isEqualTo(Source.STORE);
-    assertThat(service.used()).isEqualTo(1);
+    assertThat(service.used()).isEqualTo(21);
   }
 
   @Test
@@ -82,9 +82,11 @@ class RedisLostTest {
     redis.resume();
     await().atMost(HEALS_WITHIN).until(service::decidesInRedis);
 
-    // They lay in Redis' own socket, so they are counted there: once each.
-    assertThat(service.used()).isEqualTo(before + 5);
+    // They lay in Redis' own socket, so they ran there, once each. What asked Redis meanwhile had
+    // with it what memory admitted for them, unless their late replies came first.
+    assertThat(service.used()).isBetween(before + 5, before + 10);
+    long used = service.used();
     assertThat(service.call().source()).isEqualTo(Source.STORE);
-    assertThat(service.used()).isEqualTo(before + 6);
+    assertThat(service.used()).isEqualTo(used + 1);
   }
 }
