@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.redis;
 
-import io.limiter.core.Charge;
 import io.limiter.core.FailureReason;
 import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
@@ -32,10 +31,8 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -139,40 +136,11 @@ final class WarmStart
               .thenComposeAsync(
                   store ->
                       store.isPresent()
-                          ? runAndForget(parts, store.get(), loop)
+                          ? run(parts, store.get(), loop)
                           : CompletableFuture.completedFuture(null),
                   loop));
     }
     return CompletableFuture.allOf(warm.toArray(CompletableFuture<?>[]::new));
-  }
-
-  /** The same; it leaves no key behind. */
-  private static CompletableFuture<Void> runAndForget(
-      Collection<WarmUp> parts, LimitStore store, Executor home) {
-    Used used = new Used(store, ConcurrentHashMap.newKeySet());
-    return run(parts, used, home)
-        .thenCompose(ran -> store.reset(used.keys()))
-        .exceptionally(failure -> null); // they expire
-  }
-
-  /** A store, and the keys that it was asked about. */
-  private record Used(LimitStore store, Set<Key> keys) implements LimitStore {
-
-    @Override
-    public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
-      for (Charge charge : request.allCharges()) {
-        keys.add(charge.key());
-      }
-      return store.decide(request, mode);
-    }
-
-    @Override
-    public CompletionStage<Void> reset(Collection<Key> some) {
-      return store.reset(some);
-    }
-
-    @Override
-    public void close() {}
   }
 
   /** Empty if none is asked, or the store is the application's own. */
