@@ -65,6 +65,7 @@ final class KnownSubject {
   private @Nullable RuleStack stack;
   private long[] numbers = {};
   private long banned;
+  private long shareNanos = 1;
   private long toldAt;
   private long decidedAt;
   private int inFlight;
@@ -103,6 +104,7 @@ final class KnownSubject {
     if (before == null || !before.equals(charge.stack())) {
       forget(all);
       stack = charge.stack();
+      shareNanos = shareNanos(charge.stack());
       numbers = new long[NUMBERS * charge.stack().rules().size()];
     }
     if (took) {
@@ -149,7 +151,7 @@ final class KnownSubject {
   }
 
   private void countOwn(Charge charge, long now) {
-    long share = now / shareNanos(charge.stack());
+    long share = now / shareNanos;
     int slot = Math.floorMod(share, SHARES);
     if (ownShare[slot] != share) {
       ownShare[slot] = share;
@@ -160,8 +162,7 @@ final class KnownSubject {
 
   /** At most what this instance has used of a window that ends now. */
   private long own(RuleStack rules, int rule, long now) {
-    long nanos = shareNanos(rules);
-    long from = (now - rules.shape().windowMicros(rule) * 1_000) / nanos;
+    long from = (now - rules.shape().windowMicros(rule) * 1_000) / shareNanos;
     long units = 0;
     for (int slot = 0; slot < SHARES; slot++) {
       if (ownShare[slot] >= from) {
