@@ -66,7 +66,6 @@ class UnixSocketAddressTest {
     Map<String, Object> settings = new LinkedHashMap<>();
     settings.put("limiter.gate.enabled", gate);
     settings.put("limiter.address.trusted-proxies", trusted);
-    settings.put("limiter.redis.warm-up", "0s"); // its keys would be among those that are counted
     settings.put("micronaut.server.netty.listeners.tcp.port", -1);
     settings.put("micronaut.server.netty.listeners.socket.family", "UNIX");
     settings.put("micronaut.server.netty.listeners.socket.path", socket().toString());
