@@ -38,11 +38,23 @@ class PackedHttpIT {
 
   @Test
   void coldCallsFreshDemosAndFindsWhoDecided() throws Exception {
-    assertThat(report("cold"))
+    String report = report("cold");
+    assertThat(report)
         .contains("### Decided by Redis", "| two fresh demos: ", "| a fresh demo: 100 guesses ")
-        .contains("| the same demo: 20 × /export ", "| two warm demos, ")
+        .contains("| the same demo: 20 × /export ", "| two warm demos and 2 busy loops: ")
         .contains("| a fresh demo on one processor ")
         .doesNotContain("no answer", "no X-Decided-By");
+    assertThat(
+            report
+                .lines()
+                .filter(
+                    row ->
+                        row.startsWith("| two fresh demos: ")
+                            || row.startsWith("| a fresh demo: ")
+                            || row.startsWith("| the same demo: ")))
+        .as("while Redis answers, Redis decides, also in a process that has just started")
+        .hasSize(5)
+        .noneMatch(row -> row.contains("FALLBACK"));
   }
 
   private String report(String... arguments) throws Exception {
