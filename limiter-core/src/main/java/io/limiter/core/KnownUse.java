@@ -7,9 +7,9 @@ import java.util.List;
  * What is known of the use of one charge's rules, from which a store can go on that decides in
  * another's place; for authors of stores. Times are microseconds.
  *
- * @param ageMicros since the other store said what follows
- * @param rules what it said of each rule of the charge's stack, in their order; empty if it said
- *     nothing
+ * @param ageMicros since the verdict of the other store
+ * @param rules that verdict, for each rule of the charge's stack in their order; empty if there was
+ *     none
  * @param bannedMicros for which the subject was banned then; zero if it was not
  * @param since what was taken since, oldest first
  */
@@ -22,7 +22,7 @@ public record KnownUse(
   }
 
   /**
-   * What a store said of one rule.
+   * What a verdict contains about one rule.
    *
    * @param remaining units that were left
    * @param returning the units that were to come back first

@@ -77,7 +77,7 @@ public sealed interface Cell
   }
 
   /**
-   * The cell of a rule of which so many units are used at a time, as another store has said.
+   * The cell of a rule of which so many units are used at a time, by the verdict of another store.
    *
    * @param now the time of the key
    * @param returnsAfter the time until the first units come back

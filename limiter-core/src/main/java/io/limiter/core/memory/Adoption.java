@@ -16,16 +16,16 @@ import java.util.Optional;
 import java.util.stream.IntStream;
 
 /**
- * Makes of what another store has said of a key what this one would remember, so that it never
- * admits more than the other would. What was said leaves open when each unit of a log was taken:
- * those that come back first are as old as that says, and all others as young as they can be.
+ * Makes the state of a key from the verdict of another store, so that this one never admits more
+ * than the other would. A verdict leaves open when each unit of a log was taken: those that come
+ * back first are as old as that says, and all others as young as they can be.
  */
 final class Adoption {
 
   private final Charge charge;
   private final KnownUse known;
   private final long clock;
-  private final long said;
+  private final long decided;
   private final StackShape shape;
   private final List<Rule> rules;
 
@@ -33,7 +33,7 @@ final class Adoption {
     this.charge = charge;
     this.known = known;
     this.clock = clock;
-    this.said = clock - known.ageMicros();
+    this.decided = clock - known.ageMicros();
     this.shape = charge.stack().shape();
     this.rules = charge.stack().rules();
   }
@@ -104,7 +104,7 @@ final class Adoption {
 
   private Cells cells(Optional<Ban> ban) {
     Cell[] cells = new Cell[rules.size() - shape.logs()];
-    long newest = known.rules().isEmpty() ? Long.MIN_VALUE : said;
+    long newest = known.rules().isEmpty() ? Long.MIN_VALUE : decided;
     for (int r = 0; r < rules.size(); r++) {
       if (shape.isLog(r)) {
         continue;
@@ -113,10 +113,10 @@ final class Adoption {
       Cell cell = Cell.unused(rule);
       if (!known.rules().isEmpty() && used(r) > 0) {
         RuleUse use = known.rules().get(r);
-        cell = Cell.used(rule, used(r), said, use.returnsAfterMicros(), use.resetsAfterMicros());
+        cell = Cell.used(rule, used(r), decided, use.returnsAfterMicros(), use.resetsAfterMicros());
       }
       for (PastUnits some : known.since()) {
-        long at = Math.max(said, clock - some.ageMicros());
+        long at = Math.max(decided, clock - some.ageMicros());
         cell = cell.recorded(rule, at, some.units());
         newest = Math.max(newest, at);
       }
@@ -124,7 +124,7 @@ final class Adoption {
     }
     BanState state =
         known.bannedMicros() > 0
-            ? new BanState(said, 0, said + known.bannedMicros(), 1)
+            ? new BanState(decided, 0, decided + known.bannedMicros(), 1)
             : BanState.NONE;
     Cells made = new Cells();
     made.write(

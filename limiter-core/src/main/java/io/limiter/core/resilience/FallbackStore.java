@@ -30,8 +30,8 @@ import org.slf4j.LoggerFactory;
  * Asks the fallback of the request's policy when the store fails. Its verdicts name the {@link
  * io.limiter.core.Source#FALLBACK} and the reason. A receipt goes back to the store that wrote it.
  *
- * <p>The local store goes on from what this instance knows: what the store said of each subject
- * last, also in a reply that came too late for its call, what is on its way to it, and what was
+ * <p>The local store goes on from what this instance knows: the store's last verdict on each
+ * subject, also in a reply that came too late for its call, what is on its way to it, and what was
  * admitted here since. The store records what was admitted here before it decides the subject's
  * next call. So while the store keeps its data, one instance alone never admits more than a rule's
  * count in any window, whichever decides. Calls in flight ({@link
@@ -42,7 +42,7 @@ public final class FallbackStore implements LimitStore {
 
   private static final Logger LOG = LoggerFactory.getLogger(FallbackStore.class);
 
-  /** The keys that are known at the same time unless told otherwise. */
+  /** The keys that are known at the same time by default. */
   public static final int DEFAULT_MAX_KNOWN = 100_000;
 
   private final LimitStore store;
@@ -225,7 +225,7 @@ public final class FallbackStore implements LimitStore {
         throw new IllegalStateException(
             "The fallback " + fallback + " did not decide at once: give it a store in memory");
       }
-      Verdict verdict = future.join();
+      Verdict verdict = future.join(); // it is done
       if (verdict == null) {
         throw new IllegalStateException("The fallback " + fallback + " gave no verdict");
       }

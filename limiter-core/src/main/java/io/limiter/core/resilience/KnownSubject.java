@@ -36,7 +36,7 @@ final class KnownSubject {
   /** The shares of the longest window by which this instance's own units are counted. */
   private static final int SHARES = 8;
 
-  /** Units that the store has to hear of are told apart by their age, as far as that. */
+  /** Groups of one age that are to be reported to the store, unless they are older than these. */
   private static final int MOST_PENDING = 8;
 
   /** Beyond so many, groups that were brought to the store are brought as one. */
@@ -66,10 +66,13 @@ final class KnownSubject {
   private long[] numbers = {};
   private long banned;
   private long shareNanos = 1;
-  private long toldAt;
+  private long verdictAt;
   private long decidedAt;
   private int inFlight;
-  private boolean told;
+
+  /** Whether there was a verdict on these rules. */
+  private boolean known;
+
   private boolean news;
   private List<Pending> pending = List.of();
   private final long[] ownUnits = new long[SHARES];
@@ -110,14 +113,14 @@ final class KnownSubject {
     if (took) {
       countOwn(charge, now);
     }
-    boolean newer = !told || asked - toldAt > 0;
+    boolean newer = !known || asked - verdictAt > 0;
     if (!newer && ordered && decidedAt > 0 && verdict.decidedAtMicros() > 0) {
       newer = verdict.decidedAtMicros() > decidedAt;
       if (verdict.decidedAtMicros() < decidedAt) {
         return; // what is known was decided later
       }
     }
-    long elapsed = newer ? 0 : Math.max(0, now - toldAt) / 1_000;
+    long elapsed = newer ? 0 : Math.max(0, now - verdictAt) / 1_000;
     for (int r = 0; r < numbers.length / NUMBERS; r++) {
       RuleVerdict rule =
           firstRule < 0 ? verdict.duplicate().orElseThrow() : verdict.rules().get(firstRule + r);
@@ -126,9 +129,9 @@ final class KnownSubject {
     Optional<Duration> ban = verdict.ban();
     long rest = ban.isPresent() ? Readings.micros(ban.get()) : 0;
     banned = newer ? rest : Math.max(rest, banned - elapsed);
-    toldAt = now;
+    verdictAt = now;
     decidedAt = verdict.decidedAtMicros();
-    told = true;
+    known = true;
     news = true;
   }
 
@@ -218,7 +221,7 @@ final class KnownSubject {
 
   /**
    * There are many only if the store has failed again and again while it was brought them. Those
-   * that it has heard of, unknown to this instance, count twice then.
+   * that it has recorded, unknown to this instance, count twice then.
    */
   private void joinEldest() {
     Pending eldest = pending.remove(0);
@@ -315,8 +318,8 @@ final class KnownSubject {
     }
     news = inFlight > 0; // which may turn out to have taken nothing
     List<RuleUse> rules = new ArrayList<>();
-    RuleStack known = stack;
-    if (told && known != null && known.equals(charge.stack())) {
+    RuleStack rulesThen = stack;
+    if (known && rulesThen != null && rulesThen.equals(charge.stack())) {
       for (int r = 0; r < numbers.length / NUMBERS; r++) {
         int at = NUMBERS * r;
         rules.add(
@@ -325,7 +328,7 @@ final class KnownSubject {
                 numbers[at + 1],
                 numbers[at + 2],
                 numbers[at + 3],
-                own(known, r, now)));
+                own(rulesThen, r, now)));
       }
     }
     List<PastUnits> since = new ArrayList<>();
@@ -337,7 +340,7 @@ final class KnownSubject {
     if (inFlight > 0) {
       since.add(new PastUnits(0, inFlight));
     }
-    return new KnownUse(Math.max(0, now - toldAt) / 1_000, rules, banned, since);
+    return new KnownUse(Math.max(0, now - verdictAt) / 1_000, rules, banned, since);
   }
 
   /** Forgets it all if none of it matters any more; whether that is so. */
@@ -362,13 +365,13 @@ final class KnownSubject {
     for (int at = 0; at < numbers.length; at += NUMBERS) {
       longest = Math.max(longest, numbers[at + 3]);
     }
-    return !told || now - toldAt > longest * 1_000;
+    return !known || now - verdictAt > longest * 1_000;
   }
 
-  /** What was said, and what the store has not heard of. Calls under way stay so. */
+  /** Forgets the verdict and what is to be reported. Calls under way stay so. */
   synchronized void forget(KnownSubjects all) {
     removePending(List.copyOf(pending), all);
-    told = false;
+    known = false;
     news = true;
     numbers = new long[numbers.length];
     banned = 0;

@@ -27,9 +27,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What this instance knows of subjects: what the store said of each last, which carries what all
- * instances had used; what is on its way to the store; and what the fallback has admitted since. So
- * the fallback goes on from there, and the store hears of what it missed.
+ * What this instance knows of subjects: the last verdict of the store on each, which carries what
+ * all instances had used; what is on its way to the store; and what the fallback has admitted
+ * since. So the fallback goes on from there, and the store hears of what it missed.
  *
  * <p>Bounded: while {@code size} keys are known, further ones are not, and the fallback decides
  * about them from nothing. A key is known as long as any rule of it needs.
@@ -156,7 +156,7 @@ final class KnownSubjects {
       boolean late) {
     long now = nanos.getAsLong();
     int rule = 0;
-    int toldRules = verdict.rules().size();
+    int ruleVerdicts = verdict.rules().size();
     boolean took = verdict.allowed() && mode != Mode.PEEK;
     for (int c = 0; c < known.length; c++) {
       Charge charge = brought.charge(c);
@@ -170,7 +170,7 @@ final class KnownSubjects {
         if (!brought.past().isEmpty()) {
           subject.heard(brought.past(), this);
         }
-        if (guard ? verdict.duplicate().isPresent() : rule + rules <= toldRules) {
+        if (guard ? verdict.duplicate().isPresent() : rule + rules <= ruleVerdicts) {
           subject.learn(charge, verdict, guard ? -1 : rule, c == 0, took, asked, now, this);
         }
       }
