@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class RedisSettingsTest {
@@ -35,6 +36,27 @@ class RedisSettingsTest {
         .withMessage(
             "The Redis deadline of the policy 'sms', %s is not usable: give it 1 ms to 10 s",
             deadline);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"PT0.001S, PT2S", "PT1S, PT2S", "PT1.1S, PT2.2S", "PT10S, PT20S"})
+  void theHardDeadlineIsTwoSecondsOrTwiceTheDeadline(Duration deadline, Duration hard) {
+    assertThat(settings.hardDeadline(deadline)).isEqualTo(hard);
+    assertThat(settings.withPolicyDeadlines(Map.of("sms", deadline)).longestWait()).isEqualTo(hard);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"PT0.199S", "PT60.001S"})
+  void aHardDeadlineIsNoShorterThanTheLongestDeadline(Duration hard) {
+    RedisSettings own = settings.withPolicyDeadlines(Map.of("sms", Duration.ofMillis(200)));
+
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> own.withHardDeadline(hard))
+        .withMessage(
+            "The hard deadline %s is not usable: give it the longest deadline, PT0.2S, to 1 min",
+            hard);
+    assertThat(own.withHardDeadline(Duration.ofMillis(200)).hardDeadline(Duration.ofMillis(5)))
+        .isEqualTo(Duration.ofMillis(200));
   }
 
   private static Policy policy(String name) {

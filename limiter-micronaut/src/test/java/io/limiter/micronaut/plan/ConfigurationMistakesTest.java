@@ -78,6 +78,8 @@ class ConfigurationMistakesTest {
     return Stream.of(
         arguments("limiter.redis.deadline", "0ms", "1 ms to 10 s"),
         arguments("limiter.redis.deadline", "11s", "1 ms to 10 s"),
+        arguments("limiter.redis.hard-deadline", "99ms", "the longest deadline, PT0.1S, to 1 min"),
+        arguments("limiter.redis.hard-deadline", "61s", "the longest deadline, PT0.1S, to 1 min"),
         arguments("limiter.redis.key-prefix", "{limits}", "up to 32 letters, digits and :._-"),
         arguments("limiter.redis.warm-up", "-1s", "0 to 1 minute"),
         arguments("limiter.redis.warm-up", "61s", "0 to 1 minute"),
@@ -130,6 +132,7 @@ class ConfigurationMistakesTest {
             entry("limiter.address.ipv6-prefix", 128),
             entry("limiter.memory.max-subjects", 1),
             entry("limiter.redis.deadline", "10s"),
+            entry("limiter.redis.hard-deadline", "1m"),
             entry("limiter.redis.key-prefix", "a:b._-9"),
             entry("limiter.redis.warm-up", "0s"),
             entry("redis.uri", "redis://127.0.0.1:1"));
