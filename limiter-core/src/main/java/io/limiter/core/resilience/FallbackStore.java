@@ -135,7 +135,15 @@ public final class FallbackStore implements LimitStore {
         known.sent(request, subjects); // first: what memory admits from now on counts this call
         asked = known.withPast(request, subjects, askedAt);
       }
-      ask().whenComplete(this::answered);
+      boolean asks = false;
+      try {
+        ask().whenComplete(this::answered);
+        asks = true;
+      } finally {
+        if (!asks) { // a store of the application's that throws, or gives no stage
+          known.unanswered(request, subjects);
+        }
+      }
       return this;
     }
 

@@ -2,6 +2,7 @@
 package io.limiter.core.resilience;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.limiter.core.Ban;
 import io.limiter.core.Charge;
@@ -70,7 +71,8 @@ class KnownSubjectsTest {
     NOT_SENT,
     LOST_BEFORE,
     LOST_AFTER,
-    LATE
+    LATE,
+    THROWS
   }
 
   /** A store that decides, but says so to nobody, or too late, or is not reached. */
@@ -86,6 +88,7 @@ class KnownSubjectsTest {
     public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
       return switch (way) {
         case ANSWERED -> run(request, mode);
+        case THROWS -> throw new IllegalStateException("a defect");
         case NOT_SENT -> fails(FailureReason.DISCONNECTED, Optional.empty());
         case LOST_BEFORE -> fails(FailureReason.TIMEOUT, Optional.empty());
         case LOST_AFTER -> {
@@ -266,6 +269,17 @@ class KnownSubjectsTest {
     assertThat(store.units).isEqualTo(1);
   }
 
+  /** Else its units would count in memory for ever. */
+  @Test
+  void aCallOfAStoreThatThrowsIsNotUnderWay() {
+    LimitRequest call = call(SlidingWindowLog.of(3, MINUTE));
+    store.way = Way.THROWS;
+    assertThatIllegalStateException().isThrownBy(() -> decide(call));
+    store.way = Way.NOT_SENT;
+
+    assertThat(admitted(call, 5)).isEqualTo(3);
+  }
+
   @Test
   void aResetForgets() {
     LimitRequest call = call(SlidingWindowLog.of(10, MINUTE));
@@ -343,7 +357,7 @@ class KnownSubjectsTest {
         micros += (long) (random.nextDouble() * random.nextDouble() * window / 2);
       }
       store.way =
-          random.nextInt(30) == 0 ? Way.values()[random.nextInt(Way.values().length)] : store.way;
+          random.nextInt(30) == 0 ? Way.values()[random.nextInt(Way.THROWS.ordinal())] : store.way;
       if (random.nextInt(10) == 0) {
         store.late.forEach(Runnable::run);
         store.late.clear();
