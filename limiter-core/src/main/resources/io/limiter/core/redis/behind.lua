@@ -11,7 +11,7 @@ if #value >= base + 49 then
     else
       written, patches[i] = written .. call('GETRANGE', key, base, -1), nil
     end
-    keeps[i] = rules == 0
+    keeps[i] = rules == 0 and call('PTTL', key)
     if begun and repairs and repairs[i] then repairs[i] = { [length + 16] = repairs[i][base + 16] } end
   end
 end

@@ -27,7 +27,7 @@ if now < newest then -- Redis' clock was set back: time goes on from the last wr
     repairs[i][16] = shift
     if foreign or rules == 0 and #value > base then
       keeps = keeps or {}
-      keeps[i] = true
+      keeps[i] = call('PTTL', key)
     end
   end
 end

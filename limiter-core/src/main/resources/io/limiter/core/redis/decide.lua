@@ -58,7 +58,8 @@ for turn = past, 0, -1 do -- the last is the call's own
   end
   local allowed, broken = true
   -- For each key: what it holds if the call is admitted, or, of one key only, write; those that are written in place; times
-  -- to live that differ; where other rules' part stays; what is written if the call is refused: shifts, and all of a part.
+  -- to live that differ; the time to live that there is, where other rules' part stays; what is written if the call is
+  -- refused: shifts, and all of a part.
   local write, patches, lives, keeps, repairs, refusals
   local writes = count > 1 and {}
 
@@ -114,7 +115,7 @@ for turn = past, 0, -1 do -- the last is the call's own
       if repair or value then
         local ttl = lives and lives[i] or ARGV[2 * i]
         -- What other rules know of the subject is needed for as long as they said.
-        if keeps and keeps[i] then ttl = string.format('%.0f', math.max(ttl, call('PTTL', KEYS[i]))) end
+        if keeps and keeps[i] then ttl = string.format('%.0f', math.max(ttl, keeps[i])) end
         local patch = patches and patches[i]
         if value and not patch then
           call('SET', KEYS[i], value, 'PX', ttl)

@@ -29,7 +29,7 @@ if cells > 0 or base > 0 then
     -- This stack has no cells: they stay in front of its log while they may be needed.
     if clock + shift - newest <= (math.floor(n / 16) - 134217728) * 1000000 + GRACE then
       front, keeps = sub(value, 1, base), keeps or {}
-      keeps[i] = true
+      keeps[i] = call('PTTL', key)
     end
     page = call('GETRANGE', key, base, base + 1023)
   end
@@ -76,7 +76,7 @@ else
       repairs[i] = { [base + 16] = shift }
       if foreign then
         keeps = keeps or {}
-        keeps[i] = true
+        keeps[i] = call('PTTL', key)
       end
     end
   end
