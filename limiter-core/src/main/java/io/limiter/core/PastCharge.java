@@ -6,7 +6,8 @@ import java.time.Duration;
 /**
  * Units that were taken while the store was away, by what decided in its place. The store records
  * them before it decides the call that brings them, whatever becomes of that call, and once however
- * often they are brought. For authors of stores.
+ * often they are brought: where an id was brought before with fewer units, only those that are new.
+ * For authors of stores.
  *
  * @param charge whose key is one of the call's; its cost is how many units
  * @param age the time since they were taken, zero or more; the store counts them as that old, or as

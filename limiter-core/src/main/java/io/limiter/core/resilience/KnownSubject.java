@@ -39,8 +39,8 @@ final class KnownSubject {
   /** Groups of one age that are to be reported to the store, unless they are older than these. */
   private static final int MOST_PENDING = 8;
 
-  /** Beyond so many, groups that were brought to the store are brought as one. */
-  private static final int MOST_BROUGHT = 24;
+  /** The most groups. The last of them grows, though it was brought to the store before. */
+  private static final int MOST_GROUPS = 24;
 
   /** Units that the fallback has admitted, and the store has not heard of. */
   static final class Pending {
@@ -52,7 +52,7 @@ final class KnownSubject {
     /** Whether some of them have come back meanwhile: it is not known any more which. */
     private boolean trimmed;
 
-    /** Null until they are first brought to the store: from then on they stay as they are. */
+    /** Null until they are first brought to the store: from then on they never become fewer. */
     private @Nullable String id;
 
     private Pending(Charge charge, long at) {
@@ -199,38 +199,33 @@ final class KnownSubject {
       pending = new ArrayList<>();
       all.owe(1);
     }
-    if (pending.size() > MOST_BROUGHT) {
-      joinEldest();
-    }
     Pending last = pending.isEmpty() ? null : pending.get(pending.size() - 1);
     if (last == null
-        || last.id != null
+        || (last.id != null && pending.size() < MOST_GROUPS)
         || (pending.size() < MOST_PENDING
             && now - last.since > horizonNanos(charge.stack()) / MOST_PENDING)) {
       last = new Pending(charge, now);
       pending.add(last);
     }
     last.at = now;
-    last.units += charge.cost();
-    if (last.units > used) {
+    last.units = Math.min(Charge.MAX_COST, last.units + charge.cost());
+    if (last.id == null && last.units > used) {
       last.units = (int) Math.max(charge.cost(), used);
       last.trimmed = true;
     }
     return last;
   }
 
-  /**
-   * There are many only if the store has failed again and again while it was brought them. Those
-   * that it has recorded, unknown to this instance, count twice then.
-   */
-  private void joinEldest() {
+  /** Only what was never brought: the store may have recorded the other, and would do it again. */
+  private boolean joinEldest() {
+    if (pending.get(0).id != null || pending.get(1).id != null) {
+      return false;
+    }
     Pending eldest = pending.remove(0);
     Pending next = pending.get(0);
-    Pending both = new Pending(next.charge, next.since);
-    both.at = next.at;
-    both.trimmed = true;
-    both.units = Math.min(Charge.MAX_COST, eldest.units + next.units);
-    pending.set(0, both);
+    next.trimmed = true;
+    next.units = Math.min(Charge.MAX_COST, eldest.units + next.units);
+    return true;
   }
 
   /** Units have come back that the fallback had admitted; too late once they were brought. */
@@ -247,10 +242,10 @@ final class KnownSubject {
   /** What the store has to hear of, as far as it may still count; once there is room for it. */
   synchronized void addPast(List<PastCharge> past, long now, KnownSubjects all) {
     while (!pending.isEmpty() && isOver(pending.get(0), now)) {
-      if (pending.size() > 1 && carriesOver(pending.get(0).charge.stack())) {
-        joinEldest();
-      } else {
+      if (pending.size() == 1 || !carriesOver(pending.get(0).charge.stack())) {
         removePending(List.of(pending.get(0)), all);
+      } else if (!joinEldest()) {
+        break; // as they are, until the store has heard of them
       }
     }
     for (Pending one : pending) {
@@ -292,7 +287,7 @@ final class KnownSubject {
     List<Pending> done = new ArrayList<>();
     for (Pending one : pending) {
       for (PastCharge brought : past) {
-        if (brought.id().equals(one.id)) {
+        if (brought.id().equals(one.id) && brought.charge().cost() >= one.units) {
           done.add(one);
         }
       }

@@ -15,7 +15,7 @@
 -- Behind these may stand units that another store took while this one was away, oldest first; the mode of the first plan
 -- is greater by four times their number. They are recorded before the call is decided, and whatever becomes of it. For
 -- each:
--- KEYS          what is known of the subject; then a marker, which only the first script that brings these units sets
+-- KEYS          what is known of the subject; then a marker: how many of these units scripts have recorded before
 -- ARGV          the plan, to record; the time to live, of both; the age of the units in microseconds, as text
 --
 -- A value is a log, or cells, or cells and behind them a log. Both are big-endian and begin alike; d is a double. Times
@@ -50,11 +50,14 @@ local answer
 
 for turn = past, 0, -1 do -- the last is the call's own
   local count, age, KEYS, ARGV = #KEYS - 2 * past, 0, KEYS, ARGV
+  local marker, units
   if turn > 0 then
     local k, a = count + 2 * (past - turn), 2 * count + 3 * (past - turn)
-    local first = call('SET', KEYS[k + 2], '', 'NX', 'PX', ARGV[a + 2])
-    count, age = first and 1 or 0, tonumber(ARGV[a + 3])
-    KEYS, ARGV = { KEYS[k + 1] }, { ARGV[a + 1], ARGV[a + 2] }
+    local plan = ARGV[a + 1]
+    marker, units = KEYS[k + 2], unpack('>I4', plan, 2)
+    local before = tonumber(call('GET', marker) or '0') or units
+    count, age = units > before and 1 or 0, tonumber(ARGV[a + 3])
+    KEYS, ARGV = { KEYS[k + 1] }, { sub(plan, 1, 1) .. pack('>I4', math.max(0, units - before)) .. sub(plan, 6), ARGV[a + 2] }
   end
   local allowed, broken = true
   -- For each key: what it holds if the call is admitted, or, of one key only, write; those that are written in place; times
@@ -132,6 +135,7 @@ for turn = past, 0, -1 do -- the last is the call's own
         end
       end
     end
+    if marker and count > 0 then call('SET', marker, units, 'PX', ARGV[2]) end
   end
 end
 return answer

@@ -32,11 +32,11 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Deque;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.LongStream;
@@ -79,7 +79,7 @@ class KnownSubjectsTest {
   private final class FailingStore implements LimitStore {
 
     final MemoryStore decides = new MemoryStore(SIZE, () -> micros);
-    final Set<String> heard = new HashSet<>();
+    final Map<String, Integer> heard = new HashMap<>();
     final Deque<Runnable> late = new ArrayDeque<>();
     Way way = Way.ANSWERED;
     int units;
@@ -105,8 +105,15 @@ class KnownSubjectsTest {
     }
 
     private CompletionStage<Verdict> run(LimitRequest request, Mode mode) {
-      List<PastCharge> past =
-          request.past().stream().filter(taken -> heard.add(taken.id())).toList();
+      List<PastCharge> past = new ArrayList<>();
+      for (PastCharge taken : request.past()) {
+        int before = heard.getOrDefault(taken.id(), 0);
+        int more = taken.charge().cost() - before;
+        if (more > 0) {
+          heard.put(taken.id(), before + more);
+          past.add(new PastCharge(taken.charge().withCost(more), taken.age(), taken.id()));
+        }
+      }
       units += past.stream().mapToInt(taken -> taken.charge().cost()).sum();
       return decides.decide(request.after(past), mode);
     }
@@ -124,6 +131,18 @@ class KnownSubjectsTest {
 
     @Override
     public void close() {}
+  }
+
+  /** As where another slot of the call fails: the store records what it is brought each time. */
+  @Test
+  void unitsAreRecordedOnceHoweverManyAnswersAreLost() {
+    LimitRequest call = call(SlidingWindowLog.of(10_000, MINUTE));
+    store.way = Way.LOST_AFTER;
+    assertThat(admitted(call, 200)).isEqualTo(200);
+    assertThat(store.units).isEqualTo(199);
+    store.way = Way.ANSWERED;
+    assertThat(admitted(call, 2)).isEqualTo(2);
+    assertThat(store.units).isEqualTo(200);
   }
 
   @Test
