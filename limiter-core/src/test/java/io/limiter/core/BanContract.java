@@ -186,8 +186,9 @@ public interface BanContract extends StoreHarness {
     LimitRequest before = banning(Ban.of(1, MINUTE, HOUR), FixedWindow.of(5, SECOND));
     LimitRequest after = banning(Ban.of(9, SECOND, THIRTY), TokenBucket.of(5, 1, SECOND));
     assertBanned(before.withCost(6), HOUR);
-    assertBanned(after, THIRTY); // but no ban is longer than the longest
-    advance(HOUR.minus(SECOND));
+    assertBanned(after, THIRTY); // but no ban is longer than the longest, from its beginning
+    advance(THIRTY.minus(SECOND));
+    assertThat(peek(after).ban()).contains(SECOND);
     assertBanned(after, SECOND);
     advance(SECOND);
     assertAllowed(after);

@@ -5,6 +5,7 @@ import io.limiter.core.model.ReferenceModel;
 import io.limiter.core.testing.Seeds;
 import java.util.List;
 import java.util.function.Function;
+import java.util.function.Predicate;
 
 /**
  * Runs random scenarios on a store and on the {@link ReferenceModel}, and fails at the first answer
@@ -20,12 +21,25 @@ public final class Differential {
    * @return what was done, for the build's log
    */
   public static String run(int decisions, Function<List<Step>, List<Answer>> store) {
+    return run(decisions, scenario -> true, store);
+  }
+
+  /**
+   * The same on some scenarios.
+   *
+   * @param which the others are left out
+   */
+  public static String run(
+      int decisions, Predicate<Scenario> which, Function<List<Step>, List<Answer>> store) {
     long start = System.nanoTime();
     long done =
         Seeds.forEach(
             decisions,
             seed -> {
               Scenario scenario = ScenarioGenerator.scenario(seed);
+              if (!which.test(scenario)) {
+                return 0;
+              }
               scenario.check(store);
               return Scenario.decisions(scenario.steps());
             });

@@ -20,4 +20,5 @@ public interface LimitStoreContract
         SettledCostContract,
         ObservedContract,
         SharedLimitContract,
-        DifferentRulesContract {}
+        DifferentRulesContract,
+        RulesChangeContract {}

@@ -62,15 +62,21 @@ public final class ScenarioGenerator {
     int limits = 1 + random.nextInt(2);
     for (int i = 1 + random.nextInt(3); i > 0; i--) {
       String limit = name + "-" + random.nextInt(limits);
+      List<Policy> sharing =
+          policies.stream().filter(policy -> policy.limit().equals(limit)).toList();
       Rule guarding = rules.rule(1 + random.nextInt(2));
       Optional<RuleStack> guard =
           guarding.waits() || random.nextInt(3) > 0
               ? Optional.empty()
-              : Optional.of(RuleStack.of(List.of(guarding)));
+              : sharing.stream()
+                  .flatMap(policy -> policy.duplicates().stream())
+                  .findFirst()
+                  .or(() -> Optional.of(RuleStack.of(List.of(guarding))));
+      boolean begins = policies.isEmpty() || random.nextInt(queueing ? 9 : 3) > (queueing ? 7 : 0);
       RuleStack stack =
-          policies.isEmpty() || random.nextInt(queueing ? 9 : 3) > (queueing ? 7 : 0)
-              ? stack()
-              : rules.variant(pick(policies).stacks().get(0));
+          !sharing.isEmpty() // under other numbers RulesChangeTest compares the stores
+              ? rules.variant(sharing.get(0).stacks().get(0))
+              : begins ? stack() : rules.variant(pick(policies).stacks().get(0));
       policies.add(new Policy(name, limit, List.of(stack), guard));
     }
     for (int i = random.nextInt(3); i > 0; i--) {
@@ -193,11 +199,15 @@ public final class ScenarioGenerator {
         random.nextBoolean() ? Optional.empty() : Optional.of("submission " + random.nextInt(3));
     int who = random.nextInt(large ? 20 : 4) == 0 ? 1 : 0;
     LimitRequest request = LimitRequest.of(policy, new Subject("ip", "of " + who), submission);
-    if (random.nextInt(6) == 0) { // several subjects, each under the rules of some policy
+    if (random.nextInt(6)
+        == 0) { // several subjects, each under the rules of some policy of the limit
       List<Charge> charges = new ArrayList<>(request.charges());
       for (int i = 1 + random.nextInt(3); i > 0; i--) {
         Subject user = new Subject("user-" + i, "of " + who);
-        RuleStack other = pick(policies).stacks().get(0);
+        RuleStack other =
+            pick(policies.stream().filter(one -> one.limit().equals(policy.limit())).toList())
+                .stacks()
+                .get(0);
         boolean waits = charges.stream().anyMatch(one -> one.stack().waiting().isPresent());
         if (!waits || other.waiting().isEmpty()) {
           charges.add(Charge.of(policy.limit(), user, other));

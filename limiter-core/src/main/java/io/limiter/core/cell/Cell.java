@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.cell;
 
+import io.limiter.core.Ban;
 import io.limiter.core.CustomRule;
 import io.limiter.core.FixedWindow;
 import io.limiter.core.LeakyBucket;
@@ -10,6 +11,7 @@ import io.limiter.core.Readings;
 import io.limiter.core.Rule;
 import io.limiter.core.SlidingWindowCounter;
 import io.limiter.core.TokenBucket;
+import java.time.Duration;
 import java.util.Arrays;
 
 /**
@@ -21,6 +23,49 @@ public sealed interface Cell
 
   /** The numbers that a script keeps of a {@link LeakyBucket}. */
   int LEAKY_SIZE = 2 + Gaps.MOST;
+
+  /** The longest time that a cell is kept for beside those of other rules: a power of two. */
+  int MOST_EXPONENT = 27;
+
+  /** The time that a cell is needed for after it was written, in microseconds. */
+  static long memoryMicros(Rule rule) {
+    long window = Readings.micros(rule.window());
+    if (rule instanceof CustomRule custom) {
+      return Readings.micros(custom.memory());
+    }
+    if (rule instanceof LeakyBucket leaky) { // of a call that costs more the script tells itself
+      return Readings.micros(leaky.maxWait()) + ceil(window, leaky.count());
+    }
+    if (rule instanceof FixedWindow fixed && fixed.alignment().isPresent()) {
+      return window + Readings.micros(Duration.ofHours(2)); // clocks may be set back meanwhile
+    }
+    boolean twice =
+        rule instanceof SlidingWindowCounter
+            || (rule instanceof TokenBucket bucket && bucket.initial() < bucket.count());
+    return twice ? 2 * window : window;
+  }
+
+  /**
+   * No cell is needed for longer after it was written, whatever a call has cost; microseconds. Of a
+   * leaky bucket its whole queue may wait.
+   */
+  static long longestMemoryMicros(Rule rule) {
+    long own = memoryMicros(rule);
+    return rule instanceof LeakyBucket leaky
+        ? own + ceil((leaky.queue() + 1) * Readings.micros(leaky.window()), leaky.count())
+        : own;
+  }
+
+  /** The longest time that a ban may be needed for after the first violation; microseconds. */
+  static long memoryMicros(Ban ban) {
+    return Math.max(2 * Readings.micros(ban.longest()), Readings.micros(ban.within()));
+  }
+
+  /** The least power of two whose seconds are no shorter than that. */
+  static int exponent(long micros) {
+    long seconds = ceil(Math.max(1, micros), 1_000_000);
+    return Math.min(MOST_EXPONENT, Long.SIZE - Long.numberOfLeadingZeros(seconds - 1));
+  }
 
   /** The cell of a rule that was never used. */
   static Cell unused(Rule rule) {
@@ -107,10 +152,77 @@ public sealed interface Cell
     return unused.read(rule, now, units, Mode.RECORD).taken();
   }
 
+  /**
+   * The cell of a rule that starts from what one of its {@link #kind} has counted under other
+   * numbers. Where it is not known when some units were used, they count as late as they can have
+   * been.
+   *
+   * @param now the time of the key
+   */
+  static Cell started(Rule rule, Cell former, long now) {
+    Cell unused = unused(rule);
+    if (unused instanceof CounterCell counter && former instanceof CounterCell other) {
+      return counter.from(other, now);
+    }
+    if (unused instanceof WindowCell && former instanceof WindowCell other) {
+      return WindowCell.stored((FixedWindow) rule, now, other.start(), other.used());
+    }
+    if (unused instanceof GreedyCell bucket) {
+      long parts = parts(former, bucket.unit(), rule.count() * bucket.unit());
+      return parts > 0 ? bucket.begun(former.time(), parts) : unused;
+    }
+    if (unused instanceof IntervalCell) {
+      long tokens = parts(former, 1, rule.count());
+      return tokens > 0
+          ? new IntervalCell((TokenBucket) rule, true, former.time(), tokens)
+          : unused;
+    }
+    if (unused instanceof LeakyCell bucket) {
+      long parts = parts(former, bucket.unit(), bucket.most());
+      return parts > 0 ? bucket.begun(former.time(), parts) : unused;
+    }
+    return unused;
+  }
+
+  /** What is missing from another bucket, or ahead in it, in parts of this one. */
+  private static long parts(Cell former, long unit, long most) {
+    long theirs = former.scale();
+    long whole = former.missing() / theirs;
+    long broken = former.missing() - whole * theirs;
+    long rest = (long) Math.ceil((double) broken * (double) unit / (double) theirs);
+    return Math.min(Math.min(whole, ceil(most, unit)) * unit + rest, most);
+  }
+
   /** What something else has written is none. */
   private static long units(double number) {
     return number > 0 && number < 0x1p53 ? (long) number : 0;
   }
+
+  /** The algorithms whose rules may start from each other's cells; 0 if there is no other. */
+  default int kind() {
+    return 0;
+  }
+
+  /** Parts of a token or place, or the window of a counter in microseconds. */
+  default long scale() {
+    return 0;
+  }
+
+  /** Of a bucket, what was missing from it at its {@link #time}, or ahead. */
+  default long missing() {
+    return 0;
+  }
+
+  /** The first of its numbers; below 0 if it was never used. */
+  long time();
+
+  /** How many numbers a script keeps. */
+  default int size() {
+    return 2;
+  }
+
+  /** For how long it may be needed after its {@link #time}; microseconds. */
+  long memoryMicros();
 
   /** Whether the numbers mean the same under this rule: it is alike in all but name and count. */
   boolean serves(Rule rule);

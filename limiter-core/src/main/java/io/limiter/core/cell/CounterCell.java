@@ -15,6 +15,48 @@ import io.limiter.core.SlidingWindowCounter;
  */
 record CounterCell(long window, long start, long current, long previous) implements Cell {
 
+  /** Their units, where windows of another length lie. */
+  CounterCell from(CounterCell other, long now) {
+    long begin = Math.floorDiv(now, window) * window;
+    long[] units = new long[2];
+    other.addTo(units, other.start, other.current, begin, window);
+    other.addTo(units, other.start - other.window, other.previous, begin, window);
+    return new CounterCell(window, begin, units[0], units[1]);
+  }
+
+  private void addTo(long[] units, long from, long some, long begin, long length) {
+    if (from + window > begin) {
+      units[0] += some;
+    } else if (from + window > begin - length) {
+      units[1] += some;
+    }
+  }
+
+  @Override
+  public int kind() {
+    return 1;
+  }
+
+  @Override
+  public long scale() {
+    return window;
+  }
+
+  @Override
+  public int size() {
+    return 3;
+  }
+
+  @Override
+  public long time() {
+    return start == 0 && current + previous == 0 ? -1 : start;
+  }
+
+  @Override
+  public long memoryMicros() {
+    return 2 * window;
+  }
+
   @Override
   public boolean serves(Rule rule) {
     return rule instanceof SlidingWindowCounter && Readings.micros(rule.window()) == window;

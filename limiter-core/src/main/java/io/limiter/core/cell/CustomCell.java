@@ -28,6 +28,21 @@ final class CustomCell implements Cell {
   }
 
   @Override
+  public int size() {
+    return 1 + rule.algorithm().stateSize();
+  }
+
+  @Override
+  public long time() {
+    return numbers == null ? -1 : written;
+  }
+
+  @Override
+  public long memoryMicros() {
+    return Cell.longestMemoryMicros(rule);
+  }
+
+  @Override
   public boolean serves(Rule other) {
     return other == rule
         || (other instanceof CustomRule custom

@@ -10,7 +10,8 @@ import java.math.BigInteger;
 /**
  * A {@link TokenBucket} whose tokens come back one by one. It keeps what is missing from a full
  * bucket, so that its capacity may change, in parts of a token so small that each microsecond
- * brings a whole number of them. Never is more missing than there is room for.
+ * brings a whole number of them. More may be missing than there is room for where another rule,
+ * with a larger count, took it.
  *
  * @param unit parts of a token
  * @param rate parts that come back in a microsecond
@@ -33,6 +34,31 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
   }
 
   @Override
+  public int kind() {
+    return 4;
+  }
+
+  @Override
+  public long scale() {
+    return unit;
+  }
+
+  @Override
+  public long missing() {
+    return debt;
+  }
+
+  @Override
+  public long time() {
+    return begun ? last : -1;
+  }
+
+  @Override
+  public long memoryMicros() {
+    return Cell.longestMemoryMicros(rule);
+  }
+
+  @Override
   public boolean serves(Rule other) {
     return other == rule
         || (other instanceof TokenBucket bucket
@@ -45,20 +71,23 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
   public Gauge read(Rule reading, long now, int cost, Mode mode) {
     TokenBucket bucket = (TokenBucket) reading;
     boolean known = begun && !IntervalCell.forgotten(bucket, now - last);
-    long missing =
-        known
-            ? missing(Math.min(debt, bucket.count() * unit), now - last)
-            : (bucket.count() - bucket.initial()) * unit;
+    long missing = (bucket.count() - bucket.initial()) * unit;
+    long more = 0;
+    if (known) {
+      missing = missing(Math.min(debt, bucket.count() * unit), now - last);
+      more = missing(debt, now - last) - missing;
+    }
     return new Filling(
-        new GreedyCell(bucket, unit, rate, known, now, missing), bucket.count(), cost, mode);
+        new GreedyCell(bucket, unit, rate, known, now, missing), more, bucket.count(), cost, mode);
   }
 
   /** The last token may have been whole where it was taken. */
   @Override
   public Cell recorded(Rule reading, long at, int units) {
-    GreedyCell now = ((Filling) read(reading, at, units, Mode.RECORD)).cell;
+    Filling now = (Filling) read(reading, at, units, Mode.RECORD);
     long room = ((TokenBucket) reading).count() * unit;
-    return new GreedyCell(now.rule, unit, rate, true, at, Math.min(room, now.debt + units * unit));
+    long owed = Math.min(room, now.cell.debt + units * unit) + now.more;
+    return new GreedyCell(now.cell.rule, unit, rate, true, at, owed);
   }
 
   private long missing(long before, long since) {
@@ -88,11 +117,16 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
   private static final class Filling extends Gauge.Plain {
 
     private final GreedyCell cell;
+
+    /** Than this rule can owe: a rule with a larger count took it, and it stays owed. */
+    private final long more;
+
     private final long count;
 
-    Filling(GreedyCell cell, long count, int cost, Mode mode) {
+    Filling(GreedyCell cell, long more, long count, int cost, Mode mode) {
       super(count, cost, mode, (count * cell.unit - cell.debt) / cell.unit);
       this.cell = cell;
+      this.more = more;
       this.count = count;
     }
 
@@ -114,8 +148,8 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
 
     @Override
     Cell with(long taken) {
-      return new GreedyCell(
-          cell.rule, cell.unit, cell.rate, true, cell.last, cell.debt + taken * cell.unit);
+      long owed = cell.debt + taken * cell.unit + more;
+      return new GreedyCell(cell.rule, cell.unit, cell.rate, true, cell.last, owed);
     }
 
     /** A subject with fewer initial tokens than it asks for would else never get more. */

@@ -26,6 +26,31 @@ record IntervalCell(TokenBucket rule, boolean begun, long last, long used) imple
   }
 
   @Override
+  public int kind() {
+    return 4;
+  }
+
+  @Override
+  public long scale() {
+    return 1;
+  }
+
+  @Override
+  public long missing() {
+    return used;
+  }
+
+  @Override
+  public long time() {
+    return begun ? last : -1;
+  }
+
+  @Override
+  public long memoryMicros() {
+    return Cell.longestMemoryMicros(rule);
+  }
+
+  @Override
   public boolean serves(Rule other) {
     return other == rule
         || (other instanceof TokenBucket bucket
@@ -39,15 +64,20 @@ record IntervalCell(TokenBucket rule, boolean begun, long last, long used) imple
     TokenBucket bucket = (TokenBucket) reading;
     boolean known = begun && !forgotten(bucket, now - last);
     long missing = bucket.count() - bucket.initial();
+    long more = 0;
     long from = now;
     if (known) {
       long interval = Readings.micros(bucket.interval());
       long refills = (now - last) / interval;
-      long before = Math.min(used, bucket.count());
-      missing = refills > before / bucket.refill() ? 0 : before - refills * bucket.refill();
-      from = missing == 0 ? now : last + refills * interval;
+      missing = missing(Math.min(used, bucket.count()), refills);
+      more = missing(used, refills) - missing;
+      from = missing + more == 0 ? now : last + refills * interval;
     }
-    return new Filling(new IntervalCell(bucket, known, from, missing), now, cost, mode);
+    return new Filling(new IntervalCell(bucket, known, from, missing), more, now, cost, mode);
+  }
+
+  private long missing(long before, long refills) {
+    return refills > before / rule.refill() ? 0 : before - refills * rule.refill();
   }
 
   @Override
@@ -75,12 +105,17 @@ record IntervalCell(TokenBucket rule, boolean begun, long last, long used) imple
   private static final class Filling extends Gauge.Plain {
 
     private final IntervalCell cell;
+
+    /** Than this rule can owe: a rule with a larger count took it, and it stays owed. */
+    private final long more;
+
     private final long interval;
     private final long past;
 
-    Filling(IntervalCell cell, long now, int cost, Mode mode) {
+    Filling(IntervalCell cell, long more, long now, int cost, Mode mode) {
       super(cell.rule.count(), cost, mode, cell.rule.count() - cell.used);
       this.cell = cell;
+      this.more = more;
       this.interval = Readings.micros(cell.rule.interval());
       this.past = now - cell.last;
     }
@@ -106,7 +141,7 @@ record IntervalCell(TokenBucket rule, boolean begun, long last, long used) imple
 
     @Override
     Cell with(long taken) {
-      return new IntervalCell(cell.rule, true, cell.last, cell.used + taken);
+      return new IntervalCell(cell.rule, true, cell.last, cell.used + taken + more);
     }
 
     /** A subject with fewer initial tokens than it asks for would else never get more. */

@@ -28,6 +28,45 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
     return new LeakyCell(bucket, micros / divisor, bucket.count() / divisor, 0, 0, Gaps.NONE);
   }
 
+  LeakyCell begun(long at, long parts) {
+    return new LeakyCell(rule, unit, rate, at, parts, Gaps.NONE);
+  }
+
+  /** The parts of the longest queue. */
+  long most() {
+    return longestWait() + rule.capacity() * unit;
+  }
+
+  @Override
+  public int kind() {
+    return 6;
+  }
+
+  @Override
+  public long scale() {
+    return unit;
+  }
+
+  @Override
+  public long missing() {
+    return ahead;
+  }
+
+  @Override
+  public int size() {
+    return LEAKY_SIZE;
+  }
+
+  @Override
+  public long time() {
+    return last == 0 && ahead == 0 ? -1 : last;
+  }
+
+  @Override
+  public long memoryMicros() {
+    return Cell.longestMemoryMicros(rule);
+  }
+
   LeakyCell stored(long at, long parts, double[] numbers) {
     return new LeakyCell(rule, unit, rate, at, parts, Gaps.stored(numbers, 2));
   }
@@ -46,11 +85,13 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
   }
 
   /**
-   * The same by now. In a queue that is longer than the rule can have made it, since that was
-   * another, the gaps are not where they were: who left them counts as waiting.
+   * The same by now. In a queue that is longer than any rule with these departures can have made
+   * it, which something else has written, it is not known who left.
    */
   private LeakyCell at(LeakyBucket bucket, long now) {
-    long longest = Readings.micros(bucket.maxWait()) * rate + bucket.capacity() * unit;
+    long longest =
+        Math.min(Readings.micros(LeakyBucket.MAX_WAIT) * rate, LeakyBucket.MAX_DEPARTURES * unit)
+            + (LeakyBucket.MAX_QUEUE + 1) * unit;
     long parts = Math.min(ahead, longest);
     long left = now - last > parts / rate ? 0 : parts - (now - last) * rate;
     Gaps known = parts < ahead ? Gaps.NONE : gaps;

@@ -21,7 +21,22 @@ record WindowCell(FixedWindow rule, long start, long end, long used) implements 
       return new WindowCell(rule, start, start + Readings.micros(rule.window()), used);
     }
     AlignedWindow window = AlignedWindow.of(rule.alignment().get(), rule.window(), now);
-    return new WindowCell(rule, window.start(), window.end(), window.start() == start ? used : 0);
+    return new WindowCell(rule, window.start(), window.end(), window.start() <= start ? used : 0);
+  }
+
+  @Override
+  public int kind() {
+    return 2;
+  }
+
+  @Override
+  public long time() {
+    return end == 0 ? -1 : start;
+  }
+
+  @Override
+  public long memoryMicros() {
+    return Cell.longestMemoryMicros(rule);
   }
 
   @Override

@@ -128,7 +128,12 @@ final class Adoption {
             : BanState.NONE;
     Cells made = new Cells();
     made.write(
-        cells, ban, ban.isPresent() ? state : null, newest == Long.MIN_VALUE ? clock : newest, 0);
+        cells,
+        List.of(),
+        ban,
+        ban.isPresent() ? state : null,
+        newest == Long.MIN_VALUE ? clock : newest,
+        0);
     return made;
   }
 }

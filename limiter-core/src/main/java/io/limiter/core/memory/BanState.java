@@ -7,7 +7,8 @@ import io.limiter.core.Readings;
 /**
  * What is remembered of one subject's violations under a {@link Ban}. Immutable; microseconds.
  *
- * @param since the first violation that counts; if there are any
+ * @param since the first violation that counts; if there are none, the time at which the last ban
+ *     began
  * @param violations how many count
  * @param until the end of the last ban; if there was one
  * @param level how often the ban has grown, and 1; 0 if there was none
@@ -16,14 +17,17 @@ record BanState(long since, int violations, long until, int level) {
 
   static final BanState NONE = new BanState(0, 0, 0, 0);
 
-  /** The rest of the ban; no longer than the longest that there may be now. */
+  /**
+   * The rest of the ban, which lasts no longer than the longest that there may be now. It stays as
+   * it was, for rules that do not cut it.
+   */
   long rest(Ban ban, long now) {
-    return level == 0 ? 0 : Math.max(0, Math.min(until - now, Readings.micros(ban.longest())));
+    return level == 0 ? 0 : Math.max(0, end(ban) - now);
   }
 
-  /** The same during a ban, which is cut if it was once to be longer than it may be now. */
-  BanState cut(Ban ban, long now) {
-    return new BanState(since, violations, now + rest(ban, now), level);
+  /** The end of the ban. During the violations that follow it has passed. */
+  private long end(Ban ban) {
+    return violations > 0 ? until : Math.min(until, since + Readings.micros(ban.longest()));
   }
 
   /** With one violation more. */
@@ -32,15 +36,15 @@ record BanState(long since, int violations, long until, int level) {
     long from = first ? now : since;
     int count = first ? 1 : violations + 1;
     if (count < ban.violations()) {
-      return new BanState(from, count, until, level);
+      return new BanState(from, count, end(ban), level);
     }
     long longest = Readings.micros(ban.longest());
-    int grown = now - until >= longest ? 0 : level;
+    int grown = now - end(ban) >= longest ? 0 : level;
     long time = Readings.micros(ban.time());
     for (int i = 0; ban.growth() > 1 && i < grown && time < longest; i++) {
       time *= ban.growth();
     }
-    return new BanState(from, 0, now + Math.min(time, longest), grown + 1);
+    return new BanState(now, 0, now + Math.min(time, longest), grown + 1);
   }
 
   /** The time from which on it is as if nothing had happened. */

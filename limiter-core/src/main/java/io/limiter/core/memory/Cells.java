@@ -5,24 +5,38 @@ import io.limiter.core.Ban;
 import io.limiter.core.Rule;
 import io.limiter.core.cell.Cell;
 import io.limiter.core.cell.Gauge;
-import java.util.Arrays;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is remembered of one key beside its log: a {@link Cell} for each rule that keeps numbers,
- * and the ban. They have a time of their own, the clock plus a shift, which never runs backwards:
- * it goes on from the last call that was admitted, or that brought a ban nearer. Guarded by its
- * stripe.
+ * What is remembered of one key beside its log: a {@link Cell} for each rule that keeps numbers, of
+ * all stacks that have written them while they may be needed, and the ban. They have a time of
+ * their own, the clock plus a shift, which never runs backwards: it goes on from the last call that
+ * was admitted, or that brought a ban nearer. Guarded by its stripe.
  */
 final class Cells {
 
-  private static final Cell[] NO_CELLS = {};
+  /** As much as a script keeps: cells, the last of which describes the others, and bytes. */
+  private static final int MOST_CELLS = 14;
 
-  private Cell[] cells = NO_CELLS;
+  private static final int MOST_BYTES = 1_023;
+  private static final int BAN_SIZE = 4;
 
-  /** Null if the stack that wrote last has none. */
+  /** First those of the stack that wrote last, then those of others, which may be needed. */
+  private List<Cell> cells = List.of();
+
+  private int own;
+
+  /** Null if no stack that wrote has one. */
   private @Nullable BanState ban;
+
+  /** As it was when the state was written. */
+  private @Nullable Ban bannedBy;
+
+  /** When the first of them was written: what was taken before is not among them. */
+  private long born = Long.MIN_VALUE;
 
   private long newest;
   private long shift;
@@ -38,12 +52,9 @@ final class Cells {
     return newest - shift;
   }
 
-  int size() {
-    return cells.length;
-  }
-
-  Cell get(int index) {
-    return cells[index];
+  /** Of all stacks, those of the one that wrote last first. */
+  List<Cell> all() {
+    return cells;
   }
 
   @Nullable BanState ban() {
@@ -56,52 +67,108 @@ final class Cells {
   }
 
   /**
-   * Remembers these, and nothing else.
+   * Remembers these, and the cells of other rules for as long as they may be needed.
    *
+   * @param others those that are not among the written, those first that were written last
    * @param state null if the stack has no ban
    */
   void write(
-      Cell[] written, Optional<Ban> bans, @Nullable BanState state, long now, long newShift) {
-    cells = written;
-    ban = state;
+      Cell[] written,
+      List<Cell> others,
+      Optional<Ban> bans,
+      @Nullable BanState state,
+      long now,
+      long newShift) {
+    born = born == Long.MIN_VALUE ? now : born;
     newest = now;
     shift = newShift;
-    neededUntil = now;
+    own = written.length;
+    if (bans.isPresent()) {
+      ban = state;
+      bannedBy = bans.get();
+    } else if (!isBanNeeded(now)) {
+      ban = null;
+      bannedBy = null;
+    }
+    List<Cell> all = new ArrayList<>(List.of(written));
+    int count = own + (ban == null ? 0 : 1);
+    int sizes = 1 + count + (ban == null ? 0 : BAN_SIZE);
     for (Cell cell : written) {
+      sizes += cell.size();
+    }
+    for (Cell other : others) {
+      int more = sizes + other.size() + 1;
+      if (isNeeded(other.time(), other.memoryMicros(), now)
+          && count < MOST_CELLS
+          && 34 + 5 * count + 8 * more <= MOST_BYTES) {
+        all.add(other);
+        count++;
+        sizes = more;
+      }
+    }
+    cells = all;
+    neededUntil = now;
+    for (Cell cell : all) {
       neededUntil = Math.max(neededUntil, cell.neededUntil());
     }
-    if (bans.isPresent() && state != null) {
-      neededUntil = Math.max(neededUntil, state.neededUntil(bans.get()));
+    if (ban != null && bannedBy != null) {
+      neededUntil = Math.max(neededUntil, ban.neededUntil(bannedBy));
     }
+  }
+
+  /** A script knows of others' cells only about how long they are needed. */
+  private static boolean isNeeded(long since, long memoryMicros, long now) {
+    long lasts = (1L << Cell.exponent(memoryMicros)) * 1_000_000;
+    return since >= 0 && since <= now && since + lasts > now;
+  }
+
+  private boolean isBanNeeded(long now) {
+    BanState state = ban;
+    Ban by = bannedBy;
+    return state != null
+        && by != null
+        && (isNeeded(state.since(), Cell.memoryMicros(by), now)
+            || (state.level() > 0 && state.until() > now));
   }
 
   /**
    * Gives back units that a call took from these cells.
    *
-   * @param rules those that the call was counted under: where others have written since, nothing is
-   *     given back
-   * @param bans whether they came with a ban
+   * @param rules those that the call was counted under
+   * @param stamp when the call was admitted
    * @param taken all units that the call took
    * @param waits for how long the call waits, as {@link Gauge#departure}
    * @param clock the time
    * @return whether any of the units was still there
    */
-  boolean giveBack(
-      Rule[] rules, boolean bans, long stamp, int units, int taken, long waits, long clock) {
-    if (rules.length != cells.length || bans != (ban != null)) {
-      return false;
+  boolean giveBack(Rule[] rules, long stamp, int units, int taken, long waits, long clock) {
+    if (stamp < born) {
+      return false; // all was forgotten meanwhile
     }
-    Cell[] lowered = cells.clone();
+    List<Cell> lowered = new ArrayList<>(cells);
+    boolean[] seen = new boolean[cells.size()];
     boolean any = false;
-    for (int c = 0; c < cells.length; c++) {
-      if (!cells[c].serves(rules[c])) {
-        return false;
+    for (Rule rule : rules) {
+      int place = find(cells, rule, seen);
+      if (place >= 0) {
+        seen[place] = true;
+        Cell cell = cells.get(place);
+        lowered.set(place, cell.giveBack(rule, stamp, units, taken, waits, now(clock)));
+        any |= lowered.get(place) != cell;
       }
-      lowered[c] = cells[c].giveBack(rules[c], stamp, units, taken, waits, now(clock));
-      any |= lowered[c] != cells[c];
     }
     cells = lowered;
     return any;
+  }
+
+  /** The first cell that serves a rule and was not seen; mostly the one at its own place. */
+  static int find(List<Cell> cells, Rule rule, boolean[] seen) {
+    for (int i = 0; i < cells.size(); i++) {
+      if (!seen[i] && cells.get(i).serves(rule)) {
+        return i;
+      }
+    }
+    return -1;
   }
 
   boolean expired(long clock, long grace) {
@@ -111,7 +178,7 @@ final class Cells {
   /** Everything that a decision could see. */
   @Override
   public String toString() {
-    return "Cells[cells=%s, ban=%s, newest=%d, shift=%d]"
-        .formatted(Arrays.toString(cells), ban, newest, shift);
+    return "Cells[cells=%s, others=%s, ban=%s, newest=%d, shift=%d]"
+        .formatted(cells.subList(0, own), cells.subList(own, cells.size()), ban, newest, shift);
   }
 }

@@ -8,6 +8,8 @@ import io.limiter.core.Rule;
 import io.limiter.core.RuleStack;
 import io.limiter.core.cell.Cell;
 import io.limiter.core.cell.Gauge;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -23,6 +25,13 @@ final class CellsReading {
   private final Optional<Ban> ban;
 
   private final Cell[] read;
+
+  /** Whether a rule has a cell of its own. */
+  private final boolean[] begun;
+
+  /** Cells of no rule of this stack. */
+  private List<Cell> others = List.of();
+
   private final Gauge[] gauges;
   private @Nullable BanState banState;
   private long now;
@@ -37,6 +46,7 @@ final class CellsReading {
     ban = stack.ban();
     rules = new Rule[stack.rules().size() - stack.shape().logs()];
     read = new Cell[rules.length];
+    begun = new boolean[rules.length];
     gauges = new Gauge[rules.length];
     for (int r = 0; r < stack.rules().size(); r++) {
       if (!stack.shape().isLog(r)) {
@@ -54,16 +64,10 @@ final class CellsReading {
   boolean read(@Nullable Cells cells, long clock, Mode mode, boolean admitted) {
     now = cells == null ? clock : cells.now(clock);
     shift = now - clock;
+    List<Cell> known = cells == null ? List.of() : cells.all();
+    find(known);
     boolean passes = admitted;
-    int used = 0;
     for (int c = 0; c < rules.length; c++) {
-      int place = cells == null ? -1 : find(cells, rules[c], used);
-      if (cells != null && place >= 0) {
-        used |= 1 << place;
-        read[c] = cells.get(place);
-      } else {
-        read[c] = Cell.unused(rules[c]);
-      }
       gauges[c] = read[c].read(rules[c], now, cost, mode);
       passes &= mode == Mode.RECORD || gauges[c].left() >= cost;
     }
@@ -75,21 +79,59 @@ final class CellsReading {
     return passes;
   }
 
-  /** The first cell that serves a rule and no rule before it; mostly the one at its own place. */
-  private static int find(Cells cells, Rule rule, int used) {
-    for (int i = 0; i < cells.size(); i++) {
-      if ((used & 1 << i) == 0 && cells.get(i).serves(rule)) {
-        return i;
+  /**
+   * The cell of each rule, and those of others. A rule without one starts from that of its kind
+   * which is needed for about as long, and which no other rule goes on with.
+   */
+  private void find(List<Cell> known) {
+    boolean[] seen = new boolean[known.size()];
+    boolean all = true;
+    for (int c = 0; c < rules.length; c++) {
+      int place = Cells.find(known, rules[c], seen);
+      read[c] = place < 0 ? Cell.unused(rules[c]) : known.get(place);
+      begun[c] = place >= 0;
+      if (place >= 0) {
+        seen[place] = true;
+      }
+      all &= place >= 0;
+    }
+    if (all && known.size() == rules.length) {
+      others = List.of(); // mostly
+      return;
+    }
+    boolean[] gone = seen.clone();
+    for (int c = 0; c < rules.length; c++) {
+      int place = begun[c] ? -1 : nearest(known, read[c], rules[c], gone);
+      if (place >= 0) {
+        gone[place] = true;
+        read[c] = Cell.started(rules[c], known.get(place), now);
       }
     }
-    return -1;
+    others = new ArrayList<>();
+    for (int i = 0; i < seen.length; i++) {
+      if (!seen[i]) {
+        others.add(known.get(i));
+      }
+    }
+  }
+
+  private static int nearest(List<Cell> known, Cell unused, Rule rule, boolean[] gone) {
+    int exponent = Cell.exponent(Cell.longestMemoryMicros(rule));
+    int least = Integer.MAX_VALUE;
+    int nearest = -1;
+    for (int i = 0; i < gone.length; i++) {
+      int off = Math.abs(Cell.exponent(known.get(i).memoryMicros()) - exponent);
+      if (!gone[i] && unused.kind() > 0 && known.get(i).kind() == unused.kind() && off < least) {
+        nearest = i;
+        least = off;
+      }
+    }
+    return nearest;
   }
 
   private boolean readBan(Ban bans, BanState known, Mode mode, boolean passes) {
     bannedFor = known.rest(bans, now);
-    if (bannedFor > 0) {
-      banState = known.cut(bans, now);
-    } else if (mode == Mode.ACQUIRE && !passes) {
+    if (bannedFor == 0 && mode == Mode.ACQUIRE && !passes) {
       banState = known.violated(bans, now);
       bannedFor = banState.rest(bans, now);
       nearer = true;
@@ -149,7 +191,7 @@ final class CellsReading {
 
   private Cells write(@Nullable Cells cells, Cell[] written) {
     Cells into = cells == null ? new Cells() : cells;
-    into.write(written, ban, banState, now, shift);
+    into.write(written, others, ban, banState, now, shift);
     return into;
   }
 
@@ -159,7 +201,7 @@ final class CellsReading {
     for (Gauge gauge : gauges) {
       waits = Math.max(waits, gauge.departure());
     }
-    boolean any = cells.giveBack(rules, ban.isPresent(), now, units, cost, waits, clock);
+    boolean any = cells.giveBack(rules, now, units, cost, waits, clock);
     return any ? units : 0;
   }
 }

@@ -9,13 +9,11 @@ import io.limiter.core.LeakyBucket;
 import io.limiter.core.LoggedRule;
 import io.limiter.core.Readings;
 import io.limiter.core.Rule;
-import io.limiter.core.SlidingWindowCounter;
 import io.limiter.core.TokenBucket;
 import io.limiter.core.cell.Cell;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.List;
 import java.util.zip.CRC32;
 
@@ -33,6 +31,9 @@ final class CellCode {
   private static final int LEAKY_BUCKET = 6;
   static final int BAN = 9;
 
+  /** The print of the last cell, which describes the others. */
+  static final int DATA = 10;
+
   /** Numbers that a ban keeps. */
   static final int BAN_SIZE = 4;
 
@@ -45,44 +46,19 @@ final class CellCode {
     this.algorithms = algorithms;
   }
 
-  /** The time that a cell is needed for after it was written, in microseconds. */
-  static long memory(Rule rule) {
-    long window = Readings.micros(rule.window());
-    if (rule instanceof CustomRule custom) {
-      return Readings.micros(custom.memory());
-    }
-    if (rule instanceof LeakyBucket leaky) { // of a call that costs more the script tells itself
-      return Readings.micros(leaky.maxWait()) + Cell.ceil(window, leaky.count());
-    }
-    if (rule instanceof FixedWindow fixed && fixed.alignment().isPresent()) {
-      return window + Readings.micros(Duration.ofHours(2)); // clocks may be set back meanwhile
-    }
-    boolean twice =
-        rule instanceof SlidingWindowCounter
-            || (rule instanceof TokenBucket bucket && bucket.initial() < bucket.count());
-    return twice ? 2 * window : window;
+  /** What the last cell says of a rule's own, for rules that have others. */
+  static long description(Rule rule) {
+    Cell unused = Cell.unused(rule);
+    return description(unused.kind(), Cell.longestMemoryMicros(rule), unused.scale());
   }
 
-  /**
-   * No cell is needed for longer after it was written, whatever a call has cost; microseconds. Of a
-   * leaky bucket its whole queue may wait.
-   */
-  static long longestMemory(Rule rule) {
-    long own = memory(rule);
-    return rule instanceof LeakyBucket leaky
-        ? own + Cell.ceil((leaky.queue() + 1) * Readings.micros(leaky.window()), leaky.count())
-        : own;
+  static long description(int kind, long memoryMicros, long scale) {
+    return ((long) kind << 56) + ((long) Cell.exponent(memoryMicros) << 48) + scale;
   }
 
   /** Numbers that a rule keeps. */
   static int size(Rule rule) {
-    if (rule instanceof CustomRule custom) {
-      return 1 + custom.algorithm().stateSize();
-    }
-    if (rule instanceof LeakyBucket) {
-      return Cell.LEAKY_SIZE;
-    }
-    return rule instanceof SlidingWindowCounter ? 3 : 2;
+    return Cell.unused(rule).size();
   }
 
   /** Tells rules apart whose cells mean something else. What only moves a limit is left out. */

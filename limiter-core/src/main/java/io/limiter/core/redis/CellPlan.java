@@ -4,8 +4,8 @@ package io.limiter.core.redis;
 import io.limiter.core.Ban;
 import io.limiter.core.CustomAlgorithm;
 import io.limiter.core.FixedWindow;
-import io.limiter.core.Readings;
 import io.limiter.core.Rule;
+import io.limiter.core.cell.Cell;
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -72,18 +72,17 @@ final class CellPlan {
 
   /** The longest time that a rule's cell is needed for after it was written. */
   long memoryMicros() {
-    return rules.stream().mapToLong(CellCode::memory).max().orElse(0);
+    return rules.stream().mapToLong(Cell::memoryMicros).max().orElse(0);
   }
 
   /** The longest time that any cell may be needed for, which mostly is known to the script only. */
   private long mostSeconds() {
     long micros = memoryMicros();
     for (Rule rule : rules) {
-      micros = Math.max(micros, CellCode.longestMemory(rule));
+      micros = Math.max(micros, Cell.longestMemoryMicros(rule));
     }
     if (ban.isPresent()) {
-      long twice = 2 * Readings.micros(ban.get().longest());
-      micros = Math.max(micros, Math.max(twice, Readings.micros(ban.get().within())));
+      micros = Math.max(micros, Cell.memoryMicros(ban.get()));
     }
     return Math.min(MOST_SECONDS, micros / 1_000_000 + 1);
   }
@@ -107,28 +106,38 @@ final class CellPlan {
 
   private byte[] neverUsed() {
     int[] sizes = new int[size()];
-    int numbers = 0;
+    int numbers = 1 + sizes.length;
     for (int c = 0; c < sizes.length; c++) {
       sizes[c] = c < rules.size() ? CellCode.size(rules.get(c)) : CellCode.BAN_SIZE;
       numbers += sizes[c];
     }
-    ByteBuffer state = ByteBuffer.allocate(HEADER + 5 * sizes.length + 8 * numbers);
-    state.putInt(0).putInt(CELLS + sizes.length).putDouble(0).putDouble(0);
+    int all = sizes.length + 1;
+    ByteBuffer state = ByteBuffer.allocate(HEADER + 5 * all + 8 * numbers);
+    state.putInt(0).putInt(CELLS + all).putDouble(0).putDouble(0);
     for (int c = 0; c < sizes.length; c++) {
       state
           .putInt(c < rules.size() ? CellCode.print(rules.get(c)) : CellCode.BAN)
           .put((byte) sizes[c]);
     }
+    state.putInt(CellCode.DATA).put((byte) all);
     CRC32 crc = new CRC32();
     crc.update(state.array(), 0, state.position());
     for (int c = 0; c < sizes.length; c++) {
       state.putDouble(c < rules.size() ? -1 : 0);
       state.position(state.position() + 8 * (sizes[c] - 1));
     }
-    // 0 marks a log that no stack's cursors belong to.
+    state.putDouble(-1); // written by the script, when it first writes any of them
+    for (int c = 0; c < sizes.length; c++) {
+      state.putLong(c < rules.size() ? CellCode.description(rules.get(c)) : description());
+    }
+    // 0 marks cells of several stacks, and a log that no stack's cursors belong to.
     return state
         .putInt(0, crc.getValue() == 0 ? 1 : (int) crc.getValue())
-        .putInt(4, CELLS + 16 * (int) mostSeconds() + sizes.length)
+        .putInt(4, CELLS + 16 * (int) mostSeconds() + all)
         .array();
+  }
+
+  private long description() {
+    return ban.map(known -> CellCode.description(0, Cell.memoryMicros(known), 0)).orElseThrow();
   }
 }

@@ -6,12 +6,12 @@ if #value >= base + 49 then
   if units == 0 then last = unpack('>d', value, #value - 7) end
   if others > 16 and others <= 24 and (rules > 0 or clock + ahead - last <= horizon + GRACE) then
     patches, keeps = patches or {}, keeps or {}
-    if base == length then
+    if base == span then
       patches[i] = {}
     else
       written, patches[i] = written .. call('GETRANGE', key, base, -1), nil
     end
-    keeps[i] = rules == 0 and call('PTTL', key)
-    if begun and repairs and repairs[i] then repairs[i] = { [length + 16] = repairs[i][base + 16] } end
+    keeps[i] = call('PTTL', key)
+    if begun and repairs and repairs[i] then repairs[i] = { [span + 16] = repairs[i][base + 16] } end
   end
 end

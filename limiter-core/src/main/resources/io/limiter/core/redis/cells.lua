@@ -7,15 +7,14 @@
 -- Cells begin as decide.lua says, then:
 --   24     for each cell its print (I4: algorithm and numbers, but not the count) and the doubles it has (B)
 --   ..     the doubles. The first of each cell is a time; below 0 it was never used
+-- The last cell describes the others, for rules that are none of theirs: the time at which the first of them was written
+-- (d), and for each its kind (B; 0 if nothing else is of it), for how long it is needed (B; a power of two in seconds), and
+-- the scale of its numbers (I6: parts of a token, or the window in microseconds). Former releases write none.
 --
 -- Returns the time (d) and the doubles as they were before this call; then, if there is a ban, the rest of it (d).
 
-local page, data, now, steady = value, 24 + 5 * cells, clock, stored == print
-if steady then
-  now = clock + shift
-else
-  --%others
-end
+local page, data, tail, now, steady = value, 29 + 5 * cells, length - 8 * cells - 8, clock + shift, stored == print
+if not steady then page = mine end
 if not (now >= 0 and now < EXACT and newest < EXACT) then
   page, newest, shift, now, steady = sub(plan, p, p + length - 1), 0, 0, clock, false
 end
@@ -37,9 +36,9 @@ if age > 0 then now = math.max(now - age, newest) end
 local at, empty, begun, numbers = data + 1, p, false
 if now ~= takenAt then stamped = pack('>d', now) end
 if reply then
-  reply = reply .. stamped .. sub(page, at, length)
+  reply = reply .. stamped .. sub(page, at, tail)
 else
-  reply = stamped .. sub(page, at, length)
+  reply = stamped .. sub(page, at, tail)
 end
 p = p + length
 for c = 1, cells do
@@ -49,13 +48,14 @@ for c = 1, cells do
     local _, count, unit, rate, owed, forget = unpack('>Bddddd', plan, p)
     local last, debt = unpack('>dd', page, at)
     p, at = p + 41, at + 16
-    local known = last >= 0 and last <= now and now - last < forget
+    local known, more = last >= 0 and last <= now and now - last < forget, 0
     if not known then
       debt = owed
     else
-      if debt > count * unit then debt = count * unit end
-      debt = debt - (now - last) * rate
-      if not (debt > 0) then debt = 0 end
+      if not (debt > 0 and debt < EXACT) then debt = 0 end
+      local all = math.max(0, debt - (now - last) * rate)
+      debt = math.max(0, math.min(debt, count * unit) - (now - last) * rate)
+      more = all - debt -- than this rule can owe: a rule with a larger count took it, and it stays owed
     end
     left = math.floor((count * unit - debt) / unit)
     if left < cost and cost <= count and not known and debt > 0 then -- time begins, or tokens would never come
@@ -65,6 +65,10 @@ for c = 1, cells do
       debt = math.min(debt + cost * unit, count * unit)
     else
       debt = debt + (mode == 2 and math.min(cost, left) or cost) * unit
+    end
+    if more > 0 then
+      debt, lives = debt + more, lives or {}
+      lives[i] = string.format('%.0f', math.max(math.ceil(debt / rate / 1000) + 1000, lives[i] or ARGV[2 * i]))
     end
     cell = pack('>dd', now, debt)
   elseif algorithm == 2 or algorithm == 3 then -- fixed window: its start, units used
@@ -85,7 +89,8 @@ for c = 1, cells do
       else
         begin = begin - offset
       end
-      if not (used > 0 and start == begin) then start, used = begin, 0 end
+      if not (used > 0 and start >= begin and start <= now) then used = 0 end
+      start = begin
     end
     left = count - used
     cell = pack('>dd', start, used + (mode == 2 and math.max(0, math.min(cost, left)) or cost))
@@ -104,11 +109,14 @@ for c = 1, cells do
     local _, count, interval, refill, owed, forget = unpack('>Bddddd', plan, p)
     local last, used = unpack('>dd', page, at)
     p, at = p + 41, at + 16
-    local known = last >= 0 and last <= now and now - last < forget
+    local known, more = last >= 0 and last <= now and now - last < forget, 0
     if known then
+      if not (used > 0 and used < EXACT) then used = 0 end
       local refills = math.floor((now - last) / interval)
+      local all = math.max(0, used - refills * refill)
       used, last = math.max(0, math.min(used, count) - refills * refill), last + refills * interval
-      if used == 0 then last = now end
+      more = all - used
+      if all == 0 then last = now end
     else
       used, last = owed, now
     end
@@ -116,15 +124,21 @@ for c = 1, cells do
     if left < cost and cost <= count and not known and used > 0 then
       page, begun = sub(page, 1, at - 17) .. pack('>dd', last, used) .. sub(page, at), mode % 2 == 1
     end
-    cell = pack('>dd', last, used + (mode == 2 and math.min(cost, left) or cost))
+    used = used + (mode == 2 and math.min(cost, left) or cost)
+    if more > 0 then
+      used, lives = used + more, lives or {}
+      local needed = math.ceil(used / refill) * interval
+      lives[i] = string.format('%.0f', math.max(math.ceil(needed / 1000) + 1000, lives[i] or ARGV[2 * i]))
+    end
+    cell = pack('>dd', last, used)
   elseif algorithm == 6 then -- leaky bucket: last take, parts until the next free departure, then the gaps before it
     local _, unit, rate, queue, longest, fair = unpack('>Bddddd', plan, p)
     local last, ahead = unpack('>dd', page, at)
     local gaps, free, known, gapsOf, packed
     if last >= 0 and last <= now and ahead > 0 then
-      local most = longest + (queue + 1) * unit
+      local most = math.min(300000000 * rate, 120000 * unit) + 10001 * unit -- of any rule with these departures
       local rest = math.min(ahead, most) - (now - last) * rate
-      -- In a queue that is longer than this rule could have made it the gaps are not where they were.
+      -- In a queue that is longer than any rule could have made it the gaps are not where they were.
       if rest > unit and ahead <= most and unpack('>d', page, at + 16) >= 1 then
         --%gaps
         gaps, free = gapsOf(at + 16, math.ceil(rest / unit) - 1)
@@ -160,8 +174,15 @@ for c = 1, cells do
   elseif algorithm == 9 then -- the ban, after all rules
     local _, limit, within, time, growth, longest = unpack('>Bddddd', plan, p)
     local since, violations, ends, level = unpack('>dddd', page, at)
-    if not (since <= now and violations >= 0 and level >= 0) then violations, ends, level = 0, 0, 0 end
-    if not (ends - now <= longest) then ends = now + longest end
+    if not (since <= now and violations >= 0 and level >= 0) then
+      since, violations, ends, level = 0, 0, 0, 0
+      page = sub(page, 1, at - 1) .. string.rep('\0', 32) .. sub(page, at + 32)
+    end
+    if since % 1 > 0 then -- half a microsecond before the ban began: it lasts no longer than it may by now
+      ends = math.min(ends, since + 0.5 + longest)
+    elseif not (ends - now <= longest) then
+      ends = now + longest
+    end
     if ends > now and mode ~= 3 then -- whoever refuses nobody bans nobody
       allowed, begun = allowed and mode == 2, false
     elseif mode == 1 and refused then
@@ -174,9 +195,9 @@ for c = 1, cells do
           lasts = lasts * growth
           if lasts >= longest then break end
         end
-        ends, level, violations = now + math.min(lasts, longest), level + 1, 0
+        ends, level, violations, since = now + math.min(lasts, longest), level + 1, 0, now - 0.5
       end
-      page, begun = sub(page, 1, at - 1) .. pack('>dddd', since, violations, ends, level), true
+      page, begun = sub(page, 1, at - 1) .. pack('>dddd', since, violations, ends, level) .. sub(page, at + 32), true
     end
     local needed = math.max(violations > 0 and since + within - now or 0, ends > 0 and ends + longest - now or 0)
     if needed > 0 then
@@ -185,7 +206,7 @@ for c = 1, cells do
     end
     banned = ends > now and mode < 2
     reply = reply .. pack('>d', math.max(0, ends - now))
-    cell = (mode == 3 and sub(page, at, at + 31) or pack('>dddd', since, violations, ends, level))
+    cell = sub(page, at, at + 31) -- a ban that is cut stays as it was, for rules that do not cut it
   else -- an algorithm of the user's own: time of the last write, its numbers
     local read
     --%algorithms
@@ -209,12 +230,24 @@ for c = 1, cells do
   if left and left < cost and mode ~= 2 then allowed, refused = allowed and mode == 3, true end
 end
 if begun or mode > 0 and allowed and not refused and not broken then
-  local head = sub(plan, empty, empty + 7)
-  local same = steady and sub(page, 17, data) or pack('>d', shift) .. sub(page, 25, data)
+  local head, same = sub(plan, empty, empty + 7), steady and sub(page, 17, data) or pack('>d', shift) .. sub(page, 25, data)
+  if begun then numbers = sub(page, data + 1, tail) end
+  local born = sub(page, tail + 1, tail + 8)
+  if not steady and unpack('>d', born) < 0 then born = stamped end
+  local last = born .. sub(plan, empty + tail + 8, empty + length - 1)
+  if beside then
+    local seconds = math.max(math.floor(unpack('>I4', head, 5) / 16) - 134217728, math.min(beside.seconds, 134217727))
+    local all = cells + beside.count + 1
+    head = pack('>I4I4', 0, CELLS + 16 * seconds + all)
+    same = sub(same, 1, 8 + 5 * cells) .. beside.prints .. pack('>I4B', DATA, all)
+    numbers, last = numbers .. beside.numbers, last .. beside.descriptions
+    keeps = keeps or {}
+    keeps[i] = call('PTTL', key)
+  end
   if written and not begun then
-    written = head .. stamped .. same .. numbers .. written .. units
+    written = head .. stamped .. same .. numbers .. last .. written .. units
   else
-    written = head .. stamped .. same .. (begun and sub(page, data + 1, length) or numbers)
+    written = head .. stamped .. same .. numbers .. last
     if #value > base then
       --%behind
     end

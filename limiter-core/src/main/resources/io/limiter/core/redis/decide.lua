@@ -21,13 +21,12 @@
 -- A value is a log, or cells, or cells and behind them a log. Both are big-endian and begin alike; d is a double. Times
 -- are microseconds. Everything stays below 2^53, where doubles are exact; no time is ever printed by Lua, which would
 -- lose digits.
---    1 I4  print: which rules wrote it
+--    1 I4  print: which rules wrote it; 0 for cells of several stacks
 --    5 I4  below 2^31: a log. Else cells: 2^31, and 16 times the seconds for which they are needed, and their number
 --    9 d   time of the newest unit of a roomy log, or of the last write of cells
 --   17 d   shift: that time is Redis' clock + shift; it grows when the clock is set back
 -- The rules of a limit may change, or differ between methods that share it. A log that a call has no rules for stays as it
--- is while it may be needed, and so do cells if it has none at all; of cells of other rules only those go on that are its
--- own too.
+-- is while it may be needed, and so do cells of other rules (others.lua).
 --
 -- Returns for each key its status (1 byte), then what log.lua says, then what cells.lua says. The status is what the script
 -- decided about this charge, and the caller does not decide it again.
@@ -39,6 +38,7 @@ local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 local DENSE = 118 -- units at most in a dense log: with any header less than a page
 local CELLS = 2147483648 -- 2^31
+local BAN, DATA = 9, 10 -- prints: of a ban, and of the last cell, which describes the others
 local EXACT = 9007199254740992 -- 2^53; no time is as late
 local LONGEST = 31622400000000 -- 366 days; no window is longer
 local GRACE = 1000000 -- as long as a key outlives what it is needed for
@@ -93,6 +93,10 @@ for turn = past, 0, -1 do -- the last is the call's own
       if base > #value or base > 1023 then stored, value, base = nil, '', 0 end
     end
     local foreign = base > 0 and stored ~= print -- cells of other rules, which a refused call leaves as they are
+    local span, mine, beside = length -- of the cells that are written; own cells among others; those others
+    if cells > 0 and stored ~= print then
+      --%others
+    end
 
     if rules > 0 then
       --%log

@@ -145,7 +145,7 @@ if mode > 0 and allowed and not refused and not broken then
     end
     local inPlace = roomy
       and low <= n / 8
-      and base == (front and base or length)
+      and base == (front and base or span)
       and base + header + 8 * (n + taken) <= call('STRLEN', key)
     local first = inPlace and 0 or math.max(low, n + taken - keep)
     local live = n - first + taken

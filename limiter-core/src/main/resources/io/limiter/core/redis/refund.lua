@@ -16,6 +16,7 @@ local call, pack, unpack, byte, sub = redis.call, struct.pack, struct.unpack, st
 local DENSE = 118
 local EXACT = 9007199254740992 -- 2^53
 local CELLS = 2147483648 -- 2^31
+local DATA = 10 -- print of the last cell, which describes the others
 local found = 0
 
 -- Adds departures to the gaps of a leaky bucket; false if some of them are free already.
@@ -50,39 +51,48 @@ local function give(gaps, from, units)
   return true
 end
 
--- The cells of a subject as they are without these units; nil if none of them counts the units any more.
+-- The cells of a subject as they are without these units; nil if none of them counts the units any more. They may stand
+-- among those of other rules. What was begun after the units were taken does not have them, whatever it counts.
 local function returned(page, stamp, units, plan)
-  local _, all, size, print, _, length = unpack('>BI4BI4I4I2', plan)
-  local cells = size % 16
-  local rules = (size - cells) / 16
-  if #page ~= length or unpack('>I4', page) ~= print then return nil end -- other rules, or none of ours
-  local at, p, numbers, any = 25 + 5 * cells, 17 + (rules > 0 and 20 * rules + 37 or 0) + length, '', false
+  local _, all, size, _, _, length = unpack('>BI4BI4I4I2', plan)
+  local cells, there, any = size % 16, {}, false
+  local own = 17 + (size >= 16 and 20 * (size - cells) / 16 + 37 or 0)
+  local at, p = 25 + 5 * (unpack('>I4', page, 5) % 16), own + length
+  for c = 1, unpack('>I4', page, 5) % 16 do
+    local kind, size = unpack('>I4B', page, 20 + 5 * c)
+    if kind == DATA and unpack('>d', page, at) > stamp then return nil end
+    there[c] = { sub(page, 20 + 5 * c, 24 + 5 * c), at, size }
+    at = at + 8 * size
+  end
   for c = 1, cells do
-    local algorithm, size = unpack('>B', plan, p), 8 * unpack('>B', page, 24 + 5 * c)
-    local first, second = unpack('>dd', page, at)
-    local cell = sub(page, at, at + size - 1)
-    if algorithm == 1 then
+    local algorithm, cell, size, at = byte(plan, p)
+    for _, one in ipairs(there) do
+      if one[1] == sub(plan, own + 19 + 5 * c, own + 23 + 5 * c) then
+        one[1], at, size = nil, one[2], one[3]
+        break
+      end
+    end
+    local first, second = 0, 0
+    if at then first, second = unpack('>dd', page, at) end
+    if not at or algorithm == 9 then -- it went; or the ban, of which nothing is given back
+    elseif algorithm == 1 then
       local _, _, window = unpack('>Bdd', plan, p)
       local previous = unpack('>d', page, at + 16)
       if stamp >= first and second > 0 then
-        cell, any = pack('>ddd', first, math.max(0, second - units), previous), true
+        cell = pack('>ddd', first, math.max(0, second - units), previous)
       elseif stamp < first and stamp >= first - window and previous > 0 then
-        cell, any = pack('>ddd', first, second, math.max(0, previous - units)), true
+        cell = pack('>ddd', first, second, math.max(0, previous - units))
       end
-      p = p + 17
     elseif algorithm == 2 or algorithm == 3 then
-      if stamp >= first and second > 0 then cell, any = pack('>dd', first, math.max(0, second - units)), true end
-      p = p + (algorithm == 2 and 17 or 49)
+      if stamp >= first and second > 0 then cell = pack('>dd', first, math.max(0, second - units)) end
     elseif algorithm == 4 then
       local _, _, unit, rate = unpack('>Bddd', plan, p)
       local credit = math.min(units * unit, all * unit - math.max(0, first - stamp) * rate)
-      if credit > 0 and second > 0 then cell, any = pack('>dd', first, math.max(0, second - credit)), true end
-      p = p + 41
+      if credit > 0 and second > 0 then cell = pack('>dd', first, math.max(0, second - credit)) end
     elseif algorithm == 5 then
       local _, _, interval, refill = unpack('>Bddd', plan, p)
       local credit = math.min(units, all - math.ceil(math.max(0, first - stamp) / interval) * refill)
-      if credit > 0 and second > 0 then cell, any = pack('>dd', first, math.max(0, second - credit)), true end
-      p = p + 41
+      if credit > 0 and second > 0 then cell = pack('>dd', first, math.max(0, second - credit)) end
     elseif algorithm == 6 then
       local _, unit, rate, _, _, fair = unpack('>Bddddd', plan, p)
       local waits = unpack('>d', plan, #plan - 7)
@@ -103,19 +113,15 @@ local function returned(page, stamp, units, plan)
               for g = 1, #gaps do gaps[g][1] = gaps[g][1] - tail[2] end
               tail = gaps[#gaps]
             end
-            cell, any = pack('>dd', first, second) .. packed(gaps), true
+            cell = pack('>dd', first, second) .. packed(gaps)
           end
         end
       end
-      p = p + 41
-    elseif algorithm == 9 then
-      p = p + 41
-    else
-      p = p + 27 + 8 * unpack('>B', plan, p + 26)
     end
-    numbers, at = numbers .. cell, at + size
+    p = p + (algorithm == 3 and 49 or algorithm < 3 and 17 or algorithm < 64 and 41 or 27 + 8 * byte(plan, p + 26))
+    if cell then page, any = sub(page, 1, at - 1) .. cell .. sub(page, at + 8 * size), true end
   end
-  return any and sub(page, 1, 24 + 5 * cells) .. numbers or nil
+  return any and page or nil
 end
 
 -- The log as it is without these units, nil if it has none of them; and how many it had.

@@ -9,6 +9,7 @@ import java.util.List;
 final class BanModel {
 
   private final List<Long> violations = new ArrayList<>();
+  private long began;
   private long until;
 
   /** How many bans there were, each soon after the one before. */
@@ -17,22 +18,19 @@ final class BanModel {
   BanModel copy() {
     BanModel copy = new BanModel();
     copy.violations.addAll(violations);
+    copy.began = began;
     copy.until = until;
     copy.inARow = inARow;
     return copy;
   }
 
-  /** The rest of the ban; no longer than the longest that there may be by now. */
+  /** The rest of the ban, which lasts no longer than the longest that there may be by now. */
   long rest(Ban ban, long now) {
-    long rest = inARow == 0 ? 0 : Math.max(0, until - now);
-    return Math.min(rest, Plain.micros(ban.longest()));
+    return inARow == 0 ? 0 : Math.max(0, end(ban) - now);
   }
 
-  /** A ban that is longer than there may be by now is cut. */
-  void cut(Ban ban, long now) {
-    if (rest(ban, now) > 0) {
-      until = now + rest(ban, now);
-    }
+  private long end(Ban ban) {
+    return Math.min(until, began + Plain.micros(ban.longest()));
   }
 
   void violate(Ban ban, long now) {
@@ -40,6 +38,8 @@ final class BanModel {
       violations.clear();
     }
     violations.add(now);
+    until = end(ban);
+    began = until; // it has passed, and is not cut again
     if (violations.size() < ban.violations()) {
       return;
     }
@@ -49,6 +49,7 @@ final class BanModel {
       inARow = 0;
     }
     double length = Plain.micros(ban.time()) * Math.pow(ban.growth(), inARow);
+    began = now;
     until = now + (long) Math.min(length, longest);
     inARow++;
   }

@@ -5,15 +5,18 @@ import io.limiter.core.LeakyBucket;
 import io.limiter.core.Rule;
 import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /** What one key knows beside its log: a cell for each rule that keeps numbers, and the ban. */
 final class CellsModel {
 
   final List<CellModel> cells = new ArrayList<>();
   private final List<String> kinds = new ArrayList<>();
-  @Nullable BanModel ban;
+  BanModel ban = new BanModel();
   private long newest = Long.MIN_VALUE;
+
+  /** What was taken before the first of these numbers was written is not among them. */
+  private long born = Long.MIN_VALUE;
+
   private long shift;
 
   long now(long clock) {
@@ -24,10 +27,14 @@ final class CellsModel {
     shift = now(clock) - clock;
   }
 
-  /** The same for a stack of these rules: what it has too goes on, what it lacks is left out. */
-  CellsModel under(List<Rule> rules, boolean bans) {
+  /**
+   * The same for a stack of these rules, which keep the same numbers under other counts, in any
+   * order.
+   */
+  CellsModel under(List<Rule> rules) {
     CellsModel made = new CellsModel();
     made.newest = newest;
+    made.born = born;
     made.shift = shift;
     List<CellModel> rest = new ArrayList<>(cells);
     List<String> restKinds = new ArrayList<>(kinds);
@@ -39,9 +46,7 @@ final class CellsModel {
         restKinds.remove(same);
       }
     }
-    if (bans) {
-      made.ban = ban == null ? new BanModel() : ban.copy();
-    }
+    made.ban = ban.copy();
     return made;
   }
 
@@ -49,24 +54,29 @@ final class CellsModel {
   void written(long clock) {
     newest = now(clock);
     shift = newest - clock;
+    born = born == Long.MIN_VALUE ? newest : born;
   }
 
-  /** Gives units back, if the rules are still those under which they were taken. */
+  /** Gives units back to each of these rules. */
   boolean giveBack(List<Rule> rules, ChargeModel.Taken taken, int units, long clock) {
-    boolean bans = taken.bans();
     int all = taken.charge().cost();
-    if (!kinds.equals(rules.stream().map(CellModel::kind).toList()) || bans != (ban != null)) {
+    boolean any = false;
+    if (taken.cellTime() < born) {
       return false;
     }
-    boolean any = false;
-    for (int c = 0; c < cells.size(); c++) {
-      CellModel cell = cells.get(c);
+    List<String> rest = new ArrayList<>(kinds);
+    for (Rule rule : rules) {
+      int place = rest.indexOf(CellModel.kind(rule));
+      if (place < 0) {
+        continue; // nothing of it was ever written
+      }
+      CellModel cell = cells.get(place);
+      rest.set(place, "");
       if (cell instanceof LeakyModel leaky) {
-        LeakyBucket under = (LeakyBucket) rules.get(c);
         any |=
             units == all
                 && taken.departure().isPresent()
-                && leaky.giveUp(under, taken.departure().get(), units, now(clock));
+                && leaky.giveUp((LeakyBucket) rule, taken.departure().get(), units, now(clock));
       } else {
         any |= cell.giveBack(taken.cellTime(), units, all);
       }

@@ -40,7 +40,7 @@ final class ChargeModel {
     this.log = log;
     this.known = known;
     this.ban = charge.stack().ban();
-    this.counted = known.under(counted(charge), ban.isPresent());
+    this.counted = known.under(counted(charge));
     this.cellTime = known.now(clock);
     for (int c = 0; c < counted.cells.size(); c++) {
       cells.add(counted.cells.get(c).copy());
@@ -48,7 +48,6 @@ final class ChargeModel {
     }
     if (ban.isPresent() && (!charge.observed() || mode == Mode.RECORD)) {
       bannedBefore = counted.ban.rest(ban.get(), cellTime) > 0;
-      counted.ban.cut(ban.get(), cellTime);
       if (mode == Mode.ACQUIRE && !bannedBefore && violated()) {
         counted.ban.violate(ban.get(), cellTime);
         nearer = true;

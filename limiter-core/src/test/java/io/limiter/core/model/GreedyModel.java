@@ -15,6 +15,10 @@ final class GreedyModel extends CellModel {
   private TokenBucket bucket;
   private boolean begun;
   private BigInteger missing = BigInteger.ZERO;
+
+  /** What is missing beyond, since a rule with a larger count took it. */
+  private BigInteger more = BigInteger.ZERO;
+
   private long now;
 
   @Override
@@ -23,6 +27,7 @@ final class GreedyModel extends CellModel {
     copy.bucket = bucket;
     copy.begun = begun;
     copy.missing = missing;
+    copy.more = more;
     copy.now = now;
     return copy;
   }
@@ -32,10 +37,15 @@ final class GreedyModel extends CellModel {
     bucket = (TokenBucket) rule;
     boolean startsFull = bucket.initial() == bucket.count();
     if (begun && (startsFull || time - now < 2 * Plain.window(bucket))) {
-      missing = missing.min(parts(bucket.count()));
+      BigInteger all = missing.add(more);
+      missing = all;
+      more = missingAfter(time - now);
+      missing = all.min(parts(bucket.count()));
       missing = missingAfter(time - now);
+      more = more.subtract(missing);
     } else {
       begun = false;
+      more = BigInteger.ZERO;
       missing = parts(bucket.count() - bucket.initial());
     }
     now = time;
@@ -109,10 +119,12 @@ final class GreedyModel extends CellModel {
     BigInteger back =
         BigInteger.valueOf(bucket.refill()).multiply(BigInteger.valueOf(Math.max(0, now - stamp)));
     BigInteger credit = parts(taken).subtract(back).min(parts(units));
-    if (!begun || credit.signum() <= 0 || missing.signum() == 0) {
+    BigInteger all = missing.add(more);
+    if (!begun || credit.signum() <= 0 || all.signum() == 0) {
       return false;
     }
-    missing = missing.subtract(credit).max(BigInteger.ZERO);
+    missing = all.subtract(credit).max(BigInteger.ZERO);
+    more = BigInteger.ZERO;
     return true;
   }
 

@@ -11,6 +11,9 @@ final class IntervalModel extends CellModel {
   private boolean begun;
   private long missing;
 
+  /** What is missing beyond, since a rule with a larger count took it. */
+  private long more;
+
   /** When the current interval began. */
   private long begin;
 
@@ -22,6 +25,7 @@ final class IntervalModel extends CellModel {
     copy.bucket = bucket;
     copy.begun = begun;
     copy.missing = missing;
+    copy.more = more;
     copy.begin = begin;
     copy.now = now;
     return copy;
@@ -33,15 +37,19 @@ final class IntervalModel extends CellModel {
     now = time;
     boolean startsFull = bucket.initial() == bucket.count();
     if (begun && (startsFull || now - begin < 2 * Plain.window(bucket))) {
-      missing = Math.min(missing, bucket.count());
-      while (missing > 0 && now - begin >= interval()) {
+      long all = missing + more;
+      missing = Math.min(all, bucket.count());
+      while (all > 0 && now - begin >= interval()) {
+        all = Math.max(0, all - bucket.refill());
         refill();
       }
-      if (missing == 0) {
+      more = all - missing;
+      if (all == 0) {
         begin = now;
       }
     } else {
       begun = false;
+      more = 0;
       missing = bucket.count() - bucket.initial();
       begin = now;
     }
@@ -99,10 +107,11 @@ final class IntervalModel extends CellModel {
       credit -= bucket.refill();
     }
     credit = Math.min(credit, units);
-    if (!begun || credit <= 0 || missing == 0) {
+    if (!begun || credit <= 0 || missing + more == 0) {
       return false;
     }
-    missing = Math.max(0, missing - credit);
+    missing = Math.max(0, missing + more - credit);
+    more = 0;
     return true;
   }
 

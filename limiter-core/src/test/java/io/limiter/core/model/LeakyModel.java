@@ -17,7 +17,6 @@ final class LeakyModel extends CellModel {
   private final long interval;
   private final long rate;
   private LeakyBucket rule;
-  private long written;
   private long now;
   private BigInteger next = BigInteger.ZERO;
   private LeaversModel leavers;
@@ -32,7 +31,6 @@ final class LeakyModel extends CellModel {
   @Override
   CellModel copy() {
     LeakyModel copy = new LeakyModel(rule);
-    copy.written = written;
     copy.now = now;
     copy.next = next;
     copy.leavers = leavers.at(parts(now));
@@ -72,12 +70,6 @@ final class LeakyModel extends CellModel {
   void proceed(Rule reading, long time) {
     rule = (LeakyBucket) reading;
     now = time;
-    BigInteger most =
-        parts(written + Plain.micros(rule.maxWait())).add(intervals(rule.queue() + 1L));
-    if (next.compareTo(most) > 0 && !isIdle()) {
-      next = most;
-      leavers = new LeaversModel(BigInteger.valueOf(interval));
-    }
     leavers = leavers.at(parts(now));
   }
 
@@ -146,7 +138,6 @@ final class LeakyModel extends CellModel {
     } else {
       next = (isIdle() ? parts(now) : next).add(intervals(units));
     }
-    written = now;
   }
 
   /** A departure that has come cannot be given back. */

@@ -2,7 +2,6 @@
 package io.limiter.core.redis;
 
 import io.lettuce.core.ScriptOutputType;
-import io.limiter.core.Charge;
 import io.limiter.core.CustomAlgorithm;
 import io.limiter.core.FadingCounter;
 import io.limiter.core.Key;
@@ -14,14 +13,15 @@ import java.nio.ByteBuffer;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
+import java.util.zip.CRC32;
 
 /**
- * An instance of the release before replies had statuses: it decides by that release's script,
- * which lies beside this class as it was, and finds out from the numbers alone whether a call was
- * admitted, as that release did.
+ * An instance of the release in which cells did not say what they are, and those of other rules
+ * were dropped: it decides by that release's script, which lies beside this class as it was.
  */
 final class PreviousStore implements LimitStore {
 
+  private static final int PREAMBLE = 16;
   private static final List<CustomAlgorithm> ALGORITHMS = List.of(new FadingCounter());
 
   private final TestRedis redis;
@@ -29,7 +29,7 @@ final class PreviousStore implements LimitStore {
   private final RedisScript decide;
 
   /**
-   * @param units gives back and renews, by scripts that are the same in both releases
+   * @param units gives back and renews
    */
   PreviousStore(TestRedis redis, RedisStore units) {
     this.redis = redis;
@@ -38,66 +38,57 @@ final class PreviousStore implements LimitStore {
         "if algorithm == %d then%nread = function(now, cost, count, window, p, state)%n%send%nend%n"
             .formatted(CellCode.CUSTOM, ALGORITHMS.get(0).script());
     this.decide =
-        redis.clocked(
-            RedisScript.read("decide-without-status.lua").replace("--%algorithms\n", own));
+        redis.clocked(RedisScript.read("decide-before.lua").replace("--%algorithms\n", own));
     redis.commands().scriptLoad(TestRedis.bytes(decide.text()));
   }
 
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
-    EncodedStack[] stacks =
-        request.allCharges().stream()
-            .map(charge -> new EncodedStack(charge.stack(), ALGORITHMS, redis::clock))
-            .toArray(EncodedStack[]::new);
-    Charge[] charges = request.allCharges().toArray(Charge[]::new);
     EncodedCall call =
         EncodedCall.of(
             request, redis.settings(), stack -> new EncodedStack(stack, ALGORITHMS, redis::clock));
+    byte[][] arguments = call.arguments(mode);
+    for (int i = 0; i < call.size(); i++) {
+      arguments[2 * i] = asItWas(arguments[2 * i]);
+    }
     return redis
         .connection()
         .async()
-        .<byte[]>evalsha(decide.sha(), ScriptOutputType.VALUE, call.keys(), call.arguments(mode))
+        .<byte[]>evalsha(decide.sha(), ScriptOutputType.VALUE, call.keys(), arguments)
         .thenApply(
             bytes -> {
-              DecideReply reply =
-                  new DecideReply(
-                      withStatuses(bytes, stacks, charges, mode), stacks, charges, mode);
+              DecideReply reply = call.read(bytes, mode);
               return reply.verdict(request, mode, new RedisReceipt(units, request, reply));
             });
   }
 
-  private static byte[] withStatuses(
-      byte[] bytes, EncodedStack[] stacks, Charge[] charges, Mode mode) {
-    ByteBuffer old = ByteBuffer.wrap(bytes);
-    ByteBuffer reply = ByteBuffer.allocate(bytes.length + stacks.length);
-    for (int c = 0; c < stacks.length; c++) {
-      byte[] parts = new byte[stacks[c].replyLength() - EncodedStack.STATUS];
-      char status = status(old, stacks[c], charges[c], mode);
-      old.get(parts);
-      reply.put((byte) status).put(parts);
+  /** A plan whose cells have none that describes the others. */
+  private static byte[] asItWas(byte[] plan) {
+    ByteBuffer now = ByteBuffer.wrap(plan);
+    int cells = plan[5] & 15;
+    if (cells == 0) {
+      return plan;
     }
-    return reply.array();
-  }
-
-  private static char status(ByteBuffer old, EncodedStack stack, Charge charge, Mode mode) {
-    int at = old.position();
-    StackPart.Said[] parts = new StackPart.Said[stack.size()];
-    for (int part = 0; part < parts.length; part++) {
-      parts[part] = stack.part(part).read(old, at, mode, charge.cost());
-      at += stack.part(part).replyLength();
-    }
-    if (mode == Mode.RECORD) {
-      return DecideReply.ADMITTED;
-    }
-    if (parts[parts.length - 1].bannedFor() > 0 && !(charge.observed() && mode == Mode.ACQUIRE)) {
-      return DecideReply.BANNED;
-    }
-    for (int rule = 0; rule < charge.stack().rules().size(); rule++) {
-      if (parts[stack.partOf(rule)].left(stack.indexInPart(rule)) < charge.cost()) {
-        return DecideReply.LIMITED;
-      }
-    }
-    return DecideReply.ADMITTED;
+    int logs = (plan[5] & 255) >> 4;
+    int at = PREAMBLE + (logs == 0 ? 0 : 20 * logs + 37);
+    int length = now.getShort(14) - 13 - 8 * cells;
+    byte[] unused = new byte[length];
+    now.get(at, unused, 0, 24 + 5 * cells);
+    int numbers = length - 24 - 5 * cells;
+    now.get(at + 24 + 5 * (cells + 1), unused, 24 + 5 * cells, numbers);
+    int mark = ByteBuffer.wrap(unused).getInt(4) - 1;
+    ByteBuffer.wrap(unused).putInt(0, 0).putInt(4, (1 << 31) + cells);
+    CRC32 crc = new CRC32();
+    crc.update(unused, 0, 24 + 5 * cells);
+    ByteBuffer.wrap(unused).putInt(0, (int) crc.getValue()).putInt(4, mark);
+    int behind = at + now.getShort(14);
+    return ByteBuffer.allocate(at + length + plan.length - behind)
+        .put(plan, 0, at)
+        .put(unused)
+        .put(plan, behind, plan.length - behind)
+        .putInt(6, (int) crc.getValue())
+        .putShort(14, (short) length)
+        .array();
   }
 
   @Override

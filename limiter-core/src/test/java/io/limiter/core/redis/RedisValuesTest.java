@@ -47,7 +47,7 @@ class RedisValuesTest implements StoreHarness {
   private static final LimitRequest LOGGED = call(rule(200, MINUTE));
   private static final LimitRequest COUNTED = call(FixedWindow.of(200, HOUR));
   private static final LimitRequest BOTH = call(rule(200, MINUTE), FixedWindow.of(200, HOUR));
-  private static final int CELLS_OF_BOTH = 24 + 5 + 2 * 8;
+  private static final int CELLS_OF_BOTH = 24 + 2 * 5 + (2 + 2) * 8;
 
   private final TestRedis redis = new TestRedis();
   private LimitStore store = redis.store();
@@ -115,10 +115,10 @@ class RedisValuesTest implements StoreHarness {
     acquire(1, LOGGED);
     assertLivesFor(HOUR);
     acquire(1, call(rule(1_000, HOUR)));
-    acquire(1, call(FixedWindow.of(9, SECOND)));
+    acquire(1, call(TokenBucket.of(9, 1, SECOND)));
     assertLivesFor(HOUR);
     advance(HOUR.negated()); // whose repair has a life to give too
-    assertLimited(call(FixedWindow.of(9, SECOND)).withCost(9));
+    assertLimited(call(TokenBucket.of(9, 1, SECOND)).withCost(9));
     assertLivesFor(HOUR);
   }
 
@@ -152,7 +152,7 @@ class RedisValuesTest implements StoreHarness {
     assertLimited(banning);
     byte[] after = value();
     assertThat(after).hasSameSizeAs(before).isNotEqualTo(before);
-    int cells = 24 + 5 + 4 * 8;
+    int cells = 24 + 2 * 5 + (4 + 2) * 8;
     assertThat(Arrays.copyOfRange(after, cells, after.length))
         .isEqualTo(Arrays.copyOfRange(before, cells, before.length));
   }

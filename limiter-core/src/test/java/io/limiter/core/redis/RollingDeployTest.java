@@ -22,13 +22,17 @@ import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
 import io.limiter.core.Readings;
 import io.limiter.core.Rule;
+import io.limiter.core.RuleStack;
 import io.limiter.core.Scenario;
 import io.limiter.core.SlidingWindowCounter;
+import io.limiter.core.Step;
 import io.limiter.core.Subject;
 import io.limiter.core.TokenBucket;
 import io.limiter.core.Verdict;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -155,6 +159,25 @@ class RollingDeployTest {
     }
   }
 
+  /**
+   * The former release dropped what other rules had counted: a ban, or what was owed. Nor did it
+   * know since when it had counted, so that after a reset units of others may be given back.
+   */
+  private static boolean keepsItsRules(Scenario scenario) {
+    Map<Key, RuleStack> stacks = new HashMap<>();
+    if (scenario.steps().stream().anyMatch(step -> step.action() instanceof Step.Reset)) {
+      return false;
+    }
+    return scenario.steps().stream()
+        .filter(step -> step.action() instanceof Step.Decide)
+        .flatMap(step -> ((Step.Decide) step.action()).request().allCharges().stream())
+        .allMatch(
+            charge ->
+                stacks
+                    .computeIfAbsent(charge.key(), first -> charge.stack())
+                    .equals(charge.stack()));
+  }
+
   /** Random stacks, modes, costs, refunds, renewals and steps of the clock. */
   @Test
   void bothTogetherAnswerAsTheModelDoes() {
@@ -162,6 +185,7 @@ class RollingDeployTest {
         "Two releases and model: "
             + Differential.run(
                 30_000,
+                RollingDeployTest::keepsItsRules,
                 steps -> {
                   var answers = Scenario.run(steps, new InTurn(before, now), redis::setClock);
                   now.reset(Scenario.keys(steps)).toCompletableFuture().join();

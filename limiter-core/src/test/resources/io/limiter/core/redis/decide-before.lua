@@ -12,6 +12,12 @@
 --               cells: the cells as if never used, and for each its algorithm (1) and numbers
 -- ARGV[2i]      time to live of the key in ms, as text, because Redis would print a number anew for each command
 --
+-- Behind these may stand units that another store took while this one was away, oldest first; the mode of the first plan
+-- is greater by four times their number. They are recorded before the call is decided, and whatever becomes of it. For
+-- each:
+-- KEYS          what is known of the subject; then a marker, which only the first script that brings these units sets
+-- ARGV          the plan, to record; the time to live, of both; the age of the units in microseconds, as text
+--
 -- A value is a log, or cells, or cells and behind them a log. Both are big-endian and begin alike; d is a double. Times
 -- are microseconds. Everything stays below 2^53, where doubles are exact; no time is ever printed by Lua, which would
 -- lose digits.
@@ -23,7 +29,8 @@
 -- is while it may be needed, and so do cells if it has none at all; of cells of other rules only those go on that are its
 -- own too.
 --
--- Returns for each key what log.lua says, then what cells.lua says.
+-- Returns for each key its status (1 byte), then what log.lua says, then what cells.lua says. The status is what the script
+-- decided about this charge, and the caller does not decide it again.
 
 local call, struct = redis.call, struct
 local pack, unpack, byte, sub = struct.pack, struct.unpack, string.byte, string.sub
@@ -35,40 +42,57 @@ local CELLS = 2147483648 -- 2^31
 local EXACT = 9007199254740992 -- 2^53; no time is as late
 local LONGEST = 31622400000000 -- 366 days; no window is longer
 local GRACE = 1000000 -- as long as a key outlives what it is needed for
-local allowed, reply, broken = true
--- For each key: what it holds if the call is admitted, or, of one key only, write; those that are written in place; times
--- to live that differ; where other rules' part stays; what is written if the call is refused: shifts, and all of a part.
-local write, patches, lives, keeps, repairs, refusals
-local writes = #KEYS > 1 and {}
+-- A status: the charge admits the call, a rule of it refuses the call, or its ban does. Of a charge that is only observed
+-- it says what its rules would do.
+local ADMITTED, LIMITED, BANNED = 'A', 'L', 'B'
+local past = math.floor(byte(ARGV[1]) / 4)
+local answer
 
-for i = 1, #KEYS do
-  local key, plan = KEYS[i], ARGV[2 * i - 1]
-  local mode, cost, size, print, logPrint, length = unpack('>BI4BI4I4I2', plan)
-  local cells, p = size % 16, 17
-  local rules = (size - cells) / 16
-  local refused = false -- by a rule of this key
-  local base = 0 -- length of the cells that there are
-  local value = call('GETRANGE', key, '0', cells > 0 and '2047' or '1023')
-  local stored, n, newest, shift, keep, horizon, others, low -- of what the value begins with
-  local written, units, stamped, takenAt
-  if #value >= 45 then -- else there is nothing, or something too short to be anything
-    if cells > 0 then
-      stored, n, newest, shift = unpack('>I4I4dd', value)
-    else
-      stored, n, newest, shift, keep, horizon, others, low = unpack('>I4I4ddI4dBI4', value)
-    end
-    if stored == print then
-      base = length
-    elseif n >= CELLS then -- cells of other rules
-      base = 24 + 5 * (n % 16)
-      for c = 1, n % 16 do base = base + 8 * (byte(value, 24 + 5 * c) or 255) end
-    end
-    if base > #value or base > 1023 then stored, value, base = nil, '', 0 end
+for turn = past, 0, -1 do -- the last is the call's own
+  local count, age, KEYS, ARGV = #KEYS - 2 * past, 0, KEYS, ARGV
+  if turn > 0 then
+    local k, a = count + 2 * (past - turn), 2 * count + 3 * (past - turn)
+    local first = call('SET', KEYS[k + 2], '', 'NX', 'PX', ARGV[a + 2])
+    count, age = first and 1 or 0, tonumber(ARGV[a + 3])
+    KEYS, ARGV = { KEYS[k + 1] }, { ARGV[a + 1], ARGV[a + 2] }
   end
-  local foreign = base > 0 and stored ~= print -- cells of other rules, which a refused call leaves as they are
+  local allowed, broken = true
+  -- For each key: what it holds if the call is admitted, or, of one key only, write; those that are written in place; times
+  -- to live that differ; the time to live that there is, where other rules' part stays; what is written if the call is
+  -- refused: shifts, and all of a part.
+  local write, patches, lives, keeps, repairs, refusals
+  local writes = count > 1 and {}
 
-  if rules > 0 then
-    -- SPDX-License-Identifier: Apache-2.0
+  for i = 1, count do
+    local key, plan = KEYS[i], ARGV[2 * i - 1]
+    local mode, cost, size, print, logPrint, length = unpack('>BI4BI4I4I2', plan)
+    mode = mode % 4
+    local cells, p = size % 16, 17
+    local rules = (size - cells) / 16
+    local refused, banned = false, false -- by a rule of this key, and by its ban
+    local reply
+    local base = 0 -- length of the cells that there are
+    local value = call('GETRANGE', key, '0', cells > 0 and '2047' or '1023')
+    local stored, n, newest, shift, keep, horizon, others, low -- of what the value begins with
+    local written, units, stamped, takenAt
+    if #value >= 45 then -- else there is nothing, or something too short to be anything
+      if cells > 0 then
+        stored, n, newest, shift = unpack('>I4I4dd', value)
+      else
+        stored, n, newest, shift, keep, horizon, others, low = unpack('>I4I4ddI4dBI4', value)
+      end
+      if stored == print then
+        base = length
+      elseif n >= CELLS then -- cells of other rules
+        base = 24 + 5 * (n % 16)
+        for c = 1, n % 16 do base = base + 8 * (byte(value, 24 + 5 * c) or 255) end
+      end
+      if base > #value or base > 1023 then stored, value, base = nil, '', 0 end
+    end
+    local foreign = base > 0 and stored ~= print -- cells of other rules, which a refused call leaves as they are
+
+    if rules > 0 then
+      -- SPDX-License-Identifier: Apache-2.0
 --
 -- The part of decide.lua that reads and writes a log. It stands within the loop over the keys, before the cells.
 --
@@ -99,7 +123,7 @@ if cells > 0 or base > 0 then
     -- This stack has no cells: they stay in front of its log while they may be needed.
     if clock + shift - newest <= (math.floor(n / 16) - 134217728) * 1000000 + GRACE then
       front, keeps = sub(value, 1, base), keeps or {}
-      keeps[i] = true
+      keeps[i] = call('PTTL', key)
     end
     page = call('GETRANGE', key, base, base + 1023)
   end
@@ -146,12 +170,13 @@ else
       repairs[i] = { [base + 16] = shift }
       if foreign then
         keeps = keeps or {}
-        keeps[i] = true
+        keeps[i] = call('PTTL', key)
       end
     end
   end
 end
 
+if age > 0 then now = math.max(now - age, newest) end
 for r = 1, rules do
   local count, window = unpack('>dd', plan, p)
   local k, oldest, edge = 0, now, now - window
@@ -321,9 +346,9 @@ end
   end
   if cells == 0 then written = front and front .. written .. units or written .. units end
 end
-  end
-  if cells > 0 then
-    -- SPDX-License-Identifier: Apache-2.0
+    end
+    if cells > 0 then
+      -- SPDX-License-Identifier: Apache-2.0
 --
 -- The part of decide.lua that reads and writes cells: the numbers that rules without a log keep, one cell for each, and a
 -- last one for the ban. It stands within the loop over the keys, after the log. What a rule has left, and when more, the
@@ -373,10 +398,12 @@ if now < newest then -- Redis' clock was set back: time goes on from the last wr
     repairs[i][16] = shift
     if foreign or rules == 0 and #value > base then
       keeps = keeps or {}
-      keeps[i] = true
+      keeps[i] = call('PTTL', key)
     end
   end
 end
+
+if age > 0 then now = math.max(now - age, newest) end
 
 local at, empty, begun, numbers = data + 1, p, false
 if now ~= takenAt then stamped = pack('>d', now) end
@@ -405,7 +432,12 @@ for c = 1, cells do
     if left < cost and cost <= count and not known and debt > 0 then -- time begins, or tokens would never come
       page, begun = sub(page, 1, at - 17) .. pack('>dd', now, debt) .. sub(page, at), mode % 2 == 1
     end
-    cell = pack('>dd', now, debt + (mode == 2 and math.min(cost, left) or cost) * unit)
+    if turn > 0 then -- the last token may have been whole where it was taken
+      debt = math.min(debt + cost * unit, count * unit)
+    else
+      debt = debt + (mode == 2 and math.min(cost, left) or cost) * unit
+    end
+    cell = pack('>dd', now, debt)
   elseif algorithm == 2 or algorithm == 3 then -- fixed window: its start, units used
     local _, count, window = unpack('>Bdd', plan, p)
     local start, used = unpack('>dd', page, at)
@@ -437,7 +469,8 @@ for c = 1, cells do
     if not (current >= 0 and current < EXACT) then current = 0 end
     if not (previous >= 0 and previous < EXACT) then previous = 0 end
     left = count - current - math.ceil(previous * (window - now + begin) / window)
-    cell = pack('>ddd', begin, current + (mode == 2 and math.max(0, math.min(cost, left)) or cost), previous)
+    local most = turn > 0 and count - current or left -- what is past counts when the window before has gone
+    cell = pack('>ddd', begin, current + (mode == 2 and math.max(0, math.min(cost, most)) or cost), previous)
   elseif algorithm == 5 then -- token bucket refilled by interval: last refill, tokens used
     local _, count, interval, refill, owed, forget = unpack('>Bddddd', plan, p)
     local last, used = unpack('>dd', page, at)
@@ -549,6 +582,7 @@ end
       lives = lives or {}
       lives[i] = string.format('%.0f', math.max(math.ceil(needed / 1000) + 1000, lives[i] or ARGV[2 * i]))
     end
+    banned = ends > now and mode < 2
     reply = reply .. pack('>d', math.max(0, ends - now))
     cell = (mode == 3 and sub(page, at, at + 31) or pack('>dddd', since, violations, ends, level))
   else -- an algorithm of the user's own: time of the last write, its numbers
@@ -594,7 +628,7 @@ if #value >= base + 49 then
     else
       written, patches[i] = written .. call('GETRANGE', key, base, -1), nil
     end
-    keeps[i] = rules == 0
+    keeps[i] = rules == 0 and call('PTTL', key)
     if begun and repairs and repairs[i] then repairs[i] = { [length + 16] = repairs[i][base + 16] } end
   end
 end
@@ -607,39 +641,42 @@ end
 elseif refused then
   written = nil
 end
+    end
+    if writes then writes[i] = written else write = written end
+    local status = banned and BANNED or refused and LIMITED or ADMITTED
+    answer = i > 1 and answer .. status .. reply or status .. reply
   end
-  if writes then writes[i] = written else write = written end
-end
 
-if broken then -- written by something else: it would deny, or admit, for ever
-  call('DEL', broken)
-  return redis.error_reply('ERR what lay under a key was no log, and was removed')
-elseif allowed and (write or writes) or refusals or repairs then
-  for i = 1, #KEYS do
-    -- All that a charge writes that is refused, or refuses: that a ban comes nearer; that time has begun for a bucket
-    -- that was not full at first; and the new shifts, without which a log whose clock was set back by an hour would deny
-    -- for an hour.
-    local refusal, repair = refusals and refusals[i], repairs and repairs[i]
-    local value = refusal or allowed and (writes and writes[i] or write)
-    if repair or value then
-      local ttl = lives and lives[i] or ARGV[2 * i]
-      -- What other rules know of the subject is needed for as long as they said.
-      if keeps and keeps[i] then ttl = string.format('%.0f', math.max(ttl, call('PTTL', KEYS[i]))) end
-      local patch = patches and patches[i]
-      if value and not patch then
-        call('SET', KEYS[i], value, 'PX', ttl)
-      elseif value then
-        call('SETRANGE', KEYS[i], '0', value)
-        if patch[1] then call('SETRANGE', KEYS[i], patch[1], patch[2]) end
-        call('PEXPIRE', KEYS[i], ttl)
-      end
-      if repair and (refusal or not value) then
-        for at, shift in pairs(repair) do
-          call('SETRANGE', KEYS[i], at, pack('>d', shift))
+  if broken then -- written by something else: it would deny, or admit, for ever
+    call('DEL', broken)
+    if turn == 0 then return redis.error_reply('ERR what lay under a key was no log, and was removed') end
+  elseif allowed and (write or writes) or refusals or repairs then
+    for i = 1, count do
+      -- All that a charge writes that is refused, or refuses: that a ban comes nearer; that time has begun for a bucket
+      -- that was not full at first; and the new shifts, without which a log whose clock was set back by an hour would deny
+      -- for an hour.
+      local refusal, repair = refusals and refusals[i], repairs and repairs[i]
+      local value = refusal or allowed and (writes and writes[i] or write)
+      if repair or value then
+        local ttl = lives and lives[i] or ARGV[2 * i]
+        -- What other rules know of the subject is needed for as long as they said.
+        if keeps and keeps[i] then ttl = string.format('%.0f', math.max(ttl, keeps[i])) end
+        local patch = patches and patches[i]
+        if value and not patch then
+          call('SET', KEYS[i], value, 'PX', ttl)
+        elseif value then
+          call('SETRANGE', KEYS[i], '0', value)
+          if patch[1] then call('SETRANGE', KEYS[i], patch[1], patch[2]) end
+          call('PEXPIRE', KEYS[i], ttl)
         end
-        call('PEXPIRE', KEYS[i], ttl)
+        if repair and (refusal or not value) then
+          for at, shift in pairs(repair) do
+            call('SETRANGE', KEYS[i], at, pack('>d', shift))
+          end
+          call('PEXPIRE', KEYS[i], ttl)
+        end
       end
     end
   end
 end
-return reply
+return answer

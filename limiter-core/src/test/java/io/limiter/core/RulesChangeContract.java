@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import static io.limiter.core.StoreHarness.rule;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.time.ZoneId;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * The rules of a limit change while it is in use, as in a rolling deploy: instances of the former
+ * and of the new rules count one subject in turn. They never admit more than both would alone, and
+ * no ban is lost.
+ */
+public interface RulesChangeContract extends StoreHarness {
+
+  Duration TENTH = Duration.ofMillis(100);
+
+  /** For each algorithm the rule, and the same with other numbers. */
+  private static List<List<Rule>> algorithms() {
+    ZoneId utc = ZoneId.of("UTC");
+    FadingCounter own = new FadingCounter();
+    return List.of(
+        List.of(
+            rule(10, MINUTE), rule(20, MINUTE), rule(5, MINUTE), rule(10, MINUTE.multipliedBy(2))),
+        List.of(
+            FixedWindow.of(10, MINUTE), FixedWindow.of(20, MINUTE),
+            FixedWindow.of(10, MINUTE.multipliedBy(2)),
+                FixedWindow.of(10, SECOND.multipliedBy(30))),
+        List.of(
+            FixedWindow.aligned(10, HOUR, utc),
+            FixedWindow.aligned(10, HOUR, ZoneId.of("Asia/Kolkata")),
+            FixedWindow.aligned(10, HOUR.multipliedBy(24), ZoneId.of("Europe/Berlin"))),
+        List.of(
+            SlidingWindowCounter.of(10, MINUTE),
+            SlidingWindowCounter.of(20, MINUTE),
+            SlidingWindowCounter.of(10, MINUTE.multipliedBy(2)),
+            SlidingWindowCounter.of(10, SECOND.multipliedBy(30))),
+        List.of(
+            TokenBucket.of(10, 10, MINUTE), TokenBucket.of(20, 10, MINUTE),
+            TokenBucket.of(10, 20, MINUTE), TokenBucket.of(10, 10, SECOND.multipliedBy(7))),
+        List.of(
+            TokenBucket.of(10, 10, MINUTE).byInterval(),
+            TokenBucket.of(10, 5, SECOND.multipliedBy(20)).byInterval(),
+            TokenBucket.of(20, 10, MINUTE).byInterval()),
+        List.of(
+            LeakyBucket.of(10, MINUTE, 5, MINUTE),
+            LeakyBucket.of(20, MINUTE, 5, MINUTE),
+            LeakyBucket.of(10, MINUTE, 15, MINUTE.multipliedBy(3))),
+        List.of(CustomRule.of(own, 10, MINUTE, 2.0), CustomRule.of(own, 10, MINUTE, 3.0)));
+  }
+
+  static Stream<Arguments> changes() {
+    List<Arguments> changes = new ArrayList<>();
+    for (List<Rule> one : algorithms()) {
+      for (Rule other : one.subList(1, one.size())) {
+        changes.add(Arguments.of(one.get(0), other));
+        changes.add(Arguments.of(other, one.get(0)));
+      }
+      for (List<Rule> others : algorithms()) {
+        if (others != one) {
+          changes.add(Arguments.of(one.get(0), others.get(0)));
+        }
+      }
+    }
+    return changes.stream();
+  }
+
+  private static LimitRequest under(Rule rule, String who, int ban) {
+    Policy policy = Policy.of("policy", rule);
+    return LimitRequest.of(
+        ban == 0 ? policy : policy.withBan(Ban.of(40, MINUTE, SECOND.multipliedBy(ban))),
+        new Subject("user", who));
+  }
+
+  /** For a minute and a half, a call each third of a second, by one or by the other. */
+  @ParameterizedTest
+  @MethodSource("changes")
+  default void inTurnTheyNeverAdmitMoreThanBothBounds(Rule before, Rule after) {
+    at("2024-05-01T11:59:30Z");
+    Random random = new Random(1);
+    Rule[] rules = {before, after};
+    int[] inTurn = new int[2];
+    int[] atRandom = new int[2];
+    int[] alone = new int[2];
+    for (int i = 0; i < 270; i++) {
+      int which = i % 2;
+      inTurn[which] += admits(under(rules[which], "in turn", 0));
+      which = random.nextInt(2);
+      atRandom[which] += admits(under(rules[which], "at random", 7 * which));
+      for (int one = 0; one < 2; one++) {
+        alone[one] += admits(under(rules[one], "alone " + one, 0));
+      }
+      advance(SECOND.dividedBy(3).truncatedTo(ChronoUnit.MICROS));
+    }
+    for (int[] both : List.of(inTurn, atRandom)) {
+      assertThat(both[0] + both[1])
+          .as("%d and %d, alone %d and %d", both[0], both[1], alone[0], alone[1])
+          .isPositive()
+          .isLessThanOrEqualTo(alone[0] + alone[1]);
+    }
+  }
+
+  private int admits(LimitRequest call) {
+    return acquire(call).allowed() ? 1 : 0;
+  }
+
+  @ParameterizedTest
+  @MethodSource("changes")
+  default void noBanIsLost(Rule before, Rule after) {
+    Ban hour = Ban.of(1, MINUTE, HOUR);
+    LimitRequest banning =
+        LimitRequest.of(Policy.of("policy", before).withBan(hour), new Subject("user", "x"));
+    LimitRequest harmless = LimitRequest.of(Policy.of("policy", after), new Subject("user", "x"));
+    assertThat(acquire(banning.withCost(100)).outcome()).isEqualTo(Outcome.BANNED);
+    for (int i = 0; i < 5; i++) {
+      advance(SECOND);
+      var unused = acquire(harmless);
+    }
+    assertThat(acquire(banning).ban()).contains(HOUR.minus(SECOND.multipliedBy(5)));
+    LimitRequest other =
+        LimitRequest.of(Policy.of("policy", after).withBan(hour), new Subject("user", "x"));
+    if (before.waits() == after.waits()) { // calls that wait lie under a key of their own
+      assertThat(acquire(other).ban()).contains(HOUR.minus(SECOND.multipliedBy(5)));
+    }
+    advance(HOUR.minus(SECOND.multipliedBy(5)).minus(TICK));
+    assertThat(acquire(banning).ban()).contains(TICK);
+    advance(TICK);
+    assertThat(acquire(banning).allowed()).isTrue();
+  }
+
+  static Stream<Arguments> starts() {
+    Duration two = MINUTE.multipliedBy(2);
+    return Stream.of(
+        Arguments.of(FixedWindow.of(10, MINUTE), FixedWindow.of(20, two), 14),
+        Arguments.of(FixedWindow.of(10, two), FixedWindow.of(5, MINUTE), -1),
+        Arguments.of(
+            FixedWindow.of(10, MINUTE), FixedWindow.aligned(10, HOUR, ZoneId.of("UTC")), 4),
+        Arguments.of(SlidingWindowCounter.of(10, MINUTE), SlidingWindowCounter.of(10, two), 4),
+        Arguments.of(SlidingWindowCounter.of(10, two), SlidingWindowCounter.of(10, MINUTE), 4),
+        Arguments.of(TokenBucket.of(10, 10, HOUR), TokenBucket.of(10, 20, HOUR), 4),
+        Arguments.of(TokenBucket.of(10, 10, HOUR), TokenBucket.of(20, 7, HOUR), 14),
+        Arguments.of(TokenBucket.of(10, 10, HOUR), TokenBucket.of(10, 10, HOUR).byInterval(), 4),
+        Arguments.of(TokenBucket.of(10, 10, HOUR).byInterval(), TokenBucket.of(10, 1, HOUR), 4),
+        Arguments.of(
+            LeakyBucket.of(10, MINUTE, 9, MINUTE.multipliedBy(5)),
+            LeakyBucket.of(20, MINUTE, 9, MINUTE.multipliedBy(5)),
+            4),
+        Arguments.of(rule(10, MINUTE), rule(20, two), 14),
+        Arguments.of(rule(10, two), rule(5, MINUTE), -1));
+  }
+
+  /** A rule with other numbers goes on from what was counted. */
+  @ParameterizedTest
+  @MethodSource("starts")
+  default void aRuleWithOtherNumbersStartsFromWhatWasCounted(Rule before, Rule after, int left) {
+    at("2024-05-01T12:00:00Z");
+    for (int i = 0; i < 6; i++) {
+      var unused = acquire(under(before, "user", 0));
+    }
+    assertThat(remaining(under(after, "user", 0))).isEqualTo(Math.max(0, left));
+    if (left > 0) {
+      acquire(left, under(after, "user", 0));
+    }
+    assertLimited(under(after, "user", 0));
+  }
+
+  /** A refund goes to the cells that the units came from, wherever these stand by now. */
+  @ParameterizedTest
+  @MethodSource("changes")
+  default void unitsAreGivenBackToTheRulesThatTookThem(Rule before, Rule after) {
+    LimitRequest call = under(before, "user", 0);
+    acquire(1, call);
+    Verdict verdict = acquire(call);
+    advance(TICK);
+    var unused = acquire(under(after, "user", 0));
+    long left = remaining(call);
+    boolean never = before instanceof CustomRule; // by the algorithm itself
+    assertThat(refund(verdict)).isEqualTo(never ? 0 : 1);
+    assertThat(remaining(call)).isEqualTo(never ? left : left + 1);
+  }
+
+  /** Two capacities at one refill: the smaller bucket leaves the larger one its debt. */
+  @Test
+  default void aSmallerBucketDoesNotPayTheDebtOfALargerOne() {
+    for (boolean greedy : new boolean[] {true, false}) {
+      LimitRequest small = call("user " + greedy, bucket(10, greedy));
+      LimitRequest large = call("user " + greedy, bucket(100, greedy));
+      int admitted = 0;
+      for (int i = 0; i < 600; i++) {
+        admitted += admits(large) + admits(small);
+        advance(TENTH);
+      }
+      assertThat(admitted).as("in a minute, greedy %s", greedy).isBetween(150, 10 + 60 + 100 + 60);
+    }
+  }
+
+  private static Rule bucket(long count, boolean greedy) {
+    TokenBucket bucket = TokenBucket.of(count, 1, SECOND);
+    return greedy ? bucket : bucket.byInterval();
+  }
+
+  @Test
+  default void aBanThatIsShortenedEndsWhenItWouldHave() {
+    Policy policy = Policy.of("policy", FixedWindow.of(1, SECOND));
+    Subject user = new Subject("user", "x");
+    LimitRequest hour = LimitRequest.of(policy.withBan(Ban.of(1, MINUTE, HOUR)), user);
+    LimitRequest seconds =
+        LimitRequest.of(policy.withBan(Ban.of(1, MINUTE, SECOND.multipliedBy(2))), user);
+    assertThat(acquire(hour.withCost(2)).ban()).contains(HOUR);
+    advance(SECOND);
+    assertThat(peek(seconds).retryAfter()).contains(SECOND);
+    assertThat(acquire(seconds).retryAfter()).contains(SECOND);
+    advance(SECOND.minus(TICK));
+    assertThat(acquire(seconds).retryAfter()).contains(TICK);
+    advance(TICK);
+    assertAllowed(seconds);
+    assertThat(acquire(hour).ban()).contains(HOUR.minus(SECOND.multipliedBy(2)));
+  }
+
+  /** What other units were begun with since is not given back for those of before. */
+  @ParameterizedTest
+  @MethodSource("changes")
+  default void afterAResetNothingOfOthersIsGivenBack(Rule rule, Rule unused) {
+    LimitRequest call = under(rule, "user", 0);
+    Verdict old = acquire(call);
+    assertThat(store().reset(List.of(call.charge(0).key())))
+        .succeedsWithin(SECOND.multipliedBy(10));
+    advance(TICK);
+    acquire(2, call);
+    long left = remaining(call);
+    assertThat(refund(old)).isZero();
+    assertThat(remaining(call)).isEqualTo(left);
+  }
+
+  /** More versions than there is room for: those that were written last stay, and so does a ban. */
+  @Test
+  default void manyVersionsKeepTheBanAndTheLast() {
+    Ban hour = Ban.of(1, MINUTE, HOUR);
+    Subject user = new Subject("user", "x");
+    LimitRequest banning =
+        LimitRequest.of(Policy.of("policy", FixedWindow.of(1, HOUR)).withBan(hour), user);
+    assertThat(acquire(banning.withCost(2)).outcome()).isEqualTo(Outcome.BANNED);
+    for (int i = 1; i <= 40; i++) {
+      advance(TICK);
+      acquire(1, call(user, TokenBucket.of(1_000, i, HOUR)));
+    }
+    assertThat(acquire(banning).ban()).contains(HOUR.minus(TICK.multipliedBy(40)));
+    assertThat(remaining(call(user, TokenBucket.of(1_000, 40, HOUR)))).isEqualTo(1_000 - 40);
+    assertThat(remaining(call(user, TokenBucket.of(1_000, 35, HOUR)))).isEqualTo(1_000 - 35);
+  }
+
+  private static LimitRequest call(Subject user, Rule rule) {
+    return LimitRequest.of(Policy.of("policy", rule), user);
+  }
+
+  private static LimitRequest call(String who, Rule rule) {
+    return call(new Subject("user", who), rule);
+  }
+}
