@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
 -- Decides one call: all rules of all its keys, all or nothing. It reads everything, then decides, then writes,
--- because Redis does not roll a script back.
+-- because Redis does not roll a script back: a key of another type, a command that the user may not run or bytes that
+-- are no log have to come to light before the first write. For want of memory Redis refuses the first write or none.
 --
 -- KEYS[i]       all that is known of one subject under one limit: the log of the units it took, shared by all rules that
 --               read it (log.lua), and cells, the numbers that each of the other rules keeps, and a ban (cells.lua)

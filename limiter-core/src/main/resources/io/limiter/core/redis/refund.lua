@@ -152,6 +152,8 @@ local function without(log, stamp, units)
     .. (left > DENSE and string.rep('\0', 8 * math.floor(left / 8)) or ''), taken
 end
 
+-- Everything is read before anything is written: Redis does not roll a script back that meets a key of another type.
+local whole, heads = {}, {} -- what each value becomes, and what it begins with from now on
 for i = 1, #KEYS do
   local key, argument, units = KEYS[i], ARGV[2 * i - 1], tonumber(ARGV[2 * i])
   local plan = sub(argument, 17)
@@ -172,11 +174,19 @@ for i = 1, #KEYS do
   end
   if cells then given = math.max(given, units) end
   if log then
-    local left = (cells or sub(value, 1, base)) .. log
-    if left == '' then call('DEL', key) else call('SET', key, left, 'KEEPTTL') end
+    whole[i] = (cells or sub(value, 1, base)) .. log
   elseif cells then
-    call('SETRANGE', key, 0, cells)
+    heads[i] = cells
   end
   found = found + given
+end
+for i = 1, #KEYS do
+  if whole[i] == '' then
+    call('DEL', KEYS[i])
+  elseif whole[i] then
+    call('SET', KEYS[i], whole[i], 'KEEPTTL')
+  elseif heads[i] then
+    call('SETRANGE', KEYS[i], 0, heads[i])
+  end
 end
 return found

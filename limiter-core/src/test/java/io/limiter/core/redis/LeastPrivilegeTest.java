@@ -1,64 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
+import static io.limiter.core.StoreHarness.HOUR;
+import static io.limiter.core.StoreHarness.SECOND;
+import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.sync.RedisCommands;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.output.StatusOutput;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import io.limiter.core.Charge;
 import io.limiter.core.ConcurrencyLimit;
+import io.limiter.core.Differential;
+import io.limiter.core.FixedWindow;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Mode;
+import io.limiter.core.PastCharge;
 import io.limiter.core.Policy;
 import io.limiter.core.Receipt;
+import io.limiter.core.Scenario;
+import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.TokenBucket;
 import io.limiter.core.Verdict;
 import io.limiter.core.testing.RedisProcess;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** A Redis user who may do nothing but what the limiter does, as docs/security.md has it. */
+/**
+ * A Redis user who may do nothing but what the limiter does. The user is the one of
+ * docs/security.md, read from there, so that what is tested is what is documented.
+ */
 class LeastPrivilegeTest {
 
-  /** Of docs/security.md. */
-  private static final List<String> USER =
-      List.of(
-          "SETUSER",
-          "limiter",
-          "on",
-          ">only-for-the-limiter",
-          "resetkeys",
-          "~limiter:*",
-          "-@all",
-          "+evalsha",
-          "+eval",
-          "+script|load",
-          "+time",
-          "+get",
-          "+getrange",
-          "+strlen",
-          "+set",
-          "+setrange",
-          "+pexpire",
-          "+del",
-          "+unlink",
-          "+ping",
-          "+hello",
-          "+auth",
-          "+info");
+  private static final Path DOCUMENT = Path.of("..", "docs", "security.md");
+  private static final String COMMAND = "ACL SETUSER limiter ";
+  private static final String PASSWORD = "a-long-password";
 
   private static final Duration PATIENCE = Duration.ofSeconds(10);
-  private static final Duration HOUR = Duration.ofHours(1);
   private static final Subject ADA = new Subject("user", "ada");
 
   private final RedisProcess redis = RedisProcess.onFreePort().start();
@@ -70,13 +67,32 @@ class LeastPrivilegeTest {
     redis.close();
   }
 
-  private RedisStore store() {
+  /** What the document gives the user: a password, keys, commands. */
+  private static List<String> documented() {
+    try (var lines = Files.lines(DOCUMENT)) {
+      String line = lines.filter(it -> it.startsWith(COMMAND)).findFirst().orElseThrow();
+      return List.of(line.substring(COMMAND.length()).split(" "));
+    } catch (IOException e) {
+      throw new AssertionError("There is no " + DOCUMENT.toAbsolutePath(), e);
+    }
+  }
+
+  private RedisURI user(String name, List<String> rights) {
     CommandArgs<String, String> user = new CommandArgs<>(StringCodec.UTF8);
-    USER.forEach(user::add);
+    user.add("SETUSER").add(name);
+    rights.forEach(user::add);
     admin.connect().sync().dispatch(CommandType.ACL, new StatusOutput<>(StringCodec.UTF8), user);
     RedisURI uri = RedisURI.create(redis.uri());
-    uri.setUsername("limiter");
-    uri.setPassword("only-for-the-limiter".toCharArray());
+    uri.setUsername(name);
+    uri.setPassword(PASSWORD.toCharArray());
+    return uri;
+  }
+
+  private RedisURI documentedUser() {
+    return user("limiter", documented());
+  }
+
+  private static RedisStore store(RedisURI uri) {
     RedisSettings settings = new RedisSettings(RedisSettings.DEFAULT_PREFIX, PATIENCE);
     SharedConnection connection = SharedConnection.open(RedisClients.create(), uri, settings);
     await().atMost(PATIENCE).until(() -> connection.firstAttempt().toCompletableFuture().join());
@@ -87,6 +103,17 @@ class LeastPrivilegeTest {
     return store.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
   }
 
+  /** Those too that are run so rarely that no other test here may have met them. */
+  @Test
+  void eachCommandOfTheScriptsIsDocumented() {
+    assertThat(documented())
+        .containsAll(
+            ScriptSourceTest.commands().stream()
+                .map(command -> "+" + command.toLowerCase(Locale.ROOT))
+                .toList());
+  }
+
+  /** Over connections of the limiter's own, as it opens them. */
   @Test
   void thatIsEnoughForAllThatTheLimiterDoes() {
     Policy mixed =
@@ -94,7 +121,7 @@ class LeastPrivilegeTest {
             .withDuplicates(rule(1, HOUR));
     LimitRequest call = LimitRequest.of(mixed, ADA, Optional.of("order")).withCost(200);
     LimitRequest running = LimitRequest.of(Policy.of("export", ConcurrencyLimit.of(1)), ADA);
-    try (RedisStore store = store()) {
+    try (RedisStore store = store(documentedUser())) {
       Receipt receipt = acquire(store, call).receipt(); // a long log, which is written in place
       assertThat(receipt.release().toCompletableFuture().join()).isOne();
       assertThat(acquire(store, call).allowed()).isTrue();
@@ -108,5 +135,87 @@ class LeastPrivilegeTest {
           .join();
       assertThat(admin.connect().sync().dbsize()).isZero();
     }
+  }
+
+  /** All kinds of rules, modes, refunds, settlements, renewals, resets, and steps of the clock. */
+  @Test
+  void thatIsEnoughForRandomScenarios() {
+    TestRedis limited = new TestRedis(documentedUser(), "limiter:test:");
+    try (RedisStore store = limited.store()) {
+      System.out.println(
+          "The documented Redis user and model: "
+              + Differential.run(
+                  15_000,
+                  steps -> {
+                    var answers = Scenario.run(steps, store, limited::setClock);
+                    store.reset(Scenario.keys(steps)).toCompletableFuture().join();
+                    return answers;
+                  }));
+    } finally {
+      limited.shutdown();
+    }
+  }
+
+  @Test
+  void thatIsEnoughForUnitsOfThePastAndForWhatLiesUnderAKeyByMistake() {
+    LimitRequest call = call(rule(500, HOUR), TokenBucket.of(500, 1, HOUR));
+    Charge past = call.withCost(150).charge(0);
+    RedisCommands<String, String> commands = admin.connect().sync();
+    try (RedisStore store = store(documentedUser())) {
+      LimitRequest bringing = call.after(List.of(new PastCharge(past, SECOND, "one")));
+      assertThat(acquire(store, bringing).rules().get(0).remaining()).isEqualTo(349);
+      String key = commands.keys("*:r").get(0);
+      commands.append(key, "x"); // no log: the script removes it
+      assertThat(store.decide(call(rule(9, HOUR)), Mode.ACQUIRE)).isNotNull();
+      assertThat(acquire(store, call).allowed()).isTrue();
+    }
+  }
+
+  /**
+   * Three subjects: one whose value is written whole, one whose log is long and written in place,
+   * and one whose rules have changed. What the scripts read, they read before they write.
+   */
+  @ParameterizedTest
+  @ValueSource(strings = {"+time", "+getrange", "+strlen", "+pttl", "+set"})
+  void whoMayNotReadWritesNothing(String missing) {
+    LimitRequest whole = call("whole", FixedWindow.of(9, HOUR));
+    LimitRequest inPlace = call("in place", rule(500, HOUR));
+    LimitRequest changed = call("changed", rule(9, HOUR), TokenBucket.of(9, 1, HOUR));
+    LimitRequest all =
+        whole
+            .and(inPlace)
+            .and(call("changed", FixedWindow.of(9, HOUR)))
+            .and(call("new", rule(9, HOUR)));
+    try (RedisStore store = store(documentedUser())) {
+      assertThat(acquire(store, whole).allowed()).isTrue();
+      assertThat(acquire(store, inPlace.withCost(150)).allowed()).isTrue();
+      assertThat(acquire(store, changed).allowed()).isTrue();
+      List<String> rights = new ArrayList<>(documented());
+      assertThat(rights.remove(missing)).isTrue();
+      RedisURI lesser = user("lesser", rights);
+      Map<String, String> before = values();
+      TestRedis limited = new TestRedis(lesser, "limiter:test:");
+      try (RedisStore other =
+          new RedisStore(limited.source(), new RedisSettings("limiter:", PATIENCE))) {
+        for (int i = 0; i < 3; i++) {
+          assertThat(other.decide(all, Mode.ACQUIRE))
+              .failsWithin(PATIENCE)
+              .withThrowableThat()
+              .withCauseInstanceOf(StoreException.class);
+        }
+      } finally {
+        limited.shutdown();
+      }
+      assertThat(values()).isEqualTo(before);
+      assertThat(acquire(store, all).allowed()).as("with all rights").isTrue();
+      assertThat(values()).isNotEqualTo(before);
+    }
+  }
+
+  private Map<String, String> values() {
+    RedisCommands<String, String> commands = admin.connect().sync();
+    Map<String, String> values = new TreeMap<>();
+    commands.keys("*").forEach(key -> values.put(key, commands.get(key)));
+    return values;
   }
 }
