@@ -19,8 +19,9 @@ import java.time.Duration;
  * @param interval 1 ms to 366 days, in whole microseconds
  * @param greedy whether tokens come one by one, evenly over the interval, rather than all at its
  *     end. Intervals begin with the first call that finds the bucket full
- * @param initial tokens that a subject has at its first call, 0 to {@code count}. Who stays away
- *     for twice the time that it takes to fill a bucket is new again
+ * @param initial tokens that a subject has at its first call, 0 to {@code count}. From then on its
+ *     bucket fills, also if that call is denied. A subject that stays away for the {@link
+ *     #memory()} is new again
  */
 public record TokenBucket(
     String name, long count, long refill, Duration interval, boolean greedy, long initial)
@@ -28,6 +29,8 @@ public record TokenBucket(
 
   /** Below it, doubles are exact, and Redis' scripts know no other numbers. */
   private static final BigInteger EXACT = BigInteger.ONE.shiftLeft(53);
+
+  private static final Duration LEAST_MEMORY = Duration.ofHours(1);
 
   public TokenBucket {
     Rule.requireNumbers(name, count, MAX_COUNT, interval);
@@ -84,6 +87,19 @@ public record TokenBucket(
    */
   public TokenBucket slowedDown(int factor) {
     return new TokenBucket(name, count, refill, interval.multipliedBy(factor), greedy, initial);
+  }
+
+  /**
+   * The time after which a subject that stays away is new again, and has the initial tokens: twice
+   * the time that it takes to fill a bucket, and no less than an hour, so that a subject which
+   * calls rarely finds the tokens that it has waited for. Zero if a bucket starts full.
+   */
+  public Duration memory() {
+    if (initial == count) {
+      return Duration.ZERO;
+    }
+    Duration twice = window().multipliedBy(2);
+    return twice.compareTo(LEAST_MEMORY) < 0 ? LEAST_MEMORY : twice;
   }
 
   /** The time that it takes to fill an empty bucket. */

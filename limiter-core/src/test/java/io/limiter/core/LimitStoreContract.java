@@ -14,6 +14,7 @@ public interface LimitStoreContract
         MixedStackContract,
         BanContract,
         ModesContract,
+        RetryAfterContract,
         ReceiptContract,
         InFlightContract,
         OutcomeContract,

@@ -39,10 +39,10 @@ public sealed interface Cell
     if (rule instanceof FixedWindow fixed && fixed.alignment().isPresent()) {
       return window + Readings.micros(Duration.ofHours(2)); // clocks may be set back meanwhile
     }
-    boolean twice =
-        rule instanceof SlidingWindowCounter
-            || (rule instanceof TokenBucket bucket && bucket.initial() < bucket.count());
-    return twice ? 2 * window : window;
+    if (rule instanceof TokenBucket bucket) {
+      return Math.max(window, Readings.micros(bucket.memory()));
+    }
+    return rule instanceof SlidingWindowCounter ? 2 * window : window;
   }
 
   /**

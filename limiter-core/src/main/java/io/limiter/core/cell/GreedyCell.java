@@ -15,7 +15,8 @@ import java.math.BigInteger;
  *
  * @param unit parts of a token
  * @param rate parts that come back in a microsecond
- * @param begun whether time runs for this subject: false if it was never seen
+ * @param begun whether time runs for this subject: false if it is new. Once it runs the bucket goes
+ *     on to full
  * @param last when something was last taken, or time began
  * @param debt the parts that were missing then
  */
@@ -70,15 +71,14 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
   @Override
   public Gauge read(Rule reading, long now, int cost, Mode mode) {
     TokenBucket bucket = (TokenBucket) reading;
-    boolean known = begun && !IntervalCell.forgotten(bucket, now - last);
     long missing = (bucket.count() - bucket.initial()) * unit;
     long more = 0;
-    if (known) {
+    if (begun) {
       missing = missing(Math.min(debt, bucket.count() * unit), now - last);
       more = missing(debt, now - last) - missing;
     }
     return new Filling(
-        new GreedyCell(bucket, unit, rate, known, now, missing), more, bucket.count(), cost, mode);
+        new GreedyCell(bucket, unit, rate, begun, now, missing), more, bucket.count(), cost, mode);
   }
 
   /** The last token may have been whole where it was taken. */
@@ -106,7 +106,7 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
 
   @Override
   public long neededUntil() {
-    return last + Math.max(Cell.ceil(debt, rate), IntervalCell.memory(rule));
+    return last + Math.max(Cell.ceil(debt, rate), Readings.micros(rule.memory()));
   }
 
   @Override

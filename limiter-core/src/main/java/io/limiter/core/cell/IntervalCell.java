@@ -9,21 +9,12 @@ import io.limiter.core.TokenBucket;
 /**
  * A {@link TokenBucket} whose tokens come back at the end of each interval.
  *
- * @param begun whether time runs for this subject: false if it was never seen
+ * @param begun whether time runs for this subject: false if it is new. Once it runs the bucket goes
+ *     on to full
  * @param last when the interval began in which something was last taken, or time began
  * @param used the tokens that were missing then
  */
 record IntervalCell(TokenBucket rule, boolean begun, long last, long used) implements Cell {
-
-  /** Whether a subject that stayed away for so long is new again. */
-  static boolean forgotten(TokenBucket bucket, long since) {
-    return bucket.initial() < bucket.count() && since >= memory(bucket);
-  }
-
-  /** The time after which a subject is new again; 0 if one that is new has a full bucket. */
-  static long memory(TokenBucket bucket) {
-    return bucket.initial() < bucket.count() ? 2 * Readings.micros(bucket.window()) : 0;
-  }
 
   @Override
   public int kind() {
@@ -62,18 +53,17 @@ record IntervalCell(TokenBucket rule, boolean begun, long last, long used) imple
   @Override
   public Gauge read(Rule reading, long now, int cost, Mode mode) {
     TokenBucket bucket = (TokenBucket) reading;
-    boolean known = begun && !forgotten(bucket, now - last);
     long missing = bucket.count() - bucket.initial();
     long more = 0;
     long from = now;
-    if (known) {
+    if (begun) {
       long interval = Readings.micros(bucket.interval());
       long refills = (now - last) / interval;
       missing = missing(Math.min(used, bucket.count()), refills);
       more = missing(used, refills) - missing;
       from = missing + more == 0 ? now : last + refills * interval;
     }
-    return new Filling(new IntervalCell(bucket, known, from, missing), more, now, cost, mode);
+    return new Filling(new IntervalCell(bucket, begun, from, missing), more, now, cost, mode);
   }
 
   private long missing(long before, long refills) {
@@ -94,7 +84,7 @@ record IntervalCell(TokenBucket rule, boolean begun, long last, long used) imple
   @Override
   public long neededUntil() {
     long filled = Cell.ceil(used, rule.refill()) * Readings.micros(rule.interval());
-    return last + Math.max(filled, memory(rule));
+    return last + Math.max(filled, Readings.micros(rule.memory()));
   }
 
   @Override

@@ -37,9 +37,6 @@ final class CellCode {
   /** Numbers that a ban keeps. */
   static final int BAN_SIZE = 4;
 
-  /** In microseconds; no time is as late. */
-  private static final long NEVER = 1L << 53;
-
   private final List<CustomAlgorithm> algorithms;
 
   CellCode(List<CustomAlgorithm> algorithms) {
@@ -109,14 +106,13 @@ final class CellCode {
   private static byte[] bucket(TokenBucket bucket) {
     long micros = Readings.micros(bucket.interval());
     long missing = bucket.count() - bucket.initial();
-    long forget = missing == 0 ? NEVER : 2 * Readings.micros(bucket.window());
     if (!bucket.greedy()) {
-      return numbers(INTERVAL_BUCKET, bucket.count(), micros, bucket.refill(), missing, forget);
+      return numbers(INTERVAL_BUCKET, bucket.count(), micros, bucket.refill(), missing);
     }
     long divisor =
         BigInteger.valueOf(micros).gcd(BigInteger.valueOf(bucket.refill())).longValueExact();
     long unit = micros / divisor;
-    return numbers(BUCKET, bucket.count(), unit, bucket.refill() / divisor, missing * unit, forget);
+    return numbers(BUCKET, bucket.count(), unit, bucket.refill() / divisor, missing * unit);
   }
 
   private static byte[] leaky(LeakyBucket leaky) {

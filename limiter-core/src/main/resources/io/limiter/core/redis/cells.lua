@@ -45,10 +45,10 @@ for c = 1, cells do
   local algorithm = byte(plan, p)
   local left, cell
   if algorithm == 4 then -- token bucket: last take, debt in parts of a token
-    local _, count, unit, rate, owed, forget = unpack('>Bddddd', plan, p)
+    local _, count, unit, rate, owed = unpack('>Bdddd', plan, p)
     local last, debt = unpack('>dd', page, at)
-    p, at = p + 41, at + 16
-    local known, more = last >= 0 and last <= now and now - last < forget, 0
+    p, at = p + 33, at + 16
+    local known, more = last >= 0 and last <= now, 0 -- time has begun, and goes on until the key expires
     if not known then
       debt = owed
     else
@@ -106,10 +106,10 @@ for c = 1, cells do
     local most = turn > 0 and count - current or left -- what is past counts when the window before has gone
     cell = pack('>ddd', begin, current + (mode == 2 and math.max(0, math.min(cost, most)) or cost), previous)
   elseif algorithm == 5 then -- token bucket refilled by interval: last refill, tokens used
-    local _, count, interval, refill, owed, forget = unpack('>Bddddd', plan, p)
+    local _, count, interval, refill, owed = unpack('>Bdddd', plan, p)
     local last, used = unpack('>dd', page, at)
-    p, at = p + 41, at + 16
-    local known, more = last >= 0 and last <= now and now - last < forget, 0
+    p, at = p + 33, at + 16
+    local known, more = last >= 0 and last <= now, 0
     if known then
       if not (used > 0 and used < EXACT) then used = 0 end
       local refills = math.floor((now - last) / interval)

@@ -64,7 +64,7 @@ for c = 1, cells do
     end
   end
   numbers, empty = numbers .. cell, empty + 8 * size
-  code = code + (algorithm == 3 and 49 or algorithm < 3 and 17 or algorithm < 64 and 41 or 27 + 8 * byte(plan, code + 26))
+  code = code + (algorithm == 3 and 49 or algorithm < 3 and 17 or algorithm < 6 and 33 or algorithm < 64 and 41 or 27 + 8 * byte(plan, code + 26))
 end
 mine = sub(plan, own, own + 28 + 5 * cells) .. numbers .. pack('>d', born)
 

@@ -118,7 +118,7 @@ local function returned(page, stamp, units, plan)
         end
       end
     end
-    p = p + (algorithm == 3 and 49 or algorithm < 3 and 17 or algorithm < 64 and 41 or 27 + 8 * byte(plan, p + 26))
+    p = p + (algorithm == 3 and 49 or algorithm < 3 and 17 or algorithm < 6 and 33 or algorithm < 64 and 41 or 27 + 8 * byte(plan, p + 26))
     if cell then page, any = sub(page, 1, at - 1) .. cell .. sub(page, at + 8 * size), true end
   end
   return any and page or nil

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.limiter.core.Mode;
 import io.limiter.core.TokenBucket;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Time begins for a subject with fewer tokens than it asks for, though it is refused. */
@@ -79,15 +80,18 @@ class FirstTokensTest {
     assertThat(again).isSameAs(cell);
   }
 
-  /** Twice the ten seconds in which a bucket fills. */
+  /**
+   * The ten seconds in which a bucket fills, or an hour, twice: the cell itself forgets nothing.
+   */
   @ParameterizedTest
-  @ValueSource(booleans = {true, false})
-  void whoStaysAwayForLongIsNewAgain(boolean greedy) {
-    TokenBucket rule = two(greedy);
-    Cell cell = refused(rule, Cell.unused(rule), 3);
-    assertThat(left(rule, cell, NOW + 19_999_999)).isEqualTo(10);
-    assertThat(left(rule, cell, NOW + 20_000_000)).isEqualTo(2);
-    assertThat(cell.neededUntil()).isEqualTo(NOW + 20_000_000);
+  @CsvSource({"true, 1, 3600", "false, 1, 3600", "true, 400, 8000", "false, 400, 8000"})
+  void aBucketIsNeededForAnHourOrForTwiceTheTimeInWhichItFills(
+      boolean greedy, int seconds, long needed) {
+    TokenBucket rule = TokenBucket.of(10, 1, SECOND.multipliedBy(seconds)).startingWith(2);
+    TokenBucket bucket = greedy ? rule : rule.byInterval();
+    Cell cell = refused(bucket, Cell.unused(bucket), 3);
+    assertThat(cell.neededUntil()).isEqualTo(NOW + 1_000_000 * needed);
+    assertThat(left(bucket, cell, NOW + 1_000_000 * needed)).isEqualTo(10);
   }
 
   @ParameterizedTest

@@ -244,7 +244,6 @@ class MemoryStoreBoundsTest {
             FixedWindow.aligned(2, SECOND, ZoneOffset.UTC),
             TokenBucket.of(2, 1, SECOND),
             TokenBucket.of(2, 1, SECOND).byInterval(),
-            TokenBucket.of(2, 1, SECOND).startingWith(1),
             CustomRule.of(new FadingCounter(), 2, SECOND, 2.0));
     for (Rule rule : rules) {
       MemoryStore store = store(200);

@@ -6,6 +6,7 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.limiter.core.Ban;
 import io.limiter.core.CustomAlgorithm;
 import io.limiter.core.CustomRule;
 import io.limiter.core.FixedWindow;
@@ -15,8 +16,12 @@ import io.limiter.core.LimitStore;
 import io.limiter.core.LimitStoreContract;
 import io.limiter.core.Limiter;
 import io.limiter.core.Mode;
+import io.limiter.core.Outcome;
+import io.limiter.core.Policy;
 import io.limiter.core.Readings;
 import io.limiter.core.StoreException;
+import io.limiter.core.Subject;
+import io.limiter.core.TokenBucket;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
@@ -66,6 +71,28 @@ class MemoryStoreTest implements LimitStoreContract {
       assertThat(acquire(call).retryAfter()).contains(SECOND);
       advance(MINUTE);
     }
+  }
+
+  @Test
+  void aSubjectOfABucketIsNewAgainWhenItStaysAwayForMoreThanAnHour() {
+    LimitRequest call = call(TokenBucket.of(10, 10, SECOND).startingWith(0));
+    assertLimited(call);
+    advance(HOUR);
+    assertThat(remaining(call)).isEqualTo(10);
+    advance(SECOND);
+    assertThat(remaining(call)).isZero();
+  }
+
+  /** For longer, if its ban is: else it would be denied again after each. */
+  @Test
+  void aSubjectIsNotNewAgainWhileItsBanIsNeeded() {
+    Policy policy =
+        Policy.of("policy", TokenBucket.of(10, 10, SECOND).startingWith(0))
+            .withBan(Ban.of(1, SECOND, HOUR.multipliedBy(3)));
+    LimitRequest call = LimitRequest.of(policy, new Subject("user", "somebody"));
+    assertThat(acquire(call).outcome()).isEqualTo(Outcome.BANNED);
+    advance(HOUR.multipliedBy(3));
+    assertAllowed(call);
   }
 
   @Test

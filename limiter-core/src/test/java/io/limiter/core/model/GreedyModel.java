@@ -35,8 +35,7 @@ final class GreedyModel extends CellModel {
   @Override
   void proceed(Rule rule, long time) {
     bucket = (TokenBucket) rule;
-    boolean startsFull = bucket.initial() == bucket.count();
-    if (begun && (startsFull || time - now < 2 * Plain.window(bucket))) {
+    if (begun) {
       BigInteger all = missing.add(more);
       missing = all;
       more = missingAfter(time - now);
@@ -44,7 +43,6 @@ final class GreedyModel extends CellModel {
       missing = missingAfter(time - now);
       more = more.subtract(missing);
     } else {
-      begun = false;
       more = BigInteger.ZERO;
       missing = parts(bucket.count() - bucket.initial());
     }

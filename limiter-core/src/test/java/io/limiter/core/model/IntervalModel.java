@@ -35,8 +35,7 @@ final class IntervalModel extends CellModel {
   void proceed(Rule rule, long time) {
     bucket = (TokenBucket) rule;
     now = time;
-    boolean startsFull = bucket.initial() == bucket.count();
-    if (begun && (startsFull || now - begin < 2 * Plain.window(bucket))) {
+    if (begun) {
       long all = missing + more;
       missing = Math.min(all, bucket.count());
       while (all > 0 && now - begin >= interval()) {
@@ -48,7 +47,6 @@ final class IntervalModel extends CellModel {
         begin = now;
       }
     } else {
-      begun = false;
       more = 0;
       missing = bucket.count() - bucket.initial();
       begin = now;

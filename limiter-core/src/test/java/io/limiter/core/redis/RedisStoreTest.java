@@ -14,6 +14,7 @@ import io.limiter.core.LimitStore;
 import io.limiter.core.LimitStoreContract;
 import io.limiter.core.Readings;
 import io.limiter.core.Rule;
+import io.limiter.core.TokenBucket;
 import io.limiter.core.Verdict;
 import java.time.Duration;
 import java.time.Instant;
@@ -28,6 +29,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class RedisStoreTest implements LimitStoreContract {
@@ -95,6 +97,16 @@ class RedisStoreTest implements LimitStoreContract {
     long life = millisToLive(call.charge(0));
     long taken = (System.nanoTime() - started) / 1_000_000 + 1;
     assertThat(life - TestRedis.EXTRA_LIFE_MILLIS).isBetween(expected - taken, expected);
+  }
+
+  /** So that a subject that calls rarely finds the tokens that it has waited for. */
+  @ParameterizedTest
+  @CsvSource({"1, 3600", "400, 8000"})
+  void aBucketThatDoesNotStartFullIsKeptForAnHourOrForTwiceTheTimeInWhichItFills(
+      int seconds, long expected) {
+    LimitRequest call = call(TokenBucket.of(10, 1, SECOND.multipliedBy(seconds)).startingWith(0));
+    assertLimited(call);
+    assertLives(call.charge(0), SECOND.multipliedBy(expected));
   }
 
   /** Whoever shortens the wait in the rules does not cut short the queue that there is. */

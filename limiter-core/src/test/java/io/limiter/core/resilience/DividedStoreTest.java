@@ -75,7 +75,7 @@ class DividedStoreTest {
             .limit(3)
             .toList();
     assertThat(admitted(all, call)).isEqualTo(6);
-    clock.addAndGet(Duration.ofHours(1).toNanos() / 1_000);
+    clock.addAndGet(Duration.ofHours(2).toNanos() / 1_000);
     assertThat(admitted(all, call)).isEqualTo(6); // stayed away for long: new again
     clock.addAndGet(Duration.ofMinutes(3).toNanos() / 1_000);
     assertThat(admitted(all, call)).isEqualTo(12);
