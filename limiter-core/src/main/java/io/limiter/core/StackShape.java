@@ -67,6 +67,28 @@ public final class StackShape {
     return kept;
   }
 
+  /** The first of the rules with the longest window of all that are logs; -1 without logs. */
+  public int longestLog() {
+    for (int r = 0; r < places.length; r++) {
+      if (isLog(r) && micros[r] == horizon) {
+        return r;
+      }
+    }
+    return -1;
+  }
+
+  /**
+   * How many units more a log has once a call has taken its own. A call that is admitted takes what
+   * it costs. One that is only recorded may find less room: then units that were there go for its
+   * own, the oldest first, and these are not to be given back for it. Where rules of other stacks
+   * have a log keep more than these ask for, fewer than that go, and it is less than it might be.
+   *
+   * @param used units before the call, within the longest window
+   */
+  public int loggedUnits(int cost, long used) {
+    return (int) Math.max(0, Math.min(cost, kept - used));
+  }
+
   /** The longest window of the logs in microseconds; 0 without logs. */
   public long horizon() {
     return horizon;

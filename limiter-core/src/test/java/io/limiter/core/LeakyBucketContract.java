@@ -122,8 +122,10 @@ public interface LeakyBucketContract extends StoreHarness {
     Verdict cut = record(call.withCost(100));
     assertThat(cut.allowed()).isTrue();
     assertThat(remaining(call)).isZero();
-    assertThat(refund(cut)).isZero();
     assertRetryAfterIsExact(call, HALF);
+    assertThat(refund(cut)).isEqualTo(5);
+    acquire(5, call);
+    assertLimited(call);
   }
 
   @Test

@@ -6,9 +6,13 @@ import static io.limiter.core.StoreHarness.rule;
 import static io.limiter.core.StoreHarness.submit;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.time.Duration;
+import java.time.ZoneOffset;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** I6 and the duplicate guard: what is given back, and to whom. */
@@ -81,6 +85,85 @@ public interface ReceiptContract extends StoreHarness {
     assertAllowed(call);
     assertThat(refund(acquire(call))).isZero();
     assertLimited(call);
+  }
+
+  /** One of each algorithm that can give units back; of ten units each. */
+  static Stream<Rule> returning() {
+    return Stream.of(
+        rule(10, HOUR),
+        SlidingWindowCounter.of(10, HOUR),
+        FixedWindow.of(10, HOUR),
+        FixedWindow.aligned(10, Duration.ofDays(1), ZoneOffset.UTC),
+        TokenBucket.of(10, 1, HOUR),
+        TokenBucket.of(10, 1, HOUR).byInterval(),
+        TokenBucket.of(10, 1, HOUR).startingWith(9),
+        LeakyBucket.of(10, MINUTE, 9, MINUTE.multipliedBy(5)),
+        LeakyBucket.of(10, MINUTE, 9, MINUTE.multipliedBy(5)).withFair(false));
+  }
+
+  /** A record takes what there is room for, and no more than that comes back. */
+  @ParameterizedTest
+  @MethodSource("returning")
+  default void aRefundOfARecordGivesBackWhatItTook(Rule rule) {
+    LimitRequest call = call(rule);
+    acquire(1, call.withCost((int) remaining(call) - 2));
+    Verdict recorded = record(call.withCost(5));
+    assertLimited(call);
+    assertThat(refund(recorded)).isEqualTo(2);
+    acquire(2, call);
+    assertLimited(call);
+    assertThat(refund(recorded)).isZero();
+    assertThat(refund(record(call.withCost(5)))).as("where there was no room").isZero();
+    assertLimited(call);
+  }
+
+  @ParameterizedTest
+  @MethodSource("returning")
+  default void aSettlementOfARecordGivesBackWhatItTookAboveTheCost(Rule rule) {
+    if (rule.waits()) {
+      return; // a part of a departure cannot be given up
+    }
+    LimitRequest call = call(rule);
+    acquire(1, call.withCost((int) remaining(call) - 2));
+    assertThat(settle(record(call.withCost(5)), Ending.succeeded().withCost(2))).isZero();
+    assertLimited(call);
+    LimitRequest other = call("another", rule);
+    acquire(1, other.withCost((int) remaining(other) - 2));
+    assertThat(settle(record(other.withCost(5)), Ending.succeeded().withCost(1))).isEqualTo(1);
+    acquire(1, other);
+    assertLimited(other);
+  }
+
+  /** Each rule had another number of units left. */
+  @Test
+  default void aRefundOfARecordGivesEachRuleBackWhatItTook() {
+    LimitRequest call =
+        call(
+            rule(10, HOUR).withName("log"),
+            FixedWindow.of(9, HOUR).withName("window"),
+            TokenBucket.of(12, 1, HOUR).withName("bucket"));
+    acquire(1, call.withCost(8));
+    Verdict recorded = record(call.withCost(3));
+    assertThat(refund(recorded)).isEqualTo(3);
+    assertThat(peek(call).rules()).extracting(RuleVerdict::remaining).containsExactly(2L, 1L, 4L);
+  }
+
+  /** Longer than a page, where a log is written in place. */
+  @Test
+  default void aRefundOfARecordInALongLogGivesBackWhatItTook() {
+    LimitRequest call = call(rule(400, HOUR), rule(1_000, MINUTE));
+    for (int i = 0; i < 3; i++) {
+      acquire(1, call.withCost(130));
+      advance(TICK);
+    }
+    Verdict recorded = record(call.withCost(700));
+    assertThat(refund(recorded)).isEqualTo(610); // the log keeps a thousand
+    assertThat(remaining(call)).isEqualTo(10);
+    LimitRequest other = call("another", rule(400, HOUR));
+    acquire(1, other.withCost(390));
+    advance(TICK);
+    assertThat(refund(record(other.withCost(50)))).isEqualTo(10);
+    assertThat(remaining(other)).isEqualTo(10);
   }
 
   @Test

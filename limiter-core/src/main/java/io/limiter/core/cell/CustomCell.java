@@ -86,11 +86,15 @@ final class CustomCell implements Cell {
     private final long reset;
     private final double @Nullable [] next;
     private final boolean violated;
+    private final int cost;
+    private final boolean record;
 
     Answered(CustomRule rule, double @Nullable [] numbers, long now, int cost, Mode mode) {
       this.rule = rule;
       this.numbers = numbers;
       this.now = now;
+      this.cost = cost;
+      this.record = mode == Mode.RECORD;
       CustomAlgorithm.Reading whole = ask(cost, numbers);
       left = (long) Math.floor(finite(whole.left()));
       if (left > rule.count() || left < LEAST) {
@@ -157,6 +161,11 @@ final class CustomCell implements Cell {
     @Override
     public long left() {
       return left;
+    }
+
+    @Override
+    public long units() {
+      return record ? Math.min(cost, Math.max(0, left)) : cost;
     }
 
     @Override

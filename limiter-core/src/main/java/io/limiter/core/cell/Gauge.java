@@ -13,6 +13,12 @@ public interface Gauge {
   /** As {@link Readings#left}. */
   long left();
 
+  /**
+   * The units that the call takes, should it be admitted: its cost, or, if it is only recorded, as
+   * many of them as there is room for.
+   */
+  long units();
+
   /** As {@link Readings#waitFor}. */
   long waitFor(boolean taken);
 
@@ -84,7 +90,8 @@ public interface Gauge {
     }
 
     /** What a record takes more than there is goes uncounted: no rule is ever in debt. */
-    private long units() {
+    @Override
+    public final long units() {
       return mode == Mode.RECORD ? Math.min(cost, Math.max(0, left)) : cost;
     }
 

@@ -223,7 +223,8 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
       this.left = cell.left();
     }
 
-    private long units() {
+    @Override
+    public long units() {
       return mode == Mode.RECORD ? Math.min(cost, Math.max(0, left)) : cost;
     }
 
@@ -257,10 +258,9 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
       return cell.micros(cell.untilDeparture(units()));
     }
 
-    /** Of a record that found less room than it asked for nothing can be given up. */
     @Override
     public long departure() {
-      return units() < cost ? 0 : cell.untilDeparture(cost);
+      return units() == 0 ? 0 : cell.untilDeparture(units());
     }
 
     @Override

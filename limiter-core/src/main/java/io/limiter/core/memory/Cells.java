@@ -136,29 +136,32 @@ final class Cells {
    *
    * @param rules those that the call was counted under
    * @param stamp when the call was admitted
-   * @param taken all units that the call took
+   * @param units how many, of each cell
+   * @param taken all units that the call took, of each cell
    * @param waits for how long the call waits, as {@link Gauge#departure}
    * @param clock the time
-   * @return whether any of the units was still there
+   * @return how many were given back at most, of a cell in which any of them was still there
    */
-  boolean giveBack(Rule[] rules, long stamp, int units, int taken, long waits, long clock) {
+  int giveBack(Rule[] rules, long stamp, int[] units, int[] taken, long waits, long clock) {
     if (stamp < born) {
-      return false; // all was forgotten meanwhile
+      return 0; // all was forgotten meanwhile
     }
     List<Cell> lowered = new ArrayList<>(cells);
     boolean[] seen = new boolean[cells.size()];
-    boolean any = false;
-    for (Rule rule : rules) {
-      int place = find(cells, rule, seen);
+    int most = 0;
+    for (int c = 0; c < rules.length; c++) {
+      int place = find(cells, rules[c], seen);
       if (place >= 0) {
         seen[place] = true;
+      }
+      if (place >= 0 && units[c] > 0) {
         Cell cell = cells.get(place);
-        lowered.set(place, cell.giveBack(rule, stamp, units, taken, waits, now(clock)));
-        any |= lowered.get(place) != cell;
+        lowered.set(place, cell.giveBack(rules[c], stamp, units[c], taken[c], waits, now(clock)));
+        most = lowered.get(place) == cell ? most : Math.max(most, units[c]);
       }
     }
     cells = lowered;
-    return any;
+    return most;
   }
 
   /** The first cell that serves a rule and was not seen; mostly the one at its own place. */

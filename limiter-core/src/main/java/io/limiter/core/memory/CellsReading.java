@@ -195,13 +195,19 @@ final class CellsReading {
     return into;
   }
 
-  /** Gives back units that {@link #take} took. Returns how many of them were still there. */
-  int giveBack(Cells cells, int units, long clock) {
+  /**
+   * Gives back units that {@link #take} took, but for some. Returns how many of them were still
+   * there.
+   */
+  int giveBack(Cells cells, int kept, long clock) {
+    int[] taken = new int[gauges.length];
+    int[] units = new int[gauges.length];
     long waits = 0;
-    for (Gauge gauge : gauges) {
-      waits = Math.max(waits, gauge.departure());
+    for (int c = 0; c < gauges.length; c++) {
+      taken[c] = (int) gauges[c].units();
+      units[c] = Math.max(0, taken[c] - kept);
+      waits = Math.max(waits, gauges[c].departure());
     }
-    boolean any = cells.giveBack(rules, now, units, cost, waits, clock);
-    return any ? units : 0;
+    return cells.giveBack(rules, now, units, taken, waits, clock);
   }
 }

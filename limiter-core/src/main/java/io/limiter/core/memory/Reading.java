@@ -215,21 +215,32 @@ final class Reading {
     }
   }
 
-  /** Gives back units that {@link #take} took, as far as they are still there. */
+  /**
+   * Gives back units that {@link #take} took, as far as they are still there: all but those of a
+   * call that costs less.
+   */
   int giveBack(int units, long clock) {
     UnitLog from = kept ? table.peek(key) : null;
     if (from == null) {
       return 0;
     }
-    int given = logs ? from.giveBack(now, units) : 0;
+    int lower = charge.cost() - units;
+    int given = logs ? from.giveBack(now, Math.max(0, loggedUnits() - lower)) : 0;
     Cells counted = from.cells();
     if (cells != null && counted != null) {
-      given = Math.max(given, cells.giveBack(counted, units, clock));
+      given = Math.max(given, cells.giveBack(counted, lower, clock));
     }
     if (from.size() == 0 && counted == null) {
       table.remove(key);
     }
     return given;
+  }
+
+  /** As {@link StackShape#loggedUnits}. */
+  private int loggedUnits() {
+    int longest = shape.longestLog();
+    return shape.loggedUnits(
+        charge.cost(), charge.stack().rules().get(longest).count() - left(longest));
   }
 
   /**

@@ -188,7 +188,7 @@ final class DecideReply implements Taken {
   }
 
   @Override
-  public byte[] returning(int charge) {
+  public byte[] returning(int charge, int some) {
     EncodedStack stack = stacks[charge];
     if (stack.isLogOnly()) {
       byte[] stamp = new byte[8];
@@ -196,13 +196,28 @@ final class DecideReply implements Taken {
       return stamp;
     }
     int cells = stack.size() - 1;
+    int[] taken = said[charge][cells].taken();
     byte[] plan = stack.plan().ofTaken(charges[charge].cost());
-    return ByteBuffer.allocate(8 + 8 + plan.length + 8)
-        .putDouble(cells == 0 ? 0 : reply.getDouble(offsets[charge]))
-        .putDouble(reply.getDouble(offset(charge, cells)))
-        .put(plan)
-        .putDouble((double) said[charge][cells].departure())
-        .array();
+    ByteBuffer argument =
+        ByteBuffer.allocate(8 + 8 + plan.length + 8 * taken.length + 8)
+            .putDouble(cells == 0 ? 0 : reply.getDouble(offsets[charge]))
+            .putDouble(reply.getDouble(offset(charge, cells)))
+            .put(plan);
+    for (int units : taken) {
+      argument.putInt(givenBack(charge, units, some)).putInt(units);
+    }
+    return argument.putDouble((double) said[charge][cells].departure()).array();
+  }
+
+  @Override
+  public int logged(int charge, int some) {
+    boolean hasLog = stacks[charge].isLogOnly() || stacks[charge].size() > 1;
+    return hasLog ? givenBack(charge, said[charge][0].taken()[0], some) : 0;
+  }
+
+  /** Of units that a rule took: what it would not have taken of a call that costs less. */
+  private int givenBack(int charge, int taken, int some) {
+    return Math.max(0, taken - (charges[charge].cost() - some));
   }
 
   @Override

@@ -59,7 +59,12 @@ final class DividedReply implements Taken {
   }
 
   @Override
-  public byte[] returning(int charge) {
-    return replies[charge].returning(places[charge]);
+  public byte[] returning(int charge, int some) {
+    return replies[charge].returning(places[charge], some);
+  }
+
+  @Override
+  public int logged(int charge, int some) {
+    return replies[charge].logged(places[charge], some);
   }
 }

@@ -47,16 +47,18 @@ final class EncodedCells implements StackPart {
       ReplyNumbers.left(gauges[r].left(), rules.get(r).capacity());
     }
     double banned = bans ? reply.getDouble(at + 8 * CellCode.BAN_SIZE) : 0;
-    return new CellsSaid(gauges, (long) ReplyNumbers.time(banned, ReplyNumbers.LATEST));
+    return new CellsSaid(gauges, bans, (long) ReplyNumbers.time(banned, ReplyNumbers.LATEST));
   }
 
   private static final class CellsSaid implements Said {
 
     private final Gauge[] gauges;
+    private final boolean bans;
     private final long bannedFor;
 
-    CellsSaid(Gauge[] gauges, long bannedFor) {
+    CellsSaid(Gauge[] gauges, boolean bans, long bannedFor) {
       this.gauges = gauges;
+      this.bans = bans;
       this.bannedFor = bannedFor;
     }
 
@@ -78,6 +80,15 @@ final class EncodedCells implements StackPart {
     @Override
     public long delay(int rule) {
       return (long) ReplyNumbers.time((double) gauges[rule].delay(), ReplyNumbers.LATEST);
+    }
+
+    @Override
+    public int[] taken() {
+      int[] units = new int[gauges.length + (bans ? 1 : 0)];
+      for (int c = 0; c < gauges.length; c++) {
+        units[c] = (int) gauges[c].units();
+      }
+      return units;
     }
 
     @Override

@@ -4,6 +4,8 @@ package io.limiter.core.redis;
 import io.limiter.core.LoggedRule;
 import io.limiter.core.Mode;
 import io.limiter.core.Readings;
+import io.limiter.core.RuleStack;
+import io.limiter.core.StackShape;
 import java.nio.ByteBuffer;
 import java.util.Comparator;
 import java.util.List;
@@ -22,8 +24,10 @@ final class EncodedLog implements StackPart {
   private final long[] counts;
   private final long[] windows;
   private final long longest;
+  private final StackShape shape;
 
   EncodedLog(List<LoggedRule> declared) {
+    this.shape = RuleStack.of(declared).shape();
     List<LoggedRule> rules =
         declared.stream().sorted(Comparator.comparing(LoggedRule::window).reversed()).toList();
     this.wireOrder =
@@ -32,10 +36,8 @@ final class EncodedLog implements StackPart {
     this.windows = declared.stream().mapToLong(rule -> Readings.micros(rule.window())).toArray();
     this.longest = Readings.micros(rules.get(0).window());
     ByteBuffer numbers = ByteBuffer.allocate(16 * rules.size());
-    long keep = 0;
     for (LoggedRule rule : rules) {
       numbers.putDouble((double) rule.count()).putDouble((double) Readings.micros(rule.window()));
-      keep = Math.max(keep, rule.kept());
     }
     CRC32 crc = new CRC32();
     crc.update(numbers.array());
@@ -44,7 +46,7 @@ final class EncodedLog implements StackPart {
     ByteBuffer all = ByteBuffer.allocate(numbers.capacity() + HEADER + 4 * rules.size());
     all.put(numbers.array());
     all.putInt(print).putInt(0).putDouble(0).putDouble(0);
-    all.putInt((int) keep).putDouble((double) longest);
+    all.putInt((int) shape.kept()).putDouble((double) longest);
     all.put((byte) (VERSION + rules.size()));
     this.plan = all.array();
   }
@@ -77,7 +79,7 @@ final class EncodedLog implements StackPart {
   @Override
   public Said read(ByteBuffer reply, int offset, Mode mode, int cost) {
     ReplyNumbers.time(reply.getDouble(offset), ReplyNumbers.LATEST);
-    LogSaid said = new LogSaid(reply, offset);
+    LogSaid said = new LogSaid(reply, offset, cost);
     for (int rule = 0; rule < counts.length; rule++) {
       long left = ReplyNumbers.left(said.left(rule), counts[rule]);
       double wait = reply.getDouble(said.at(rule) + 4);
@@ -93,10 +95,18 @@ final class EncodedLog implements StackPart {
 
     private final ByteBuffer reply;
     private final int offset;
+    private final int cost;
 
-    LogSaid(ByteBuffer reply, int offset) {
+    LogSaid(ByteBuffer reply, int offset, int cost) {
       this.reply = reply;
       this.offset = offset;
+      this.cost = cost;
+    }
+
+    @Override
+    public int[] taken() {
+      int rule = shape.longestLog();
+      return new int[] {shape.loggedUnits(cost, counts[rule] - left(rule))};
     }
 
     @Override

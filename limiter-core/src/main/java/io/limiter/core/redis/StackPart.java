@@ -38,6 +38,12 @@ interface StackPart {
       return 0;
     }
 
+    /**
+     * The units that the call has taken, should it be admitted: of the log, or of each cell and the
+     * ban, which takes none.
+     */
+    int[] taken();
+
     /** For how long the call waits, as {@link io.limiter.core.cell.Gauge#departure}. */
     default long departure() {
       return 0;

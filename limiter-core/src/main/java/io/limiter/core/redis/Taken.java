@@ -11,10 +11,15 @@ interface Taken extends Readings {
   EncodedStack stack(int charge);
 
   /**
-   * The stamps of the units of one charge, its plan, and for how long the call waits, as {@code
-   * refund.lua} wants them.
+   * The stamps of the units of one charge, its plan, how many are given back of each cell, and for
+   * how long the call waits, as {@code refund.lua} wants them.
+   *
+   * @param some how many are given back of those that the call costs
    */
-  byte[] returning(int charge);
+  byte[] returning(int charge, int some);
+
+  /** How many units of its log a charge gives back: fewer if others had to go for them. */
+  int logged(int charge, int some);
 
   /**
    * The units of a charge that took them.
@@ -22,6 +27,7 @@ interface Taken extends Readings {
    * @param some how many of them
    */
   default TakenUnits units(Charge charge, int index, int some) {
-    return new TakenUnits(charge.key(), stack(index).plan(), returning(index), some);
+    return new TakenUnits(
+        charge.key(), stack(index).plan(), returning(index, some), some, logged(index, some));
   }
 }

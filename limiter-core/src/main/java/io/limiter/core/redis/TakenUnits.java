@@ -10,18 +10,23 @@ final class TakenUnits {
   final StackPlan plan;
   final int units;
 
+  /** How many of them a log gives back: fewer if others had to go for them. */
+  final int logged;
+
   /** Where they are leased, each renewal gives them another stamp, on a thread of Lettuce. */
   private volatile byte[] returning;
 
   /**
-   * @param returning their stamp and the plan, as {@code refund.lua} wants them
+   * @param returning as {@code refund.lua} wants them
    * @param units how many of them, 1 or more
+   * @param logged as {@link Taken#logged}
    */
-  TakenUnits(Key key, StackPlan plan, byte[] returning, int units) {
+  TakenUnits(Key key, StackPlan plan, byte[] returning, int units, int logged) {
     this.key = key;
     this.plan = plan;
     this.returning = returning;
     this.units = units;
+    this.logged = logged;
   }
 
   byte[] returning() {

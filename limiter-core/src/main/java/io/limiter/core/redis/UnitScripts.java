@@ -46,7 +46,7 @@ final class UnitScripts {
     for (int i = 0; i < units.size(); i++) {
       arguments[2 * i] = units.get(i).returning();
       arguments[2 * i + 1] =
-          Integer.toString(units.get(i).units).getBytes(StandardCharsets.US_ASCII);
+          Integer.toString(units.get(i).logged).getBytes(StandardCharsets.US_ASCII);
     }
     return count(scripts.refund(), keys(units), arguments, time);
   }

@@ -4,9 +4,11 @@
 --
 -- KEYS[i]       what is known of one subject
 -- ARGV[2i - 1]  stamp of the units of the log (8 bytes, d): what decide.lua returned as the log's "now". If there are cells,
---               followed by that of the cells (d), by the plan, whose cost is what the call took in all, and by the time
---               for which the call waits (d, in the leaky bucket's parts)
--- ARGV[2i]      how many of them, as text
+--               followed by that of the cells (d), by the plan, by two numbers for each cell (I4, I4), how many units
+--               it is given back and how many the call took of it in all, and by the time for which the call waits (d,
+--               in the leaky bucket's parts). A call that was only recorded took no more than there was room for, of
+--               each cell another number
+-- ARGV[2i]      how many units of the log, as text; of those that were recorded, fewer by those that went for them
 --
 -- Returns how many units were found. Units that have left the log are past every window: there is nothing to give back.
 -- So are those that have come back to a bucket: what came back meanwhile is not given back twice. A call that waits in a
@@ -51,20 +53,22 @@ local function give(gaps, from, units)
   return true
 end
 
--- The cells of a subject as they are without these units; nil if none of them counts the units any more. They may stand
--- among those of other rules. What was begun after the units were taken does not have them, whatever it counts.
-local function returned(page, stamp, units, plan)
-  local _, all, size, _, _, length = unpack('>BI4BI4I4I2', plan)
-  local cells, there, any = size % 16, {}, false
+-- The cells of a subject as they are without these units, nil if none of them counts the units any more; and how many
+-- were given back at most. The cells may stand among those of other rules. What was begun after the units were taken does
+-- not have them, whatever it counts.
+local function returned(page, stamp, plan)
+  local _, _, size, _, _, length = unpack('>BI4BI4I4I2', plan)
+  local cells, there, most = size % 16, {}, 0
   local own = 17 + (size >= 16 and 20 * (size - cells) / 16 + 37 or 0)
   local at, p = 25 + 5 * (unpack('>I4', page, 5) % 16), own + length
   for c = 1, unpack('>I4', page, 5) % 16 do
     local kind, size = unpack('>I4B', page, 20 + 5 * c)
-    if kind == DATA and unpack('>d', page, at) > stamp then return nil end
+    if kind == DATA and unpack('>d', page, at) > stamp then return nil, 0 end
     there[c] = { sub(page, 20 + 5 * c, 24 + 5 * c), at, size }
     at = at + 8 * size
   end
   for c = 1, cells do
+    local units, all = unpack('>I4I4', plan, #plan - 7 - 8 * (cells - c + 1))
     local algorithm, cell, size, at = byte(plan, p)
     for _, one in ipairs(there) do
       if one[1] == sub(plan, own + 19 + 5 * c, own + 23 + 5 * c) then
@@ -74,7 +78,7 @@ local function returned(page, stamp, units, plan)
     end
     local first, second = 0, 0
     if at then first, second = unpack('>dd', page, at) end
-    if not at or algorithm == 9 then -- it went; or the ban, of which nothing is given back
+    if not at or units == 0 then -- it went, or nothing of it is given back, as of the ban
     elseif algorithm == 1 then
       local _, _, window = unpack('>Bdd', plan, p)
       local previous = unpack('>d', page, at + 16)
@@ -96,7 +100,7 @@ local function returned(page, stamp, units, plan)
     elseif algorithm == 6 then
       local _, unit, rate, _, _, fair = unpack('>Bddddd', plan, p)
       local waits = unpack('>d', plan, #plan - 7)
-      if waits > 0 and units == all then
+      if waits > 0 and units > 0 and units == all then
         local gapsOf, packed
         --%gaps
         local time, newest, shift = call('TIME'), unpack('>dd', page, 9)
@@ -119,9 +123,9 @@ local function returned(page, stamp, units, plan)
       end
     end
     p = p + (algorithm == 3 and 49 or algorithm < 3 and 17 or algorithm < 6 and 33 or algorithm < 64 and 41 or 27 + 8 * byte(plan, p + 26))
-    if cell then page, any = sub(page, 1, at - 1) .. cell .. sub(page, at + 8 * size), true end
+    if cell then page, most = sub(page, 1, at - 1) .. cell .. sub(page, at + 8 * size), math.max(most, units) end
   end
-  return any and page or nil
+  return most > 0 and page or nil, most
 end
 
 -- The log as it is without these units, nil if it has none of them; and how many it had.
@@ -169,10 +173,13 @@ for i = 1, #KEYS do
     end
     if base <= #value then
       if logged then log, given = without(sub(value, base + 1), unpack('>d', argument), units) end
-      cells = plan ~= '' and base > 0 and returned(sub(value, 1, base), unpack('>d', argument, 9), units, plan)
+      if plan ~= '' and base > 0 then
+        local most
+        cells, most = returned(sub(value, 1, base), unpack('>d', argument, 9), plan)
+        given = math.max(given, most)
+      end
     end
   end
-  if cells then given = math.max(given, units) end
   if log then
     whole[i] = (cells or sub(value, 1, base)) .. log
   elseif cells then

@@ -57,30 +57,42 @@ final class CellsModel {
     born = born == Long.MIN_VALUE ? newest : born;
   }
 
-  /** Gives units back to each of these rules. */
-  boolean giveBack(List<Rule> rules, ChargeModel.Taken taken, int units, long clock) {
-    int all = taken.charge().cost();
-    boolean any = false;
+  /**
+   * Gives units back to each of these rules: of each cell what the call took of it, but for so
+   * many.
+   *
+   * @return how many at most, of a cell that had any of them
+   */
+  long giveBack(List<Rule> rules, ChargeModel.Taken taken, int kept, long clock) {
     if (taken.cellTime() < born) {
-      return false;
+      return 0;
     }
     List<String> rest = new ArrayList<>(kinds);
-    for (Rule rule : rules) {
-      int place = rest.indexOf(CellModel.kind(rule));
+    long most = 0;
+    for (int c = 0; c < rules.size(); c++) {
+      int place = rest.indexOf(CellModel.kind(rules.get(c)));
       if (place < 0) {
         continue; // nothing of it was ever written
       }
       CellModel cell = cells.get(place);
       rest.set(place, "");
+      long all = taken.ofCells().get(c);
+      long units = all - kept;
+      if (units <= 0) {
+        continue;
+      }
+      boolean any;
       if (cell instanceof LeakyModel leaky) {
-        any |=
+        LeakyBucket under = (LeakyBucket) rules.get(c);
+        any =
             units == all
                 && taken.departure().isPresent()
-                && leaky.giveUp((LeakyBucket) rule, taken.departure().get(), units, now(clock));
+                && leaky.giveUp(under, taken.departure().get(), units, now(clock));
       } else {
-        any |= cell.giveBack(taken.cellTime(), units, all);
+        any = cell.giveBack(taken.cellTime(), units, all);
       }
+      most = any ? Math.max(most, units) : most;
     }
-    return any;
+    return most;
   }
 }

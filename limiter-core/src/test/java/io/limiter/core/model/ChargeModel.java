@@ -114,11 +114,10 @@ final class ChargeModel {
             .orElse(0);
   }
 
-  /** A record that found less room than it asked for has no departure to give up. */
   private Optional<BigInteger> departure() {
     for (CellModel cell : cells) {
-      if (cell instanceof LeakyModel leaky && units(cell) == charge.cost()) {
-        return leaky.departure(charge.cost());
+      if (cell instanceof LeakyModel leaky && units(cell) > 0) {
+        return leaky.departure(units(cell));
       }
     }
     return Optional.empty();
@@ -168,6 +167,8 @@ final class ChargeModel {
   Taken take(ReferenceModel state) {
     long logTime = log.now(clock);
     Optional<BigInteger> departure = departure();
+    List<Long> ofCells = cells.stream().map(this::units).toList();
+    long ofLog = logged(charge).isEmpty() ? 0 : log.more(logTime, charge.cost(), logged(charge));
     if (!logged(charge).isEmpty()) {
       log.take(clock, charge.cost(), logged(charge));
       state.put(charge.key(), log);
@@ -181,7 +182,7 @@ final class ChargeModel {
       counted.written(clock);
       state.put(charge.key(), counted);
     }
-    return new Taken(charge, guard, logTime, cellTime, ban.isPresent(), departure);
+    return new Taken(charge, guard, logTime, cellTime, ban.isPresent(), departure, ofLog, ofCells);
   }
 
   /** What a refused call changes: violations, the time of who is new, and a clock set back. */
@@ -206,17 +207,24 @@ final class ChargeModel {
     }
   }
 
-  /** What a call took. */
+  /**
+   * What a call took.
+   *
+   * @param ofLog how many units more its rules counted of the log than before
+   * @param ofCells how many units it took of each cell
+   */
   record Taken(
       Charge charge,
       boolean guard,
       long logTime,
       long cellTime,
       boolean bans,
-      Optional<BigInteger> departure) {
+      Optional<BigInteger> departure,
+      long ofLog,
+      List<Long> ofCells) {
 
     Taken renewedAt(long time) {
-      return new Taken(charge, guard, time, cellTime, bans, departure);
+      return new Taken(charge, guard, time, cellTime, bans, departure, ofLog, ofCells);
     }
   }
 }

@@ -78,6 +78,18 @@ final class LogModel {
     return units.isEmpty() ? 0 : Math.max(0, newest() + Plain.window(rule) - now);
   }
 
+  /**
+   * How many units more the rule of the longest window counts, once some are taken, in a log that
+   * keeps no more than these rules ask for: the oldest go for those that it has no room for.
+   */
+  long more(long now, int taken, List<LoggedRule> rules) {
+    long longest = rules.stream().mapToLong(Plain::window).max().orElseThrow();
+    long most = rules.stream().mapToLong(LoggedRule::kept).max().orElseThrow();
+    long before = units.stream().filter(unit -> unit > now - longest).count();
+    long after = Math.min(most, before + taken);
+    return Math.max(0, after - before);
+  }
+
   /** Takes units under these rules. Returns the time that they bear. */
   long take(long clock, int taken, List<LoggedRule> rules) {
     long now = now(clock);

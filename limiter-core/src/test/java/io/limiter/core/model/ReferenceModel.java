@@ -168,8 +168,12 @@ public final class ReferenceModel {
     for (int i = 0; i < units.size(); i++) {
       Charge charge = units.get(i).charge();
       if (charge.stack().rules().get(0) instanceof ConcurrencyLimit && !units.get(i).guard()) {
-        var unused = giveBack(units.get(i), charge.cost(), clock);
         LogModel log = logs.computeIfAbsent(charge.key(), first -> new LogModel());
+        int unused = log.giveBack(units.get(i).logTime(), charge.cost());
+        if (log.isEmpty()) {
+          log = new LogModel();
+          logs.put(charge.key(), log);
+        }
         units.set(
             i, units.get(i).renewedAt(log.take(clock, charge.cost(), ChargeModel.logged(charge))));
         renewed += charge.cost();
@@ -180,17 +184,18 @@ public final class ReferenceModel {
 
   private long giveBack(ChargeModel.Taken one, int some, long clock) {
     Charge charge = one.charge();
+    int kept = charge.cost() - some;
     long found = 0;
     LogModel log = logs.get(charge.key());
     if (log != null && !ChargeModel.logged(charge).isEmpty()) {
-      found = log.giveBack(one.logTime(), some);
+      found = log.giveBack(one.logTime(), (int) Math.max(0, one.ofLog() - kept));
       if (log.isEmpty()) {
         logs.remove(charge.key());
       }
     }
     CellsModel counted = cells.get(charge.key());
-    boolean any =
-        counted != null && counted.giveBack(ChargeModel.counted(charge), one, some, clock);
-    return any ? Math.max(found, some) : found;
+    long given =
+        counted == null ? 0 : counted.giveBack(ChargeModel.counted(charge), one, kept, clock);
+    return Math.max(found, given);
   }
 }
