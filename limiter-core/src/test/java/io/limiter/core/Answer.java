@@ -27,4 +27,7 @@ public sealed interface Answer {
   record GivenBack(long units) implements Answer {}
 
   record Done() implements Answer {}
+
+  /** No store fails in a scenario. */
+  record Failed(String why) implements Answer {}
 }

@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
@@ -40,6 +41,17 @@ public record Scenario(long seed, List<Step> steps) {
    * @param clock sets the store's clock for the calls that follow
    */
   public static List<Answer> run(List<Step> steps, LimitStore store, LongConsumer clock) {
+    return run(steps, store, clock, store::reset);
+  }
+
+  /**
+   * @param lose removes keys as if they had been evicted, in order with what the store is asked
+   */
+  public static List<Answer> run(
+      List<Step> steps,
+      LimitStore store,
+      LongConsumer clock,
+      Function<List<Key>, CompletionStage<?>> lose) {
     Map<Integer, CompletableFuture<Verdict>> verdicts = new HashMap<>();
     List<CompletableFuture<? extends Answer>> answers = new ArrayList<>();
     for (Step step : steps) {
@@ -63,15 +75,31 @@ public record Scenario(long seed, List<Step> steps) {
         long units = receipt(verdicts, renew.of()).renew().toCompletableFuture().join();
         answer = CompletableFuture.completedFuture(new Answer.GivenBack(units));
       } else {
-        answer = store.reset(((Step.Reset) step.action()).keys()).thenApply(done -> Answer.DONE);
+        Step.Reset reset = (Step.Reset) step.action();
+        answer =
+            (reset.lost() ? lose.apply(reset.keys()) : store.reset(reset.keys()))
+                .thenApply(done -> Answer.DONE);
       }
       answers.add(answer.toCompletableFuture());
     }
-    return answers.stream().<Answer>map(CompletableFuture::join).toList();
+    return answers.stream().map(Scenario::answer).toList();
+  }
+
+  private static Answer answer(CompletableFuture<? extends Answer> answer) {
+    try {
+      return answer.join();
+    } catch (CompletionException failure) {
+      return new Answer.Failed(String.valueOf(failure.getCause()));
+    }
   }
 
   private static Receipt receipt(Map<Integer, CompletableFuture<Verdict>> verdicts, int step) {
-    return verdicts.containsKey(step) ? verdicts.get(step).join().receipt() : Receipt.NOTHING;
+    CompletableFuture<Verdict> verdict = verdicts.get(step);
+    return verdict == null
+        ? Receipt.NOTHING
+        : verdict.handle((known, failure) -> known).join() == null
+            ? Receipt.NOTHING
+            : verdict.join().receipt();
   }
 
   /**
@@ -81,11 +109,26 @@ public record Scenario(long seed, List<Step> steps) {
    * @param store runs the steps on a store that remembers nothing
    */
   public void check(Function<List<Step>, List<Answer>> store) {
-    String difference = difference(steps, store);
+    check(Scenario::model, store);
+  }
+
+  private static List<Object> model(List<Step> steps) {
+    ReferenceModel model = new ReferenceModel();
+    return steps.stream().map(model::apply).toList();
+  }
+
+  /**
+   * The same of two stores.
+   *
+   * @param model runs the steps on the one that is taken for right
+   */
+  public void check(
+      Function<List<Step>, ? extends List<?>> model, Function<List<Step>, List<Answer>> store) {
+    String difference = difference(steps, model, store);
     if (difference.isEmpty()) {
       return;
     }
-    List<Step> shrunk = shrink(store);
+    List<Step> shrunk = shrink(model, store);
     throw new AssertionError(
         "The store and the model differ with -Dlimiter.seed=%d: %s%nShrunk to %d of %d steps:%n%s%n%s"
             .formatted(
@@ -94,29 +137,33 @@ public record Scenario(long seed, List<Step> steps) {
                 shrunk.size(),
                 steps.size(),
                 String.join("\n", shrunk.stream().map(Step::toString).toList()),
-                difference(shrunk, store)));
+                difference(shrunk, model, store)));
   }
 
-  private static String difference(List<Step> steps, Function<List<Step>, List<Answer>> store) {
-    ReferenceModel model = new ReferenceModel();
+  private static String difference(
+      List<Step> steps,
+      Function<List<Step>, ? extends List<?>> model,
+      Function<List<Step>, List<Answer>> store) {
     List<Answer> answers = store.apply(steps);
+    List<?> expected = model.apply(steps);
     for (int i = 0; i < steps.size(); i++) {
-      Object expected = model.apply(steps.get(i));
-      if (!expected.equals(answers.get(i))) {
-        return "at %s%n model: %s%n store: %s".formatted(steps.get(i), expected, answers.get(i));
+      if (!expected.get(i).equals(answers.get(i))) {
+        return "at %s%n model: %s%n store: %s"
+            .formatted(steps.get(i), expected.get(i), answers.get(i));
       }
     }
     return "";
   }
 
   /** Leaves out ever smaller parts, as long as what is left still differs. */
-  private List<Step> shrink(Function<List<Step>, List<Answer>> store) {
+  private List<Step> shrink(
+      Function<List<Step>, ? extends List<?>> model, Function<List<Step>, List<Answer>> store) {
     List<Step> left = steps;
     for (int part = left.size() / 2; part > 0; part /= 2) {
       for (int from = 0; from < left.size(); ) {
         List<Step> fewer = new ArrayList<>(left.subList(0, from));
         fewer.addAll(left.subList(Math.min(left.size(), from + part), left.size()));
-        if (difference(fewer, store).isEmpty()) {
+        if (difference(fewer, model, store).isEmpty()) {
           from += part;
         } else {
           left = fewer;

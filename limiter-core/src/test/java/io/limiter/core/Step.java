@@ -24,10 +24,22 @@ public record Step(int id, long clock, Action action) {
    *
    * @param cost what it has cost; empty if that is what was reserved
    */
-  public record Settle(int of, boolean failed, Optional<Integer> cost) implements Action {
+  public record Settle(int of, How how, Optional<Integer> cost) implements Action {
+
+    /** How a call ends; of one that was cancelled nobody knows. */
+    public enum How {
+      SUCCEEDED,
+      FAILED,
+      CANCELLED
+    }
 
     Ending ending() {
-      Ending ending = failed ? Ending.failed() : Ending.succeeded();
+      Ending ending =
+          switch (how) {
+            case SUCCEEDED -> Ending.succeeded();
+            case FAILED -> Ending.failed();
+            case CANCELLED -> Ending.unknown();
+          };
       return cost.map(ending::withCost).orElse(ending);
     }
   }
@@ -35,7 +47,12 @@ public record Step(int id, long clock, Action action) {
   /** Renews what the call of another step holds. */
   public record Renew(int of) implements Action {}
 
-  public record Reset(List<Key> keys) implements Action {}
+  /**
+   * Forgets what was counted under these keys.
+   *
+   * @param lost whether the keys go without anybody's asking for it, as by FLUSHALL or an eviction
+   */
+  public record Reset(List<Key> keys, boolean lost) implements Action {}
 
   /** Short enough to be read in a failure, with all that is needed to write a test of it. */
   @Override

@@ -182,7 +182,16 @@ final class ChargeModel {
       counted.written(clock);
       state.put(charge.key(), counted);
     }
-    return new Taken(charge, guard, logTime, cellTime, ban.isPresent(), departure, ofLog, ofCells);
+    return new Taken(
+        charge,
+        guard,
+        logTime,
+        cellTime,
+        ban.isPresent(),
+        departure,
+        ofLog,
+        ofCells,
+        state.resets(charge.key()));
   }
 
   /** What a refused call changes: violations, the time of who is new, and a clock set back. */
@@ -212,6 +221,7 @@ final class ChargeModel {
    *
    * @param ofLog how many units more its rules counted of the log than before
    * @param ofCells how many units it took of each cell
+   * @param resets how often the key had been reset by then
    */
   record Taken(
       Charge charge,
@@ -221,10 +231,12 @@ final class ChargeModel {
       boolean bans,
       Optional<BigInteger> departure,
       long ofLog,
-      List<Long> ofCells) {
+      List<Long> ofCells,
+      int resets) {
 
-    Taken renewedAt(long time) {
-      return new Taken(charge, guard, time, cellTime, bans, departure, ofLog, ofCells);
+    Taken renewedAt(long time, int resetsByThen) {
+      return new Taken(
+          charge, guard, time, cellTime, bans, departure, ofLog, ofCells, resetsByThen);
     }
   }
 }

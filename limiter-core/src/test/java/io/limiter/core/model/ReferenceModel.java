@@ -29,6 +29,10 @@ public final class ReferenceModel {
 
   private final Map<Key, LogModel> logs = new HashMap<>();
   private final Map<Key, CellsModel> cells = new HashMap<>();
+
+  /** How often each key was reset, or lost: what was taken before is not given back after it. */
+  private final Map<Key, Integer> resets = new HashMap<>();
+
   private final Map<Integer, List<ChargeModel.Taken>> taken = new HashMap<>();
 
   /** Runs one step, and answers as {@link io.limiter.core.Scenario#run} does. */
@@ -49,6 +53,7 @@ public final class ReferenceModel {
     for (Key key : ((Step.Reset) step.action()).keys()) {
       logs.remove(key);
       cells.remove(key);
+      resets.merge(key, 1, Integer::sum);
     }
     return Answer.DONE;
   }
@@ -111,6 +116,10 @@ public final class ReferenceModel {
         cells.getOrDefault(charge.key(), new CellsModel()));
   }
 
+  int resets(Key key) {
+    return resets.getOrDefault(key, 0);
+  }
+
   void put(Key key, LogModel log) {
     logs.put(key, log);
   }
@@ -145,8 +154,11 @@ public final class ReferenceModel {
       int kept = settle.cost().orElse(charge.cost());
       boolean counts =
           charge.stack().counting() == Counting.ALL
+              || settle.how() == Step.Settle.How.CANCELLED
               || charge.stack().counting()
-                  == (settle.failed() ? Counting.FAILURES : Counting.SUCCESSES);
+                  == (settle.how() == Step.Settle.How.FAILED
+                      ? Counting.FAILURES
+                      : Counting.SUCCESSES);
       if (!counts || charge.stack().rules().get(0) instanceof ConcurrencyLimit) {
         kept = 0;
       }
@@ -169,13 +181,20 @@ public final class ReferenceModel {
       Charge charge = units.get(i).charge();
       if (charge.stack().rules().get(0) instanceof ConcurrencyLimit && !units.get(i).guard()) {
         LogModel log = logs.computeIfAbsent(charge.key(), first -> new LogModel());
-        int unused = log.giveBack(units.get(i).logTime(), charge.cost());
+        if (units.get(i).resets() == resets(charge.key())) {
+          int unused = log.giveBack(units.get(i).logTime(), charge.cost());
+        }
         if (log.isEmpty()) {
           log = new LogModel();
           logs.put(charge.key(), log);
         }
         units.set(
-            i, units.get(i).renewedAt(log.take(clock, charge.cost(), ChargeModel.logged(charge))));
+            i,
+            units
+                .get(i)
+                .renewedAt(
+                    log.take(clock, charge.cost(), ChargeModel.logged(charge)),
+                    resets(charge.key())));
         renewed += charge.cost();
       }
     }
@@ -184,6 +203,9 @@ public final class ReferenceModel {
 
   private long giveBack(ChargeModel.Taken one, int some, long clock) {
     Charge charge = one.charge();
+    if (one.resets() < resets(charge.key())) {
+      return 0;
+    }
     int kept = charge.cost() - some;
     long found = 0;
     LogModel log = logs.get(charge.key());

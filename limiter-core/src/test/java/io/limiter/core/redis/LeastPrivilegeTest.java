@@ -147,7 +147,7 @@ class LeastPrivilegeTest {
               + Differential.run(
                   15_000,
                   steps -> {
-                    var answers = Scenario.run(steps, store, limited::setClock);
+                    var answers = Scenario.run(steps, store, limited::setClock, limited::lose);
                     store.reset(Scenario.keys(steps)).toCompletableFuture().join();
                     return answers;
                   }));

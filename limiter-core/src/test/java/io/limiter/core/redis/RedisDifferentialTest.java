@@ -20,7 +20,7 @@ class RedisDifferentialTest {
   }
 
   private static List<Answer> run(TestRedis redis, RedisStore store, List<Step> steps) {
-    List<Answer> answers = Scenario.run(steps, store, redis::setClock);
+    List<Answer> answers = Scenario.run(steps, store, redis::setClock, redis::lose);
     store.reset(Scenario.keys(steps)).toCompletableFuture().join();
     return answers;
   }

@@ -17,6 +17,8 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 
 /**
  * A Redis store whose clock the test sets: its copy of the script reads a key instead of the time.
@@ -163,6 +165,13 @@ public final class TestRedis implements AutoCloseable {
 
   RedisCommands<byte[], byte[]> commands() {
     return connection.sync();
+  }
+
+  /** Removes keys as if Redis had evicted them, in order with what a store asks. */
+  CompletionStage<Long> lose(List<Key> keys) {
+    return keys.isEmpty()
+        ? CompletableFuture.completedFuture(0L)
+        : connection.async().del(keys.stream().map(this::name).toArray(byte[][]::new));
   }
 
   /** Removes all keys of this test, and none of anybody else. */
