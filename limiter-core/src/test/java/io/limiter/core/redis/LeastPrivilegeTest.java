@@ -15,6 +15,7 @@ import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.output.StatusOutput;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
+import io.limiter.core.Answer;
 import io.limiter.core.Charge;
 import io.limiter.core.ConcurrencyLimit;
 import io.limiter.core.Differential;
@@ -25,11 +26,14 @@ import io.limiter.core.PastCharge;
 import io.limiter.core.Policy;
 import io.limiter.core.Receipt;
 import io.limiter.core.Scenario;
+import io.limiter.core.ScenarioGenerator;
+import io.limiter.core.Step;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.TokenBucket;
 import io.limiter.core.Verdict;
 import io.limiter.core.testing.RedisProcess;
+import io.limiter.core.testing.Seeds;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -151,9 +155,20 @@ class LeastPrivilegeTest {
                     store.reset(Scenario.keys(steps)).toCompletableFuture().join();
                     return answers;
                   }));
+      long unused = Seeds.forEach(5_000, seed -> changing(limited, store, seed));
     } finally {
       limited.shutdown();
     }
+  }
+
+  /** The rules of one subject change; what that comes to is another test's matter. */
+  private static long changing(TestRedis limited, RedisStore store, long seed) {
+    List<Step> steps = ScenarioGenerator.changing(seed).steps();
+    assertThat(Scenario.run(steps, store, limited::setClock, limited::lose))
+        .as("-Dlimiter.seed=%d", seed)
+        .noneMatch(answer -> answer instanceof Answer.Failed);
+    store.reset(Scenario.keys(steps)).toCompletableFuture().join();
+    return Scenario.decisions(steps);
   }
 
   @Test
