@@ -22,4 +22,5 @@ public interface LimitStoreContract
         ObservedContract,
         SharedLimitContract,
         DifferentRulesContract,
+        ChangedRulesContract,
         RulesChangeContract {}

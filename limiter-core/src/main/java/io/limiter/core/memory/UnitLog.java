@@ -31,6 +31,9 @@ final class UnitLog {
   /** The longest window of any rule of this log; older units go. */
   private long horizon;
 
+  /** When the horizon lapses, unless a stack with as long a window takes units before. */
+  private long until;
+
   int size() {
     return size;
   }
@@ -94,11 +97,17 @@ final class UnitLog {
 
   /**
    * Takes units for a stack whose largest count and longest window are given. Units past the
-   * horizon go, and the oldest that no rule may ask for.
+   * horizon go, and the oldest that no rule may ask for. The horizon of a stack with a longer
+   * window holds until that window has passed since the stack last took units.
    */
   void take(long now, int units, long count, long window) {
-    keep = Math.max(keep, count);
-    horizon = Math.max(horizon, window);
+    if (window < horizon && now - until < 0) {
+      keep = Math.max(keep, count);
+    } else {
+      keep = window < horizon ? count : Math.max(keep, count);
+      horizon = window;
+      until = now + window;
+    }
     int taken = (int) Math.min(units, keep);
     dropOldest(firstYounger(now, horizon));
     dropOldest((int) Math.max(0, size + taken - keep));
@@ -133,6 +142,9 @@ final class UnitLog {
     size -= given;
     if (size > 0) {
       newest = stamp(size - 1);
+      if (until - newest > horizon) {
+        until = newest + horizon; // by then nothing is left that the longest window counts
+      }
     } else {
       clear();
     }
@@ -145,6 +157,7 @@ final class UnitLog {
     shift = 0;
     keep = 0;
     horizon = 0;
+    until = 0;
   }
 
   private void dropOldest(int units) {
@@ -170,8 +183,8 @@ final class UnitLog {
     long[] stamps = new long[size];
     Arrays.setAll(stamps, this::stamp);
     String log =
-        "UnitLog[stamps=%s, shift=%d, keep=%d, horizon=%d]"
-            .formatted(Arrays.toString(stamps), shift, keep, horizon);
+        "UnitLog[stamps=%s, shift=%d, keep=%d, horizon=%d, until=%d]"
+            .formatted(Arrays.toString(stamps), shift, keep, horizon, until);
     return cells == null ? log : log + " " + cells;
   }
 }

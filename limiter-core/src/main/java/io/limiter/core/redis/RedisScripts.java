@@ -24,7 +24,7 @@ record RedisScripts(
   private static final Pattern PART = Pattern.compile("--%(?!algorithms)([a-z]+)\n");
 
   RedisScripts(RedisScript decide, RedisScript refund) {
-    this(decide, refund, RedisScript.of(RedisScript.read("renew.lua")), List.of());
+    this(decide, refund, RedisScript.of(whole("renew.lua")), List.of());
   }
 
   /** The scripts as they are without algorithms of the user's own; read once. */

@@ -17,9 +17,10 @@
 local call, pack, unpack, byte, sub = redis.call, struct.pack, struct.unpack, string.byte, string.sub
 local DENSE = 118
 local EXACT = 9007199254740992 -- 2^53
+local LONGEST = 31622400000000 -- 366 days
 local CELLS = 2147483648 -- 2^31
 local DATA = 10 -- print of the last cell, which describes the others
-local found = 0
+local returning = 0
 
 -- Adds departures to the gaps of a leaky bucket; false if some of them are free already.
 local function give(gaps, from, units)
@@ -128,72 +129,54 @@ local function returned(page, stamp, plan)
   return most > 0 and page or nil, most
 end
 
--- The log as it is without these units, nil if it has none of them; and how many it had.
-local function without(log, stamp, units)
-  local rules = #log >= 49 and unpack('>B', log, 37) - 16 or 0
-  if rules < 1 or rules > 8 then return nil, 0 end
-  local header, n = 37 + 4 * rules, unpack('>I4', log, 5)
-  if n == 0 then n = math.floor((#log - header) / 8) end
-  -- Units that the log has no more, though a roomy one still holds them.
-  local gone = math.max(unpack('>I4', log) ~= 0 and unpack('>I4', log, 38) or 0, n - unpack('>I4', log, 25))
-  local low, high = gone, n -- the first unit that is not older than the stamp
-  while low < high do
-    local middle = math.floor((low + high) / 2)
-    if unpack('>d', log, header + 8 * middle + 1) < stamp then low = middle + 1 else high = middle end
-  end
-  local after = low
-  while after < n and after - low < units and unpack('>d', log, header + 8 * after + 1) == stamp do
-    after = after + 1
-  end
-  local taken = after - low
-  local left = n - gone - taken
-  if left <= 0 then return '', taken end
-  if taken == 0 then return nil, 0 end
-  local newest = unpack('>d', log, header + 8 * (after == n and low or n) - 7)
-  return sub(log, 1, 4) .. pack('>I4d', left > DENSE and left or 0, left > DENSE and newest or 0)
-    .. sub(log, 17, 37) .. string.rep('\0', 4 * rules) -- the cursors: the log's time may have gone back
-    .. sub(log, header + 8 * gone + 1, header + 8 * low) .. sub(log, header + 8 * after + 1, header + 8 * n)
-    .. (left > DENSE and string.rep('\0', 8 * math.floor(left / 8)) or ''), taken
-end
+--%units
 
 -- Everything is read before anything is written: Redis does not roll a script back that meets a key of another type.
-local whole, heads = {}, {} -- what each value becomes, and what it begins with from now on
+local writing = {}
 for i = 1, #KEYS do
   local key, argument, units = KEYS[i], ARGV[2 * i - 1], tonumber(ARGV[2 * i])
   local plan = sub(argument, 17)
   local logged = plan == '' or unpack('>B', plan, 6) >= 16
-  local value = logged and call('GET', key) or call('GETRANGE', key, 0, 1023)
-  local base, given = 0, 0
-  local cells, log
-  if value and #value >= 45 then
-    local mark = unpack('>I4', value, 5)
+  local page = call('GETRANGE', key, 0, logged and 2047 or 1023)
+  local base, given, gone, n, writes = 0, 0
+  local cells, log, newest
+  if #page >= 45 then
+    local mark = unpack('>I4', page, 5)
     if mark >= CELLS then -- it begins with cells
       base = 24 + 5 * (mark % 16)
-      for c = 1, mark % 16 do base = base + 8 * (byte(value, 24 + 5 * c) or 255) end
+      for c = 1, mark % 16 do base = base + 8 * (byte(page, 24 + 5 * c) or 255) end
     end
-    if base <= #value then
-      if logged then log, given = without(sub(value, base + 1), unpack('>d', argument), units) end
+    if base <= #page and base <= 1023 then
+      log = logged and opened(key, page, base)
+      if log then
+        local low, after
+        low, after, newest = found(log, unpack('>d', argument), units)
+        given = after - low
+        if newest and given > 0 then gone, n, writes = without(log, low, after, 0, '', true) end
+      end
       if plan ~= '' and base > 0 then
         local most
-        cells, most = returned(sub(value, 1, base), unpack('>d', argument, 9), plan)
+        cells, most = returned(sub(page, 1, base), unpack('>d', argument, 9), plan)
         given = math.max(given, most)
       end
     end
   end
-  if log then
-    whole[i] = (cells or sub(value, 1, base)) .. log
-  elseif cells then
-    heads[i] = cells
+  writing[i] = function()
+    if log and not newest then -- that were all
+      if base > 0 then call('SET', key, cells or sub(page, 1, base), 'KEEPTTL') else call('DEL', key) end
+    elseif writes then
+      local header = head(log, n, newest, gone, log.wide)
+      if type(writes) == 'string' then
+        call('SET', key, (cells or sub(page, 1, base)) .. header .. writes, 'KEEPTTL')
+      else
+        call('SETRANGE', key, cells and 0 or base, (cells or '') .. header)
+        write(log, writes)
+      end
+    elseif cells then
+      call('SETRANGE', key, 0, cells)
+    end
   end
-  found = found + given
+  returning = returning + given
 end
-for i = 1, #KEYS do
-  if whole[i] == '' then
-    call('DEL', KEYS[i])
-  elseif whole[i] then
-    call('SET', KEYS[i], whole[i], 'KEEPTTL')
-  elseif heads[i] then
-    call('SETRANGE', KEYS[i], 0, heads[i])
-  end
-end
-return found
+for i = 1, #KEYS do writing[i]() end
+return returning

@@ -9,65 +9,64 @@
 --
 -- Returns for each log the stamp that its units bear from now on (d).
 
-local call, pack, unpack, sub = redis.call, struct.pack, struct.unpack, string.sub
+local call, pack, unpack = redis.call, struct.pack, struct.unpack
 local KEYS, ARGV = KEYS, ARGV
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 local DENSE = 118
 local EXACT = 9007199254740992
 local LONGEST = 31622400000000
-local reply, values, lives = '', {}, {}
+local reply, logs, headers, writes, lives = '', {}, {}, {}, {}
 
--- The first unit from k on, of those before n, that is not older than a time.
-local function first(log, header, k, n, edge)
-  while k < n do
-    local middle = math.floor((k + n) / 2)
-    if unpack('>d', log, header + 8 * middle + 1) < edge then k = middle + 1 else n = middle end
-  end
-  return k
-end
+--%units
 
 for i = 1, #KEYS do
-  local log, stamp = call('GET', KEYS[i]), unpack('>d', ARGV[i])
   local _, units, rules, print = unpack('>BI4BI4', ARGV[i], 9)
   rules = rules / 16
   local keep, horizon = unpack('>I4d', ARGV[i], 25 + 16 * rules + 24)
-  local now, shift, others = clock, 0, ''
-  local written = log and #log >= 49 and unpack('>B', log, 37) - 16 or 0
-  if written >= 1 and written <= 8 then
-    local header = 37 + 4 * written
-    local stored, n, _, known, kept, outlived = unpack('>I4I4ddI4d', log)
-    if n == 0 then n = math.floor((#log - header) / 8) end
-    -- Units that the log has no more, though a roomy one still holds them.
-    local gone = math.max(stored ~= 0 and unpack('>I4', log, 38) or 0, n - kept)
-    if header + 8 * n <= #log and outlived <= LONGEST and gone < n then
-      local low = first(log, header, gone, n, stamp)
-      local after = low
-      while after < n and after - low < units and unpack('>d', log, header + 8 * after + 1) == stamp do
-        after = after + 1
-      end
-      local newest = gone + after - low < n and unpack('>d', log, header + 8 * (after == n and low or n) - 7)
-      -- Without any others the log begins anew, as it does after a refund of all.
-      if newest and math.max(clock + known, newest) < EXACT then
-        now = math.max(clock + known, newest) -- if Redis' clock was set back, the log's time goes on from its newest unit
-        shift, print = now - clock, stored == print and print or 0
-        keep, horizon = math.max(keep, kept), math.max(horizon, outlived)
-        local from = first(log, header, gone, n, now - horizon + 1)
-        others = sub(log, header + 8 * from + 1, header + 8 * low)
-          .. sub(log, header + 8 * math.max(from, after) + 1, header + 8 * n)
-      end
-    end
+  local log = opened(KEYS[i], call('GETRANGE', KEYS[i], 0, 2047), 0)
+  local low, after, newest, now, stays
+  if log then
+    low, after, newest = found(log, unpack('>d', ARGV[i]), units)
+    -- If Redis' clock was set back, the log's time goes on from its newest unit.
+    now = newest and math.max(clock + log.shift, newest)
   end
-  local taken = math.min(units, keep)
-  local live = math.min(#others / 8 + taken, keep)
-  local stamps = sub(others .. string.rep(pack('>d', now), taken), -8 * live)
-  -- The cursors begin anew: the log's time may have gone back.
-  values[i] = pack('>I4I4ddI4dB', print, live > DENSE and live or 0, now, shift, keep, horizon, 16 + rules)
-    .. string.rep('\0', 4 * rules) .. stamps .. (live > DENSE and string.rep('\0', 8 * math.floor(live / 8)) or '')
-  lives[i] = string.format('%.0f', math.ceil(horizon / 1000) + 1000)
+  -- Without any others the log begins anew, as it does after a refund of all.
+  if not (now and now < EXACT) then
+    log = { n = 0, gone = 0, size = 0, header = 0, stored = print, keep = 0 }
+    low, after, now = 0, 0, clock
+  end
+  local foreign, longer, grown = log.stored ~= print, false, log.gone > 0 and keep > log.keep
+  if not foreign then log.horizon = horizon end
+  if horizon < log.horizon and now < log.ends then
+    log.keep, longer = math.max(keep, log.keep), true
+  else
+    log.keep = horizon < log.horizon and keep or math.max(keep, log.keep)
+    log.horizon, log.ends = horizon, now + horizon
+  end
+  local taken, drop = math.min(units, log.keep), 0
+  local edge = now - log.horizon + 1
+  if log.gone < log.n and stamp(log, log.gone) < edge then
+    local from = first(log, log.gone, log.n, edge)
+    drop = math.min(from, low) - log.gone + math.max(from, after) - after
+  end
+  drop = math.max(drop, log.n - log.gone - after + low + taken - log.keep)
+  local added = repeated(pack('>d', now), taken)
+  local gone, n, behind = without(log, low, after, drop, added, log.wide and not grown or not foreign)
+  local wide = log.wide
+  if type(behind) == 'string' then wide = longer or foreign and not wide and n > DENSE end
+  log.stored, log.kind, log.shift = print, 16 + rules, now - clock
+  logs[i], headers[i], writes[i] = log, head(log, n, now, gone, wide and print), behind
+  lives[i] = string.format('%.0f', math.ceil(log.horizon / 1000) + 1000)
   reply = reply .. pack('>d', now)
 end
 for i = 1, #KEYS do
-  call('SET', KEYS[i], values[i], 'PX', lives[i])
+  if type(writes[i]) == 'string' then
+    call('SET', KEYS[i], headers[i] .. writes[i], 'PX', lives[i])
+  else
+    call('SETRANGE', KEYS[i], 0, headers[i])
+    write(logs[i], writes[i])
+    call('PEXPIRE', KEYS[i], lives[i])
+  end
 end
 return reply

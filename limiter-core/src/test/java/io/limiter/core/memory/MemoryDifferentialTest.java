@@ -3,6 +3,7 @@ package io.limiter.core.memory;
 
 import io.limiter.core.Answer;
 import io.limiter.core.Differential;
+import io.limiter.core.LogScenarios;
 import io.limiter.core.Scenario;
 import io.limiter.core.Step;
 import java.util.List;
@@ -16,6 +17,11 @@ class MemoryDifferentialTest {
   @Test
   void theMemoryStoreAnswersAsTheModelDoes() {
     System.out.println("Memory store and model: " + Differential.run(400_000, this::run));
+  }
+
+  @Test
+  void logsOfChangingRulesAreCountedAsTheModelDoes() {
+    LogScenarios.check(200_000, false, this::run);
   }
 
   private List<Answer> run(List<Step> steps) {

@@ -14,6 +14,9 @@ final class LogModel {
   private long keep;
   private long horizon;
 
+  /** So long a longer window than that of the last writer is reckoned with. */
+  private long until;
+
   long now(long clock) {
     return units.isEmpty() ? clock : Math.max(clock + shift, newest());
   }
@@ -94,10 +97,18 @@ final class LogModel {
   long take(long clock, int taken, List<LoggedRule> rules) {
     long now = now(clock);
     shift = now - clock;
-    for (LoggedRule rule : rules) {
-      keep = Math.max(keep, rule.kept());
-      horizon = Math.max(horizon, Plain.window(rule));
+    long window = rules.stream().mapToLong(Plain::window).max().orElseThrow();
+    long count = rules.stream().mapToLong(LoggedRule::kept).max().orElseThrow();
+    if (window >= horizon) {
+      keep = Math.max(keep, count);
+    } else if (now >= until) {
+      keep = count;
     }
+    if (window >= horizon || now >= until) {
+      horizon = window;
+      until = now + window;
+    }
+    keep = Math.max(keep, count);
     units.removeIf(unit -> unit <= now - horizon);
     for (int i = 0; i < taken; i++) {
       units.add(now);
@@ -113,6 +124,9 @@ final class LogModel {
     int found = 0;
     while (found < taken && units.remove((Object) stamp)) {
       found++;
+    }
+    if (!units.isEmpty()) {
+      until = Math.min(until, newest() + horizon);
     }
     return found;
   }

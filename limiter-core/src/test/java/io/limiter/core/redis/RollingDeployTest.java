@@ -62,7 +62,7 @@ class RollingDeployTest {
   }
 
   /** Asks the two instances in turn. */
-  private static final class InTurn implements LimitStore {
+  static final class InTurn implements LimitStore {
 
     private final LimitStore one;
     private final LimitStore other;

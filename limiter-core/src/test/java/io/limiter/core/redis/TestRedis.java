@@ -32,7 +32,7 @@ public final class TestRedis implements AutoCloseable {
 
   private static final String LIFE = "lives and lives[i] or ARGV[2 * i]";
   private static final String GRACE = "local GRACE = 1000000 ";
-  private static final String RENEWED = "'PX', lives[i]";
+  private static final String RENEWED = "math.ceil(log.horizon / 1000) + 1000";
 
   /** Digits of the seconds, and of the microseconds, of the clock. */
   private static final int HALF = 18;
@@ -75,9 +75,18 @@ public final class TestRedis implements AutoCloseable {
     return store("1000000", List.of(new FadingCounter()));
   }
 
+  /** One that decides by the script of an earlier release, whose replies are the same. */
+  RedisStore storeOf(String script) {
+    return store(RedisScripts.load(), RedisScript.of(RedisScript.read(script)), "EXACT");
+  }
+
   private RedisStore store(String grace, List<CustomAlgorithm> algorithms) {
     RedisScripts scripts = RedisScripts.load(algorithms);
-    String decide = decide(scripts.decide(), grace);
+    return store(scripts, scripts.decide(), grace);
+  }
+
+  private RedisStore store(RedisScripts scripts, RedisScript deciding, String grace) {
+    String decide = decide(deciding, grace);
     String refund = clocked(scripts.refund());
     String renew =
         replace(clocked(scripts.renew()), RENEWED, "%s + %d".formatted(RENEWED, EXTRA_LIFE_MILLIS));
@@ -86,7 +95,10 @@ public final class TestRedis implements AutoCloseable {
             source(),
             settings(),
             new RedisScripts(
-                RedisScript.of(decide), RedisScript.of(refund), RedisScript.of(renew), algorithms),
+                RedisScript.of(decide),
+                RedisScript.of(refund),
+                RedisScript.of(renew),
+                scripts.algorithms()),
             new Breakers(),
             () -> clock);
     // Known scripts are not sent twice, which would be out of order.

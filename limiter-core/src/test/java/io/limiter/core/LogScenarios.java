@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import static io.limiter.core.StoreHarness.MINUTE;
+import static io.limiter.core.StoreHarness.SECOND;
+import static io.limiter.core.StoreHarness.call;
+
+import io.limiter.core.testing.Seeds;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.function.Function;
+
+/**
+ * Scenarios of one subject whose rules change and change back: logs of up to some hundred units, by
+ * stacks of other counts, windows and numbers of rules, which take turns or follow each other, with
+ * refunds, settlements and renewals of some earlier call. {@link ScenarioGenerator} does all that
+ * too, but seldom with a log that is long.
+ */
+public final class LogScenarios {
+
+  private static final int STEPS = 400;
+
+  private final Random random;
+  private final boolean together;
+  private final boolean leased;
+
+  private LogScenarios(long seed, boolean together) {
+    this.random = new Random(seed);
+    this.together = together;
+    this.leased = random.nextInt(4) == 0;
+  }
+
+  /**
+   * Runs some on a store and on the model, and fails at the first answer that differs.
+   *
+   * @param steps at least so many, unless the property says otherwise
+   * @param together whether the longest window is always the same, so that none ever lapses
+   * @param store runs the steps on a store that remembers nothing and never forgets
+   */
+  public static void check(int steps, boolean together, Function<List<Step>, List<Answer>> store) {
+    Seeds.forEach(
+        steps,
+        seed -> {
+          new Scenario(seed, new LogScenarios(seed, together).steps()).check(store);
+          return STEPS;
+        });
+  }
+
+  private List<Step> steps() {
+    List<LimitRequest> calls = new ArrayList<>();
+    for (int i = 2 + random.nextInt(3); i > 0; i--) {
+      calls.add(call(leased ? new Rule[] {lease()} : rules()));
+    }
+    List<Step> steps = new ArrayList<>();
+    long clock = 1_700_000_000_000_000L;
+    int slow = random.nextBoolean() ? 1_500_000 : 150_000;
+    for (int id = 0; id < STEPS; id++) {
+      int far = random.nextInt(150);
+      clock +=
+          far == 1
+              ? random.nextInt(130_000_000)
+              : far == 2 ? -random.nextInt(60_000_000) : random.nextInt(slow);
+      LimitRequest call = calls.get(id / 60 % 2 == 0 ? id / 120 % calls.size() : any(calls));
+      steps.add(new Step(id, clock, action(id, call)));
+    }
+    return steps;
+  }
+
+  private int any(List<?> list) {
+    return random.nextInt(list.size());
+  }
+
+  private Step.Action action(int id, LimitRequest call) {
+    int dice = random.nextInt(10);
+    if (dice > 2 || id == 0) {
+      Mode mode = dice == 3 ? Mode.RECORD : dice == 4 ? Mode.PEEK : Mode.ACQUIRE;
+      int cost = leased ? 1 : 1 + random.nextInt(random.nextInt(4) == 0 ? 60 : 4);
+      return new Step.Decide(call.withCost(random.nextInt(50) == 0 ? 10 * cost : cost), mode);
+    }
+    int of = Math.max(0, id - 1 - random.nextInt(dice == 0 ? id : 5));
+    if (leased && random.nextInt(3) > 0) {
+      return new Step.Renew(of);
+    }
+    return leased || random.nextBoolean()
+        ? new Step.GiveBack(of, false)
+        : new Step.Settle(of, false, Optional.of(random.nextInt(12) * random.nextInt(12)));
+  }
+
+  private int count() {
+    return random.nextInt(3) == 0 ? 10 + random.nextInt(110) : 150 + random.nextInt(400);
+  }
+
+  private Rule lease() {
+    int seconds = together ? 60 : 5 + random.nextInt(55);
+    return ConcurrencyLimit.of((count() + 1) / 2, SECOND.multipliedBy(seconds));
+  }
+
+  private Rule[] rules() {
+    Rule[] rules = new Rule[1 + random.nextInt(random.nextInt(3) == 0 ? 7 : 2)];
+    for (int i = 0; i < rules.length; i++) {
+      int seconds = i == 0 && together ? 60 : 5 + random.nextInt(55);
+      rules[i] =
+          i > 0 && i == rules.length - 1 && random.nextInt(4) == 0
+              ? FixedWindow.of(200 + random.nextInt(300), MINUTE).withName("fixed")
+              : SlidingWindowLog.of(count(), SECOND.multipliedBy(seconds)).withName("rule-" + i);
+    }
+    return rules;
+  }
+}
