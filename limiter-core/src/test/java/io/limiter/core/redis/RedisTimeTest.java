@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import static io.limiter.core.StoreHarness.HOUR;
+import static io.limiter.core.StoreHarness.MINUTE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.limiter.core.Charge;
+import io.limiter.core.ConcurrencyLimit;
+import io.limiter.core.Ending;
+import io.limiter.core.FixedWindow;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LoggedRule;
+import io.limiter.core.Mode;
+import io.limiter.core.PastCharge;
+import io.limiter.core.Rule;
+import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.StoreHarness;
+import io.limiter.core.Verdict;
+import io.limiter.core.testing.RedisProcess;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/**
+ * How long each script holds Redis up, by Redis' own account, where it has most to do: on full
+ * logs, with the largest cost and the most rules, on logs that were written under other rules. The
+ * median of some runs counts, since a busy machine only ever adds. The table is that of
+ * docs/redis-state.md.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class RedisTimeTest {
+
+  /** What a script may take at the default limits, in microseconds. */
+  private static final double MOST = 1_000;
+
+  /** The default of {@code limiter.max-count}. */
+  private static final int COUNT = 10_000;
+
+  /** Of what is found, the one with a count that was halved. */
+  private static final int HALVED = 1;
+
+  private static final int[] SIZES = {100, 1_000, COUNT, 10 * COUNT};
+
+  /** The largest cost. */
+  private static final int MILLION = 1_000_000;
+
+  private static final int RUNS = 9;
+  private static final Pattern USAGE = Pattern.compile("cmdstat_evalsha:calls=\\d+,usec=(\\d+)");
+
+  private final RedisProcess redis = RedisProcess.onFreePort().start();
+  private final RedisSettings settings = new RedisSettings("limiter:", Duration.ofSeconds(10));
+  private final RedisURI uri = RedisURI.create(redis.uri());
+  private final RedisClient client = RedisClient.create(uri);
+  private final SharedConnection shared =
+      SharedConnection.open(RedisClients.create(), uri, settings);
+  private final RedisStore store = new RedisStore(shared, settings);
+  private final RedisCommands<byte[], byte[]> commands =
+      client.connect(ByteArrayCodec.INSTANCE).sync();
+  private long now;
+
+  @BeforeAll
+  void connect() {
+    await().ignoreExceptions().until(() -> shared.commands() != null);
+    Verdict verdict = decide(call(ConcurrencyLimit.of(1)), Mode.ACQUIRE);
+    verdict.receipt().renew().toCompletableFuture().join();
+    verdict.receipt().refund().toCompletableFuture().join();
+  }
+
+  @AfterAll
+  void disconnect() {
+    store.close();
+    client.shutdown();
+    redis.close();
+  }
+
+  private static Rule rule(long count) {
+    return SlidingWindowLog.of(count, HOUR);
+  }
+
+  /** As many as there may be, each with a window of its own. */
+  private static Rule[] eight(long count) {
+    return IntStream.range(0, 8)
+        .mapToObj(i -> SlidingWindowLog.of(count, HOUR.minus(MINUTE.multipliedBy(6L * i))))
+        .toArray(Rule[]::new);
+  }
+
+  private static LimitRequest call(Rule... rules) {
+    return StoreHarness.call(rules);
+  }
+
+  private Verdict decide(LimitRequest call, Mode mode) {
+    return store.decide(call, mode).toCompletableFuture().join();
+  }
+
+  private byte[] name(LimitRequest call) {
+    return settings.name(call.charge(0).key());
+  }
+
+  /** The stamp of a unit of a log of so many, which came evenly, the newest just now. */
+  private double stamp(int units, Duration span, int index) {
+    return now - (units - 1 - index) * (span.toNanos() / 1_000 / units);
+  }
+
+  /** Writes a log of so many units as these rules would have written it. */
+  private void write(LimitRequest call, int units, Duration span) {
+    List<LoggedRule> rules =
+        call.charge(0).stack().rules().stream().map(rule -> (LoggedRule) rule).toList();
+    byte[] plan = new EncodedLog(rules).plan();
+    int header = 37 + 4 * rules.size();
+    boolean roomy = units > 118;
+    ByteBuffer value = ByteBuffer.allocate(header + 8 * (units + (roomy ? units / 8 : 0)));
+    List<byte[]> time = commands.time();
+    now = Long.parseLong(text(time.get(0))) * 1_000_000 + Long.parseLong(text(time.get(1))) - 1_000;
+    value.put(plan, 16 * rules.size(), header);
+    for (int i = 0; i < units; i++) {
+      value.putDouble(stamp(units, span, i));
+    }
+    if (roomy) {
+      value.putInt(4, units).putDouble(8, now);
+    }
+    commands.set(name(call), value.array());
+  }
+
+  private static String text(byte[] bytes) {
+    return new String(bytes, StandardCharsets.US_ASCII);
+  }
+
+  /** The time that all scripts of an action take. */
+  private double micros(Runnable prepare, Supplier<?> action) {
+    List<Double> runs = new ArrayList<>();
+    for (int run = 0; run < RUNS; run++) {
+      commands.flushall();
+      prepare.run();
+      commands.configResetstat();
+      assertThat(action.get()).isNotNull();
+      Matcher usage = USAGE.matcher(commands.info("commandstats"));
+      assertThat(usage.find()).isTrue();
+      runs.add(Double.parseDouble(usage.group(1)));
+    }
+    return runs.stream().sorted().toList().get(RUNS / 2);
+  }
+
+  private interface Sized {
+    double micros(int units);
+  }
+
+  /**
+   * Measures one cell of the table.
+   *
+   * @param moves whether the bytes of the log have to be moved
+   * @return the time at the default limits, then that with ten times as many units
+   */
+  private String measure(String what, boolean moves, int largest, Sized sized) {
+    // One call that brings as much as there may be is as many decisions as that and its own.
+    double bound = what.startsWith("31 past") ? 2 * MOST : MOST;
+    StringBuilder said = new StringBuilder();
+    double most = 0;
+    for (int units : SIZES) {
+      if (units > largest) {
+        continue;
+      }
+      double micros = sized.micros(units);
+      if (units <= COUNT) {
+        assertThat(micros).as("%s, %d units", what, units).isLessThan(bound);
+        most = micros;
+      } else if (!moves) {
+        assertThat(micros).as("%s, %d units", what, units).isLessThan(2 * most + 100);
+      }
+      if (units >= COUNT) {
+        said.append(said.isEmpty() ? "" : ", ").append(Math.round(micros));
+      }
+    }
+    return said.toString();
+  }
+
+  private void line(String what, boolean moves, int largest, Sized sized) {
+    System.out.printf("| %s | %s |%n", what, measure(what, moves, largest, sized));
+  }
+
+  private void line(String what, boolean moves, Sized sized) {
+    line(what, moves, 10 * COUNT, sized);
+  }
+
+  /** A stack, and what lies under its key. */
+  private record Found(String what, Runnable log) {}
+
+  private Stream<Found> found(LimitRequest call, Rule[] rules, int units) {
+    long count = rules[0].count();
+    LimitRequest twice = call(rules.length > 1 ? eight(2 * count) : new Rule[] {rule(2 * count)});
+    LimitRequest longer = call(SlidingWindowLog.of(count, HOUR.multipliedBy(2)));
+    LimitRequest shorter = call(SlidingWindowLog.of(count, MINUTE.multipliedBy(30)));
+    Duration most = MINUTE.multipliedBy(54);
+    return Stream.of(
+        new Found("own", () -> write(call, units, most)),
+        new Found("count halved", () -> write(twice, units, most)),
+        new Found("window halved", () -> write(longer, units, MINUTE.multipliedBy(108))),
+        new Found("window doubled", () -> write(shorter, units, MINUTE.multipliedBy(27))),
+        new Found(
+            "old and new rules in turn",
+            () -> {
+              write(longer, units - 2, most);
+              decide(call, Mode.RECORD);
+              decide(longer, Mode.RECORD);
+            }));
+  }
+
+  @Test
+  void noDecisionOnALogHoldsRedisUp() {
+    for (int size : new int[] {1, 8}) {
+      for (int f = 0; f < 5; f++) {
+        int found = f;
+        String log =
+            (size == 1 ? "1 rule, " : "8 rules, ")
+                + found(call(rule(9)), new Rule[] {rule(9)}, 9).toList().get(f).what();
+        boolean once = found > 0 && found < 4; // then the header is wide
+        StringBuilder line = new StringBuilder();
+        for (Asked asked :
+            List.of(
+                new Asked("peek", false, 0, (call, n) -> decide(call, Mode.PEEK)),
+                new Asked("refused", false, 0, (call, n) -> refused(call.withCost(n))),
+                new Asked("admitted", once, 9, (call, n) -> admitted(call)),
+                new Asked("observed", false, 0, (call, n) -> admitted(call.withCost(n).observe())),
+                new Asked(
+                    "recorded", true, 0, (call, n) -> decide(call.withCost(MILLION), Mode.RECORD)),
+                new Asked(
+                    "after one that is past",
+                    once,
+                    0,
+                    (call, n) -> decide(call.after(past(call, 1, 1)), Mode.ACQUIRE)))) {
+          line.append(
+              " %s |"
+                  .formatted(
+                      measure(
+                          log + ", " + asked.what,
+                          asked.moves,
+                          10 * COUNT,
+                          n -> decision(size, n, asked.free, found, asked.action))));
+        }
+        System.out.println("| " + log + " |" + line);
+      }
+    }
+  }
+
+  /** What is asked of a log with so many units fewer than the count. */
+  private record Asked(String what, boolean moves, int free, Action action) {}
+
+  private Verdict refused(LimitRequest call) {
+    Verdict verdict = decide(call, Mode.ACQUIRE);
+    assertThat(verdict.allowed()).isFalse();
+    return verdict;
+  }
+
+  private Verdict admitted(LimitRequest call) {
+    Verdict verdict = decide(call, Mode.ACQUIRE);
+    assertThat(verdict.allowed()).isTrue();
+    return verdict;
+  }
+
+  private static List<PastCharge> past(LimitRequest call, int groups, int cost) {
+    Charge charge = call.charge(0).withCost(cost);
+    return IntStream.range(0, groups)
+        .mapToObj(i -> new PastCharge(charge, Duration.ZERO, "p" + i))
+        .toList();
+  }
+
+  private interface Action {
+    Object of(LimitRequest call, int count);
+  }
+
+  private double decision(int size, int units, int free, int found, Action action) {
+    int count = found == HALVED ? (units + 1) / 2 : units;
+    Rule[] rules = size == 1 ? new Rule[] {rule(count)} : eight(count);
+    LimitRequest call = call(rules);
+    int there = free > 0 ? count - free : units;
+    return micros(
+        found(call, rules, there).toList().get(found).log(), () -> action.of(call, count));
+  }
+
+  @Test
+  void noUnitsThatAreManyHoldRedisUp() {
+    line(
+        "acquired, cost = count, no log",
+        true,
+        n -> {
+          LimitRequest call = call(eight(n)).withCost(n);
+          return micros(() -> {}, () -> decide(call, Mode.ACQUIRE));
+        });
+    line(
+        "31 past charges of cost 1, no log",
+        true,
+        n -> {
+          LimitRequest call = call(rule(n));
+          return micros(() -> {}, () -> decide(call.after(past(call, 31, 1)), Mode.ACQUIRE));
+        });
+    line(
+        "31 past charges of cost 1, full log of other rules",
+        true,
+        n -> {
+          LimitRequest call = call(rule(n));
+          return micros(
+              () -> write(call(rule(2L * n)), n, MINUTE),
+              () -> decide(call.after(past(call, 31, 1)), Mode.ACQUIRE));
+        });
+    line(
+        "settled at a cost of 1,000,000",
+        true,
+        n -> {
+          LimitRequest call = call(rule(n));
+          Verdict[] verdict = new Verdict[1];
+          return micros(
+              () -> {
+                write(call, n - 1, MINUTE);
+                verdict[0] = decide(call, Mode.ACQUIRE);
+              },
+              () ->
+                  verdict[0]
+                      .receipt()
+                      .settle(Ending.succeeded().withCost(MILLION))
+                      .toCompletableFuture()
+                      .join());
+        });
+    line(
+        "reset",
+        true,
+        n -> {
+          LimitRequest call = call(rule(n));
+          return micros(
+              () -> write(call, n, MINUTE),
+              () ->
+                  store
+                      .reset(List.of(call.charge(0).key()))
+                      .thenApply(done -> "done")
+                      .toCompletableFuture()
+                      .join());
+        });
+  }
+
+  private double refund(int units, int index, int given, Rule... rules) {
+    LimitRequest call = call(rules);
+    EncodedStack stack = new EncodedStack(call.charge(0).stack(), List.of(), () -> now);
+    return micros(
+        () -> write(call, units, MINUTE),
+        () -> {
+          byte[] stamp = ByteBuffer.allocate(8).putDouble(stamp(units, MINUTE, index)).array();
+          TakenUnits taken = new TakenUnits(call.charge(0).key(), stack.plan(), stamp, given);
+          return store.units().refund(List.of(taken), call.policy()).toCompletableFuture().join();
+        });
+  }
+
+  @Test
+  void noRefundHoldsRedisUp() {
+    line("refund of the newest unit", false, n -> refund(n, n - 1, 1, rule(n)));
+    line("refund of one in the middle", true, n -> refund(n, n / 2, 1, rule(n)));
+    line("refund of the oldest", false, n -> refund(n, 0, 1, rule(n)));
+    line("refund of one that has left", false, n -> refund(n, -5, MILLION, eight(n)));
+    line(
+        "release of a duplicate guard",
+        false,
+        n -> {
+          LimitRequest call = StoreHarness.submit("form", rule(n));
+          Verdict[] verdict = new Verdict[1];
+          return micros(
+              () -> verdict[0] = decide(call, Mode.ACQUIRE),
+              () -> verdict[0].receipt().release().toCompletableFuture().join());
+        });
+    line(
+        "refund of the newest, behind numbers",
+        false,
+        n -> {
+          LimitRequest call = call(rule(n), FixedWindow.of(n, HOUR).withName("numbers"));
+          Verdict[] verdict = new Verdict[1];
+          return micros(
+              () -> {
+                decide(call.withCost(n - 1), Mode.ACQUIRE);
+                verdict[0] = decide(call, Mode.ACQUIRE);
+              },
+              () -> verdict[0].receipt().refund().toCompletableFuture().join());
+        });
+  }
+
+  private double renewal(int units, int index) {
+    LimitRequest call = call(ConcurrencyLimit.of(COUNT, HOUR));
+    EncodedStack stack = new EncodedStack(call.charge(0).stack(), List.of(), () -> now);
+    return micros(
+        () -> write(call, units, MINUTE),
+        () -> {
+          byte[] stamp = ByteBuffer.allocate(8).putDouble(stamp(units, MINUTE, index)).array();
+          TakenUnits taken = new TakenUnits(call.charge(0).key(), stack.plan(), stamp, 1);
+          return store.units().renew(List.of(taken), call.policy()).toCompletableFuture().join();
+        });
+  }
+
+  /** Twice the count are remembered. */
+  @Test
+  void noRenewalHoldsRedisUp() {
+    line("renewal of the oldest of twice as many", false, COUNT, n -> renewal(2 * n, 0));
+    line("renewal of one in the middle", true, COUNT, n -> renewal(2 * n, n));
+    line("renewal of the newest", false, COUNT, n -> renewal(2 * n, 2 * n - 1));
+    line("renewal of one that has left", false, COUNT, n -> renewal(2 * n, -5));
+  }
+}
