@@ -85,7 +85,8 @@ public final class LogScenarios {
     }
     return leased || random.nextBoolean()
         ? new Step.GiveBack(of, false)
-        : new Step.Settle(of, false, Optional.of(random.nextInt(12) * random.nextInt(12)));
+        : new Step.Settle(
+            of, Step.Settle.How.SUCCEEDED, Optional.of(random.nextInt(12) * random.nextInt(12)));
   }
 
   private int count() {

@@ -359,7 +359,8 @@ class RedisTimeTest {
         () -> write(call, units, MINUTE),
         () -> {
           byte[] stamp = ByteBuffer.allocate(8).putDouble(stamp(units, MINUTE, index)).array();
-          TakenUnits taken = new TakenUnits(call.charge(0).key(), stack.plan(), stamp, given);
+          TakenUnits taken =
+              new TakenUnits(call.charge(0).key(), stack.plan(), stamp, given, given);
           return store.units().refund(List.of(taken), call.policy()).toCompletableFuture().join();
         });
   }
@@ -402,7 +403,7 @@ class RedisTimeTest {
         () -> write(call, units, MINUTE),
         () -> {
           byte[] stamp = ByteBuffer.allocate(8).putDouble(stamp(units, MINUTE, index)).array();
-          TakenUnits taken = new TakenUnits(call.charge(0).key(), stack.plan(), stamp, 1);
+          TakenUnits taken = new TakenUnits(call.charge(0).key(), stack.plan(), stamp, 1, 1);
           return store.units().renew(List.of(taken), call.policy()).toCompletableFuture().join();
         });
   }
