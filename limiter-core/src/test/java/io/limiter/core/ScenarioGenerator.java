@@ -27,12 +27,6 @@ public final class ScenarioGenerator {
   /** From a change of clocks, in microseconds: stores may be told of the nearest one only. */
   private static final long MOST_FROM_CHANGE = Duration.ofDays(30).toNanos() / 1_000;
 
-  /**
-   * Whether units are given back whose key was reset or lost meanwhile. Not yet: the stores give
-   * back units of others then. With {@code -Dlimiter.resets=true} they are.
-   */
-  private static final boolean RESETS_BEFORE_REFUNDS = Boolean.getBoolean("limiter.resets");
-
   /** Of a subject whose rules change: how many of its latest stacks are used in turn. */
   private static final int IN_TURN = 3;
 
@@ -52,6 +46,13 @@ public final class ScenarioGenerator {
   private final boolean changing;
 
   private final List<Policy> policies = new ArrayList<>();
+
+  /**
+   * Whether units are given back whose key was reset or lost meanwhile. Then the clock is never set
+   * back, or what was begun since could not be told from what was there before.
+   */
+  private final boolean resetsBeforeRefunds;
+
   private final List<RuleStack> leases = new ArrayList<>();
   private final List<Step> steps = new ArrayList<>();
   private final String name;
@@ -66,6 +67,7 @@ public final class ScenarioGenerator {
     random = new Random(seed);
     large = random.nextInt(5) == 0;
     queueing = !changing && random.nextInt(5) == 0;
+    resetsBeforeRefunds = random.nextInt(3) == 0;
     name = Long.toString(seed, 36);
     rules = new RuleGenerator(random, large);
     change = rules.change().map(at -> ChronoUnit.MICROS.between(Instant.EPOCH, at));
@@ -221,7 +223,7 @@ public final class ScenarioGenerator {
   }
 
   private long bounded(long step) {
-    boolean tooEarly = RESETS_BEFORE_REFUNDS && step < 0;
+    boolean tooEarly = resetsBeforeRefunds && step < 0;
     boolean tooFar = change.isPresent() && Math.abs(clock + step - change.get()) > MOST_FROM_CHANGE;
     return clock + step > END || tooFar || tooEarly ? 0 : step;
   }
@@ -254,7 +256,7 @@ public final class ScenarioGenerator {
   private int earlier(int id, int within) {
     boolean recorded = lastRecord >= 0 && random.nextInt(4) == 0;
     int step = recorded ? lastRecord : Math.max(0, id - 1 - random.nextInt(within));
-    return step > lastReset || RESETS_BEFORE_REFUNDS ? step : id;
+    return step > lastReset || resetsBeforeRefunds ? step : id;
   }
 
   /** What is told, or done, of a call that was admitted. */

@@ -165,7 +165,8 @@ public sealed interface Cell
       return counter.from(other, now);
     }
     if (unused instanceof WindowCell && former instanceof WindowCell other) {
-      return WindowCell.stored((FixedWindow) rule, now, other.start(), other.used());
+      WindowCell started = WindowCell.stored((FixedWindow) rule, now, other.start(), other.used());
+      return started.used() > 0 && now < started.end() ? started : unused;
     }
     if (unused instanceof GreedyCell bucket) {
       long parts = parts(former, bucket.unit(), rule.count() * bucket.unit());
@@ -226,6 +227,11 @@ public sealed interface Cell
 
   /** Whether the numbers mean the same under this rule: it is alike in all but name and count. */
   boolean serves(Rule rule);
+
+  /** The same numbers under a rule that it {@link #serves}: they may be needed for longer. */
+  default Cell under(Rule rule) {
+    return this;
+  }
 
   /** Reads it for one call, under a rule that it {@link #serves}. */
   Gauge read(Rule rule, long now, int cost, Mode mode);

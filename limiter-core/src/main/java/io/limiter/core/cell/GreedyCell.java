@@ -69,6 +69,11 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
   }
 
   @Override
+  public Cell under(Rule other) {
+    return new GreedyCell((TokenBucket) other, unit, rate, begun, last, debt);
+  }
+
+  @Override
   public Gauge read(Rule reading, long now, int cost, Mode mode) {
     TokenBucket bucket = (TokenBucket) reading;
     long missing = (bucket.count() - bucket.initial()) * unit;

@@ -51,6 +51,11 @@ record IntervalCell(TokenBucket rule, boolean begun, long last, long used) imple
   }
 
   @Override
+  public Cell under(Rule other) {
+    return new IntervalCell((TokenBucket) other, begun, last, used);
+  }
+
+  @Override
   public Gauge read(Rule reading, long now, int cost, Mode mode) {
     TokenBucket bucket = (TokenBucket) reading;
     long missing = bucket.count() - bucket.initial();

@@ -80,6 +80,11 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
   }
 
   @Override
+  public Cell under(Rule other) {
+    return new LeakyCell((LeakyBucket) other, unit, rate, last, ahead, gaps);
+  }
+
+  @Override
   public Gauge read(Rule reading, long now, int cost, Mode mode) {
     return new Waiting(at((LeakyBucket) reading, now), cost, mode);
   }

@@ -181,6 +181,9 @@ final class CellsReading {
       changed |= left[c] != read[c];
     }
     if (changed) {
+      for (int c = 0; c < left.length; c++) {
+        left[c] = left[c].under(rules[c]);
+      }
       return write(cells, left);
     }
     if (cells != null) {

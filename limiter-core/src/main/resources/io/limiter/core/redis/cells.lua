@@ -79,16 +79,10 @@ for c = 1, cells do
       p = p + 17
       if not (used > 0 and start >= 0 and start <= now and now - start < window) then start, used = now, 0 end
     else
+      local begin
       local phase, before, change, after = unpack('>dddd', plan, p + 17)
       p = p + 49
-      local offset = now < change and before or after
-      local begin = math.floor((now + offset - phase) / window) * window + phase
-      if now >= change and begin - after < change then -- begun before the change of clocks, or at it
-        local earlier = begin - before
-        begin = earlier < change and earlier + window >= change and earlier or change
-      else
-        begin = begin - offset
-      end
+      --%aligned
       if not (used > 0 and start >= begin and start <= now) then used = 0 end
       start = begin
     end

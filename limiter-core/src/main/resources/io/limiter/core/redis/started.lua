@@ -14,8 +14,16 @@ if algorithm == 1 then -- sliding counter
     end
   end
   if one >= 0 and current < EXACT and previous < EXACT then cell = pack('>ddd', begin, current, previous) end
-elseif algorithm == 2 or algorithm == 3 then -- a window, aligned or not: those used since it began
-  cell = pack('>dd', one, two)
+elseif algorithm == 2 or algorithm == 3 then -- a window, aligned or not: what was used since it began
+  local _, _, window = unpack('>Bdd', plan, code)
+  local now, begin = time, math.max(0, one)
+  if algorithm == 3 then
+    local phase, before, change, after = unpack('>dddd', plan, code + 17)
+    --%aligned
+  end
+  if two > 0 and one >= begin and one <= now and (algorithm == 3 or now - one < window) then
+    cell = pack('>dd', begin, two)
+  end
 else -- a bucket: what is missing, or ahead, in whole parts
   local _, count, unit, queue, longest = unpack('>Bdd', plan, code)
   local most = count * unit

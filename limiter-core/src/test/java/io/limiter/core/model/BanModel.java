@@ -24,6 +24,26 @@ final class BanModel {
     return copy;
   }
 
+  /**
+   * Whether it may be needed under some ban's numbers: from the first violation, or the beginning
+   * of the ban, for a power of two in seconds.
+   */
+  boolean isNeeded(Ban ban, long now) {
+    if (inARow > 0 && until > now) {
+      return true;
+    }
+    if (inARow == 0 && violations.isEmpty()) {
+      return false;
+    }
+    long from = violations.isEmpty() ? began : violations.get(0);
+    long longest = Math.max(2 * Plain.micros(ban.longest()), Plain.micros(ban.within()));
+    long lasts = 1_000_000;
+    while (lasts < longest && lasts < 1_000_000L << 27) {
+      lasts *= 2;
+    }
+    return from + lasts > now;
+  }
+
   /** The rest of the ban, which lasts no longer than the longest that there may be by now. */
   long rest(Ban ban, long now) {
     return inARow == 0 ? 0 : Math.max(0, end(ban) - now);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.model;
 
+import io.limiter.core.Ban;
 import io.limiter.core.LeakyBucket;
 import io.limiter.core.Rule;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** What one key knows beside its log: a cell for each rule that keeps numbers, and the ban. */
 final class CellsModel {
@@ -12,6 +14,7 @@ final class CellsModel {
   final List<CellModel> cells = new ArrayList<>();
   private final List<String> kinds = new ArrayList<>();
   BanModel ban = new BanModel();
+  private Optional<Ban> bannedBy = Optional.empty();
   private long newest = Long.MIN_VALUE;
 
   /** What was taken before the first of these numbers was written is not among them. */
@@ -47,14 +50,21 @@ final class CellsModel {
       }
     }
     made.ban = ban.copy();
+    made.bannedBy = bannedBy;
     return made;
   }
 
   /** Time goes on from here: something was written. */
-  void written(long clock) {
+  void written(long clock, Optional<Ban> bans) {
     newest = now(clock);
     shift = newest - clock;
     born = born == Long.MIN_VALUE ? newest : born;
+    if (bans.isPresent()) {
+      bannedBy = bans;
+    } else if (bannedBy.isPresent() && !ban.isNeeded(bannedBy.get(), newest)) {
+      ban = new BanModel();
+      bannedBy = Optional.empty();
+    }
   }
 
   /**

@@ -179,7 +179,7 @@ final class ChargeModel {
         cell.take(units(cell));
         counted.cells.add(cell);
       }
-      counted.written(clock);
+      counted.written(clock, ban);
       state.put(charge.key(), counted);
     }
     return new Taken(
@@ -209,7 +209,7 @@ final class ChargeModel {
       }
     }
     if (nearer || begins) {
-      counted.written(clock);
+      counted.written(clock, ban);
       state.put(charge.key(), counted);
     } else if (hasCells()) {
       known.repair(clock);

@@ -40,7 +40,7 @@ class ChangedLogsTest {
 
   private final TestRedis redis = new TestRedis();
   private final RedisStore store = redis.store();
-  private final RedisStore before = redis.storeOf("decide-before.lua");
+  private final PreviousStore before = new PreviousStore(redis, store);
   private long clock = 1_700_000_000_000_000L;
 
   @BeforeEach
