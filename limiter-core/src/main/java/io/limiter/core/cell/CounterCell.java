@@ -15,13 +15,13 @@ import io.limiter.core.SlidingWindowCounter;
  */
 record CounterCell(long window, long start, long current, long previous) implements Cell {
 
-  /** Their units, where windows of another length lie. */
+  /** With units of windows of another length, for a cell that was never used. */
   CounterCell from(CounterCell other, long now) {
     long begin = Math.floorDiv(now, window) * window;
     long[] units = new long[2];
     other.addTo(units, other.start, other.current, begin, window);
     other.addTo(units, other.start - other.window, other.previous, begin, window);
-    return new CounterCell(window, begin, units[0], units[1]);
+    return units[0] + units[1] == 0 ? this : new CounterCell(window, begin, units[0], units[1]);
   }
 
   private void addTo(long[] units, long from, long some, long begin, long length) {

@@ -13,7 +13,7 @@ if algorithm == 1 then -- sliding counter
       previous = previous + units
     end
   end
-  if one >= 0 and current < EXACT and previous < EXACT then cell = pack('>ddd', begin, current, previous) end
+  if one >= 0 and current + previous > 0 and current + previous < EXACT then cell = pack('>ddd', begin, current, previous) end
 elseif algorithm == 2 or algorithm == 3 then -- a window, aligned or not: what was used since it began
   local _, _, window = unpack('>Bdd', plan, code)
   local now, begin = time, math.max(0, one)
