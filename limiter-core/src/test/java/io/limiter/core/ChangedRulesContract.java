@@ -1,233 +1,269 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
-import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
-import java.time.Instant;
+import java.time.ZoneId;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * The rules of a log change while it is in use: at once, or, while a service is deployed, to and
- * fro. So few units that a store may write them at once, or so many that it may not.
+ * The rules of a limit change while it is in use, as in a rolling deploy: instances of the former
+ * and of the new rules count one subject in turn. They never admit more than both would alone, and
+ * no ban is lost.
  */
 public interface ChangedRulesContract extends StoreHarness {
 
-  private void assertLeft(LimitRequest call, Long... units) {
-    assertThat(peek(call).rules()).extracting(RuleVerdict::remaining).containsExactly(units);
+  Duration TENTH = Duration.ofMillis(100);
+
+  /** For each algorithm the rule, and the same with other numbers. */
+  private static List<List<Rule>> algorithms() {
+    ZoneId utc = ZoneId.of("UTC");
+    FadingCounter own = new FadingCounter();
+    return List.of(
+        List.of(
+            rule(10, MINUTE), rule(20, MINUTE), rule(5, MINUTE), rule(10, MINUTE.multipliedBy(2))),
+        List.of(
+            FixedWindow.of(10, MINUTE), FixedWindow.of(20, MINUTE),
+            FixedWindow.of(10, MINUTE.multipliedBy(2)),
+                FixedWindow.of(10, SECOND.multipliedBy(30))),
+        List.of(
+            FixedWindow.aligned(10, HOUR, utc),
+            FixedWindow.aligned(10, HOUR, ZoneId.of("Asia/Kolkata")),
+            FixedWindow.aligned(10, HOUR.multipliedBy(24), ZoneId.of("Europe/Berlin"))),
+        List.of(
+            SlidingWindowCounter.of(10, MINUTE),
+            SlidingWindowCounter.of(20, MINUTE),
+            SlidingWindowCounter.of(10, MINUTE.multipliedBy(2)),
+            SlidingWindowCounter.of(10, SECOND.multipliedBy(30))),
+        List.of(
+            TokenBucket.of(10, 10, MINUTE), TokenBucket.of(20, 10, MINUTE),
+            TokenBucket.of(10, 20, MINUTE), TokenBucket.of(10, 10, SECOND.multipliedBy(7))),
+        List.of(
+            TokenBucket.of(10, 10, MINUTE).byInterval(),
+            TokenBucket.of(10, 5, SECOND.multipliedBy(20)).byInterval(),
+            TokenBucket.of(20, 10, MINUTE).byInterval()),
+        List.of(
+            LeakyBucket.of(10, MINUTE, 5, MINUTE),
+            LeakyBucket.of(20, MINUTE, 5, MINUTE),
+            LeakyBucket.of(10, MINUTE, 15, MINUTE.multipliedBy(3))),
+        List.of(CustomRule.of(own, 10, MINUTE, 2.0), CustomRule.of(own, 10, MINUTE, 3.0)));
   }
 
-  private int storedLength(LimitRequest call) {
-    return stored(call).get(0).orElse("").length();
+  static Stream<Arguments> changes() {
+    List<Arguments> changes = new ArrayList<>();
+    for (List<Rule> one : algorithms()) {
+      for (Rule other : one.subList(1, one.size())) {
+        changes.add(Arguments.of(one.get(0), other));
+        changes.add(Arguments.of(other, one.get(0)));
+      }
+      for (List<Rule> others : algorithms()) {
+        if (others != one) {
+          changes.add(Arguments.of(one.get(0), others.get(0)));
+        }
+      }
+    }
+    return changes.stream();
+  }
+
+  private static LimitRequest under(Rule rule, String who, int ban) {
+    Policy policy = Policy.of("policy", rule);
+    return LimitRequest.of(
+        ban == 0 ? policy : policy.withBan(Ban.of(40, MINUTE, SECOND.multipliedBy(ban))),
+        new Subject("user", who));
+  }
+
+  /** For a minute and a half, a call each third of a second, by one or by the other. */
+  @ParameterizedTest
+  @MethodSource("changes")
+  default void inTurnTheyNeverAdmitMoreThanBothBounds(Rule before, Rule after) {
+    at("2024-05-01T11:59:30Z");
+    Random random = new Random(1);
+    Rule[] rules = {before, after};
+    int[] inTurn = new int[2];
+    int[] atRandom = new int[2];
+    int[] alone = new int[2];
+    for (int i = 0; i < 270; i++) {
+      int which = i % 2;
+      inTurn[which] += admits(under(rules[which], "in turn", 0));
+      which = random.nextInt(2);
+      atRandom[which] += admits(under(rules[which], "at random", 7 * which));
+      for (int one = 0; one < 2; one++) {
+        alone[one] += admits(under(rules[one], "alone " + one, 0));
+      }
+      advance(SECOND.dividedBy(3).truncatedTo(ChronoUnit.MICROS));
+    }
+    for (int[] both : List.of(inTurn, atRandom)) {
+      assertThat(both[0] + both[1])
+          .as("%d and %d, alone %d and %d", both[0], both[1], alone[0], alone[1])
+          .isPositive()
+          .isLessThanOrEqualTo(alone[0] + alone[1]);
+    }
+  }
+
+  private int admits(LimitRequest call) {
+    return acquire(call).allowed() ? 1 : 0;
   }
 
   @ParameterizedTest
-  @ValueSource(ints = {3, 117, 150, 400})
-  default void aLongerWindowIsReckonedWithUntilItHasPassed(int units) {
-    LimitRequest hourly = call(rule(500, HOUR));
-    LimitRequest brief = call(rule(450, MINUTE));
-    acquire(1, hourly.withCost(units));
-    advance(MINUTE.multipliedBy(30));
-    acquire(1, brief.withCost(5));
-    advance(MINUTE.multipliedBy(30).minus(TICK));
-    acquire(2, brief);
-    assertLeft(hourly, 500L - 7 - units);
-    assertLeft(brief, 448L);
-    int before = storedLength(brief);
+  @MethodSource("changes")
+  default void noBanIsLost(Rule before, Rule after) {
+    Ban hour = Ban.of(1, MINUTE, HOUR);
+    LimitRequest banning =
+        LimitRequest.of(Policy.of("policy", before).withBan(hour), new Subject("user", "x"));
+    LimitRequest harmless = LimitRequest.of(Policy.of("policy", after), new Subject("user", "x"));
+    assertThat(acquire(banning.withCost(100)).outcome()).isEqualTo(Outcome.BANNED);
+    for (int i = 0; i < 5; i++) {
+      advance(SECOND);
+      var unused = acquire(harmless);
+    }
+    assertThat(acquire(banning).ban()).contains(HOUR.minus(SECOND.multipliedBy(5)));
+    LimitRequest other =
+        LimitRequest.of(Policy.of("policy", after).withBan(hour), new Subject("user", "x"));
+    if (before.waits() == after.waits()) { // calls that wait lie under a key of their own
+      assertThat(acquire(other).ban()).contains(HOUR.minus(SECOND.multipliedBy(5)));
+    }
+    advance(HOUR.minus(SECOND.multipliedBy(5)).minus(TICK));
+    assertThat(acquire(banning).ban()).contains(TICK);
     advance(TICK);
-    acquire(1, brief);
-    assertLeft(hourly, 497L);
-    assertThat(storedLength(brief)).as("less is remembered").isLessThan(before);
+    assertThat(acquire(banning).allowed()).isTrue();
   }
 
-  @ParameterizedTest
-  @ValueSource(ints = {100, 400})
-  default void whatIsRememberedFallsOnceAWindowWasShortened(int perMinute) {
-    LimitRequest before = call(rule(30_000, HOUR));
-    LimitRequest after = call(rule(30_000, MINUTE));
-    for (int minute = 0; minute < 60; minute++) {
-      advance(MINUTE);
-      acquire(1, before.withCost(perMinute));
-    }
-    int most = storedLength(before);
-    for (int minute = 0; minute < 61; minute++) {
-      advance(MINUTE);
-      acquire(1, after.withCost(perMinute));
-    }
-    assertLeft(after, 30_000L - perMinute);
-    assertThat(storedLength(after)).isLessThan(most / 20);
+  static Stream<Arguments> starts() {
+    Duration two = MINUTE.multipliedBy(2);
+    return Stream.of(
+        Arguments.of(FixedWindow.of(10, MINUTE), FixedWindow.of(20, two), 14),
+        Arguments.of(FixedWindow.of(10, two), FixedWindow.of(5, MINUTE), -1),
+        Arguments.of(
+            FixedWindow.of(10, MINUTE), FixedWindow.aligned(10, HOUR, ZoneId.of("UTC")), 4),
+        Arguments.of(SlidingWindowCounter.of(10, MINUTE), SlidingWindowCounter.of(10, two), 4),
+        Arguments.of(SlidingWindowCounter.of(10, two), SlidingWindowCounter.of(10, MINUTE), 4),
+        Arguments.of(TokenBucket.of(10, 10, HOUR), TokenBucket.of(10, 20, HOUR), 4),
+        Arguments.of(TokenBucket.of(10, 10, HOUR), TokenBucket.of(20, 7, HOUR), 14),
+        Arguments.of(TokenBucket.of(10, 10, HOUR), TokenBucket.of(10, 10, HOUR).byInterval(), 4),
+        Arguments.of(TokenBucket.of(10, 10, HOUR).byInterval(), TokenBucket.of(10, 1, HOUR), 4),
+        Arguments.of(
+            LeakyBucket.of(10, MINUTE, 9, MINUTE.multipliedBy(5)),
+            LeakyBucket.of(20, MINUTE, 9, MINUTE.multipliedBy(5)),
+            4),
+        Arguments.of(rule(10, MINUTE), rule(20, two), 14),
+        Arguments.of(rule(10, two), rule(5, MINUTE), -1));
   }
 
-  /** It is used again before it has passed, and so it never does. */
+  /** A rule with other numbers goes on from what was counted. */
   @ParameterizedTest
-  @ValueSource(ints = {2, 150})
-  default void aLongerWindowThatIsUsedIsKept(int units) {
-    LimitRequest hourly = call(rule(2_000, HOUR), rule(1_900, HOUR.dividedBy(2)));
-    LimitRequest brief = call(rule(1_000, MINUTE));
-    for (int i = 1; i <= 10; i++) {
-      advance(MINUTE.multipliedBy(5));
-      acquire(1, brief.withCost(units));
-      acquire(1, hourly);
+  @MethodSource("starts")
+  default void aRuleWithOtherNumbersStartsFromWhatWasCounted(Rule before, Rule after, int left) {
+    at("2024-05-01T12:00:00Z");
+    for (int i = 0; i < 6; i++) {
+      var unused = acquire(under(before, "user", 0));
     }
-    assertLeft(hourly, 2_000L - 10 * (units + 1), 1_900L - 6 * (units + 1));
-    assertLeft(brief, 999L - units);
+    assertThat(remaining(under(after, "user", 0))).isEqualTo(Math.max(0, left));
+    if (left > 0) {
+      acquire(left, under(after, "user", 0));
+    }
+    assertLimited(under(after, "user", 0));
   }
 
+  /** A refund goes to the cells that the units came from, wherever these stand by now. */
   @ParameterizedTest
-  @ValueSource(ints = {10, 150})
-  default void aLengthenedWindowCountsWhatThereIsAndKeepsItFromThenOn(int units) {
-    LimitRequest brief = call(rule(1_000, MINUTE));
-    LimitRequest hourly = call(rule(2_000, HOUR));
-    acquire(1, brief.withCost(units));
-    advance(MINUTE.plus(TICK));
-    assertLeft(hourly, 2_000L - units);
-    acquire(1, hourly);
-    for (int i = 1; i < 59; i++) {
-      acquire(1, brief.withCost(2));
-      advance(MINUTE);
-    }
-    assertLeft(hourly, 1_999L - units - 2 * 58);
+  @MethodSource("changes")
+  default void unitsAreGivenBackToTheRulesThatTookThem(Rule before, Rule after) {
+    LimitRequest call = under(before, "user", 0);
+    acquire(1, call);
+    Verdict verdict = acquire(call);
+    advance(TICK);
+    var unused = acquire(under(after, "user", 0));
+    long left = remaining(call);
+    boolean never = before instanceof CustomRule; // by the algorithm itself
+    assertThat(refund(verdict)).isEqualTo(never ? 0 : 1);
+    assertThat(remaining(call)).isEqualTo(never ? left : left + 1);
   }
 
-  @ParameterizedTest
-  @CsvSource({"1, 3", "3, 1", "1, 8", "8, 1", "4, 5", "5, 4", "7, 8", "2, 6"})
-  default void anotherNumberOfRulesCountsTheSame(int before, int after) {
-    LimitRequest old = ofSeveral(before);
-    LimitRequest now = ofSeveral(after);
-    for (int i = 0; i < 300; i++) {
-      advance(SECOND.multipliedBy(20));
-      LimitRequest call = i < 200 || i % 3 == 0 ? old : now;
-      acquire(1, call);
-      if (i % 10 == 0) {
-        assertThat(peek(old).rules().subList(0, Math.min(before, after)))
-            .isEqualTo(peek(now).rules().subList(0, Math.min(before, after)));
-        for (RuleVerdict rule : peek(now).rules()) {
-          long lasts = rule.rule().window().dividedBy(SECOND.multipliedBy(20));
-          assertThat(rule.remaining()).isEqualTo(1_000 - Math.min(i + 1, lasts));
-        }
+  /** Two capacities at one refill: the smaller bucket leaves the larger one its debt. */
+  @Test
+  default void aSmallerBucketDoesNotPayTheDebtOfALargerOne() {
+    for (boolean greedy : new boolean[] {true, false}) {
+      LimitRequest small = call("user " + greedy, bucket(10, greedy));
+      LimitRequest large = call("user " + greedy, bucket(100, greedy));
+      int admitted = 0;
+      for (int i = 0; i < 600; i++) {
+        admitted += admits(large) + admits(small);
+        advance(TENTH);
       }
+      assertThat(admitted).as("in a minute, greedy %s", greedy).isBetween(150, 10 + 60 + 100 + 60);
     }
   }
 
-  private static LimitRequest ofSeveral(int rules) {
-    List<Rule> made = new ArrayList<>();
-    for (int i = 0; i < rules; i++) {
-      made.add(rule(1_000, HOUR.multipliedBy(2).minus(MINUTE.multipliedBy(13L * i))));
-    }
-    return call(made.toArray(Rule[]::new));
-  }
-
-  @ParameterizedTest
-  @CsvSource({"120, 0", "120, 60", "120, 119", "400, 0", "400, 50", "400, 200", "400, 399"})
-  default void aRefundAmongOthersTakesItsOwnUnits(int units, int which) {
-    LimitRequest hourly = call(rule(1_000, HOUR));
-    LimitRequest brief = call(rule(999, MINUTE), rule(998, SECOND));
-    List<Verdict> taken = new ArrayList<>();
-    for (int i = 0; i < units; i++) {
-      taken.add(acquire(i % 5 == 0 ? hourly : brief));
-      advance(TICK.multipliedBy(1_000));
-    }
-    advance(SECOND.multipliedBy(30));
-    assertThat(refund(taken.get(which))).isEqualTo(1);
-    assertLeft(hourly, 1_001L - units);
-    assertLeft(brief, 1_000L - units, 998L);
-    assertThat(refund(taken.get(which))).isZero();
-    advance(SECOND.multipliedBy(30));
-    assertLeft(hourly, 1_001L - units);
-    assertLeft(brief, 999L, 998L);
-    acquire(1, brief);
-    acquire(1, hourly);
-    assertLeft(hourly, 999L - units);
-    for (Verdict verdict : taken) {
-      assertThat(refund(verdict)).isEqualTo(verdict == taken.get(which) ? 0 : 1);
-    }
-    assertLeft(hourly, 998L);
-    assertLeft(brief, 997L, 996L);
-  }
-
-  /** All are given back in an order of their own. */
-  @ParameterizedTest
-  @ValueSource(ints = {1, 2, 3})
-  default void refundsInAnyOrderLeaveWhatIsLeft(int seed) {
-    Random random = new Random(seed);
-    LimitRequest one = call(rule(1_000, HOUR), rule(900, MINUTE));
-    LimitRequest other = call(rule(800, HOUR.dividedBy(2)));
-    List<Verdict> taken = new ArrayList<>();
-    int units = 0;
-    for (int i = 0; i < 300; i++) {
-      if (random.nextInt(3) > 0 || taken.isEmpty()) {
-        Verdict verdict = acquire((random.nextBoolean() ? one : other).withCost(1 + i % 3));
-        taken.add(verdict);
-        units += 1 + i % 3;
-      } else {
-        int which = random.nextInt(taken.size());
-        long given = refund(taken.remove(which));
-        assertThat(given).isBetween(1L, 3L);
-        units -= (int) given;
-      }
-      advance(TICK.multipliedBy(random.nextInt(3)));
-      assertLeft(one, 1_000L - units, 900L - units);
-      assertLeft(other, 800L - units);
-    }
-    while (!taken.isEmpty()) {
-      units -= (int) refund(taken.remove(random.nextInt(taken.size())));
-      assertLeft(other, 800L - units);
-    }
-    assertThat(units).isZero();
-    assertThat(stored(one).get(0)).isEmpty();
-  }
-
-  /** Whatever the other rules are: what a stack has admitted is remembered for its windows. */
-  @ParameterizedTest
-  @ValueSource(ints = {1, 2, 3, 4, 5, 6})
-  default void inTurnNoStackAdmitsMoreThanItsOwnCountInAnyOfItsWindows(int seed) {
-    Random random = new Random(seed);
-    int scale = seed % 2 == 0 ? 10 : 1;
-    List<LimitRequest> calls = new ArrayList<>();
-    List<List<Instant>> admitted = new ArrayList<>();
-    for (int i = 0; i < 3; i++) {
-      Rule first = rule(scale * (5 + random.nextInt(25)), Duration.ofSeconds(10 + 20L * i));
-      Rule second = rule(scale * (5 + random.nextInt(35)), Duration.ofSeconds(7 + 10L * i));
-      calls.add(call(first, second));
-      admitted.add(new ArrayList<>());
-    }
-    for (int step = 0; step < 1_500; step++) {
-      advance(Duration.ofMillis(random.nextInt(random.nextInt(60) == 0 ? 60_000 : 900 / scale)));
-      int which = step / 100 % 4 == 3 ? random.nextInt(3) : step / 100 % 4;
-      LimitRequest call = calls.get(which);
-      int cost = random.nextInt(9) == 0 ? 1 + random.nextInt(scale) : 1;
-      if (acquire(call.withCost(cost)).allowed()) {
-        List<Instant> times = admitted.get(which);
-        for (int i = 0; i < cost; i++) {
-          times.add(now());
-        }
-        for (Rule rule : call.charge(0).stack().rules()) {
-          Instant edge = now().minus(rule.window());
-          assertThat(times.stream().filter(time -> time.isAfter(edge)).count())
-              .as("seed %d, step %d, %s", seed, step, rule)
-              .isLessThanOrEqualTo(rule.capacity());
-        }
-      }
-    }
+  private static Rule bucket(long count, boolean greedy) {
+    TokenBucket bucket = TokenBucket.of(count, 1, SECOND);
+    return greedy ? bucket : bucket.byInterval();
   }
 
   @Test
-  default void aRecordBeyondTheCountIsNoLongerThanTheLogMayBe() {
-    LimitRequest call = call(rule(300, MINUTE));
-    acquire(10, call);
-    int cost = Charge.MAX_COST;
-    assertThat(record(call.withCost(cost)).allowed()).isTrue();
-    assertLeft(call, 0L);
-    assertThat(storedLength(call)).isLessThan(50_000);
-    advance(MINUTE);
-    assertLeft(call, 300L);
+  default void aBanThatIsShortenedEndsWhenItWouldHave() {
+    Policy policy = Policy.of("policy", FixedWindow.of(1, SECOND));
+    Subject user = new Subject("user", "x");
+    LimitRequest hour = LimitRequest.of(policy.withBan(Ban.of(1, MINUTE, HOUR)), user);
+    LimitRequest seconds =
+        LimitRequest.of(policy.withBan(Ban.of(1, MINUTE, SECOND.multipliedBy(2))), user);
+    assertThat(acquire(hour.withCost(2)).ban()).contains(HOUR);
+    advance(SECOND);
+    assertThat(peek(seconds).retryAfter()).contains(SECOND);
+    assertThat(acquire(seconds).retryAfter()).contains(SECOND);
+    advance(SECOND.minus(TICK));
+    assertThat(acquire(seconds).retryAfter()).contains(TICK);
+    advance(TICK);
+    assertAllowed(seconds);
+    assertThat(acquire(hour).ban()).contains(HOUR.minus(SECOND.multipliedBy(2)));
+  }
+
+  /** What other units were begun with since is not given back for those of before. */
+  @ParameterizedTest
+  @MethodSource("changes")
+  default void afterAResetNothingOfOthersIsGivenBack(Rule rule, Rule unused) {
+    LimitRequest call = under(rule, "user", 0);
+    Verdict old = acquire(call);
+    assertThat(store().reset(List.of(call.charge(0).key())))
+        .succeedsWithin(SECOND.multipliedBy(10));
+    advance(TICK);
+    acquire(2, call);
+    long left = remaining(call);
+    assertThat(refund(old)).isZero();
+    assertThat(remaining(call)).isEqualTo(left);
+  }
+
+  /** More versions than there is room for: those that were written last stay, and so does a ban. */
+  @Test
+  default void manyVersionsKeepTheBanAndTheLast() {
+    Ban hour = Ban.of(1, MINUTE, HOUR);
+    Subject user = new Subject("user", "x");
+    LimitRequest banning =
+        LimitRequest.of(Policy.of("policy", FixedWindow.of(1, HOUR)).withBan(hour), user);
+    assertThat(acquire(banning.withCost(2)).outcome()).isEqualTo(Outcome.BANNED);
+    for (int i = 1; i <= 40; i++) {
+      advance(TICK);
+      acquire(1, call(user, TokenBucket.of(1_000, i, HOUR)));
+    }
+    assertThat(acquire(banning).ban()).contains(HOUR.minus(TICK.multipliedBy(40)));
+    assertThat(remaining(call(user, TokenBucket.of(1_000, 40, HOUR)))).isEqualTo(1_000 - 40);
+    assertThat(remaining(call(user, TokenBucket.of(1_000, 35, HOUR)))).isEqualTo(1_000 - 35);
+  }
+
+  private static LimitRequest call(Subject user, Rule rule) {
+    return LimitRequest.of(Policy.of("policy", rule), user);
+  }
+
+  private static LimitRequest call(String who, Rule rule) {
+    return call(new Subject("user", who), rule);
   }
 }

@@ -22,5 +22,5 @@ public interface LimitStoreContract
         ObservedContract,
         SharedLimitContract,
         DifferentRulesContract,
-        ChangedRulesContract,
-        RulesChangeContract {}
+        ChangedLogsContract,
+        ChangedRulesContract {}

@@ -99,7 +99,7 @@ public final class ScenarioGenerator {
                   .or(() -> Optional.of(RuleStack.of(List.of(guarding))));
       boolean begins = policies.isEmpty() || random.nextInt(queueing ? 9 : 3) > (queueing ? 7 : 0);
       RuleStack stack =
-          !sharing.isEmpty() // under other numbers RulesChangeTest compares the stores
+          !sharing.isEmpty() // under other numbers ChangedRulesDifferentialTest compares the stores
               ? rules.variant(sharing.get(0).stacks().get(0))
               : begins ? stack() : rules.variant(pick(policies).stacks().get(0));
       policies.add(new Policy(name, limit, List.of(stack), guard));

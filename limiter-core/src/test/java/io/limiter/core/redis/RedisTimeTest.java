@@ -10,22 +10,29 @@ import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.sync.RedisCommands;
 import io.lettuce.core.codec.ByteArrayCodec;
+import io.limiter.core.Ban;
 import io.limiter.core.Charge;
 import io.limiter.core.ConcurrencyLimit;
 import io.limiter.core.Ending;
 import io.limiter.core.FixedWindow;
+import io.limiter.core.LeakyBucket;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LoggedRule;
 import io.limiter.core.Mode;
 import io.limiter.core.PastCharge;
+import io.limiter.core.Policy;
 import io.limiter.core.Rule;
+import io.limiter.core.SlidingWindowCounter;
 import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.StoreHarness;
+import io.limiter.core.Subject;
+import io.limiter.core.TokenBucket;
 import io.limiter.core.Verdict;
 import io.limiter.core.testing.RedisProcess;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
@@ -415,5 +422,60 @@ class RedisTimeTest {
     line("renewal of one in the middle", true, COUNT, n -> renewal(2 * n, n));
     line("renewal of the newest", false, COUNT, n -> renewal(2 * n, 2 * n - 1));
     line("renewal of one that has left", false, COUNT, n -> renewal(2 * n, -5));
+  }
+
+  /** Eight rules that keep numbers, other ones for each variant, and a ban. */
+  private static LimitRequest cells(int variant) {
+    List<Rule> rules = new ArrayList<>();
+    rules.add(LeakyBucket.of(60 + variant, MINUTE, 10_000, Duration.ofMinutes(5)));
+    for (int i = 1; i <= 3; i++) {
+      rules.add(SlidingWindowCounter.of(1_000_000, MINUTE.multipliedBy(8L * variant + i)));
+      rules.add(FixedWindow.aligned(1_000_000, HOUR.multipliedBy(i), ZoneId.of("Europe/Berlin")));
+    }
+    rules.add(TokenBucket.of(1_000_000, 7 + variant, MINUTE));
+    Policy policy =
+        Policy.of("policy", rules.toArray(Rule[]::new)).withBan(Ban.of(3, MINUTE, HOUR));
+    return LimitRequest.of(policy, new Subject("user", "somebody"));
+  }
+
+  private void writtenBy(int... variants) {
+    for (int variant : variants) {
+      for (int i = 0; i < 20; i += 2) {
+        List<Verdict> taken =
+            List.of(decide(cells(variant), Mode.ACQUIRE), decide(cells(variant), Mode.ACQUIRE));
+        taken.get(0).receipt().refund().toCompletableFuture().join(); // leaves a gap in the queue
+      }
+    }
+  }
+
+  private String cells(int[] variants, Supplier<?> action) {
+    double micros = micros(() -> writtenBy(variants), action);
+    assertThat(micros).isLessThan(MOST);
+    return Long.toString(Math.round(micros));
+  }
+
+  private void cells(String what, Supplier<?> action) {
+    System.out.printf(
+        "| %s | %s | %s | %s |%n",
+        what,
+        cells(new int[] {0}, action),
+        cells(new int[] {1}, action),
+        cells(new int[] {3, 2, 1, 0}, action));
+  }
+
+  /** By the same rules, by others, and by four in turn, whose cells are as many as there may be. */
+  @Test
+  void noCellsHoldRedisUp() {
+    cells("looked at", () -> decide(cells(0), Mode.PEEK));
+    cells("admitted", () -> decide(cells(0), Mode.ACQUIRE));
+    cells("denied, brings a ban nearer", () -> decide(cells(0).withCost(20_000), Mode.ACQUIRE));
+    cells("recorded, cost 1,000,000", () -> decide(cells(0).withCost(MILLION), Mode.RECORD));
+    cells("observed", () -> decide(cells(0).observe(charge -> true), Mode.ACQUIRE));
+    cells(
+        "admitted and given back",
+        () -> {
+          Verdict verdict = decide(cells(0), Mode.ACQUIRE);
+          return verdict.receipt().refund().toCompletableFuture().join();
+        });
   }
 }
