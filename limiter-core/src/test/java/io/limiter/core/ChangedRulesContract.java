@@ -138,6 +138,31 @@ public interface ChangedRulesContract extends StoreHarness {
     assertThat(acquire(banning).allowed()).isTrue();
   }
 
+  /** As often as the new rules deny, the call passes when they say that it does. */
+  @ParameterizedTest
+  @MethodSource("changes")
+  default void retryAfterIsExactAfterAChange(Rule before, Rule after) {
+    at("2024-05-01T11:59:30Z");
+    LimitRequest call = under(after, "user", 0);
+    for (int i = 0; i < 60; i++) {
+      var unused = acquire(under(before, "user", 0));
+      if (i % 3 == 0) {
+        var unusedToo = acquire(call);
+      }
+    }
+    for (int denials = 0; denials < 5; ) {
+      Verdict verdict = acquire(call);
+      if (!verdict.allowed()) {
+        denials++;
+        Duration wait = verdict.retryAfter().orElseThrow();
+        advance(wait.minus(TICK));
+        assertThat(acquire(call).retryAfter()).contains(TICK);
+        advance(TICK);
+        assertAllowed(call);
+      }
+    }
+  }
+
   static Stream<Arguments> starts() {
     Duration two = MINUTE.multipliedBy(2);
     return Stream.of(

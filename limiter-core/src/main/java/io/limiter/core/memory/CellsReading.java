@@ -177,7 +177,7 @@ final class CellsReading {
     Cell[] left = new Cell[gauges.length];
     boolean changed = nearer;
     for (int c = 0; c < left.length; c++) {
-      left[c] = bannedFor > 0 && !nearer ? read[c] : gauges[c].refused(read[c]);
+      left[c] = gauges[c].refused(read[c]);
       changed |= left[c] != read[c];
     }
     if (changed) {

@@ -40,7 +40,7 @@ final class KnownSubject {
   private static final int MOST_PENDING = 8;
 
   /** The most groups. The last of them grows, though it was brought to the store before. */
-  private static final int MOST_GROUPS = 24;
+  private static final int MOST_GROUPS = 12;
 
   /** Units that the fallback has admitted, and the store has not heard of. */
   static final class Pending {

@@ -178,7 +178,7 @@ for c = 1, cells do
       ends = now + longest
     end
     if ends > now and mode ~= 3 then -- whoever refuses nobody bans nobody
-      allowed, begun = allowed and mode == 2, false
+      allowed = allowed and mode == 2
     elseif mode == 1 and refused then
       if violations == 0 or now - since >= within then since, violations = now, 0 end
       violations = violations + 1

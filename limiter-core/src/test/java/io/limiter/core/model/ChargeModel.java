@@ -29,7 +29,6 @@ final class ChargeModel {
   private final List<CellModel> cells = new ArrayList<>();
   private final Optional<Ban> ban;
   private final long cellTime;
-  private boolean bannedBefore;
   private boolean nearer;
 
   ChargeModel(Charge charge, boolean guard, Mode mode, long clock, LogModel log, CellsModel known) {
@@ -47,7 +46,7 @@ final class ChargeModel {
       cells.get(c).proceed(counted(charge).get(c), cellTime);
     }
     if (ban.isPresent() && (!charge.observed() || mode == Mode.RECORD)) {
-      bannedBefore = counted.ban.rest(ban.get(), cellTime) > 0;
+      boolean bannedBefore = counted.ban.rest(ban.get(), cellTime) > 0;
       if (mode == Mode.ACQUIRE && !bannedBefore && violated()) {
         counted.ban.violate(ban.get(), cellTime);
         nearer = true;
@@ -200,7 +199,7 @@ final class ChargeModel {
       log.repair(clock);
     }
     boolean begins = false;
-    for (int c = 0; c < cells.size() && !bannedBefore; c++) {
+    for (int c = 0; c < cells.size(); c++) {
       long left = cells.get(c).left();
       boolean waits = left < charge.cost() && charge.cost() <= counted(charge).get(c).count();
       if (waits && cells.get(c).begin()) {

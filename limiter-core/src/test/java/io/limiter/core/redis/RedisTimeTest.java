@@ -175,8 +175,6 @@ class RedisTimeTest {
    * @return the time at the default limits, then that with ten times as many units
    */
   private String measure(String what, boolean moves, int largest, Sized sized) {
-    // One call that brings as much as there may be is as many decisions as that and its own.
-    double bound = what.startsWith("31 past") ? 2 * MOST : MOST;
     StringBuilder said = new StringBuilder();
     double most = 0;
     for (int units : SIZES) {
@@ -185,7 +183,7 @@ class RedisTimeTest {
       }
       double micros = sized.micros(units);
       if (units <= COUNT) {
-        assertThat(micros).as("%s, %d units", what, units).isLessThan(bound);
+        assertThat(micros).as("%s, %d units", what, units).isLessThan(MOST);
         most = micros;
       } else if (!moves) {
         assertThat(micros).as("%s, %d units", what, units).isLessThan(2 * most + 100);
@@ -310,20 +308,22 @@ class RedisTimeTest {
           return micros(() -> {}, () -> decide(call, Mode.ACQUIRE));
         });
     line(
-        "31 past charges of cost 1, no log",
+        LimitRequest.MAX_PAST + " past charges of cost 1, no log",
         true,
         n -> {
           LimitRequest call = call(rule(n));
-          return micros(() -> {}, () -> decide(call.after(past(call, 31, 1)), Mode.ACQUIRE));
+          return micros(
+              () -> {},
+              () -> decide(call.after(past(call, LimitRequest.MAX_PAST, 1)), Mode.ACQUIRE));
         });
     line(
-        "31 past charges of cost 1, full log of other rules",
+        LimitRequest.MAX_PAST + " past charges of cost 1, full log of other rules",
         true,
         n -> {
           LimitRequest call = call(rule(n));
           return micros(
               () -> write(call(rule(2L * n)), n, MINUTE),
-              () -> decide(call.after(past(call, 31, 1)), Mode.ACQUIRE));
+              () -> decide(call.after(past(call, LimitRequest.MAX_PAST, 1)), Mode.ACQUIRE));
         });
     line(
         "settled at a cost of 1,000,000",
