@@ -120,8 +120,7 @@ final class CellPlan {
           .put((byte) sizes[c]);
     }
     state.putInt(CellCode.DATA).put((byte) all);
-    CRC32 crc = new CRC32();
-    crc.update(state.array(), 0, state.position());
+    int header = state.position();
     for (int c = 0; c < sizes.length; c++) {
       state.putDouble(c < rules.size() ? -1 : 0);
       state.position(state.position() + 8 * (sizes[c] - 1));
@@ -130,6 +129,10 @@ final class CellPlan {
     for (int c = 0; c < sizes.length; c++) {
       state.putLong(c < rules.size() ? CellCode.description(rules.get(c)) : description());
     }
+    CRC32 crc =
+        new CRC32(); // rules that are needed for longer are others, though cells may serve both
+    crc.update(state.array(), 0, header);
+    crc.update(state.array(), header + 8 * (numbers - sizes.length), 8 * sizes.length);
     // 0 marks cells of several stacks, and a log that no stack's cursors belong to.
     return state
         .putInt(0, crc.getValue() == 0 ? 1 : (int) crc.getValue())

@@ -53,9 +53,13 @@ for c = 1, cells do
       debt = owed
     else
       if not (debt > 0 and debt < EXACT) then debt = 0 end
-      local all = math.max(0, debt - (now - last) * rate)
-      debt = math.max(0, math.min(debt, count * unit) - (now - last) * rate)
-      more = all - debt -- than this rule can owe: a rule with a larger count took it, and it stays owed
+      local full, back = count * unit, (now - last) * rate
+      if debt > full then -- more than this rule can owe: one with a larger count took it, and it stays owed
+        more, debt = math.max(0, debt - back), full
+      end
+      debt = debt - back
+      if debt < 0 then debt = 0 end
+      if more > 0 then more = more - debt end
     end
     left = math.floor((count * unit - debt) / unit)
     if left < cost and cost <= count and not known and debt > 0 then -- time begins, or tokens would never come
@@ -107,10 +111,11 @@ for c = 1, cells do
     if known then
       if not (used > 0 and used < EXACT) then used = 0 end
       local refills = math.floor((now - last) / interval)
-      local all = math.max(0, used - refills * refill)
-      used, last = math.max(0, math.min(used, count) - refills * refill), last + refills * interval
-      more = all - used
-      if all == 0 then last = now end
+      if used > count then more, used = math.max(0, used - refills * refill), count end
+      used, last = used - refills * refill, last + refills * interval
+      if used < 0 then used = 0 end
+      if more > 0 then more = more - used end
+      if used + more == 0 then last = now end
     else
       used, last = owed, now
     end
@@ -226,9 +231,11 @@ end
 if begun or mode > 0 and allowed and not refused and not broken then
   local head, same = sub(plan, empty, empty + 7), steady and sub(page, 17, data) or pack('>d', shift) .. sub(page, 25, data)
   if begun then numbers = sub(page, data + 1, tail) end
-  local born = sub(page, tail + 1, tail + 8)
-  if not steady and unpack('>d', born) < 0 then born = stamped end
-  local last = born .. sub(plan, empty + tail + 8, empty + length - 1)
+  local last = sub(page, tail + 1, length)
+  if not steady then
+    local born = sub(page, tail + 1, tail + 8)
+    last = (unpack('>d', born) < 0 and stamped or born) .. sub(plan, empty + tail + 8, empty + length - 1)
+  end
   if beside then
     local seconds = math.max(math.floor(unpack('>I4', head, 5) / 16) - 134217728, math.min(beside.seconds, 134217727))
     local all = cells + beside.count + 1

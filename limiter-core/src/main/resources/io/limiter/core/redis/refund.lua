@@ -129,54 +129,97 @@ local function returned(page, stamp, plan)
   return most > 0 and page or nil, most
 end
 
---%units
+-- What is needed for a log that is longer than a page, or whose header is wide.
+local function tools()
+  --%units
+  return opened, found, without, write, head
+end
+
+-- A dense log as it is without these units, nil if it has none of them; and how many it had.
+local function shortened(log, rules, stamp, units)
+  local header = 37 + 4 * rules
+  local n = math.floor((#log - header) / 8)
+  local low, high = math.max(unpack('>I4', log, 38), n - unpack('>I4', log, 25)), n -- the first unit that is not older than the stamp
+  local gone = low
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if unpack('>d', log, header + 8 * middle + 1) < stamp then low = middle + 1 else high = middle end
+  end
+  local after = low
+  while after < n and after - low < units and unpack('>d', log, header + 8 * after + 1) == stamp do
+    after = after + 1
+  end
+  if gone + after - low >= n then return '', after - low end
+  if after == low then return nil, 0 end
+  return sub(log, 1, 37) .. string.rep('\0', 4 * rules) -- the cursors: the log's time may have gone back
+    .. sub(log, header + 8 * gone + 1, header + 8 * low) .. sub(log, header + 8 * after + 1), after - low
+end
 
 -- Everything is read before anything is written: Redis does not roll a script back that meets a key of another type.
-local writing = {}
+local whole, heads, longs = {}, {}, {} -- what a value becomes, what it begins with from now on, and a log in place
+local opened, found, without, write, head
 for i = 1, #KEYS do
   local key, argument, units = KEYS[i], ARGV[2 * i - 1], tonumber(ARGV[2 * i])
   local plan = sub(argument, 17)
   local logged = plan == '' or unpack('>B', plan, 6) >= 16
-  local page = call('GETRANGE', key, 0, logged and 2047 or 1023)
-  local base, given, gone, n, writes = 0, 0
-  local cells, log, newest
+  local page = call('GETRANGE', key, '0', logged and '2047' or '1023')
+  local base, given = 0, 0
   if #page >= 45 then
     local mark = unpack('>I4', page, 5)
+    local cells, most
     if mark >= CELLS then -- it begins with cells
       base = 24 + 5 * (mark % 16)
       for c = 1, mark % 16 do base = base + 8 * (byte(page, 24 + 5 * c) or 255) end
     end
     if base <= #page and base <= 1023 then
-      log = logged and opened(key, page, base)
-      if log then
-        local low, after
-        low, after, newest = found(log, unpack('>d', argument), units)
-        given = after - low
-        if newest and given > 0 then gone, n, writes = without(log, low, after, 0, '', true) end
-      end
       if plan ~= '' and base > 0 then
-        local most
         cells, most = returned(sub(page, 1, base), unpack('>d', argument, 9), plan)
-        given = math.max(given, most)
+        heads[i] = cells
       end
-    end
-  end
-  writing[i] = function()
-    if log and not newest then -- that were all
-      if base > 0 then call('SET', key, cells or sub(page, 1, base), 'KEEPTTL') else call('DEL', key) end
-    elseif writes then
-      local header = head(log, n, newest, gone, log.wide)
-      if type(writes) == 'string' then
-        call('SET', key, (cells or sub(page, 1, base)) .. header .. writes, 'KEEPTTL')
-      else
-        call('SETRANGE', key, cells and 0 or base, (cells or '') .. header)
-        write(log, writes)
+      local print, roomy, kind = 0, 0, 0
+      if logged and #page >= base + 49 then
+        print, roomy = unpack('>I4I4', page, base + 1)
+        kind = byte(page, base + 37)
       end
-    elseif cells then
-      call('SETRANGE', key, 0, cells)
+      if print ~= 0 and roomy == 0 and #page < 2048 and kind > 16 and kind <= 24 then
+        local log
+        log, given = shortened(base > 0 and sub(page, base + 1) or page, kind - 16, unpack('>d', argument), units)
+        if log then whole[i] = base > 0 and (cells or sub(page, 1, base)) .. log or log end
+      elseif kind > 0 then
+        if not opened then opened, found, without, write, head = tools() end
+        local log = opened(key, page, base)
+        if log then
+          local low, after, newest = found(log, unpack('>d', argument), units)
+          given = after - low
+          if not newest then -- that were all
+            whole[i] = base > 0 and (cells or sub(page, 1, base)) or ''
+          elseif given > 0 then
+            local gone, n, writes = without(log, low, after, 0, '', true)
+            local header = head(log, n, newest, gone, log.wide)
+            if type(writes) == 'string' then
+              whole[i] = (cells or sub(page, 1, base)) .. header .. writes
+            else
+              longs[i] = { cells and 0 or base, (cells or '') .. header, log, writes }
+            end
+          end
+        end
+      end
+      if most and most > given then given = most end
     end
   end
   returning = returning + given
 end
-for i = 1, #KEYS do writing[i]() end
+for i = 1, #KEYS do
+  local long = longs[i]
+  if whole[i] == '' then
+    call('DEL', KEYS[i])
+  elseif whole[i] then
+    call('SET', KEYS[i], whole[i], 'KEEPTTL')
+  elseif long then
+    call('SETRANGE', KEYS[i], long[1], long[2])
+    write(long[3], long[4])
+  elseif heads[i] then
+    call('SETRANGE', KEYS[i], '0', heads[i])
+  end
+end
 return returning
