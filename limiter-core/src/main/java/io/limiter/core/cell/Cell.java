@@ -158,11 +158,12 @@ public sealed interface Cell
    * been.
    *
    * @param now the time of the key
+   * @param newest when any of its cells was last written
    */
-  static Cell started(Rule rule, Cell former, long now) {
+  static Cell started(Rule rule, Cell former, long now, long newest) {
     Cell unused = unused(rule);
     if (unused instanceof CounterCell counter && former instanceof CounterCell other) {
-      return counter.from(other, now);
+      return counter.from(other, now, newest);
     }
     if (unused instanceof WindowCell && former instanceof WindowCell other) {
       WindowCell started = WindowCell.stored((FixedWindow) rule, now, other.start(), other.used());

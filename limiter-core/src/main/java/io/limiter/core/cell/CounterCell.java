@@ -16,18 +16,19 @@ import io.limiter.core.SlidingWindowCounter;
 record CounterCell(long window, long start, long current, long previous) implements Cell {
 
   /** With units of windows of another length, for a cell that was never used. */
-  CounterCell from(CounterCell other, long now) {
+  CounterCell from(CounterCell other, long now, long newest) {
     long begin = Math.floorDiv(now, window) * window;
     long[] units = new long[2];
-    other.addTo(units, other.start, other.current, begin, window);
-    other.addTo(units, other.start - other.window, other.previous, begin, window);
+    other.addTo(units, other.start, other.current, begin, window, newest);
+    other.addTo(units, other.start - other.window, other.previous, begin, window, newest);
     return units[0] + units[1] == 0 ? this : new CounterCell(window, begin, units[0], units[1]);
   }
 
-  private void addTo(long[] units, long from, long some, long begin, long length) {
-    if (from + window > begin) {
+  private void addTo(long[] units, long from, long some, long begin, long length, long newest) {
+    long ends = Math.min(from + window, newest + 1); // nothing was used after the last write
+    if (ends > begin) {
       units[0] += some;
-    } else if (from + window > begin - length) {
+    } else if (ends > begin - length) {
       units[1] += some;
     }
   }

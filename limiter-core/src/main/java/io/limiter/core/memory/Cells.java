@@ -47,6 +47,11 @@ final class Cells {
     return Math.max(clock + shift, newest);
   }
 
+  /** The time of the last write. */
+  long newest() {
+    return newest;
+  }
+
   /** The clock as it was at the last write. */
   long lastWrite() {
     return newest - shift;

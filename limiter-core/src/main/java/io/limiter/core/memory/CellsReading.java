@@ -65,7 +65,7 @@ final class CellsReading {
     now = cells == null ? clock : cells.now(clock);
     shift = now - clock;
     List<Cell> known = cells == null ? List.of() : cells.all();
-    find(known);
+    find(known, cells == null ? now : cells.newest());
     boolean passes = admitted;
     for (int c = 0; c < rules.length; c++) {
       gauges[c] = read[c].read(rules[c], now, cost, mode);
@@ -83,7 +83,7 @@ final class CellsReading {
    * The cell of each rule, and those of others. A rule without one starts from that of its kind
    * which is needed for about as long, and which no other rule goes on with.
    */
-  private void find(List<Cell> known) {
+  private void find(List<Cell> known, long newest) {
     boolean[] seen = new boolean[known.size()];
     boolean all = true;
     for (int c = 0; c < rules.length; c++) {
@@ -104,7 +104,7 @@ final class CellsReading {
       int place = begun[c] ? -1 : nearest(known, read[c], rules[c], gone);
       if (place >= 0) {
         gone[place] = true;
-        read[c] = Cell.started(rules[c], known.get(place), now);
+        read[c] = Cell.started(rules[c], known.get(place), now, newest);
       }
     }
     others = new ArrayList<>();

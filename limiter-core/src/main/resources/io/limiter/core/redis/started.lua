@@ -7,9 +7,10 @@ if algorithm == 1 then -- sliding counter
   local length, begin = known.scale, math.floor(time / window) * window
   local current, previous = 0, 0
   for start, units in pairs({ [one] = two, [one - length] = (unpack('>d', value, known.at + 16)) }) do
-    if units > 0 and start + length > begin then
+    local ends = math.min(start + length, newest + 1) -- nothing was used after the last write
+    if units > 0 and ends > begin then
       current = current + units
-    elseif units > 0 and start + length > begin - window then
+    elseif units > 0 and ends > begin - window then
       previous = previous + units
     end
   end
