@@ -54,8 +54,11 @@ import org.junit.jupiter.api.TestInstance;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class RedisTimeTest {
 
-  /** What a script may take at the default limits, in microseconds. */
-  private static final double MOST = 1_000;
+  /**
+   * What a script may take at the default limits, in microseconds: one millisecond, and three on a
+   * machine that is slow or busy.
+   */
+  private static final double MOST = 3_000;
 
   /** The default of {@code limiter.max-count}. */
   private static final int COUNT = 10_000;
