@@ -20,7 +20,7 @@ public record LimitRequest(
     Policy policy, List<Charge> charges, Optional<Charge> duplicate, List<PastCharge> past) {
 
   /** The groups of past units that one call brings at most: {@value}. */
-  public static final int MAX_PAST = 24;
+  public static final int MAX_PAST = 16;
 
   public LimitRequest {
     charges = List.copyOf(charges);

@@ -17,6 +17,7 @@ public final class StackShape {
   private final int logs;
   private final long kept;
   private final long horizon;
+  private final int longestLog;
 
   StackShape(List<Rule> rules) {
     windows = new Duration[rules.size()];
@@ -25,6 +26,7 @@ public final class StackShape {
     int logged = 0;
     long most = 0;
     long longest = 0;
+    int longestAt = -1;
     for (int r = 0; r < windows.length; r++) {
       windows[r] = rules.get(r).window();
       micros[r] = Readings.micros(windows[r]);
@@ -32,7 +34,10 @@ public final class StackShape {
         places[r] = -1;
         logged++;
         most = Math.max(most, log.kept());
-        longest = Math.max(longest, micros[r]);
+        if (micros[r] > longest) {
+          longest = micros[r];
+          longestAt = r;
+        }
       } else {
         places[r] = r - logged;
       }
@@ -40,6 +45,7 @@ public final class StackShape {
     logs = logged;
     kept = most;
     horizon = longest;
+    longestLog = longestAt;
   }
 
   /** How many of the rules are a {@link LoggedRule}. */
@@ -69,12 +75,7 @@ public final class StackShape {
 
   /** The first of the rules with the longest window of all that are logs; -1 without logs. */
   public int longestLog() {
-    for (int r = 0; r < places.length; r++) {
-      if (isLog(r) && micros[r] == horizon) {
-        return r;
-      }
-    }
-    return -1;
+    return longestLog;
   }
 
   /**

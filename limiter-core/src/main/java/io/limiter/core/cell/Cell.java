@@ -27,6 +27,14 @@ public sealed interface Cell
   /** The longest time that a cell is kept for beside those of other rules: a power of two. */
   int MOST_EXPONENT = 27;
 
+  /**
+   * The most cells of all stacks together that one key has, but for the one that describes them.
+   */
+  int MOST_CELLS = 14;
+
+  /** The most bytes that a script takes for cells. */
+  int MOST_BYTES = 1_023;
+
   /** The time that a cell is needed for after it was written, in microseconds. */
   static long memoryMicros(Rule rule) {
     long window = Readings.micros(rule.window());

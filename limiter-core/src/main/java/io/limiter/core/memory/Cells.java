@@ -6,6 +6,7 @@ import io.limiter.core.Rule;
 import io.limiter.core.cell.Cell;
 import io.limiter.core.cell.Gauge;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -18,14 +19,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class Cells {
 
-  /** As much as a script keeps: cells, the last of which describes the others, and bytes. */
-  private static final int MOST_CELLS = 14;
-
-  private static final int MOST_BYTES = 1_023;
   private static final int BAN_SIZE = 4;
 
+  private static final Cell[] NONE = {};
+
   /** First those of the stack that wrote last, then those of others, which may be needed. */
-  private List<Cell> cells = List.of();
+  private Cell[] cells = NONE;
 
   private int own;
 
@@ -57,9 +56,9 @@ final class Cells {
     return newest - shift;
   }
 
-  /** Of all stacks, those of the one that wrote last first. */
-  List<Cell> all() {
-    return cells;
+  /** Of all stacks, those of the one that wrote last first; not to be written to. */
+  static Cell[] all(@Nullable Cells cells) {
+    return cells == null ? NONE : cells.cells;
   }
 
   @Nullable BanState ban() {
@@ -74,6 +73,7 @@ final class Cells {
   /**
    * Remembers these, and the cells of other rules for as long as they may be needed.
    *
+   * @param written of the stack that writes; kept as it is
    * @param others those that are not among the written, those first that were written last
    * @param state null if the stack has no ban
    */
@@ -95,6 +95,17 @@ final class Cells {
       ban = null;
       bannedBy = null;
     }
+    cells = others.isEmpty() ? written : withOthers(written, others, now);
+    neededUntil = now;
+    for (Cell cell : cells) {
+      neededUntil = Math.max(neededUntil, cell.neededUntil());
+    }
+    if (ban != null && bannedBy != null) {
+      neededUntil = Math.max(neededUntil, ban.neededUntil(bannedBy));
+    }
+  }
+
+  private Cell[] withOthers(Cell[] written, List<Cell> others, long now) {
     List<Cell> all = new ArrayList<>(List.of(written));
     int count = own + (ban == null ? 0 : 1);
     int sizes = 1 + count + (ban == null ? 0 : BAN_SIZE);
@@ -104,21 +115,14 @@ final class Cells {
     for (Cell other : others) {
       int more = sizes + other.size() + 1;
       if (isNeeded(other.time(), other.memoryMicros(), now)
-          && count < MOST_CELLS
-          && 34 + 5 * count + 8 * more <= MOST_BYTES) {
+          && count < Cell.MOST_CELLS
+          && 34 + 5 * count + 8 * more <= Cell.MOST_BYTES) {
         all.add(other);
         count++;
         sizes = more;
       }
     }
-    cells = all;
-    neededUntil = now;
-    for (Cell cell : all) {
-      neededUntil = Math.max(neededUntil, cell.neededUntil());
-    }
-    if (ban != null && bannedBy != null) {
-      neededUntil = Math.max(neededUntil, ban.neededUntil(bannedBy));
-    }
+    return all.toArray(NONE);
   }
 
   /** A script knows of others' cells only about how long they are needed. */
@@ -151,8 +155,8 @@ final class Cells {
     if (stamp < born) {
       return 0; // all was forgotten meanwhile
     }
-    List<Cell> lowered = new ArrayList<>(cells);
-    boolean[] seen = new boolean[cells.size()];
+    Cell[] lowered = cells.clone();
+    boolean[] seen = new boolean[cells.length];
     int most = 0;
     for (int c = 0; c < rules.length; c++) {
       int place = find(cells, rules[c], seen);
@@ -160,19 +164,19 @@ final class Cells {
         seen[place] = true;
       }
       if (place >= 0 && units[c] > 0) {
-        Cell cell = cells.get(place);
-        lowered.set(place, cell.giveBack(rules[c], stamp, units[c], taken[c], waits, now(clock)));
-        most = lowered.get(place) == cell ? most : Math.max(most, units[c]);
+        Cell cell = cells[place];
+        lowered[place] = cell.giveBack(rules[c], stamp, units[c], taken[c], waits, now(clock));
+        most = lowered[place] == cell ? most : Math.max(most, units[c]);
       }
     }
     cells = lowered;
     return most;
   }
 
-  /** The first cell that serves a rule and was not seen; mostly the one at its own place. */
-  static int find(List<Cell> cells, Rule rule, boolean[] seen) {
-    for (int i = 0; i < cells.size(); i++) {
-      if (!seen[i] && cells.get(i).serves(rule)) {
+  /** The first cell that serves a rule and was not seen; -1 if there is none. */
+  static int find(Cell[] cells, Rule rule, boolean[] seen) {
+    for (int i = 0; i < cells.length; i++) {
+      if (!seen[i] && cells[i].serves(rule)) {
         return i;
       }
     }
@@ -187,6 +191,11 @@ final class Cells {
   @Override
   public String toString() {
     return "Cells[cells=%s, others=%s, ban=%s, newest=%d, shift=%d]"
-        .formatted(cells.subList(0, own), cells.subList(own, cells.size()), ban, newest, shift);
+        .formatted(
+            Arrays.asList(cells).subList(0, own),
+            Arrays.asList(cells).subList(own, cells.length),
+            ban,
+            newest,
+            shift);
   }
 }

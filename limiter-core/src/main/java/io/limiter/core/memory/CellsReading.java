@@ -24,10 +24,8 @@ final class CellsReading {
   private final boolean observed;
   private final Optional<Ban> ban;
 
-  private final Cell[] read;
-
-  /** Whether a rule has a cell of its own. */
-  private final boolean[] begun;
+  /** The cell of each rule. */
+  private Cell[] read;
 
   /** Cells of no rule of this stack. */
   private List<Cell> others = List.of();
@@ -46,7 +44,6 @@ final class CellsReading {
     ban = stack.ban();
     rules = new Rule[stack.rules().size() - stack.shape().logs()];
     read = new Cell[rules.length];
-    begun = new boolean[rules.length];
     gauges = new Gauge[rules.length];
     for (int r = 0; r < stack.rules().size(); r++) {
       if (!stack.shape().isLog(r)) {
@@ -64,8 +61,12 @@ final class CellsReading {
   boolean read(@Nullable Cells cells, long clock, Mode mode, boolean admitted) {
     now = cells == null ? clock : cells.now(clock);
     shift = now - clock;
-    List<Cell> known = cells == null ? List.of() : cells.all();
-    find(known, cells == null ? now : cells.newest());
+    Cell[] known = Cells.all(cells);
+    if (areOwn(known)) {
+      read = known; // mostly
+    } else {
+      find(known, cells == null ? now : cells.newest());
+    }
     boolean passes = admitted;
     for (int c = 0; c < rules.length; c++) {
       gauges[c] = read[c].read(rules[c], now, cost, mode);
@@ -79,49 +80,56 @@ final class CellsReading {
     return passes;
   }
 
+  private boolean areOwn(Cell[] known) {
+    if (known.length != rules.length) {
+      return false;
+    }
+    for (int c = 0; c < rules.length; c++) {
+      if (!known[c].serves(rules[c])) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   /**
    * The cell of each rule, and those of others. A rule without one starts from that of its kind
    * which is needed for about as long, and which no other rule goes on with.
    */
-  private void find(List<Cell> known, long newest) {
-    boolean[] seen = new boolean[known.size()];
-    boolean all = true;
+  private void find(Cell[] known, long newest) {
+    boolean[] seen = new boolean[known.length];
+    boolean[] begun = new boolean[rules.length];
     for (int c = 0; c < rules.length; c++) {
       int place = Cells.find(known, rules[c], seen);
-      read[c] = place < 0 ? Cell.unused(rules[c]) : known.get(place);
+      read[c] = place < 0 ? Cell.unused(rules[c]) : known[place];
       begun[c] = place >= 0;
       if (place >= 0) {
         seen[place] = true;
       }
-      all &= place >= 0;
-    }
-    if (all && known.size() == rules.length) {
-      others = List.of(); // mostly
-      return;
     }
     boolean[] gone = seen.clone();
     for (int c = 0; c < rules.length; c++) {
       int place = begun[c] ? -1 : nearest(known, read[c], rules[c], gone);
       if (place >= 0) {
         gone[place] = true;
-        read[c] = Cell.started(rules[c], known.get(place), now, newest);
+        read[c] = Cell.started(rules[c], known[place], now, newest);
       }
     }
-    others = new ArrayList<>();
+    others = known.length == 0 ? List.of() : new ArrayList<>();
     for (int i = 0; i < seen.length; i++) {
       if (!seen[i]) {
-        others.add(known.get(i));
+        others.add(known[i]);
       }
     }
   }
 
-  private static int nearest(List<Cell> known, Cell unused, Rule rule, boolean[] gone) {
+  private static int nearest(Cell[] known, Cell unused, Rule rule, boolean[] gone) {
     int exponent = Cell.exponent(Cell.longestMemoryMicros(rule));
     int least = Integer.MAX_VALUE;
     int nearest = -1;
     for (int i = 0; i < gone.length; i++) {
-      int off = Math.abs(Cell.exponent(known.get(i).memoryMicros()) - exponent);
-      if (!gone[i] && unused.kind() > 0 && known.get(i).kind() == unused.kind() && off < least) {
+      int off = Math.abs(Cell.exponent(known[i].memoryMicros()) - exponent);
+      if (!gone[i] && unused.kind() > 0 && known[i].kind() == unused.kind() && off < least) {
         nearest = i;
         least = off;
       }
@@ -150,7 +158,7 @@ final class CellsReading {
     return bannedFor;
   }
 
-  /** The cells of a call that is admitted; begun anew if there are none. */
+  /** The cells of a call that is admitted, which are new if there are none. */
   Cells take(@Nullable Cells cells) {
     Cell[] taken = new Cell[gauges.length];
     for (int c = 0; c < taken.length; c++) {

@@ -31,7 +31,7 @@ final class CellCode {
   private static final int LEAKY_BUCKET = 6;
   static final int BAN = 9;
 
-  /** The print of the last cell, which describes the others. */
+  /** The print of the first cell, which describes the others. */
   static final int DATA = 10;
 
   /** Numbers that a ban keeps. */
@@ -43,7 +43,7 @@ final class CellCode {
     this.algorithms = algorithms;
   }
 
-  /** What the last cell says of a rule's own, for rules that have others. */
+  /** What the first cell says of a rule's own, for rules that have others. */
   static long description(Rule rule) {
     Cell unused = Cell.unused(rule);
     return description(unused.kind(), Cell.longestMemoryMicros(rule), unused.scale());

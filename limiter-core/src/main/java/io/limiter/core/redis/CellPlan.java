@@ -22,10 +22,10 @@ final class CellPlan {
   private static final int HEADER = 24;
 
   /** In the mark of cells: tells them from a log. */
-  private static final int CELLS = 1 << 31;
+  static final int CELLS = 1 << 31;
 
   /** In the mark: the longest that there is room for, four years. */
-  private static final long MOST_SECONDS = (1 << 27) - 1;
+  private static final long MOST_SECONDS = (1 << Cell.MOST_EXPONENT) - 1;
 
   private final List<Rule> rules;
   private final Optional<Ban> ban;
@@ -114,25 +114,23 @@ final class CellPlan {
     int all = sizes.length + 1;
     ByteBuffer state = ByteBuffer.allocate(HEADER + 5 * all + 8 * numbers);
     state.putInt(0).putInt(CELLS + all).putDouble(0).putDouble(0);
+    state.putInt(CellCode.DATA).put((byte) all);
     for (int c = 0; c < sizes.length; c++) {
       state
           .putInt(c < rules.size() ? CellCode.print(rules.get(c)) : CellCode.BAN)
           .put((byte) sizes[c]);
     }
-    state.putInt(CellCode.DATA).put((byte) all);
-    int header = state.position();
-    for (int c = 0; c < sizes.length; c++) {
-      state.putDouble(c < rules.size() ? -1 : 0);
-      state.position(state.position() + 8 * (sizes[c] - 1));
-    }
     state.putDouble(-1); // written by the script, when it first writes any of them
     for (int c = 0; c < sizes.length; c++) {
       state.putLong(c < rules.size() ? CellCode.description(rules.get(c)) : description());
     }
-    CRC32 crc =
-        new CRC32(); // rules that are needed for longer are others, though cells may serve both
-    crc.update(state.array(), 0, header);
-    crc.update(state.array(), header + 8 * (numbers - sizes.length), 8 * sizes.length);
+    // Descriptions too: rules that are needed for longer are others, though cells may serve both.
+    CRC32 crc = new CRC32();
+    crc.update(state.array(), 0, state.position());
+    for (int c = 0; c < sizes.length; c++) {
+      state.putDouble(c < rules.size() ? -1 : 0);
+      state.position(state.position() + 8 * (sizes[c] - 1));
+    }
     // 0 marks cells of several stacks, and a log that no stack's cursors belong to.
     return state
         .putInt(0, crc.getValue() == 0 ? 1 : (int) crc.getValue())

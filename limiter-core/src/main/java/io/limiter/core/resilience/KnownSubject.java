@@ -36,11 +36,11 @@ final class KnownSubject {
   /** The shares of the longest window by which this instance's own units are counted. */
   private static final int SHARES = 8;
 
-  /** Groups of one age that are to be reported to the store, unless they are older than these. */
+  /**
+   * Groups of one age that are to be reported to the store. Where there are as many, the last of
+   * them grows, also if it was brought to the store before.
+   */
   private static final int MOST_PENDING = 8;
-
-  /** The most groups. The last of them grows, though it was brought to the store before. */
-  private static final int MOST_GROUPS = 12;
 
   /** Units that the fallback has admitted, and the store has not heard of. */
   static final class Pending {
@@ -201,9 +201,9 @@ final class KnownSubject {
     }
     Pending last = pending.isEmpty() ? null : pending.get(pending.size() - 1);
     if (last == null
-        || (last.id != null && pending.size() < MOST_GROUPS)
         || (pending.size() < MOST_PENDING
-            && now - last.since > horizonNanos(charge.stack()) / MOST_PENDING)) {
+            && (last.id != null
+                || now - last.since > horizonNanos(charge.stack()) / MOST_PENDING))) {
       last = new Pending(charge, now);
       pending.add(last);
     }

@@ -5,15 +5,15 @@
 -- caller works out from the numbers; here is only what has to be known to decide.
 --
 -- Cells begin as decide.lua says, then:
---   24     for each cell its print (I4: algorithm and numbers, but not the count) and the doubles it has (B)
+--   25     for each cell its print (I4: algorithm and numbers, but not the count) and the doubles it has (B)
 --   ..     the doubles. The first of each cell is a time; below 0 it was never used
--- The last cell describes the others, for rules that are none of theirs: the time at which the first of them was written
+-- The first cell describes the others, for rules that are none of theirs: the time at which the first of them was written
 -- (d), and for each its kind (B; 0 if nothing else is of it), for how long it is needed (B; a power of two in seconds), and
 -- the scale of its numbers (I6: parts of a token, or the window in microseconds). Former releases write none.
 --
 -- Returns the time (d) and the doubles as they were before this call; then, if there is a ban, the rest of it (d).
 
-local page, data, tail, now, steady = value, 29 + 5 * cells, length - 8 * cells - 8, clock + shift, stored == print
+local page, data, now, steady = value, 37 + 13 * cells, clock + shift, stored == print
 if not steady then page = mine end
 if not (now >= 0 and now < EXACT and newest < EXACT) then
   page, newest, shift, now, steady = sub(plan, p, p + length - 1), 0, 0, clock, false
@@ -36,9 +36,9 @@ if age > 0 then now = math.max(now - age, newest) end
 local at, empty, begun, numbers = data + 1, p, false
 if now ~= takenAt then stamped = pack('>d', now) end
 if reply then
-  reply = reply .. stamped .. sub(page, at, tail)
+  reply = reply .. stamped .. sub(page, at, length)
 else
-  reply = stamped .. sub(page, at, tail)
+  reply = stamped .. sub(page, at, length)
 end
 p = p + length
 for c = 1, cells do
@@ -135,7 +135,8 @@ for c = 1, cells do
     local last, ahead = unpack('>dd', page, at)
     local gaps, free, known, gapsOf, packed
     if last >= 0 and last <= now and ahead > 0 then
-      local most = math.min(300000000 * rate, 120000 * unit) + 10001 * unit -- of any rule with these departures
+      local WAIT, DEPARTURES, QUEUE = 300000000, 120000, 10000 -- the most that any rule may have
+      local most = math.min(WAIT * rate, DEPARTURES * unit) + (QUEUE + 1) * unit
       local rest = math.min(ahead, most) - (now - last) * rate
       -- In a queue that is longer than any rule could have made it the gaps are not where they were.
       if rest > unit and ahead <= most and unpack('>d', page, at + 16) >= 1 then
@@ -182,7 +183,7 @@ for c = 1, cells do
     elseif not (ends - now <= longest) then
       ends = now + longest
     end
-    if ends > now and mode ~= 3 then -- whoever refuses nobody bans nobody
+    if ends > now and mode ~= 3 then -- a call that is only observed is not banned either
       allowed = allowed and mode == 2
     elseif mode == 1 and refused then
       if violations == 0 or now - since >= within then since, violations = now, 0 end
@@ -229,26 +230,29 @@ for c = 1, cells do
   if left and left < cost and mode ~= 2 then allowed, refused = allowed and mode == 3, true end
 end
 if begun or mode > 0 and allowed and not refused and not broken then
-  local head, same = sub(plan, empty, empty + 7), steady and sub(page, 17, data) or pack('>d', shift) .. sub(page, 25, data)
-  if begun then numbers = sub(page, data + 1, tail) end
-  local last = sub(page, tail + 1, length)
-  if not steady then
-    local born = sub(page, tail + 1, tail + 8)
-    last = (unpack('>d', born) < 0 and stamped or born) .. sub(plan, empty + tail + 8, empty + length - 1)
-  end
-  if beside then
-    local seconds = math.max(math.floor(unpack('>I4', head, 5) / 16) - 134217728, math.min(beside.seconds, 134217727))
-    local all = cells + beside.count + 1
-    head = pack('>I4I4', 0, CELLS + 16 * seconds + all)
-    same = sub(same, 1, 8 + 5 * cells) .. beside.prints .. pack('>I4B', DATA, all)
-    numbers, last = numbers .. beside.numbers, last .. beside.descriptions
-    keeps = keeps or {}
-    keeps[i] = call('PTTL', key)
+  local head, same = sub(plan, empty, empty + 7)
+  if begun then numbers = sub(page, data + 1, length) end
+  if steady then
+    same = sub(page, 17, data)
+  else
+    local prints, born, described = sub(page, 25, data - 8 * cells - 8), sub(page, data - 8 * cells - 7, data - 8 * cells)
+    if unpack('>d', born) < 0 then born = stamped end
+    described = sub(page, data - 8 * cells + 1, data)
+    if beside then
+      local seconds = math.max(math.floor(unpack('>I4', head, 5) / 16) - SECONDS, math.min(beside.seconds, SECONDS - 1))
+      local all = cells + beside.count + 1
+      head = pack('>I4I4', 0, CELLS + 16 * seconds + all)
+      prints = pack('>I4B', DATA, all) .. sub(prints, 6) .. beside.prints
+      described, numbers = described .. beside.descriptions, numbers .. beside.numbers
+      keeps = keeps or {}
+      keeps[i] = call('PTTL', key)
+    end
+    same = pack('>d', shift) .. prints .. born .. described
   end
   if written and not begun then
-    written = head .. stamped .. same .. numbers .. last .. written .. units
+    written = head .. stamped .. same .. numbers .. written .. units
   else
-    written = head .. stamped .. same .. numbers .. last
+    written = head .. stamped .. same .. numbers
     if #value > base then
       --%behind
     end

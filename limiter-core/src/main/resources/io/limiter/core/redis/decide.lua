@@ -11,7 +11,7 @@
 --               begins with where these rules wrote it (4); print of their log (4); length of their cells (2). With a
 --               log: for each rule, longest window first, count and window (8 + 8), and the header of an empty log. With
 --               cells: the cells as if never used, and for each its algorithm (1) and numbers
--- ARGV[2i]      time to live of the key in ms, as text, because Redis would print a number anew for each command
+-- ARGV[2i]      time to live of the key in ms, as text, because Redis would print a number again for each command
 --
 -- Behind these may stand units that another store took while this one was away, oldest first; the mode of the first plan
 -- is greater by four times their number. They are recorded before the call is decided, and whatever becomes of it. For
@@ -37,12 +37,7 @@ local pack, unpack, byte, sub = struct.pack, struct.unpack, string.byte, string.
 local KEYS, ARGV = KEYS, ARGV
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-local DENSE = 118 -- units at most in a dense log: with any header less than a page
-local CELLS = 2147483648 -- 2^31
-local BAN, DATA = 9, 10 -- prints: of a ban, and of the last cell, which describes the others
-local EXACT = 9007199254740992 -- 2^53; no time is as late
-local LONGEST = 31622400000000 -- 366 days; no window is longer
-local GRACE = 1000000 -- as long as a key outlives what it is needed for
+--%constants
 -- A status: the charge admits the call, a rule of it refuses the call, or its ban does. Of a charge that is only observed
 -- it says what its rules would do.
 local ADMITTED, LIMITED, BANNED = 'A', 'L', 'B'
@@ -91,7 +86,7 @@ for turn = past, 0, -1 do -- the last is the call's own
         base = 24 + 5 * (n % 16)
         for c = 1, n % 16 do base = base + 8 * (byte(value, 24 + 5 * c) or 255) end
       end
-      if base > #value or base > 1023 then stored, value, base = nil, '', 0 end
+      if base > #value or base > MOST_BYTES then stored, value, base = nil, '', 0 end
     end
     local foreign = base > 0 and stored ~= print -- cells of other rules, which a refused call leaves as they are
     local span, mine, beside = length -- of the cells that are written; own cells among others; those others

@@ -42,7 +42,7 @@ if cells > 0 or base > 0 then
     page = base > 0 and sub(value, base + 1) or value
   else
     -- This stack has no cells: they stay in front of its log while they may be needed.
-    if clock + shift - newest <= (math.floor(n / 16) - 134217728) * 1000000 + GRACE then
+    if clock + shift - newest <= (math.floor(n / 16) - SECONDS) * 1000000 + GRACE then
       front, keeps = sub(value, 1, base), keeps or {}
       keeps[i] = call('PTTL', key)
     end

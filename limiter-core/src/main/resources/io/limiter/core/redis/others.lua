@@ -10,11 +10,11 @@
 local own, there, time, born = 17 + (rules > 0 and 20 * rules + 37 or 0), {}, clock + (shift or 0), 0
 if base > 0 and time >= 0 and time < EXACT and newest < EXACT then
   time = math.max(time, newest)
-  local at, described, seconds = 25 + 5 * (n % 16), 0, math.floor(n / 16) - 134217728
+  local at, described, seconds = 25 + 5 * (n % 16), 0, math.floor(n / 16) - SECONDS
   for c = 1, n % 16 do
     local kind, size = unpack('>I4B', value, 20 + 5 * c)
     if kind == DATA then
-      described = size == #there + 1 and at or 0
+      described = c == 1 and size == n % 16 and at or 0
     else
       there[#there + 1] = { header = sub(value, 20 + 5 * c, 24 + 5 * c), at = at, size = size, kind = kind,
         description = string.rep('\0', 8), family = 0, seconds = seconds }
@@ -25,7 +25,7 @@ if base > 0 and time >= 0 and time < EXACT and newest < EXACT then
   for c, cell in ipairs(described > 0 and there or {}) do
     cell.description = sub(value, described + 8 * c, described + 8 * c + 7)
     cell.family, cell.memory, cell.scale = unpack('>BBI6', cell.description)
-    cell.seconds = 2 ^ math.min(cell.memory, 27)
+    cell.seconds = math.min(2 ^ cell.memory, SECONDS)
   end
 else
   newest, shift, time, born = 0, 0, clock, -1 -- nothing there
@@ -33,7 +33,7 @@ end
 
 local former, sizes = {}, 1 + cells
 for c = 1, cells do
-  local header = sub(plan, own + 19 + 5 * c, own + 23 + 5 * c)
+  local header = sub(plan, own + 24 + 5 * c, own + 28 + 5 * c)
   sizes = sizes + byte(header, 5)
   for _, cell in ipairs(there) do
     if not cell.used and cell.header == header then
@@ -43,10 +43,11 @@ for c = 1, cells do
   end
 end
 
-local empty, code, numbers = own + 29 + 5 * cells, own + length, ''
+local described = own + 37 + 5 * cells
+local empty, code, numbers = described + 8 * cells, own + length, ''
 for c = 1, cells do
-  local size, algorithm, known = byte(plan, own + 23 + 5 * c), byte(plan, code), former[c]
-  local family, memory = unpack('>BB', plan, own + length - 8 * (cells - c + 1))
+  local size, algorithm, known = byte(plan, own + 28 + 5 * c), byte(plan, code), former[c]
+  local family, memory = unpack('>BB', plan, described + 8 * (c - 1))
   local cell = sub(plan, empty, empty + 8 * size - 1)
   if known then
     cell = sub(value, known.at, known.at + 8 * size - 1)
@@ -64,9 +65,9 @@ for c = 1, cells do
     end
   end
   numbers, empty = numbers .. cell, empty + 8 * size
-  code = code + (algorithm == 3 and 49 or algorithm < 3 and 17 or algorithm < 6 and 33 or algorithm < 64 and 41 or 27 + 8 * byte(plan, code + 26))
+  --%next
 end
-mine = sub(plan, own, own + 28 + 5 * cells) .. numbers .. pack('>d', born)
+mine = sub(plan, own, described - 9) .. pack('>d', born) .. sub(plan, described, described + 8 * cells - 1) .. numbers
 
 for _, bans in ipairs({ true, false }) do
   for _, cell in ipairs(there) do
@@ -77,8 +78,8 @@ for _, bans in ipairs({ true, false }) do
       if ends > time and ends - time <= LONGEST then rest = math.max(rest, ends - time) end
     end
     local count = beside and beside.count or 0
-    if not cell.used and rest > 0 and (cell.kind == BAN) == bans and cells + count < 14
-      and 34 + 5 * (cells + count) + 8 * (sizes + cell.size + 1) <= 1023
+    if not cell.used and rest > 0 and (cell.kind == BAN) == bans and cells + count < MOST_CELLS
+      and 34 + 5 * (cells + count) + 8 * (sizes + cell.size + 1) <= MOST_BYTES
     then
       beside = beside or { prints = '', numbers = '', descriptions = '', seconds = 0 }
       sizes, beside.count = sizes + cell.size + 1, count + 1

@@ -15,53 +15,49 @@
 -- leaky bucket gives up its departure; once that has come, there is nothing to give back.
 
 local call, pack, unpack, byte, sub = redis.call, struct.pack, struct.unpack, string.byte, string.sub
-local DENSE = 118
-local EXACT = 9007199254740992 -- 2^53
-local LONGEST = 31622400000000 -- 366 days
-local CELLS = 2147483648 -- 2^31
-local DATA = 10 -- print of the last cell, which describes the others
+--%constants
 local returning = 0
-
--- Adds departures to the gaps of a leaky bucket; false if some of them are free already.
-local function give(gaps, from, units)
-  local to, at, given = from - units + 1, 1, { from, units, units }
-  while gaps[at] and gaps[at][1] - gaps[at][2] + 1 > from do at = at + 1 end
-  local after = gaps[at]
-  if after and after[1] >= to then
-    if after[1] < from or after[1] - after[2] + 1 > to or after[3] + units > after[2] then return false end
-    after[3] = after[3] + units
-    return true
-  end
-  if after and after[2] == after[3] and after[1] + 1 == to then
-    given = { from, units + after[2], units + after[2] }
-    table.remove(gaps, at)
-  end
-  local before = gaps[at - 1]
-  if before and before[2] == before[3] and before[1] - before[2] == from then
-    at, given = at - 1, { before[1], before[2] + given[2], before[2] + given[2] }
-    table.remove(gaps, at)
-  end
-  table.insert(gaps, at, given)
-  if #gaps > 8 then -- the two that are closest become one, of which it is not known which departures are free
-    local closest, least = 1, 1 / 0
-    for g = 1, #gaps - 1 do
-      local between = gaps[g][1] - gaps[g][2] - gaps[g + 1][1]
-      if between < least then closest, least = g, between end
-    end
-    local one, other = gaps[closest], table.remove(gaps, closest + 1)
-    gaps[closest] = { one[1], one[1] - other[1] + other[2], one[3] + other[3] }
-  end
-  return true
-end
 
 -- The cells of a subject as they are without these units, nil if none of them counts the units any more; and how many
 -- were given back at most. The cells may stand among those of other rules. What was begun after the units were taken does
 -- not have them, whatever it counts.
 local function returned(page, stamp, plan)
+  -- Adds departures to the gaps of a leaky bucket; false if some of them are free already.
+  local function give(gaps, from, units)
+    local to, at, given = from - units + 1, 1, { from, units, units }
+    while gaps[at] and gaps[at][1] - gaps[at][2] + 1 > from do at = at + 1 end
+    local after = gaps[at]
+    if after and after[1] >= to then
+      if after[1] < from or after[1] - after[2] + 1 > to or after[3] + units > after[2] then return false end
+      after[3] = after[3] + units
+      return true
+    end
+    if after and after[2] == after[3] and after[1] + 1 == to then
+      given = { from, units + after[2], units + after[2] }
+      table.remove(gaps, at)
+    end
+    local before = gaps[at - 1]
+    if before and before[2] == before[3] and before[1] - before[2] == from then
+      at, given = at - 1, { before[1], before[2] + given[2], before[2] + given[2] }
+      table.remove(gaps, at)
+    end
+    table.insert(gaps, at, given)
+    if #gaps > 8 then -- the two that are closest become one, of which it is not known which departures are free
+      local closest, least = 1, 1 / 0
+      for g = 1, #gaps - 1 do
+        local between = gaps[g][1] - gaps[g][2] - gaps[g + 1][1]
+        if between < least then closest, least = g, between end
+      end
+      local one, other = gaps[closest], table.remove(gaps, closest + 1)
+      gaps[closest] = { one[1], one[1] - other[1] + other[2], one[3] + other[3] }
+    end
+    return true
+  end
+
   local _, _, size, _, _, length = unpack('>BI4BI4I4I2', plan)
   local cells, there, most = size % 16, {}, 0
   local own = 17 + (size >= 16 and 20 * (size - cells) / 16 + 37 or 0)
-  local at, p = 25 + 5 * (unpack('>I4', page, 5) % 16), own + length
+  local at, code = 25 + 5 * (unpack('>I4', page, 5) % 16), own + length
   for c = 1, unpack('>I4', page, 5) % 16 do
     local kind, size = unpack('>I4B', page, 20 + 5 * c)
     if kind == DATA and unpack('>d', page, at) > stamp then return nil, 0 end
@@ -70,9 +66,9 @@ local function returned(page, stamp, plan)
   end
   for c = 1, cells do
     local units, all = unpack('>I4I4', plan, #plan - 7 - 8 * (cells - c + 1))
-    local algorithm, cell, size, at = byte(plan, p)
+    local algorithm, cell, size, at = byte(plan, code)
     for _, one in ipairs(there) do
-      if one[1] == sub(plan, own + 19 + 5 * c, own + 23 + 5 * c) then
+      if one[1] == sub(plan, own + 24 + 5 * c, own + 28 + 5 * c) then
         one[1], at, size = nil, one[2], one[3]
         break
       end
@@ -81,7 +77,7 @@ local function returned(page, stamp, plan)
     if at then first, second = unpack('>dd', page, at) end
     if not at or units == 0 then -- it went, or nothing of it is given back, as of the ban
     elseif algorithm == 1 then
-      local _, _, window = unpack('>Bdd', plan, p)
+      local _, _, window = unpack('>Bdd', plan, code)
       local previous = unpack('>d', page, at + 16)
       if stamp >= first and second > 0 then
         cell = pack('>ddd', first, math.max(0, second - units), previous)
@@ -91,15 +87,15 @@ local function returned(page, stamp, plan)
     elseif algorithm == 2 or algorithm == 3 then
       if stamp >= first and second > 0 then cell = pack('>dd', first, math.max(0, second - units)) end
     elseif algorithm == 4 then
-      local _, _, unit, rate = unpack('>Bddd', plan, p)
+      local _, _, unit, rate = unpack('>Bddd', plan, code)
       local credit = math.min(units * unit, all * unit - math.max(0, first - stamp) * rate)
       if credit > 0 and second > 0 then cell = pack('>dd', first, math.max(0, second - credit)) end
     elseif algorithm == 5 then
-      local _, _, interval, refill = unpack('>Bddd', plan, p)
+      local _, _, interval, refill = unpack('>Bddd', plan, code)
       local credit = math.min(units, all - math.ceil(math.max(0, first - stamp) / interval) * refill)
       if credit > 0 and second > 0 then cell = pack('>dd', first, math.max(0, second - credit)) end
     elseif algorithm == 6 then
-      local _, unit, rate, _, _, fair = unpack('>Bddddd', plan, p)
+      local _, unit, rate, _, _, fair = unpack('>Bddddd', plan, code)
       local waits = unpack('>d', plan, #plan - 7)
       if waits > 0 and units > 0 and units == all then
         local gapsOf, packed
@@ -123,7 +119,7 @@ local function returned(page, stamp, plan)
         end
       end
     end
-    p = p + (algorithm == 3 and 49 or algorithm < 3 and 17 or algorithm < 6 and 33 or algorithm < 64 and 41 or 27 + 8 * byte(plan, p + 26))
+    --%next
     if cell then page, most = sub(page, 1, at - 1) .. cell .. sub(page, at + 8 * size), math.max(most, units) end
   end
   return most > 0 and page or nil, most
@@ -156,7 +152,7 @@ local function shortened(log, rules, stamp, units)
 end
 
 -- Everything is read before anything is written: Redis does not roll a script back that meets a key of another type.
-local whole, heads, longs = {}, {}, {} -- what a value becomes, what it begins with from now on, and a log in place
+local whole, heads, longs = {} -- what a value becomes, what it begins with from now on, and a log in place
 local opened, found, without, write, head
 for i = 1, #KEYS do
   local key, argument, units = KEYS[i], ARGV[2 * i - 1], tonumber(ARGV[2 * i])
@@ -171,9 +167,10 @@ for i = 1, #KEYS do
       base = 24 + 5 * (mark % 16)
       for c = 1, mark % 16 do base = base + 8 * (byte(page, 24 + 5 * c) or 255) end
     end
-    if base <= #page and base <= 1023 then
+    if base <= #page and base <= MOST_BYTES then
       if plan ~= '' and base > 0 then
         cells, most = returned(sub(page, 1, base), unpack('>d', argument, 9), plan)
+        heads = heads or {}
         heads[i] = cells
       end
       local print, roomy, kind = 0, 0, 0
@@ -199,6 +196,7 @@ for i = 1, #KEYS do
             if type(writes) == 'string' then
               whole[i] = (cells or sub(page, 1, base)) .. header .. writes
             else
+              longs = longs or {}
               longs[i] = { cells and 0 or base, (cells or '') .. header, log, writes }
             end
           end
@@ -210,7 +208,7 @@ for i = 1, #KEYS do
   returning = returning + given
 end
 for i = 1, #KEYS do
-  local long = longs[i]
+  local long = longs and longs[i]
   if whole[i] == '' then
     call('DEL', KEYS[i])
   elseif whole[i] then
@@ -218,7 +216,7 @@ for i = 1, #KEYS do
   elseif long then
     call('SETRANGE', KEYS[i], long[1], long[2])
     write(long[3], long[4])
-  elseif heads[i] then
+  elseif heads and heads[i] then
     call('SETRANGE', KEYS[i], '0', heads[i])
   end
 end

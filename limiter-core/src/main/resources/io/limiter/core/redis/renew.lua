@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- Renews leases: takes units out of their logs and takes them anew, now, whatever any rule says. log.lua describes a
--- log.
+-- Renews leases: moves the units of calls to the end of their logs, with the present time, whatever any rule says.
+-- log.lua describes a log.
 --
 -- KEYS[i]  the log of one subject; calls in flight never have cells
 -- ARGV[i]  stamp of the units (8 bytes, d): what decide.lua returned as "now" for this key, or what this script
@@ -13,9 +13,7 @@ local call, pack, unpack = redis.call, struct.pack, struct.unpack
 local KEYS, ARGV = KEYS, ARGV
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
-local DENSE = 118
-local EXACT = 9007199254740992
-local LONGEST = 31622400000000
+--%constants
 local reply, logs, headers, writes, lives = '', {}, {}, {}, {}
 
 --%units
@@ -31,7 +29,7 @@ for i = 1, #KEYS do
     -- If Redis' clock was set back, the log's time goes on from its newest unit.
     now = newest and math.max(clock + log.shift, newest)
   end
-  -- Without any others the log begins anew, as it does after a refund of all.
+  -- Without any others the log is a new one, as it is after a refund of all.
   if not (now and now < EXACT) then
     log = { n = 0, gone = 0, size = 0, header = 0, stored = print, keep = 0 }
     low, after, now = 0, 0, clock

@@ -111,7 +111,7 @@ local function write(log, writes)
   end
 end
 
--- Its header. The cursors begin anew: the log's time may have gone back.
+-- Its header. The cursors start from the oldest unit: the log's time may have gone back.
 local function head(log, n, newest, gone, wide)
   return pack('>I4I4ddI4dB', wide and 0 or log.stored, n > DENSE and n or 0, n > DENSE and newest or 0, log.shift, log.keep,
     log.horizon, wide and 24 or log.kind)

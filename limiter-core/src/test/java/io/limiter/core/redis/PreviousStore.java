@@ -94,9 +94,10 @@ final class PreviousStore implements LimitStore {
     int at = PREAMBLE + (logs == 0 ? 0 : 20 * logs + 37);
     int length = now.getShort(14) - 13 - 8 * cells;
     byte[] unused = new byte[length];
-    now.get(at, unused, 0, 24 + 5 * cells);
+    now.get(at, unused, 0, 24);
+    now.get(at + 29, unused, 24, 5 * cells);
     int numbers = length - 24 - 5 * cells;
-    now.get(at + 24 + 5 * (cells + 1), unused, 24 + 5 * cells, numbers);
+    now.get(at + 37 + 13 * cells, unused, 24 + 5 * cells, numbers);
     int mark = ByteBuffer.wrap(unused).getInt(4) - 1;
     ByteBuffer.wrap(unused).putInt(0, 0).putInt(4, (1 << 31) + cells);
     CRC32 crc = new CRC32();

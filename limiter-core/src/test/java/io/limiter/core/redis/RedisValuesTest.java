@@ -189,10 +189,11 @@ class RedisValuesTest implements StoreHarness {
       assertThat(acquire(call).rules().get(0).remaining()).isEqualTo(left);
     }
     assertThat(acquire(call).violated()).as("all but the queue").hasSize(7);
+    int cells = RuleStack.MAX_RULES + 1;
     int doubles = Cell.LEAKY_SIZE + 7 * (1 + CustomAlgorithm.MAX_STATE) + CellCode.BAN_SIZE;
-    assertThat(24 + 5 * (RuleStack.MAX_RULES + 1) + 8 * doubles)
-        .as("most bytes of cells, of the 1,023 up to which the scripts take them for some")
-        .isLessThanOrEqualTo(1_023);
+    assertThat(24 + 5 * (1 + cells) + 8 * (1 + cells + doubles))
+        .as("most bytes of cells")
+        .isLessThanOrEqualTo(Cell.MOST_BYTES);
   }
 
   @Test

@@ -6,8 +6,12 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.limiter.core.LeakyBucket;
 import io.limiter.core.Mode;
+import io.limiter.core.Readings;
+import io.limiter.core.Rule;
 import io.limiter.core.StoreHarness;
+import io.limiter.core.cell.Cell;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -48,7 +52,7 @@ class ScriptSourceTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"') redis.call('FLUSHALL') --", "]]", "\0", "} {x}", "\r\nFLUSHALL\r\n"})
-  void whoeverCallsTheSameScriptIsRunAndWhatHeIsCalledIsNowhereInTheCall(String evil) {
+  void theScriptIsTheSameForEachSubjectWhoseNameIsNowhereInTheCall(String evil) {
     FakeRedis redis = new FakeRedis();
     ConnectionSource connections =
         new ConnectionSource() {
@@ -82,6 +86,25 @@ class ScriptSourceTest {
                 .formatted(DecideReply.ADMITTED, DecideReply.LIMITED, DecideReply.BANNED));
     assertThat(List.of(DecideReply.ADMITTED, DecideReply.LIMITED, DecideReply.BANNED))
         .doesNotHaveDuplicates();
+  }
+
+  @Test
+  void numbersThatScriptsShareAreThoseOfTheCode() {
+    String constants = RedisScript.read("constants.lua");
+    assertThat(constants)
+        .contains("EXACT = %d ".formatted(1L << 53))
+        .contains("LONGEST = %d ".formatted(Readings.micros(Rule.MAX_WINDOW)))
+        .contains("CELLS = %d ".formatted(Integer.toUnsignedLong(CellPlan.CELLS)))
+        .contains("SECONDS = %d ".formatted(1L << Cell.MOST_EXPONENT))
+        .contains("MOST_CELLS, MOST_BYTES = %d, %d ".formatted(Cell.MOST_CELLS, Cell.MOST_BYTES))
+        .contains("BAN, DATA = %d, %d ".formatted(CellCode.BAN, CellCode.DATA));
+    assertThat(sources().get(0))
+        .contains(
+            "WAIT, DEPARTURES, QUEUE = %d, %d, %d"
+                .formatted(
+                    Readings.micros(LeakyBucket.MAX_WAIT),
+                    LeakyBucket.MAX_DEPARTURES,
+                    LeakyBucket.MAX_QUEUE));
   }
 
   @Test
