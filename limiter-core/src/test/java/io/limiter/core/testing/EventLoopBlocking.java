@@ -50,6 +50,8 @@ public final class EventLoopBlocking implements BlockHoundIntegration {
     // connection just then.
     builder.allowBlockingCallsInside("io.lettuce.core.protocol.SharedLock", "incrementWriters");
     builder.allowBlockingCallsInside("io.lettuce.core.protocol.SharedLock", "doExclusive");
+    // How many commands wait for a connection: the lock of that queue.
+    builder.allowBlockingCallsInside("io.lettuce.core.protocol.DefaultEndpoint", "validateWrite");
     // The map itself, where hashes collide: as its initTable, which BlockHound allows.
     builder.allowBlockingCallsInside(
         "java.util.concurrent.ConcurrentHashMap$TreeBin", "contendedLock");
@@ -70,6 +72,10 @@ public final class EventLoopBlocking implements BlockHoundIntegration {
     builder.allowBlockingCallsInside(
         "io.micronaut.http.DefaultHttpFactories", "resolveDefaultResponseFactory");
     builder.allowBlockingCallsInside("io.micronaut.jackson.ObjectMapperFactory", "objectMapper");
+    // The lock of a map of beans, for each request.
+    String scope = "io.micronaut.context.scope.AbstractConcurrentCustomScope";
+    builder.allowBlockingCallsInside(scope, "getOrCreate");
+    builder.allowBlockingCallsInside(scope, "destroyScope");
     // The lock under which Jackson makes how a type is read, once.
     builder.allowBlockingCallsInside(
         "com.fasterxml.jackson.databind.deser.DeserializerCache",

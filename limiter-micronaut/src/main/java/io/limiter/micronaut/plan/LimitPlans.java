@@ -9,6 +9,8 @@ import io.micronaut.inject.BeanDefinition;
 import io.micronaut.inject.DelegatingExecutableMethod;
 import io.micronaut.inject.ExecutableMethod;
 import jakarta.inject.Singleton;
+import java.lang.ref.ReferenceQueue;
+import java.lang.ref.WeakReference;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -16,6 +18,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The plans of all limited methods, each built once. Methods of beans are planned when the context
@@ -25,14 +28,13 @@ import java.util.stream.Collectors;
 @Singleton
 public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
 
-  /** Micronaut makes one or two objects for each method; should it make more, they wait longer. */
-  private static final int MAX_REMEMBERED = 65_536;
-
   private static final int MAX_LISTED = 20;
 
   private final LimitPlanBuilder builder;
   private final SharedLimits shared = new SharedLimits();
-  private final Map<Known, Optional<LimitPlan>> known = new ConcurrentHashMap<>();
+  // Bounded by the methods of beans that are still in use.
+  private final Map<Object, Optional<LimitPlan>> known = new ConcurrentHashMap<>();
+  private final ReferenceQueue<ExecutableMethod<?, ?>> gone = new ReferenceQueue<>();
   // Bounded by the number of limited methods in the application.
   private final Map<Limits, Optional<LimitPlan>> plans = new ConcurrentHashMap<>();
 
@@ -40,12 +42,39 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
     this.builder = builder;
   }
 
-  /** A method as this very object: the look-up of each request hashes nothing else. */
-  private record Known(ExecutableMethod<?, ?> method) {
+  /**
+   * A method as this very object: the look-up of each request hashes nothing else. Micronaut makes
+   * one or two objects for each method of a singleton, and one for each bean of another scope, so a
+   * bean of a request must not stay in memory for its methods.
+   */
+  private static final class Known extends WeakReference<ExecutableMethod<?, ?>> {
+
+    private final int hash;
+
+    Known(ExecutableMethod<?, ?> method, ReferenceQueue<ExecutableMethod<?, ?>> gone) {
+      super(method, gone);
+      hash = System.identityHashCode(method);
+    }
+
+    /** Of two that stand for no method any more, each is itself alone. */
+    @Override
+    public boolean equals(@Nullable Object other) {
+      return this == other
+          || (other instanceof Known that && !refersTo(null) && refersTo(that.get()));
+    }
 
     @Override
-    public boolean equals(Object other) {
-      return other instanceof Known that && method == that.method;
+    public int hashCode() {
+      return hash;
+    }
+  }
+
+  /** What a request looks a method up by, without a reference that the collector has to look at. */
+  private record Asked(ExecutableMethod<?, ?> method) {
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+      return other instanceof Known that && that.refersTo(method);
     }
 
     @Override
@@ -74,7 +103,7 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
 
   /** The plan of a method; empty if it is not limited. */
   public Optional<LimitPlan> of(ExecutableMethod<?, ?> method) {
-    Optional<LimitPlan> plan = known.get(new Known(method));
+    Optional<LimitPlan> plan = known.get(new Asked(method));
     return plan != null ? plan : find(method);
   }
 
@@ -131,9 +160,10 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
         method.hasStereotype(Limited.class)
             ? plans.computeIfAbsent(Limits.of(method), any -> build(method))
             : Optional.empty();
-    if (known.size() < MAX_REMEMBERED) {
-      known.put(new Known(method), plan);
+    for (Object unused = gone.poll(); unused != null; unused = gone.poll()) {
+      known.remove(unused);
     }
+    known.put(new Known(method, gone), plan);
     return plan;
   }
 

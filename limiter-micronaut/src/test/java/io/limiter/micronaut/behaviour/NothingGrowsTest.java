@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.Counts;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.micronaut.context.BeanProvider;
+import io.micronaut.context.annotation.Prototype;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.http.annotation.Header;
+import io.micronaut.runtime.context.scope.Refreshable;
+import io.micronaut.runtime.context.scope.ThreadLocal;
+import io.micronaut.runtime.http.scope.RequestScope;
+import io.micronaut.scheduling.TaskExecutors;
+import io.micronaut.scheduling.annotation.ExecuteOn;
+import jakarta.inject.Singleton;
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryMXBean;
+import java.lang.reflect.AccessibleObject;
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Requests of invented callers, half of which are denied, to limited methods of beans of every
+ * scope: no map, queue or cache of the limiter grows beyond its bound, and neither does the heap.
+ * As many as {@code -Dlimiter.requests} has, 30,000 by default.
+ */
+class NothingGrowsTest {
+
+  private static final String SPEC = "NothingGrowsTest";
+  private static final int REQUESTS = Integer.getInteger("limiter.requests", 30_000);
+  private static final int FIRST = 10_000;
+
+  /** Of each store, of what is known for the fallback, and of the deny cache. */
+  private static final int BOUND = 500;
+
+  private static final int AT_ONCE = 32;
+  private static final long MEGABYTE = 1 << 20;
+
+  private static final List<String> PATHS =
+      List.of(
+          "/growing/header",
+          "/growing/argument",
+          "/growing/twice",
+          "/growing/failures",
+          "/growing/singleton",
+          "/growing/prototype",
+          "/growing/request",
+          "/growing/thread",
+          "/growing/refreshable",
+          "/growing-prototype",
+          "/growing-request");
+
+  /** A limited method in a bean of each scope. */
+  interface Bean {
+    String call(String who);
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = SPEC)
+  static class SingletonBean implements Bean {
+    @Override
+    @RateLimiter(subject = "#{who}", rules = @RateRule(count = 1, time = 60))
+    public String call(String who) {
+      return who;
+    }
+  }
+
+  @Prototype
+  @Requires(property = "spec.name", value = SPEC)
+  static class PrototypeBean implements Bean {
+    @Override
+    @RateLimiter(subject = "#{who}", rules = @RateRule(count = 1, time = 60))
+    public String call(String who) {
+      return who;
+    }
+  }
+
+  @RequestScope
+  @Requires(property = "spec.name", value = SPEC)
+  static class RequestBean implements Bean {
+    @Override
+    @RateLimiter(subject = "#{who}", rules = @RateRule(count = 1, time = 60))
+    public String call(String who) {
+      return who;
+    }
+  }
+
+  @ThreadLocal
+  @Requires(property = "spec.name", value = SPEC)
+  static class ThreadBean implements Bean {
+    @Override
+    @RateLimiter(subject = "#{who}", rules = @RateRule(count = 1, time = 60))
+    public String call(String who) {
+      return who;
+    }
+  }
+
+  @Refreshable
+  @Requires(property = "spec.name", value = SPEC)
+  static class RefreshableBean implements Bean {
+    @Override
+    @RateLimiter(subject = "#{who}", rules = @RateRule(count = 1, time = 60))
+    public String call(String who) {
+      return who;
+    }
+  }
+
+  @Controller("/growing")
+  @Requires(property = "spec.name", value = SPEC)
+  static class Routes {
+
+    private final BeanProvider<SingletonBean> singleton;
+    private final BeanProvider<PrototypeBean> prototype;
+    private final BeanProvider<RequestBean> request;
+    private final BeanProvider<ThreadBean> thread;
+    private final BeanProvider<RefreshableBean> refreshable;
+
+    Routes(
+        BeanProvider<SingletonBean> singleton,
+        BeanProvider<PrototypeBean> prototype,
+        BeanProvider<RequestBean> request,
+        BeanProvider<ThreadBean> thread,
+        BeanProvider<RefreshableBean> refreshable) {
+      this.singleton = singleton;
+      this.prototype = prototype;
+      this.request = request;
+      this.thread = thread;
+      this.refreshable = refreshable;
+    }
+
+    @Get("/header")
+    @RateRule(count = 1, time = 60, header = "X-Who")
+    String header() {
+      return "ok";
+    }
+
+    @Get("/argument")
+    @RateRule(
+        count = 1_000_000,
+        time = 60,
+        limitType = LimitType.GLOBAL,
+        algorithm = Algorithm.FIXED_WINDOW)
+    @RateLimiter(subject = "#{who}", rules = @RateRule(count = 1, time = 60))
+    String argument(@Header("X-Who") String who) {
+      return who;
+    }
+
+    @Get("/twice")
+    @RateLimiter(preventDuplicate = true, duplicateKey = "#{who}")
+    String twice(@Header("X-Who") String who) {
+      return who;
+    }
+
+    @Get("/failures")
+    @RateRule(count = 1, time = 60, counts = Counts.FAILURES, header = "X-Who")
+    String failures() {
+      throw new IllegalStateException("as always");
+    }
+
+    @Get("/singleton")
+    @ExecuteOn(TaskExecutors.BLOCKING)
+    String singleton(@Header("X-Who") String who) {
+      return singleton.get().call(who);
+    }
+
+    @Get("/prototype")
+    @ExecuteOn(TaskExecutors.BLOCKING)
+    String prototype(@Header("X-Who") String who) {
+      return prototype.get().call(who);
+    }
+
+    @Get("/request")
+    @ExecuteOn(TaskExecutors.BLOCKING)
+    String request(@Header("X-Who") String who) {
+      return request.get().call(who);
+    }
+
+    @Get("/thread")
+    @ExecuteOn(TaskExecutors.BLOCKING)
+    String thread(@Header("X-Who") String who) {
+      return thread.get().call(who);
+    }
+
+    @Get("/refreshable")
+    @ExecuteOn(TaskExecutors.BLOCKING)
+    String refreshable(@Header("X-Who") String who) {
+      return refreshable.get().call(who);
+    }
+  }
+
+  @Prototype
+  @Controller("/growing-prototype")
+  @Requires(property = "spec.name", value = SPEC)
+  static class PrototypeRoutes {
+    @Get
+    @RateRule(count = 1, time = 60, header = "X-Who")
+    String get() {
+      return "ok";
+    }
+  }
+
+  @RequestScope
+  @Controller("/growing-request")
+  @Requires(property = "spec.name", value = SPEC)
+  static class RequestRoutes {
+    @Get
+    @RateRule(count = 1, time = 60, header = "X-Who")
+    String get() {
+      return "ok";
+    }
+  }
+
+  @Test
+  void whatIsKnownOfInventedCallersHasABound() throws Exception {
+    try (TestServer server =
+        TestServer.start(
+            SPEC,
+            Map.of("limiter.memory.max-subjects", BOUND, "limiter.deny-cache.max-size", BOUND))) {
+      call(server, 0, FIRST);
+      Map<String, Integer> sizes = sizes(server);
+      long heap = heap();
+
+      int denied = call(server, FIRST, REQUESTS);
+
+      assertThat(denied).as("of each two of one caller one").isGreaterThan((REQUESTS - FIRST) / 3);
+      long more = heap() - heap;
+      assertThat(sizes(server))
+          .as("sizes, of all objects that a field belongs to the largest; before: %s", sizes)
+          .allSatisfy(
+              (field, size) ->
+                  assertThat(size)
+                      .as(field)
+                      .isLessThanOrEqualTo(
+                          Math.max(BOUND + 64, sizes.getOrDefault(field, 0) + 32)));
+      assertThat(more / MEGABYTE).as("MB more on the heap").isLessThan(10);
+    }
+  }
+
+  /** Each caller calls twice, one path. Returns how many were denied. */
+  private static int call(TestServer server, int from, int to) throws InterruptedException {
+    Semaphore free = new Semaphore(AT_ONCE);
+    int[] denied = {0};
+    for (int i = from; i < to; i++) {
+      int caller = i / 2;
+      free.acquire();
+      var unused =
+          server
+              .getAsync(PATHS.get(caller % PATHS.size()), "X-Who", "caller-" + caller)
+              .whenComplete(
+                  (answer, failure) -> {
+                    synchronized (denied) {
+                      denied[0] += answer != null && answer.statusCode() / 100 == 4 ? 1 : 0;
+                    }
+                    free.release();
+                  });
+    }
+    free.acquire(AT_ONCE);
+    return denied[0];
+  }
+
+  private static long heap() throws InterruptedException {
+    MemoryMXBean memory = ManagementFactory.getMemoryMXBean();
+    long least = Long.MAX_VALUE;
+    for (int i = 0; i < 4; i++) {
+      System.gc();
+      Thread.sleep(100);
+      least = Math.min(least, memory.getHeapMemoryUsage().getUsed());
+    }
+    return least;
+  }
+
+  /** The sizes of all maps, collections and arrays that beans of the limiter have, by field. */
+  private static Map<String, Integer> sizes(TestServer server) throws InterruptedException {
+    heap(); // what is only weakly held goes
+    // Methods that are gone leave their map with the next that comes.
+    server.get("/growing/prototype", "X-Who", "somebody");
+    Map<String, Integer> sizes = new TreeMap<>();
+    Set<Object> seen = Collections.newSetFromMap(new IdentityHashMap<>());
+    Deque<Object> open = new ArrayDeque<>();
+    server.context().getActiveBeanRegistrations(Object.class).stream()
+        .map(registration -> (Object) registration.getBean())
+        .filter(NothingGrowsTest::isOurs)
+        .forEach(open::add);
+    assertThat(open).hasSizeGreaterThan(30);
+    while (!open.isEmpty()) {
+      Object object = open.poll();
+      if (!seen.add(object)) {
+        continue;
+      }
+      for (Class<?> type = object.getClass(); type != null; type = type.getSuperclass()) {
+        if (type.getName().startsWith("io.limiter.")) {
+          for (Field field : type.getDeclaredFields()) {
+            Object value = Modifier.isStatic(field.getModifiers()) ? null : value(field, object);
+            look(value, type.getName() + "." + field.getName(), sizes, open);
+          }
+        }
+      }
+    }
+    return sizes;
+  }
+
+  private static void look(
+      Object value, String place, Map<String, Integer> sizes, Deque<Object> open) {
+    if (value instanceof Map<?, ?> map) {
+      sizes.merge(place, map.size(), Math::max);
+      map.forEach(
+          (key, one) -> {
+            look(key, place + "[key]", sizes, open);
+            look(one, place + "[]", sizes, open);
+          });
+    } else if (value instanceof Collection<?> all) {
+      sizes.merge(place, all.size(), Math::max);
+      all.forEach(one -> look(one, place + "[]", sizes, open));
+    } else if (value instanceof Object[] all) {
+      sizes.merge(place, all.length, Math::max);
+      Arrays.stream(all).forEach(one -> look(one, place + "[]", sizes, open));
+    } else if (value instanceof Optional<?> optional) {
+      optional.ifPresent(one -> look(one, place, sizes, open));
+    } else if (value instanceof AtomicReference<?> reference) {
+      look(reference.get(), place, sizes, open);
+    } else if (value instanceof CompletableFuture<?> future && !future.isCompletedExceptionally()) {
+      look(future.getNow(null), place, sizes, open);
+    } else if (value != null && isOurs(value)) {
+      open.add(value);
+    }
+  }
+
+  private static boolean isOurs(Object object) {
+    return object.getClass().getName().startsWith("io.limiter.");
+  }
+
+  private static Object value(Field field, Object object) {
+    try {
+      ((AccessibleObject) field).setAccessible(true);
+      return field.get(object);
+    } catch (IllegalAccessException e) {
+      throw new AssertionError(e);
+    }
+  }
+}
