@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import io.limiter.micronaut.annotation.Limited;
+import io.limiter.micronaut.annotation.NoRateLimit;
+import io.micronaut.context.BeanContext;
+import io.micronaut.context.annotation.Factory;
+import io.micronaut.context.event.ApplicationEventListener;
+import io.micronaut.context.event.StartupEvent;
+import io.micronaut.inject.AdvisedBeanType;
+import io.micronaut.inject.BeanDefinition;
+import io.micronaut.inject.ProxyBeanDefinition;
+import jakarta.inject.Singleton;
+import java.lang.annotation.Annotation;
+import java.lang.reflect.AnnotatedElement;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Warns, once after the start, of limits that stand in the class of a bean and do nothing, since
+ * the compiler has woven nothing there: Micronaut does not weave a bean that a {@code @Factory}
+ * method makes, a static method, or what the Kotlin compiler hides from annotation processors.
+ *
+ * <p>The classes of beans are looked through on a thread of its own, so that the start does not
+ * wait for it. Classes of Micronaut and of the JDK are left out.
+ */
+@Singleton
+final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
+
+  private static final Logger LOG = LoggerFactory.getLogger(UnwovenLimits.class);
+
+  private static final List<String> FOREIGN =
+      List.of("io.micronaut.", "java.", "javax.", "jakarta.", "io.netty.", "reactor.");
+
+  /** Annotations of annotations are looked through as deep as this. */
+  private static final int DEPTH = 3;
+
+  private final BeanContext beans;
+
+  UnwovenLimits(BeanContext beans) {
+    this.beans = beans;
+  }
+
+  @Override
+  public void onApplicationEvent(StartupEvent started) {
+    Thread thread = new Thread(this::warn, "limiter-start-check");
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  private void warn() {
+    try {
+      List<String> unwoven = find();
+      if (!unwoven.isEmpty()) {
+        LOG.warn(
+            "Limits in {} places do nothing, since the compiler has woven nothing there: {}",
+            unwoven.size(),
+            LimitPlans.listed(unwoven));
+      }
+    } catch (RuntimeException e) { // the context was closed meanwhile, for example
+      LOG.debug("The beans were not looked through for limits that are not woven", e);
+    }
+  }
+
+  /** The places, each with the reason and the remedy. */
+  List<String> find() {
+    Set<String> places = new TreeSet<>();
+    for (BeanDefinition<?> bean : beans.getAllBeanDefinitions()) {
+      try {
+        look(bean, places);
+      } catch (LinkageError e) {
+        LOG.trace("{} names classes that are not there", bean, e);
+      }
+    }
+    return List.copyOf(places);
+  }
+
+  private void look(BeanDefinition<?> bean, Set<String> places) {
+    boolean woven = bean instanceof AdvisedBeanType<?> || bean instanceof ProxyBeanDefinition<?>;
+    Class<?> type =
+        bean instanceof AdvisedBeanType<?> advised
+            ? advised.getInterceptedType()
+            : bean.getBeanType();
+    if (FOREIGN.stream().anyMatch(type.getName()::startsWith)
+        || type.isAnnotationPresent(Factory.class)) {
+      return;
+    }
+    Set<String> limited = new HashSet<>();
+    if (woven) {
+      addLimited(bean, limited);
+      if (bean instanceof ProxyBeanDefinition<?>) {
+        beans.findProxyTargetBeanDefinition(bean).ifPresent(target -> addLimited(target, limited));
+      }
+    }
+    if (!woven && isLimited(type)) {
+      places.add(type.getName() + " (" + reason(bean, null) + ")");
+    }
+    for (Class<?> declaring : woven ? Set.<Class<?>>of(type) : hierarchy(type)) {
+      for (Method method : declaring.getDeclaredMethods()) {
+        if (!method.isSynthetic()
+            && isLimited(method)
+            && !method.isAnnotationPresent(NoRateLimit.class)
+            && !limited.contains(signature(method.getName(), method.getParameterTypes()))) {
+          places.add(
+              "%s.%s (%s)".formatted(declaring.getName(), method.getName(), reason(bean, method)));
+        }
+      }
+    }
+  }
+
+  private static void addLimited(BeanDefinition<?> bean, Set<String> limited) {
+    bean.getExecutableMethods().stream()
+        .filter(method -> method.hasStereotype(Limited.class))
+        .map(method -> signature(method.getMethodName(), method.getArgumentTypes()))
+        .forEach(limited::add);
+  }
+
+  private static String signature(String name, Class<?>[] parameters) {
+    return Arrays.stream(parameters)
+        .map(Class::getName)
+        .collect(Collectors.joining(",", name + "(", ")"));
+  }
+
+  private static Set<Class<?>> hierarchy(Class<?> type) {
+    Set<Class<?>> all = new LinkedHashSet<>();
+    for (Class<?> one = type; one != null && one != Object.class; one = one.getSuperclass()) {
+      all.add(one);
+      for (Class<?> implemented : one.getInterfaces()) {
+        all.addAll(hierarchy(implemented));
+      }
+    }
+    return all;
+  }
+
+  private static boolean isLimited(AnnotatedElement element) {
+    return isLimited(element, new HashSet<>(), DEPTH);
+  }
+
+  private static boolean isLimited(
+      AnnotatedElement element, Set<Class<? extends Annotation>> seen, int depth) {
+    for (Annotation annotation : element.getDeclaredAnnotations()) {
+      Class<? extends Annotation> type = annotation.annotationType();
+      if (type == Limited.class
+          || (depth > 0
+              && seen.add(type)
+              && FOREIGN.stream().noneMatch(type.getName()::startsWith)
+              && isLimited(type, seen, depth - 1))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static String reason(BeanDefinition<?> bean, @Nullable Method method) {
+    if (method != null && Modifier.isStatic(method.getModifiers())) {
+      return "a static method is never limited: make it a method of the bean";
+    }
+    Class<?> factory = bean.getDeclaringType().orElse(null);
+    if (factory != null && factory != bean.getBeanType()) {
+      return "the bean is made by %s: write the limits on the method of the factory, or make the class a bean by itself"
+          .formatted(factory.getName());
+    }
+    return "nothing is woven into it: of a bean that a factory makes only public methods are limited; in Kotlin none with a value class or a Result in its signature";
+  }
+}
