@@ -18,8 +18,8 @@ import io.limiter.micronaut.plan.Ticket;
 import io.limiter.micronaut.plan.Turns;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.thread.CallerThreads;
+import io.limiter.micronaut.thread.Continuations;
 import io.micronaut.context.BeanContext;
-import io.micronaut.context.BeanProvider;
 import io.micronaut.context.MessageSource;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.io.buffer.ByteArrayBufferFactory;
@@ -42,8 +42,6 @@ import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
 import io.micronaut.http.server.util.locale.HttpLocaleResolver;
 import io.micronaut.http.simple.SimpleHttpRequest;
 import io.micronaut.runtime.server.EmbeddedServer;
-import io.micronaut.scheduling.TaskExecutors;
-import jakarta.inject.Named;
 import jakarta.inject.Singleton;
 import java.net.InetAddress;
 import java.util.List;
@@ -53,7 +51,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
-import java.util.concurrent.ExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
 
@@ -76,7 +73,7 @@ final class GateWarmUp implements WarmUp {
   private final CallEnds ends;
   private final Turns turns;
   private final RequestSubjects subjects;
-  private final BeanProvider<ExecutorService> blocking;
+  private final Continuations continuations;
   private final GateDecisions beanOfGates;
   private final RateLimitFields fields;
   private final DenialResponses responses;
@@ -97,7 +94,7 @@ final class GateWarmUp implements WarmUp {
       CallEnds ends,
       Turns turns,
       AddressConfiguration addresses,
-      @Named(TaskExecutors.BLOCKING) BeanProvider<ExecutorService> blocking,
+      Continuations continuations,
       DenialConfiguration denials,
       HeadersConfiguration headers,
       RateLimitFields fields,
@@ -109,7 +106,7 @@ final class GateWarmUp implements WarmUp {
     this.routes = routes;
     this.ends = ends;
     this.turns = turns;
-    this.blocking = blocking;
+    this.continuations = continuations;
     this.beanOfGates = decisions;
     this.requestEnds = requestEnds;
     this.users = users;
@@ -184,7 +181,7 @@ final class GateWarmUp implements WarmUp {
 
   @Override
   public CompletionStage<?> run(LimitStore store, Executor home) {
-    CallerThreads threads = new CallerThreads(List.of(request -> Optional.of(home)), blocking);
+    CallerThreads threads = new CallerThreads(List.of(request -> Optional.of(home)), continuations);
     Doors doors =
         new Doors(
             new GateDecisions(routes, subjects, store, threads, ends, turns, gate, answers, users),

@@ -15,6 +15,7 @@ import io.limiter.micronaut.plan.Turns;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.subject.SubmissionDigest;
 import io.limiter.micronaut.thread.CallerThreads;
+import io.limiter.micronaut.thread.Continuations;
 import io.micronaut.aop.Interceptor;
 import io.micronaut.aop.MethodInvocationContext;
 import io.micronaut.aop.chain.MethodInterceptorChain;
@@ -28,8 +29,6 @@ import io.micronaut.http.simple.SimpleHttpRequest;
 import io.micronaut.inject.BeanDefinition;
 import io.micronaut.inject.ExecutableMethod;
 import io.micronaut.json.JsonMapper;
-import io.micronaut.scheduling.TaskExecutors;
-import jakarta.inject.Named;
 import jakarta.inject.Singleton;
 import java.util.List;
 import java.util.Optional;
@@ -37,7 +36,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
-import java.util.concurrent.ExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
@@ -58,7 +56,7 @@ final class GuardWarmUp implements WarmUp {
   private final RoutePlans routes;
   private final CallEnds ends;
   private final Turns turns;
-  private final BeanProvider<ExecutorService> blocking;
+  private final Continuations continuations;
   private final CallSubjects subjects;
   private final Optional<SubmissionDigest> digest;
   private final List<ExecutableMethod<Object, Object>> methods;
@@ -70,13 +68,13 @@ final class GuardWarmUp implements WarmUp {
       CallEnds ends,
       Turns turns,
       BeanProvider<SubmissionDigest> digests,
-      @Named(TaskExecutors.BLOCKING) BeanProvider<ExecutorService> blocking) {
+      Continuations continuations) {
     this.beans = beans;
     this.interceptor = interceptor;
     this.routes = routes;
     this.ends = ends;
     this.turns = turns;
-    this.blocking = blocking;
+    this.continuations = continuations;
     this.subjects = new CallSubjects(new RequestSubjects(request -> POLICY), digests);
     this.digest =
         beans.containsBean(JsonMapper.class) ? Optional.of(digests.get()) : Optional.empty();
@@ -114,7 +112,7 @@ final class GuardWarmUp implements WarmUp {
         new GuardedCalls(
             store,
             subjects,
-            new CallerThreads(List.of(request -> Optional.of(home)), blocking),
+            new CallerThreads(List.of(request -> Optional.of(home)), continuations),
             routes,
             ends,
             turns,

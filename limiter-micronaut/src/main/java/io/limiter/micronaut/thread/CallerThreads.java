@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.thread;
 
-import io.micronaut.context.BeanProvider;
 import io.micronaut.http.HttpRequest;
-import io.micronaut.scheduling.TaskExecutors;
-import jakarta.inject.Named;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.List;
@@ -13,7 +10,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
-import java.util.concurrent.ExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
@@ -21,8 +17,8 @@ import reactor.core.scheduler.NonBlocking;
 
 /**
  * Brings calls back from the store's threads. A call that was on its request's event loop goes on
- * there; any other goes on in the executor for blocking tasks, which is where calls that are not on
- * an event loop are at home.
+ * there; any other goes on on a thread of {@link Continuations}, since the executor that it came
+ * from may have none but those that wait for it.
  */
 @Singleton
 public final class CallerThreads {
@@ -34,27 +30,39 @@ public final class CallerThreads {
   private static final long MAX_WAIT_SECONDS = 65;
 
   private final List<CallerThread> servers;
-  private final BeanProvider<ExecutorService> blocking;
+  private final Continuations continuations;
 
-  public CallerThreads(
-      List<CallerThread> servers,
-      @Named(TaskExecutors.BLOCKING) BeanProvider<ExecutorService> blocking) {
+  public CallerThreads(List<CallerThread> servers, Continuations continuations) {
     this.servers = servers;
-    this.blocking = blocking;
+    this.continuations = continuations;
   }
 
   /**
-   * The same result, with what follows it run on the caller's executor. At once, if the result is
-   * there already.
+   * The same result, with what follows it run where the caller is at home. At once, if the result
+   * is there already.
    */
   public <T> CompletableFuture<T> back(CompletionStage<T> stage, Optional<HttpRequest<?>> request) {
+    CompletableFuture<T> future = stage.toCompletableFuture();
+    return future.isDone() ? future : back(future, request, CallContext.current());
+  }
+
+  /**
+   * The same.
+   *
+   * @param caller what is known on threads that are none of the caller's
+   */
+  public <T> CompletableFuture<T> back(
+      CompletionStage<T> stage, Optional<HttpRequest<?>> request, CallContext caller) {
     CompletableFuture<T> future = stage.toCompletableFuture();
     if (future.isDone()) {
       return future;
     }
     Optional<Executor> home = request.isPresent() ? server(request.get()) : Optional.empty();
     return future.whenCompleteAsync(
-        (result, failure) -> {}, home.isPresent() ? home.get() : blocking.get());
+        (result, failure) -> {},
+        home.isPresent()
+            ? home.get()
+            : continuation -> continuations.run(() -> caller.run(continuation)));
   }
 
   private Optional<Executor> server(HttpRequest<?> request) {

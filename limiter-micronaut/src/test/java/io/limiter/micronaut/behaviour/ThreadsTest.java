@@ -96,7 +96,7 @@ class ThreadsTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"sync", "flux", "stage-elsewhere"})
+  @ValueSource(strings = {"sync", "flux"})
   void aRouteThatHasToWaitRunsWhereItMay(String route) {
     Where where = Where.of(server.get("/threads/by-argument/" + route + "?who=a"));
 
@@ -105,6 +105,15 @@ class ThreadsTest {
     // them.
     assertThat(where.thread()).matches("(io-executor-thread-|virtual-executor-).*");
     assertThat(where.request()).isEqualTo("/threads/by-argument/" + route);
+  }
+
+  /** Not in the executor that it came from, whose threads may all wait for such calls. */
+  @Test
+  void anAsynchronousRouteOffTheEventLoopGoesOnOnAThreadOfTheLimiters() {
+    Where where = Where.of(server.get("/threads/by-argument/stage-elsewhere?who=a"));
+
+    assertThat(where.thread()).startsWith("limiter-call-");
+    assertThat(where.request()).isEqualTo("/threads/by-argument/stage-elsewhere");
   }
 
   @ParameterizedTest

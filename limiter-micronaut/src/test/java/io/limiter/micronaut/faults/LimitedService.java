@@ -111,7 +111,7 @@ final class LimitedService implements AutoCloseable {
   }
 
   private static boolean isPool(String name) {
-    return name.startsWith("io-executor-thread-");
+    return name.startsWith("io-executor-thread-") || name.startsWith("limiter-call-");
   }
 
   private static Stream<String> names() {

@@ -76,7 +76,8 @@ class StalledServiceTest {
                 number -> "/calls/" + route,
                 (path, status, body) -> {})) {
       warmUp(service);
-      load.excuse("default-", "limiter-deadline", "lettuce-", "io-executor-thread-");
+      load.excuse(
+          "default-", "limiter-deadline", "lettuce-", "io-executor-thread-", "limiter-call-");
       Set<String> threads = LimitedService.threads();
       long heap = LimitedService.heap();
       pass(SETTLED); // the collection has held requests up
