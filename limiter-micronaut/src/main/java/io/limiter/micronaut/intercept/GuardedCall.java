@@ -12,9 +12,12 @@ import io.limiter.micronaut.plan.StoreAnswer;
 import io.limiter.micronaut.plan.Ticket;
 import io.limiter.micronaut.plan.Turns;
 import io.limiter.micronaut.plan.VerdictArguments;
+import io.limiter.micronaut.thread.CallContext;
 import io.micronaut.aop.MethodInvocationContext;
 import io.micronaut.core.propagation.PropagatedContext;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.HttpRequestWrapper;
+import io.micronaut.http.context.ServerRequestContext;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -23,6 +26,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import reactor.util.context.ContextView;
 
 /** One call of a limited method. */
 final class GuardedCall {
@@ -36,8 +40,8 @@ final class GuardedCall {
   private final MethodInvocationContext<Object, Object> context;
   private final LimitPlan plan;
   private final Optional<HttpRequest<?>> request;
-  private final PropagatedContext propagated = PropagatedContext.getOrEmpty();
-  private final AtomicReference<@Nullable Admission> granted = new AtomicReference<>();
+  private final CallContext caller;
+  private final AtomicReference<@Nullable Admission> granted;
   private volatile @Nullable LimitDeniedException refusal;
 
   GuardedCall(
@@ -45,15 +49,84 @@ final class GuardedCall {
       MethodInvocationContext<Object, Object> context,
       LimitPlan plan,
       Optional<? extends HttpRequest<?>> request) {
-    this.parts = parts;
-    this.context = context;
-    this.plan = plan;
-    this.request = request.isPresent() ? Optional.of(request.get()) : Optional.empty();
+    this(
+        parts,
+        context,
+        plan,
+        request.isPresent() ? Optional.of(request.get()) : Optional.empty(),
+        CallContext.current(),
+        new AtomicReference<>());
     Optional<Ticket> ticket =
         request.isPresent() ? Ticket.take(request.get(), plan) : Optional.empty();
     if (ticket.isPresent()) {
       granted.set(new Admission(plan, ticket.get().verdict(), ticket, ticket.get().end()));
     }
+  }
+
+  private GuardedCall(
+      GuardedCalls parts,
+      MethodInvocationContext<Object, Object> context,
+      LimitPlan plan,
+      Optional<HttpRequest<?>> request,
+      CallContext caller,
+      AtomicReference<@Nullable Admission> granted) {
+    this.parts = parts;
+    this.context = context;
+    this.plan = plan;
+    this.request = request;
+    this.caller = caller;
+    this.granted = granted;
+  }
+
+  /**
+   * The call that a subscription to what this one gives is: in the name of the request that
+   * subscribes, else of this one's. What that one was granted is for the first such.
+   */
+  GuardedCall subscribed(ContextView subscriber) {
+    Optional<HttpRequest<?>> own = request(subscriber);
+    CallContext known = CallContext.of(subscriber);
+    if (own.isPresent() && !isOf(own.get())) {
+      return new GuardedCall(
+          parts, context, plan, own, known.with(own.get()), new AtomicReference<>());
+    }
+    CallContext here = own.isPresent() ? caller : known.or(caller);
+    return new GuardedCall(
+        parts, context, plan, request, request.map(here::with).orElse(here), granted);
+  }
+
+  /** The same call in the name of no request. */
+  GuardedCall ofNoRequest() {
+    return new GuardedCall(
+        parts, context, plan, Optional.empty(), CallContext.NONE, new AtomicReference<>());
+  }
+
+  /** Whether another is made in the name of a request, and this one not in that. */
+  boolean isOfAnotherThan(GuardedCall other) {
+    return other.request.isPresent() && !isOf(other.request.get());
+  }
+
+  private boolean isOf(HttpRequest<?> other) {
+    if (request.isEmpty()) {
+      return false;
+    }
+    Optional<Ticket> ticket = Ticket.of(request.get()); // a changed copy has the same attributes
+    return innermost(request.get()) == innermost(other)
+        || (ticket.isPresent() && ticket.equals(Ticket.of(other)));
+  }
+
+  private static HttpRequest<?> innermost(HttpRequest<?> request) {
+    HttpRequest<?> innermost = request;
+    while (innermost instanceof HttpRequestWrapper<?> wrapper) {
+      innermost = wrapper.getDelegate();
+    }
+    return innermost;
+  }
+
+  private static Optional<HttpRequest<?>> request(ContextView subscriber) {
+    Optional<HttpRequest<Object>> told = ServerRequestContext.currentRequest(subscriber);
+    Optional<HttpRequest<Object>> found =
+        told.isPresent() ? told : ServerRequestContext.currentRequest();
+    return found.isPresent() ? Optional.of(found.get()) : Optional.empty();
   }
 
   /** Arrives with the admission that came with the request, once; else it is decided anew. */
@@ -89,7 +162,7 @@ final class GuardedCall {
 
   /** The same stage, on the caller's executor. */
   <T> CompletableFuture<T> back(CompletionStage<T> stage) {
-    return parts.threads().back(stage, request);
+    return parts.threads().back(stage, request, caller);
   }
 
   /** The same for a caller that waits. */
@@ -141,7 +214,7 @@ final class GuardedCall {
   }
 
   /**
-   * Enters the method, as if on the thread that made the call.
+   * Enters the method, as if on the thread that made the call, or that subscribed to its publisher.
    *
    * @param method the rest of the call, up to what it returns
    */
@@ -156,9 +229,9 @@ final class GuardedCall {
     return inContext(method);
   }
 
-  /** Runs code of the application as if on the thread that made the call. */
+  /** Runs code of the application as if on that thread. */
   <T> T inContext(Supplier<T> code) {
-    try (PropagatedContext.Scope ignored = propagated.propagate()) {
+    try (PropagatedContext.Scope ignored = caller.propagated().propagate()) {
       return code.get();
     }
   }

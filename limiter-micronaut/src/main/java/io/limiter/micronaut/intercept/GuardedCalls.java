@@ -30,7 +30,7 @@ record GuardedCalls(
     Turns turns,
     BeanContext beans) {
 
-  /** Begins a call on the thread that made it, which is where its request is known. */
+  /** Begins a call on the thread that made it, which is where its request is known first. */
   GuardedCall begin(MethodInvocationContext<Object, Object> context, LimitPlan plan) {
     return new GuardedCall(this, context, plan, ServerRequestContext.currentRequest());
   }

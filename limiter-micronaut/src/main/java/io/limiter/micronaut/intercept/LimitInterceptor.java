@@ -12,6 +12,7 @@ import io.micronaut.aop.MethodInvocationContext;
 import io.micronaut.core.convert.ConversionService;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
 
 /**
  * Enters a limited method only on a verdict: the gate's, handed over on the request, or one of its
@@ -53,8 +54,10 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
     InterceptedMethod method = InterceptedMethod.of(context, conversions);
     if (method.resultType() == InterceptedMethod.ResultType.PUBLISHER && call.streamsAnswer()) {
       // Outside of the try: a denial is thrown, since an error inside of a stream comes too late.
-      return method.handleResult(
-          PublisherGuard.stream(call, () -> method.interceptResultAsPublisher(this)));
+      return published(
+          method,
+          context,
+          PublisherGuard.answer(call, () -> method.interceptResultAsPublisher(this)));
     }
     try {
       return switch (method.resultType()) {
@@ -63,11 +66,24 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
             method.handleResult(
                 StageGuard.enter(call, () -> method.interceptResultAsCompletionStage(this)));
         case PUBLISHER ->
-            method.handleResult(
+            published(
+                method,
+                context,
                 PublisherGuard.enter(call, () -> method.interceptResultAsPublisher(this)));
       };
     } catch (Exception e) {
       return method.handleException(e);
     }
+  }
+
+  /**
+   * As the type that the method returns. What is of that type already is left alone: Micronaut
+   * would hide the context of its subscribers behind that of this call.
+   */
+  private static @Nullable Object published(
+      InterceptedMethod method, MethodInvocationContext<?, ?> context, Publisher<?> publisher) {
+    return context.getReturnType().getType().isInstance(publisher)
+        ? publisher
+        : method.handleResult(publisher);
   }
 }

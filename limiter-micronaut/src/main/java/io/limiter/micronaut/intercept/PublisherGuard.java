@@ -7,18 +7,54 @@ import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.util.context.ContextView;
 
-/** Guards a method that returns a Publisher: each subscription is a call. */
+/**
+ * Guards a method that returns a Publisher: each subscription is a call, of the request that
+ * subscribes. One without a request is a call of the request in which the publisher was made.
+ */
 final class PublisherGuard {
 
   private PublisherGuard() {}
 
-  static Publisher<?> enter(GuardedCall call, Supplier<Publisher<?>> method) {
-    return call.single()
-        ? Mono.defer(() -> admission(call).flatMap(admission -> mono(call, admission, method)))
-            .onErrorResume(call::closesWebSocket, closed -> Mono.empty())
-        : Flux.defer(() -> flux(call, method))
-            .onErrorResume(call::closesWebSocket, closed -> Mono.empty());
+  /** The calls of one publisher. */
+  private static final class Calls {
+
+    private volatile GuardedCall made;
+
+    Calls(GuardedCall made) {
+      this.made = made;
+    }
+
+    /**
+     * The call of a subscription. From the first of another request on the publisher is none of the
+     * request's that it was made in, which it would keep for as long as it is kept itself.
+     */
+    GuardedCall of(ContextView subscriber) {
+      GuardedCall maker = made;
+      GuardedCall call = maker.subscribed(subscriber);
+      if (call.isOfAnotherThan(maker)) {
+        made = maker.ofNoRequest();
+      }
+      return call;
+    }
+  }
+
+  static Publisher<?> enter(GuardedCall made, Supplier<Publisher<?>> method) {
+    Calls calls = new Calls(made);
+    return made.single()
+        ? Mono.deferContextual(subscriber -> single(calls.of(subscriber), method))
+        : Flux.deferContextual(subscriber -> stream(calls.of(subscriber), method));
+  }
+
+  private static Mono<?> single(GuardedCall call, Supplier<Publisher<?>> method) {
+    return Mono.defer(() -> admission(call).flatMap(admission -> mono(call, admission, method)))
+        .onErrorResume(call::closesWebSocket, closed -> Mono.empty());
+  }
+
+  private static Flux<?> stream(GuardedCall call, Supplier<Publisher<?>> method) {
+    return Flux.defer(() -> flux(call, method))
+        .onErrorResume(call::closesWebSocket, closed -> Mono.empty());
   }
 
   /**
@@ -26,16 +62,17 @@ final class PublisherGuard {
    * subscribes: so a denial, or what the method throws, is still answered as for any route, and
    * from then on the stream itself sees to its failure.
    */
-  static Publisher<?> stream(GuardedCall call, Supplier<Publisher<?>> method) {
+  static Publisher<?> answer(GuardedCall call, Supplier<Publisher<?>> method) {
     Admission admission = call.awaitAdmission();
     Publisher<?> begun = begin(call, admission, method);
     admission.settled();
     AtomicReference<@Nullable Flux<Object>> first =
         new AtomicReference<>(guarded(call, admission, begun));
-    return Flux.defer(
-        () -> {
+    Calls calls = new Calls(call);
+    return Flux.deferContextual(
+        subscriber -> {
           Flux<Object> answer = first.getAndSet(null);
-          return answer == null ? flux(call, method) : answer;
+          return answer == null ? flux(calls.of(subscriber), method) : answer;
         });
   }
 
