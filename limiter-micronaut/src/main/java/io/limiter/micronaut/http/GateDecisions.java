@@ -110,7 +110,7 @@ final class GateDecisions {
     PropagatedContext context = PropagatedContext.getOrEmpty();
     CompletionStage<Verdict> decision = StoreAnswer.ask(store, asked.get(), plan);
     return threads
-        .back(decision, Optional.of(request))
+        .inOrder(decision, Optional.of(request))
         .thenCompose(
             verdict -> decided(request, plan, StoreAnswer.present(verdict, plan), context));
   }

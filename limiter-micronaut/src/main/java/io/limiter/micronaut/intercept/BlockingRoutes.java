@@ -5,11 +5,14 @@ import io.limiter.micronaut.config.GateConfiguration;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.LimitPlans;
 import io.limiter.micronaut.plan.RoutePlans;
+import io.limiter.micronaut.thread.CallerThreads;
 import io.micronaut.context.BeanProvider;
 import io.micronaut.context.event.BeanCreatedEvent;
 import io.micronaut.context.event.BeanCreatedEventListener;
 import io.micronaut.core.async.publisher.Publishers;
 import io.micronaut.core.type.ReturnType;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.context.ServerRequestContext;
 import io.micronaut.inject.ExecutableMethod;
 import io.micronaut.inject.MethodExecutionHandle;
 import io.micronaut.inject.MethodReference;
@@ -18,26 +21,33 @@ import io.micronaut.scheduling.executor.ExecutorSelector;
 import io.micronaut.scheduling.executor.ThreadSelection;
 import jakarta.inject.Named;
 import jakarta.inject.Singleton;
+import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.AbstractExecutorService;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Moves the routes that have to wait for their decision off the event loop: those which return
- * their result themselves, or stream it, and whose decision needs their arguments. Whatever the
- * application says about a route's executor goes before.
+ * their result themselves, or stream it, and whose decision needs their arguments. The messages of
+ * one WebSocket still go on one after another, as on its event loop. Whatever the application says
+ * about a route's executor goes before.
  */
 @Singleton
 final class BlockingRoutes implements BeanCreatedEventListener<ExecutorSelector> {
 
   private final BeanProvider<LimitPlans> plans;
   private final BeanProvider<ExecutorService> blocking;
+  private final BeanProvider<CallerThreads> threads;
   private final GateConfiguration gate;
 
   BlockingRoutes(
       BeanProvider<LimitPlans> plans,
+      BeanProvider<CallerThreads> threads,
       @Named(TaskExecutors.BLOCKING) BeanProvider<ExecutorService> blocking,
       GateConfiguration gate) {
     this.plans = plans;
+    this.threads = threads;
     this.blocking = blocking;
     this.gate = gate;
   }
@@ -50,7 +60,7 @@ final class BlockingRoutes implements BeanCreatedEventListener<ExecutorSelector>
       public Optional<ExecutorService> select(
           MethodReference<?, ?> method, ThreadSelection threadSelection) {
         Optional<ExecutorService> chosen = applications.select(method, threadSelection);
-        return chosen.isEmpty() && waits(method) ? Optional.of(blocking.get()) : chosen;
+        return chosen.isEmpty() && waits(method) ? Optional.of(waiting(method)) : chosen;
       }
 
       @Override
@@ -60,13 +70,27 @@ final class BlockingRoutes implements BeanCreatedEventListener<ExecutorSelector>
     };
   }
 
-  private boolean waits(MethodReference<?, ?> reference) {
+  private ExecutorService waiting(MethodReference<?, ?> reference) {
+    return method(reference).filter(RoutePlans::isOfWebSocket).isPresent()
+        ? new OneByOne(threads.get(), blocking.get())
+        : blocking.get();
+  }
+
+  private static Optional<ExecutableMethod<?, ?>> method(MethodReference<?, ?> reference) {
     if (reference instanceof MethodExecutionHandle<?, ?> handle) {
-      return waits(handle.getExecutableMethod());
+      return Optional.of(handle.getExecutableMethod());
     }
-    if (!(reference instanceof ExecutableMethod<?, ?> method)) {
-      return false;
-    }
+    return reference instanceof ExecutableMethod<?, ?> method
+        ? Optional.of(method)
+        : Optional.empty();
+  }
+
+  private boolean waits(MethodReference<?, ?> reference) {
+    Optional<ExecutableMethod<?, ?>> found = method(reference);
+    return found.isPresent() && waits(found.get());
+  }
+
+  private boolean waits(ExecutableMethod<?, ?> method) {
     // The guard decides the calls of a WebSocket, and no answer begins with what they stream.
     boolean socket = RoutePlans.isOfWebSocket(method);
     Optional<LimitPlan> plan = plans.get().of(method);
@@ -85,5 +109,49 @@ final class BlockingRoutes implements BeanCreatedEventListener<ExecutorSelector>
 
   private static boolean isStream(ReturnType<?> result) {
     return Publishers.isConvertibleToPublisher(result.getType()) && !result.isSingleResult();
+  }
+
+  /** Tasks of one connection one after another; those of others beside them. */
+  private static final class OneByOne extends AbstractExecutorService {
+
+    private final CallerThreads threads;
+    private final ExecutorService blocking;
+
+    OneByOne(CallerThreads threads, ExecutorService blocking) {
+      this.threads = threads;
+      this.blocking = blocking;
+    }
+
+    @Override
+    public void execute(Runnable task) {
+      Optional<HttpRequest<Object>> request = ServerRequestContext.currentRequest();
+      threads.oneByOne(
+          request.isPresent() ? Optional.of(request.get()) : Optional.empty(), blocking, task);
+    }
+
+    @Override
+    public void shutdown() {
+      throw new UnsupportedOperationException("The executor is shut down with the context");
+    }
+
+    @Override
+    public List<Runnable> shutdownNow() {
+      throw new UnsupportedOperationException("The executor is shut down with the context");
+    }
+
+    @Override
+    public boolean isShutdown() {
+      return blocking.isShutdown();
+    }
+
+    @Override
+    public boolean isTerminated() {
+      return blocking.isTerminated();
+    }
+
+    @Override
+    public boolean awaitTermination(long timeout, TimeUnit unit) throws InterruptedException {
+      return blocking.awaitTermination(timeout, unit);
+    }
   }
 }

@@ -134,7 +134,12 @@ final class GuardedCall {
     Admission ready = granted.getAndSet(null);
     return ready != null
         ? Arrival.of(ready) // it has waited
-        : new Arrival(this, back(decide()).thenApply(this::admit));
+        : new Arrival(this, decided().thenApply(this::admit));
+  }
+
+  /** The decision, where the caller is at home, behind those before it on its connection. */
+  private CompletableFuture<Verdict> decided() {
+    return parts.threads().inOrder(decide(), request, caller);
   }
 
   /** Whether it makes a difference how a call ends, or that its caller leaves. */

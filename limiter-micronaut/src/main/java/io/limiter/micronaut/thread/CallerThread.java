@@ -3,6 +3,7 @@ package io.limiter.micronaut.thread;
 
 import io.micronaut.http.HttpRequest;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 
 /** Finds the executor that the current thread belongs to, for one kind of server. */
@@ -11,6 +12,29 @@ public interface CallerThread {
 
   /** The executor to come back to; empty if the current thread is none of this request's server. */
   Optional<Executor> current(HttpRequest<?> request);
+
+  /**
+   * The same decision, behind those before it on the connection of this request, with what follows
+   * it run on the current thread: a message, or a request, does not overtake that before it.
+   *
+   * @return empty if the current thread is not the one that reads the connection, or if calls on it
+   *     have no order
+   */
+  default <T> Optional<CompletableFuture<T>> inOrder(
+      HttpRequest<?> request, CompletableFuture<T> decision) {
+    return Optional.empty();
+  }
+
+  /**
+   * Runs the tasks of the connection of this request one after another, in the order in which they
+   * are given.
+   *
+   * @param threads run the tasks, which may wait
+   * @return empty if the request is none of this server
+   */
+  default Optional<Executor> oneByOne(HttpRequest<?> request, Executor threads) {
+    return Optional.empty();
+  }
 
   /**
    * Has a task run once nobody waits for the answer to this request any more: at once, if that is

@@ -65,6 +65,53 @@ public final class CallerThreads {
             : continuation -> continuations.run(() -> caller.run(continuation)));
   }
 
+  /** The same as {@link #back}, for a decision: behind those before it on the same connection. */
+  public <T> CompletableFuture<T> inOrder(
+      CompletionStage<T> decision, Optional<HttpRequest<?>> request) {
+    Optional<CompletableFuture<T>> inOrder = lined(decision, request);
+    return inOrder.isPresent() ? inOrder.get() : back(decision, request);
+  }
+
+  /**
+   * The same.
+   *
+   * @param caller what is known on threads that are none of the caller's
+   */
+  public <T> CompletableFuture<T> inOrder(
+      CompletionStage<T> decision, Optional<HttpRequest<?>> request, CallContext caller) {
+    Optional<CompletableFuture<T>> inOrder = lined(decision, request);
+    return inOrder.isPresent() ? inOrder.get() : back(decision, request, caller);
+  }
+
+  private <T> Optional<CompletableFuture<T>> lined(
+      CompletionStage<T> decision, Optional<HttpRequest<?>> request) {
+    if (request.isPresent()) {
+      for (CallerThread server : servers) {
+        Optional<CompletableFuture<T>> inOrder =
+            server.inOrder(request.get(), decision.toCompletableFuture());
+        if (inOrder.isPresent()) {
+          return inOrder;
+        }
+      }
+    }
+    return Optional.empty();
+  }
+
+  /**
+   * Runs a task on one of these threads, behind all others that are run in the same way for the
+   * connection of a request, as far as its server knows that.
+   */
+  public void oneByOne(Optional<HttpRequest<?>> request, Executor threads, Runnable task) {
+    request
+        .flatMap(
+            http ->
+                servers.stream()
+                    .flatMap(server -> server.oneByOne(http, threads).stream())
+                    .findFirst())
+        .orElse(threads)
+        .execute(task);
+  }
+
   private Optional<Executor> server(HttpRequest<?> request) {
     for (CallerThread server : servers) {
       Optional<Executor> executor = server.current(request);

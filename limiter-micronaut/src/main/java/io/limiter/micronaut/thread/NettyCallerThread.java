@@ -6,6 +6,7 @@ import io.limiter.micronaut.WarmUp;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpRequestWrapper;
+import io.micronaut.http.HttpVersion;
 import io.micronaut.http.netty.websocket.NettyWebSocketSession;
 import io.micronaut.http.server.netty.NettyHttpRequest;
 import io.micronaut.websocket.CloseReason;
@@ -13,6 +14,8 @@ import io.micronaut.websocket.WebSocketSession;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.EventLoop;
+import io.netty.util.Attribute;
+import io.netty.util.AttributeKey;
 import io.netty.util.internal.ThreadExecutorMap;
 import jakarta.inject.Singleton;
 import java.util.Optional;
@@ -25,6 +28,9 @@ import org.jspecify.annotations.Nullable;
 @Singleton
 @Requires(classes = NettyHttpRequest.class)
 final class NettyCallerThread implements CallerThread, WarmUp {
+
+  private static final AttributeKey<Line> LINE = AttributeKey.valueOf("io.limiter.line");
+  private static final AttributeKey<Lane> LANE = AttributeKey.valueOf("io.limiter.lane");
 
   @Override
   public Optional<Executor> current(HttpRequest<?> request) {
@@ -42,6 +48,45 @@ final class NettyCallerThread implements CallerThread, WarmUp {
     return innermost instanceof NettyHttpRequest<?> netty
         ? netty.getChannelHandlerContext().channel()
         : null;
+  }
+
+  /** Streams of HTTP/2 have no order among themselves. */
+  @Override
+  public <T> Optional<CompletableFuture<T>> inOrder(
+      HttpRequest<?> request, CompletableFuture<T> decision) {
+    Channel channel = channel(request);
+    if (channel == null || !channel.eventLoop().inEventLoop()) {
+      return Optional.empty();
+    }
+    Attribute<Line> kept = channel.attr(LINE);
+    Line line = kept.get();
+    if (line == null) {
+      if (decision.isDone()) {
+        return Optional.of(decision);
+      }
+      if (request.getHttpVersion() == HttpVersion.HTTP_2_0) {
+        return Optional.empty();
+      }
+      line = new Line(new Home(channel.eventLoop()));
+      kept.set(line);
+    }
+    return line.add(decision);
+  }
+
+  @Override
+  public Optional<Executor> oneByOne(HttpRequest<?> request, Executor threads) {
+    Channel channel = channel(request);
+    if (channel == null) {
+      return Optional.empty();
+    }
+    Attribute<Lane> kept = channel.attr(LANE);
+    Lane lane = kept.get();
+    if (lane == null) {
+      Lane made = new Lane(threads, on -> channel.config().setAutoRead(on));
+      Lane before = kept.setIfAbsent(made);
+      lane = before == null ? made : before;
+    }
+    return Optional.of(lane);
   }
 
   /** A stream of HTTP/2 may be reset without its connection being closed: that is not seen. */
@@ -86,9 +131,13 @@ final class NettyCallerThread implements CallerThread, WarmUp {
   /** Brings a stage back to the current loop; only a request of the server has one, else. */
   @Override
   public CompletionStage<?> run(LimitStore store, Executor home) {
-    return ThreadExecutorMap.currentExecutor() instanceof EventLoop loop
-        ? CompletableFuture.runAsync(() -> {}, new Home(loop))
-        : CompletableFuture.completedFuture(null);
+    if (!(ThreadExecutorMap.currentExecutor() instanceof EventLoop loop)) {
+      return CompletableFuture.completedFuture(null);
+    }
+    CompletableFuture<Void> decision = new CompletableFuture<>();
+    CompletableFuture<Void> inOrder = new Line(new Home(loop)).add(decision).orElse(decision);
+    decision.complete(null);
+    return inOrder.thenRunAsync(() -> {}, new Home(loop));
   }
 
   /**

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.limiter.core.Key;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
+import io.limiter.core.Verdict;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.exception.RateLimitExceededException;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.event.BeanCreatedEvent;
+import io.micronaut.context.event.BeanCreatedEventListener;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.websocket.annotation.OnError;
+import io.micronaut.websocket.annotation.OnMessage;
+import io.micronaut.websocket.annotation.OnOpen;
+import io.micronaut.websocket.annotation.ServerWebSocket;
+import jakarta.inject.Singleton;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.WebSocket;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/**
+ * Messages of one WebSocket, and requests of one HTTP/1.1 connection, go on in the order in which
+ * they came, in whatever order their decisions come.
+ */
+class ConnectionOrderTest {
+
+  private static final String SPEC = "ConnectionOrderTest";
+  private static final int MESSAGES = 60;
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  /** Decisions come out of order, from many threads: some at once, most of them later. */
+  @Singleton
+  @Requires(property = "spec.name", value = SPEC)
+  @Requires(property = "test.shuffled", value = "true")
+  static class ShuffledStore implements BeanCreatedEventListener<LimitStore> {
+
+    private final Random random = new Random(7);
+
+    @Override
+    public LimitStore onCreated(BeanCreatedEvent<LimitStore> event) {
+      LimitStore store = event.getBean();
+      return new LimitStore() {
+        @Override
+        public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+          CompletionStage<Verdict> decision = store.decide(request, mode);
+          int millis = nextMillis();
+          return millis < 5
+              ? decision
+              : decision.thenCombineAsync(later(millis), (verdict, late) -> verdict);
+        }
+
+        @Override
+        public CompletionStage<Void> reset(Collection<Key> keys) {
+          return store.reset(keys);
+        }
+
+        @Override
+        public void close() {
+          store.close();
+        }
+      };
+    }
+
+    private synchronized int nextMillis() {
+      return random.nextInt(20);
+    }
+
+    private static CompletableFuture<Boolean> later(int millis) {
+      Executor delayed =
+          CompletableFuture.delayedExecutor(
+              millis, TimeUnit.MILLISECONDS, ForkJoinPool.commonPool());
+      return CompletableFuture.supplyAsync(() -> true, delayed);
+    }
+  }
+
+  /** What the methods have seen, in order. */
+  @Singleton
+  @Requires(property = "spec.name", value = SPEC)
+  static class Seen {
+
+    final List<String> messages = new CopyOnWriteArrayList<>();
+    final AtomicInteger running = new AtomicInteger();
+    final AtomicInteger most = new AtomicInteger();
+  }
+
+  /** Messages that are the same are counted together: the second of them is denied. */
+  abstract static class Base {
+
+    final Seen seen;
+
+    Base(Seen seen) {
+      this.seen = seen;
+    }
+
+    @OnOpen
+    void open() {}
+
+    @OnError
+    void error(Throwable failure) {
+      Throwable cause = failure.getCause() == null ? failure : failure.getCause();
+      seen.messages.add(
+          failure instanceof RateLimitExceededException
+                  || cause instanceof RateLimitExceededException
+              ? "denied"
+              : failure.toString());
+    }
+  }
+
+  @ServerWebSocket("/order/mono")
+  @Requires(property = "spec.name", value = SPEC)
+  static class MonoSocket extends Base {
+    MonoSocket(Seen seen) {
+      super(seen);
+    }
+
+    @OnMessage
+    @RateLimiter(subject = "#{text}", rules = @RateRule(count = 1, time = 60))
+    Mono<String> message(String text) {
+      seen.messages.add(text);
+      return Mono.just(text);
+    }
+  }
+
+  @ServerWebSocket("/order/flux")
+  @Requires(property = "spec.name", value = SPEC)
+  static class FluxSocket extends Base {
+    FluxSocket(Seen seen) {
+      super(seen);
+    }
+
+    @OnMessage
+    @RateLimiter(subject = "#{text}", rules = @RateRule(count = 1, time = 60))
+    Flux<String> message(String text) {
+      seen.messages.add(text);
+      return Flux.just(text);
+    }
+  }
+
+  @ServerWebSocket("/order/stage")
+  @Requires(property = "spec.name", value = SPEC)
+  static class StageSocket extends Base {
+    StageSocket(Seen seen) {
+      super(seen);
+    }
+
+    @OnMessage
+    @RateLimiter(subject = "#{text}", rules = @RateRule(count = 1, time = 60))
+    CompletionStage<String> message(String text) {
+      seen.messages.add(text);
+      return CompletableFuture.completedFuture(text);
+    }
+  }
+
+  /** It waits for its decisions on another thread; without a limit it would run on the loop. */
+  @ServerWebSocket("/order/sync")
+  @Requires(property = "spec.name", value = SPEC)
+  static class SyncSocket extends Base {
+    SyncSocket(Seen seen) {
+      super(seen);
+    }
+
+    @OnMessage
+    @RateLimiter(subject = "#{text}", rules = @RateRule(count = 1, time = 60))
+    void message(String text) {
+      seen.most.accumulateAndGet(seen.running.incrementAndGet(), Math::max);
+      seen.messages.add(text);
+      seen.running.decrementAndGet();
+    }
+  }
+
+  @Controller("/order/http")
+  @Requires(property = "spec.name", value = SPEC)
+  static class Routes {
+
+    private final Seen seen;
+
+    Routes(Seen seen) {
+      this.seen = seen;
+    }
+
+    @Get("/by-request/{number}")
+    @RateRule(count = 9_000, time = 60)
+    String byRequest(String number) {
+      seen.messages.add(number);
+      return number;
+    }
+
+    @Get("/by-argument/{number}")
+    @RateLimiter(subject = "#{number}", rules = @RateRule(count = 9_000, time = 60))
+    Mono<String> byArgument(String number) {
+      seen.messages.add(number);
+      return Mono.just(number);
+    }
+  }
+
+  static Stream<Arguments> sockets() {
+    return Stream.of("mono", "flux", "stage", "sync")
+        .flatMap(
+            kind ->
+                Stream.of("shuffled", "shared", "one-loop", "event-loop")
+                    .map(decisions -> Arguments.of(kind, decisions)));
+  }
+
+  private static TestServer start(String decisions) {
+    Map<String, Object> settings = new LinkedHashMap<>();
+    settings.put("micronaut.netty.event-loops.default.num-threads", 4);
+    switch (decisions) {
+      case "shuffled" -> settings.put("test.shuffled", true);
+      case "shared" -> settings.put("limiter.redis.connections", "shared");
+      case "one-loop" -> settings.put("limiter.redis.max-connections", 1);
+      default -> {}
+    }
+    return TestServer.start(SPEC, settings);
+  }
+
+  @ParameterizedTest
+  @MethodSource("sockets")
+  void messagesGoOnInTheirOrder(String kind, String decisions) {
+    try (TestServer server = start(decisions)) {
+      Seen seen = server.context().getBean(Seen.class);
+      for (int connection = 0; connection < 4; connection++) {
+        seen.messages.clear();
+        WebSocket client = open(server, kind);
+        // The deny cache answers every third message but the first such, at once.
+        List<String> expected = new ArrayList<>();
+        for (int i = 0; i < MESSAGES; i++) {
+          boolean denied = i % 3 == 2;
+          String text = connection + (denied ? " again" : " message " + i);
+          client.sendText(text, true).join();
+          if (!denied || i == 2) {
+            expected.add(text);
+          } else if (!kind.equals("stage")) { // Micronaut tells no handler that a stage has failed
+            expected.add("denied");
+          }
+        }
+        await()
+            .atMost(PATIENCE)
+            .untilAsserted(
+                () -> assertThat(seen.messages).hasSameSizeAs(expected).doesNotContainNull());
+        assertThat(seen.messages).containsExactlyElementsOf(expected);
+        client.sendClose(WebSocket.NORMAL_CLOSURE, "").join();
+      }
+      assertThat(seen.most.get()).isLessThanOrEqualTo(1);
+    }
+  }
+
+  /** More than may wait for one: the connection is not read for so long. */
+  @Test
+  void aFloodIsKeptInOrderToo() {
+    int flood = 2_000;
+    try (TestServer server = start("shared")) {
+      Seen seen = server.context().getBean(Seen.class);
+      WebSocket client = open(server, "sync");
+      CompletableFuture<?> sent = CompletableFuture.completedFuture(client);
+      for (int i = 0; i < flood; i++) {
+        String message = "message " + i;
+        sent = sent.thenCompose(before -> client.sendText(message, true));
+      }
+      await().atMost(Duration.ofSeconds(60)).until(() -> seen.messages.size() == flood);
+      assertThat(seen.messages)
+          .containsExactlyElementsOf(
+              IntStream.range(0, flood).mapToObj(i -> "message " + i).toList());
+    }
+  }
+
+  private static WebSocket open(TestServer server, String kind) {
+    return HttpClient.newHttpClient()
+        .newWebSocketBuilder()
+        .buildAsync(
+            URI.create("ws://localhost:" + server.port() + "/order/" + kind),
+            new WebSocket.Listener() {})
+        .join();
+  }
+
+  static Stream<Arguments> routes() {
+    return Stream.of("by-request", "by-argument")
+        .flatMap(
+            route ->
+                Stream.of("shuffled", "shared").map(decisions -> Arguments.of(route, decisions)));
+  }
+
+  @ParameterizedTest
+  @MethodSource("routes")
+  void requestsOfOneConnectionGoOnInTheirOrder(String route, String decisions) throws Exception {
+    int requests = 20;
+    try (TestServer server = start(decisions);
+        Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
+      socket.setSoTimeout((int) PATIENCE.toMillis());
+      StringBuilder all = new StringBuilder();
+      for (int i = 0; i < requests; i++) {
+        all.append("GET /order/http/%s/%d HTTP/1.1\r\nHost: localhost\r\n".formatted(route, i));
+        all.append(i == requests - 1 ? "Connection: close\r\n\r\n" : "\r\n");
+      }
+      socket.getOutputStream().write(all.toString().getBytes(StandardCharsets.US_ASCII));
+      BufferedReader in =
+          new BufferedReader(
+              new InputStreamReader(socket.getInputStream(), StandardCharsets.US_ASCII));
+      long answers = in.lines().filter(line -> line.contains("HTTP/1.1 200")).count();
+
+      assertThat(answers).isEqualTo(requests);
+      assertThat(server.context().getBean(Seen.class).messages)
+          .containsExactlyElementsOf(
+              IntStream.range(0, requests).mapToObj(String::valueOf).toList());
+    }
+  }
+}
