@@ -35,6 +35,15 @@ record Admission(LimitPlan plan, Verdict verdict, Optional<Ticket> ticket, CallE
     return new Admission(plan, verdict, Optional.empty(), end);
   }
 
+  /** The same for a method that goes on behind its answer, which is none of it. */
+  Admission handedOn() {
+    if (answered()) {
+      ticket.orElseThrow().handedOn();
+    }
+    settled();
+    return streamed();
+  }
+
   /** Whether an answer follows whose status tells how the call ended. */
   private boolean answered() {
     return ticket.isPresent() && ticket.get().end() == end;

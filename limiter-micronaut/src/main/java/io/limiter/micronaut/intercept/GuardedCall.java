@@ -241,6 +241,16 @@ final class GuardedCall {
     }
   }
 
+  /** Whether the method runs on another thread, behind what its caller waits for. */
+  boolean isHandedOn() {
+    return AsyncEnd.sees(context);
+  }
+
+  /** Has that thread run the rest of the call so. */
+  void handOn(AsyncEnd.Rest rest) {
+    AsyncEnd.handOn(context, rest);
+  }
+
   boolean single() {
     return context.getReturnType().isSingleResult();
   }

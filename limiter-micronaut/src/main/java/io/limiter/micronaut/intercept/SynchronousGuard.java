@@ -20,9 +20,28 @@ final class SynchronousGuard {
       }
       throw denied;
     }
+    return call.isHandedOn()
+        ? handOn(call, admission.handedOn(), method)
+        : run(call, admission, () -> call.enter(admission, method));
+  }
+
+  /** The thread that runs the method sees to its end, unless none takes it. */
+  private static @Nullable Object handOn(
+      GuardedCall call, Admission admission, Supplier<@Nullable Object> method) {
+    call.handOn(rest -> run(call, admission, rest));
+    try {
+      return call.enter(admission, method);
+    } catch (Throwable failure) {
+      failed(call, admission, failure);
+      throw failure;
+    }
+  }
+
+  private static @Nullable Object run(
+      GuardedCall call, Admission admission, Supplier<@Nullable Object> method) {
     Object result;
     try {
-      result = call.enter(admission, method);
+      result = method.get();
     } catch (Throwable failure) {
       failed(call, admission, failure);
       throw failure;

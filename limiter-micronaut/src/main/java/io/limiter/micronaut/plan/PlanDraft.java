@@ -98,7 +98,9 @@ final class PlanDraft {
           readers.subjects().isSaidIn(rule)
               ? readers.subjects().read(rule, anonymous, each -> quotas.ordinal(limit, each))
               : source;
-      bySource.computeIfAbsent(counted, any -> new ArrayList<>()).add(readers.rules().read(rule));
+      RateRuleReader.Read read = readers.rules().read(rule);
+      UnseenEnd.refuse(method, rule, read.kind());
+      bySource.computeIfAbsent(counted, any -> new ArrayList<>()).add(read);
     }
     if (bySource.keySet().stream().noneMatch(SubjectSource::mayBeAnonymous)) {
       limiter.refuse("anonymous", NOBODY_ANONYMOUS);
@@ -177,7 +179,9 @@ final class PlanDraft {
           true,
           "another @RateLimiter beside it says the same: one call is one submission, so let one of them say it");
     }
-    guard = Optional.of(readers.guards().read(limiter, limit, source, method));
+    DuplicateGuard read = readers.guards().read(limiter, limit, source, method);
+    UnseenEnd.refuse(method, limiter, read.release());
+    guard = Optional.of(read);
   }
 
   private static Optional<String> name(Members limiter) {

@@ -18,7 +18,7 @@ public final class Ticket {
 
   private final LimitPlan plan;
   private final Verdict verdict;
-  private final CallEnd end;
+  private volatile CallEnd end;
   private final AtomicBoolean used;
   private volatile boolean settled;
   private volatile boolean refused;
@@ -102,6 +102,12 @@ public final class Ticket {
   /** The end of the call that the answer sees to. */
   public CallEnd end() {
     return end;
+  }
+
+  /** The method goes on behind the answer: the guard sees to its failures, and to its end. */
+  public void handedOn() {
+    settled();
+    end = CallEnd.NOTHING;
   }
 
   /**

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import io.micronaut.inject.ExecutableMethod;
+import java.util.Set;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+
+/** Refuses what depends on the end of a call where a method's result does not tell that. */
+final class UnseenEnd {
+
+  // Named, because no service needs them.
+  private static final Set<String> OF_KOTLIN =
+      Set.of("kotlinx.coroutines.Deferred", "kotlinx.coroutines.Job");
+
+  private UnseenEnd() {}
+
+  static void refuse(ExecutableMethod<?, ?> method, Members rule, Kind kind) {
+    if (!isUnseen(method) || kind == Kind.ALL || kind == Kind.WAITING) {
+      return;
+    }
+    throw kind == Kind.IN_FLIGHT
+        ? rule.error(
+            "algorithm",
+            "CONCURRENCY_LIMIT",
+            remedy(method) + ", or limit how often it is called, with another algorithm")
+        : rule.error("counts", kind, remedy(method) + ", or count all of its calls");
+  }
+
+  static void refuse(ExecutableMethod<?, ?> method, Members limiter, Release release) {
+    if (!isUnseen(method) || release instanceof Release.Never) {
+      return;
+    }
+    String remedy = remedy(method) + ", or write releaseOnFailure = false";
+    limiter.refuse("releaseOn", remedy + " in its place");
+    throw limiter.error("preventDuplicate", true, remedy);
+  }
+
+  private static boolean isUnseen(ExecutableMethod<?, ?> method) {
+    Class<?> result = method.getReturnType().getType();
+    return (Future.class.isAssignableFrom(result)
+            && !CompletionStage.class.isAssignableFrom(result))
+        || OF_KOTLIN.contains(result.getName());
+  }
+
+  private static String remedy(ExecutableMethod<?, ?> method) {
+    return "the method returns "
+        + method.getReturnType().getType().getName()
+        + ", which does not tell when its calls end: return a CompletionStage or a Publisher";
+  }
+}

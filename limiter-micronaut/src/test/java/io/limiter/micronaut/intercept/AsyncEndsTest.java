@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.intercept;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.Counts;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.exception.DuplicateSubmissionException;
+import io.limiter.micronaut.exception.RateLimitExceededException;
+import io.limiter.micronaut.testing.Starts;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Factory;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.scheduling.TaskExecutors;
+import io.micronaut.scheduling.annotation.Async;
+import jakarta.inject.Named;
+import jakarta.inject.Singleton;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A call of an @Async method ends with the method, not where it is handed to another thread. */
+class AsyncEndsTest {
+
+  private static final String SPEC = "AsyncEndsTest";
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  private final ApplicationContext context = Starts.inMemory(SPEC);
+  private final Jobs jobs = context.getBean(Jobs.class);
+
+  @AfterEach
+  void close() {
+    jobs.go.countDown();
+    context.close();
+  }
+
+  @Factory
+  @Requires(property = "spec.name", value = SPEC)
+  static class Closed {
+    @Singleton
+    @Named("closed")
+    ExecutorService closed() {
+      ExecutorService closed = Executors.newSingleThreadExecutor();
+      closed.shutdown();
+      return closed;
+    }
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = SPEC)
+  static class Jobs {
+
+    final CountDownLatch go = new CountDownLatch(1);
+    final AtomicInteger begun = new AtomicInteger();
+    final AtomicInteger ended = new AtomicInteger();
+
+    @Async(TaskExecutors.IO)
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        rules = @RateRule(count = 2, algorithm = Algorithm.CONCURRENCY_LIMIT))
+    void inFlight() {
+      begun.incrementAndGet();
+      await().atMost(PATIENCE).until(() -> go.getCount() == 0);
+      ended.incrementAndGet();
+    }
+
+    @Async("closed")
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        rules = @RateRule(count = 1, algorithm = Algorithm.CONCURRENCY_LIMIT))
+    void neverBegun() {}
+
+    @Async(TaskExecutors.IO)
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        rules = @RateRule(count = 2, time = 60, counts = Counts.FAILURES))
+    void failures(boolean fail) {
+      run(fail);
+    }
+
+    @Async(TaskExecutors.IO)
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        rules = @RateRule(count = 2, time = 60, counts = Counts.SUCCESSES))
+    void successes(boolean fail) {
+      run(fail);
+    }
+
+    private void run(boolean fail) {
+      begun.incrementAndGet();
+      try {
+        if (fail) {
+          throw new IllegalStateException("failed");
+        }
+      } finally {
+        ended.incrementAndGet();
+      }
+    }
+
+    @Async(TaskExecutors.IO)
+    @RateLimiter(limitType = LimitType.GLOBAL, preventDuplicate = true, duplicateKey = "#{number}")
+    void submit(String number, boolean fail) {
+      begun.incrementAndGet();
+      if (fail) {
+        throw new IllegalStateException("failed");
+      }
+    }
+  }
+
+  @Test
+  void itHoldsItsPlaceUntilItReturns() {
+    jobs.inFlight();
+    jobs.inFlight();
+    await().atMost(PATIENCE).until(() -> jobs.begun.get() == 2);
+    for (int i = 0; i < 3; i++) {
+      assertThatExceptionOfType(RateLimitExceededException.class).isThrownBy(jobs::inFlight);
+    }
+
+    jobs.go.countDown();
+
+    await().atMost(PATIENCE).ignoreExceptions().untilAsserted(jobs::inFlight);
+    await().atMost(PATIENCE).until(() -> jobs.ended.get() == 3);
+    assertThat(jobs.begun).hasValue(3);
+  }
+
+  @Test
+  void itFreesItsPlaceIfItsExecutorTakesNothing() {
+    for (int i = 0; i < 3; i++) {
+      assertThatExceptionOfType(RejectedExecutionException.class).isThrownBy(jobs::neverBegun);
+    }
+  }
+
+  @Test
+  void itsFailureIsCounted() {
+    for (int i = 0; i < 2; i++) {
+      int call = i;
+      jobs.failures(true);
+      await().atMost(PATIENCE).until(() -> jobs.ended.get() == call + 1);
+    }
+
+    await()
+        .atMost(PATIENCE)
+        .untilAsserted(
+            () ->
+                assertThatExceptionOfType(RateLimitExceededException.class)
+                    .isThrownBy(() -> jobs.failures(false)));
+  }
+
+  @Test
+  void itsSuccessIsCountedAndItsFailureIsNot() {
+    for (int i = 0; i < 5; i++) {
+      int call = i;
+      await().atMost(PATIENCE).ignoreExceptions().untilAsserted(() -> jobs.successes(true));
+      await().atMost(PATIENCE).until(() -> jobs.ended.get() == call + 1);
+    }
+    for (int i = 0; i < 2; i++) {
+      await().atMost(PATIENCE).ignoreExceptions().untilAsserted(() -> jobs.successes(false));
+    }
+
+    await()
+        .atMost(PATIENCE)
+        .untilAsserted(
+            () ->
+                assertThatExceptionOfType(RateLimitExceededException.class)
+                    .isThrownBy(() -> jobs.successes(false)));
+  }
+
+  @Test
+  void aSubmissionThatFailedMayBeMadeAgain() {
+    jobs.submit("7", true);
+
+    await().atMost(PATIENCE).ignoreExceptions().untilAsserted(() -> jobs.submit("7", false));
+
+    assertThatExceptionOfType(DuplicateSubmissionException.class)
+        .isThrownBy(() -> jobs.submit("7", false));
+    await().atMost(PATIENCE).until(() -> jobs.begun.get() == 2);
+  }
+}
