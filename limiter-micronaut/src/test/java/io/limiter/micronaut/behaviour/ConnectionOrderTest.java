@@ -9,6 +9,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStore;
 import io.limiter.core.Mode;
 import io.limiter.core.Verdict;
+import io.limiter.core.testing.ClusterGroup;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.exception.RateLimitExceededException;
@@ -251,7 +252,21 @@ class ConnectionOrderTest {
   @ParameterizedTest
   @MethodSource("sockets")
   void messagesGoOnInTheirOrder(String kind, String decisions) {
-    try (TestServer server = start(decisions)) {
+    messagesGoOnInTheirOrder(kind, start(decisions));
+  }
+
+  /** Its primaries answer each on a connection of its own. */
+  @Test
+  void messagesGoOnInTheirOrderOnACluster() {
+    try (ClusterGroup group = ClusterGroup.withoutReplicas()) {
+      for (String kind : List.of("mono", "sync")) {
+        messagesGoOnInTheirOrder(kind, TestServer.start(SPEC, Map.of("redis.uris", group.uris())));
+      }
+    }
+  }
+
+  private static void messagesGoOnInTheirOrder(String kind, TestServer started) {
+    try (TestServer server = started) {
       Seen seen = server.context().getBean(Seen.class);
       for (int connection = 0; connection < 4; connection++) {
         seen.messages.clear();
