@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  * Threads of the limiter's own: one for each continuation that runs. The application's executors
  * may have few threads, all of which wait for a call of a limited method, and what that goes on
  * with would wait for them. So there is no queue here and no bound but the number of calls on their
- * way. Virtual threads where the JVM has them; else threads that are kept for ten seconds.
+ * way. Virtual threads where they cannot hold the few threads that carry them all; else threads
+ * that are kept for ten seconds.
  */
 @Singleton
 final class OwnThreads implements Continuations {
@@ -23,11 +24,17 @@ final class OwnThreads implements Continuations {
   private static final String NAME = "limiter-call-";
   private static final long KEPT_SECONDS = 10;
 
+  /**
+   * Up to Java 23 a virtual thread that waits while it holds a monitor holds its carrier too, of
+   * which there are as many as processors: callers on virtual threads could hold all of them.
+   */
+  private static final int CARRIERS_ARE_FREE = 24;
+
   private final ThreadFactory factory;
   private final @Nullable ThreadPoolExecutor cached;
 
   OwnThreads() {
-    if (LoomSupport.isSupported()) {
+    if (Runtime.version().feature() >= CARRIERS_ARE_FREE && LoomSupport.isSupported()) {
       factory = LoomSupport.newVirtualThreadFactory(NAME);
       cached = null;
     } else {
