@@ -24,7 +24,7 @@ public enum Algorithm {
    * Counts calls while they run: at most {@code count} at once, over all instances. A call holds
    * its place under a lease of that time, 30 seconds by default and 1 second to 1 hour, which is
    * renewed while it runs: so long the place stays taken at most if its instance dies. It takes one
-   * place, whatever it costs. Stops the start on a method whose result does not tell when its calls
+   * place, whatever it costs. Stops the start on a method whose result does not show when its calls
    * end, such as a {@code Future}.
    */
   CONCURRENCY_LIMIT,

@@ -7,7 +7,7 @@ package io.limiter.micronaut.annotation;
  * that does not count.
  *
  * <p>A call whose end nobody knows, since its caller went away, its stream was cancelled or its
- * instance died, counts, unless its method had not begun. A method whose result does not tell when
+ * instance died, counts, unless its method had not begun. A method whose result does not show when
  * its calls end, such as a {@code Future}, can only count {@link #ALL}: others stop the start.
  */
 public enum Counts {

@@ -174,8 +174,8 @@ public @interface RateLimiter {
 
   /**
    * Whether a submission whose method failed, by an exception or a status of 500 and above, may be
-   * made again at once. It may by default. A method whose result does not tell when its calls end,
-   * such as a {@code Future}, has to say {@code false}: else the start stops.
+   * made again at once. It may by default. A method whose result does not show when its calls end,
+   * such as a {@code Future}, needs {@code false}: else the start stops.
    */
   boolean releaseOnFailure() default true;
 

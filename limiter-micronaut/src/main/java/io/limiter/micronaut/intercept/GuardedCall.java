@@ -123,9 +123,9 @@ final class GuardedCall {
   }
 
   private static Optional<HttpRequest<?>> request(ContextView subscriber) {
-    Optional<HttpRequest<Object>> told = ServerRequestContext.currentRequest(subscriber);
+    Optional<HttpRequest<Object>> own = ServerRequestContext.currentRequest(subscriber);
     Optional<HttpRequest<Object>> found =
-        told.isPresent() ? told : ServerRequestContext.currentRequest();
+        own.isPresent() ? own : ServerRequestContext.currentRequest();
     return found.isPresent() ? Optional.of(found.get()) : Optional.empty();
   }
 

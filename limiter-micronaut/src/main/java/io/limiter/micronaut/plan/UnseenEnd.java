@@ -6,7 +6,7 @@ import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 
-/** Refuses what depends on the end of a call where a method's result does not tell that. */
+/** Refuses what depends on the end of a call where a method's result does not show that. */
 final class UnseenEnd {
 
   // Named, because no service needs them.
@@ -46,6 +46,6 @@ final class UnseenEnd {
   private static String remedy(ExecutableMethod<?, ?> method) {
     return "the method returns "
         + method.getReturnType().getType().getName()
-        + ", which does not tell when its calls end: return a CompletionStage or a Publisher";
+        + ", which does not show when its calls end: return a CompletionStage or a Publisher";
   }
 }

@@ -12,14 +12,14 @@ import org.slf4j.MDC;
 import reactor.util.context.ContextView;
 
 /**
- * What a thread knows of the call that it makes, for the thread that goes on with it.
+ * The context of a call on the thread that makes it, for the thread that goes on with it.
  *
  * @param propagated Micronaut's context
  * @param mdc what log lines of the thread bear; null if there is nothing
  */
 public record CallContext(PropagatedContext propagated, @Nullable Map<String, String> mdc) {
 
-  /** That of a thread that knows nothing. */
+  /** An empty one. */
   public static final CallContext NONE = new CallContext(PropagatedContext.empty(), null);
 
   /** That of the current thread. */
@@ -27,7 +27,7 @@ public record CallContext(PropagatedContext propagated, @Nullable Map<String, St
     return new CallContext(PropagatedContext.getOrEmpty(), MDC.getCopyOfContextMap());
   }
 
-  /** That of a subscriber, with what the current thread knows where it brings none of its own. */
+  /** That of a subscriber, else of the current thread. */
   public static CallContext of(ContextView subscriber) {
     return new CallContext(
         ReactorPropagation.findPropagatedContext(subscriber)
@@ -35,7 +35,7 @@ public record CallContext(PropagatedContext propagated, @Nullable Map<String, St
         MDC.getCopyOfContextMap());
   }
 
-  /** The same, with another's in place of what is not known. */
+  /** The same, with what another has in place of what this one has not. */
   public CallContext or(CallContext other) {
     return new CallContext(
         propagated.getAllElements().isEmpty() ? other.propagated : propagated,
@@ -48,9 +48,10 @@ public record CallContext(PropagatedContext propagated, @Nullable Map<String, St
     if (known.isPresent() && known.get().httpRequest() == request) {
       return this;
     }
-    ServerHttpRequestContext told = new ServerHttpRequestContext(request);
+    ServerHttpRequestContext element = new ServerHttpRequestContext(request);
     return new CallContext(
-        known.isPresent() ? propagated.replace(known.get(), told) : propagated.plus(told), mdc);
+        known.isPresent() ? propagated.replace(known.get(), element) : propagated.plus(element),
+        mdc);
   }
 
   /** Runs a task with it, and leaves the thread as it was. */

@@ -49,7 +49,7 @@ public final class CallerThreads {
   /**
    * The same.
    *
-   * @param caller what is known on threads that are none of the caller's
+   * @param caller the context on threads that are none of the caller's
    */
   public <T> CompletableFuture<T> back(
       CompletionStage<T> stage, Optional<HttpRequest<?>> request, CallContext caller) {
@@ -75,7 +75,7 @@ public final class CallerThreads {
   /**
    * The same.
    *
-   * @param caller what is known on threads that are none of the caller's
+   * @param caller the context on threads that are none of the caller's
    */
   public <T> CompletableFuture<T> inOrder(
       CompletionStage<T> decision, Optional<HttpRequest<?>> request, CallContext caller) {
@@ -99,7 +99,7 @@ public final class CallerThreads {
 
   /**
    * Runs a task on one of these threads, behind all others that are run in the same way for the
-   * connection of a request, as far as its server knows that.
+   * connection of a request, if its server has that.
    */
   public void oneByOne(Optional<HttpRequest<?>> request, Executor threads, Runnable task) {
     request

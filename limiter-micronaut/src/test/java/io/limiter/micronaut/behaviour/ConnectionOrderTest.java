@@ -279,7 +279,7 @@ class ConnectionOrderTest {
           client.sendText(text, true).join();
           if (!denied || i == 2) {
             expected.add(text);
-          } else if (!kind.equals("stage")) { // Micronaut tells no handler that a stage has failed
+          } else if (!kind.equals("stage")) { // Micronaut drops the failure of a stage
             expected.add("denied");
           }
         }

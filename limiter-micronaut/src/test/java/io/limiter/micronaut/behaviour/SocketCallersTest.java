@@ -107,7 +107,7 @@ class SocketCallersTest {
     }
   }
 
-  /** Two callers, each with a first message of his own. */
+  /** Two callers, each with a first message of its own. */
   @ServerWebSocket("/callers/submissions")
   @Requires(property = "spec.name", value = SPEC)
   static class Submissions {

@@ -32,8 +32,8 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
- * What a thread that may block knows of its call: its MDC and its propagated context, in the method
- * and behind it, though both run on another thread.
+ * The MDC and the propagated context of a thread that may block, in the method that it calls and
+ * behind it, though both run on another thread.
  */
 class CallerContextTest {
 

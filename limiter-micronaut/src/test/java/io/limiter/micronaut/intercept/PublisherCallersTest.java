@@ -170,7 +170,7 @@ class PublisherCallersTest {
         .hasMessageContaining("outside of an HTTP request");
   }
 
-  /** A stored one belongs to nobody: else it would keep the first request for as long as it is. */
+  /** Else a stored one would keep the first request for as long as it is stored itself. */
   @ParameterizedTest
   @EnumSource
   void whatOthersSubscribeToDoesNotKeepTheRequestOfItsCall(Kind kind) {

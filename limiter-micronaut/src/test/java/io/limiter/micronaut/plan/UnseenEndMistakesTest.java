@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.Arguments;
 class UnseenEndMistakesTest extends MistakesContract {
 
   private static final String REMEDY =
-      "the method returns java.util.concurrent.Future, which does not tell when its calls end: return a CompletionStage or a Publisher";
+      "the method returns java.util.concurrent.Future, which does not show when its calls end: return a CompletionStage or a Publisher";
 
   static Stream<Arguments> mistakes() {
     return Stream.of(
