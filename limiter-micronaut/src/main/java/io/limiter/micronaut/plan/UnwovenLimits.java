@@ -9,12 +9,14 @@ import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.StartupEvent;
 import io.micronaut.inject.AdvisedBeanType;
 import io.micronaut.inject.BeanDefinition;
+import io.micronaut.inject.BeanDefinitionReference;
 import io.micronaut.inject.ProxyBeanDefinition;
 import jakarta.inject.Singleton;
 import java.lang.annotation.Annotation;
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
@@ -74,15 +76,44 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
 
   /** The places, each with the reason and the remedy. */
   List<String> find() {
+    List<BeanDefinition<?>> loaded = new ArrayList<>();
+    Set<Class<?>> behindProxies = new HashSet<>();
+    for (BeanDefinitionReference<?> reference : beans.getBeanDefinitionReferences()) {
+      if (!isForeign(reference.getBeanDefinitionName())) { // to load all of them takes long
+        BeanDefinition<?> bean = load(reference);
+        if (bean != null) {
+          loaded.add(bean);
+        }
+        if (bean instanceof ProxyBeanDefinition<?> proxy) {
+          behindProxies.add(proxy.getTargetDefinitionType());
+        }
+      }
+    }
     Set<String> places = new TreeSet<>();
-    for (BeanDefinition<?> bean : beans.getAllBeanDefinitions()) {
-      try {
-        look(bean, places);
-      } catch (LinkageError e) {
-        LOG.trace("{} names classes that are not there", bean, e);
+    for (BeanDefinition<?> bean : loaded) {
+      if (!behindProxies.contains(bean.getClass())) {
+        try {
+          look(bean, places);
+        } catch (LinkageError e) {
+          LOG.trace("{} names classes that are not there", bean, e);
+        }
       }
     }
     return List.copyOf(places);
+  }
+
+  private @Nullable BeanDefinition<?> load(BeanDefinitionReference<?> reference) {
+    try {
+      BeanDefinition<?> bean = reference.isPresent() ? reference.load(beans) : null;
+      return bean != null && bean.isEnabled(beans) ? bean : null;
+    } catch (LinkageError e) {
+      LOG.trace("{} names classes that are not there", reference, e);
+      return null;
+    }
+  }
+
+  private static boolean isForeign(String type) {
+    return FOREIGN.stream().anyMatch(type::startsWith);
   }
 
   private void look(BeanDefinition<?> bean, Set<String> places) {
@@ -153,7 +184,7 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
       if (type == Limited.class
           || (depth > 0
               && seen.add(type)
-              && FOREIGN.stream().noneMatch(type.getName()::startsWith)
+              && !isForeign(type.getName())
               && isLimited(type, seen, depth - 1))) {
         return true;
       }
