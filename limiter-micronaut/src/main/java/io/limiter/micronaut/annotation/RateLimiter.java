@@ -100,8 +100,8 @@ public @interface RateLimiter {
 
   /**
    * The statuses that are failures for rules that count {@link Counts#FAILURES} or {@link
-   * Counts#SUCCESSES}, in place of any exception and any status of 400 and above: 400 to 599.
-   * Outside of HTTP an exception counts as 500.
+   * Counts#SUCCESSES}, in place of any exception and any status of 400 and above: 400 to 599. The
+   * status is the one that the client gets. Outside of HTTP an exception counts as 500.
    */
   int[] failedOn() default {};
 
@@ -174,14 +174,16 @@ public @interface RateLimiter {
 
   /**
    * Whether a submission whose method failed, by an exception or a status of 500 and above, may be
-   * made again at once. It may by default. A method whose result does not show when its calls end,
-   * such as a {@code Future}, needs {@code false}: else the start stops.
+   * made again at once. It may by default. A submission whose method was never entered may be made
+   * again whatever this and {@link #releaseOn} say. A method whose result does not show when its
+   * calls end, such as a {@code Future}, needs {@code false}: else the start stops.
    */
   boolean releaseOnFailure() default true;
 
   /**
    * The statuses after which a submission may be made again at once, in place of what {@link
-   * #releaseOnFailure} calls a failure: 400 to 599. Outside of HTTP an exception counts as 500.
+   * #releaseOnFailure} calls a failure: 400 to 599. The status is the one that the client gets.
+   * Outside of HTTP an exception counts as 500.
    */
   int[] releaseOn() default {};
 

@@ -141,7 +141,7 @@ final class GateDecisions {
             .whenComplete(
                 (now, abandoned) -> {
                   if (abandoned != null) {
-                    ticket.end().abandoned(ticket.verdict());
+                    ticket.end().abandoned();
                   }
                 });
     return threads.back(turn, waiting).thenApply(now -> Optional.empty());

@@ -11,6 +11,7 @@ import io.limiter.micronaut.config.HeadersConfiguration;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.message.DenialMessages;
+import io.limiter.micronaut.plan.CallEnd;
 import io.limiter.micronaut.plan.CallEnds;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.RoutePlans;
@@ -224,7 +225,10 @@ final class GateWarmUp implements WarmUp {
       Doors doors, HttpRequest<?> request, Optional<MutableHttpResponse<?>> refusal) {
     Optional<Ticket> ticket = Ticket.of(request);
     if (ticket.isPresent()) {
-      ticket.get().settled(); // as by the guard, where it goes on
+      CallEnd end = ticket.get().end(); // as the guard does, where it goes on
+      if (end.entered()) {
+        var unused = end.returned(null);
+      }
     }
     return doors.answer().answer(request, refusal.isPresent() ? refusal.get() : HttpResponse.ok());
   }

@@ -61,16 +61,12 @@ public final class LimitAnswer implements ConditionalFilter {
     if (RefusalAnswer.refusal(response).isEmpty()) {
       fields.writeIfAbsent(ticket.get().verdict(), response);
     }
-    CompletionStage<Void> settled = ticket.get().settle(response.code());
     CallEnd end = ticket.get().end();
-    if (!end.isOver()) {
-      if (response.body() instanceof Publisher<?> stream) {
-        StreamEnd streamed = new StreamEnd(end, response.code(), threads, request);
-        return back(settled, request).thenApply(released -> response.body(streamed.of(stream)));
-      }
-      settled = settled.thenCombine(end.answered(response.code()), (guard, units) -> null);
+    if (!end.isOver() && response.body() instanceof Publisher<?> stream) {
+      StreamEnd streamed = new StreamEnd(end, response.code(), threads, request);
+      return CompletableFuture.completedFuture(response.body(streamed.of(stream)));
     }
-    return back(settled, request).thenApply(done -> response);
+    return back(end.answered(response.code()), request).thenApply(done -> response);
   }
 
   private CompletionStage<Void> back(CompletionStage<Void> settled, HttpRequest<?> request) {

@@ -4,8 +4,10 @@ package io.limiter.micronaut.http;
 import io.limiter.micronaut.plan.CallEnd;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.exceptions.HttpStatusException;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -20,15 +22,28 @@ record StreamEnd(CallEnd end, int status, CallerThreads threads, HttpRequest<?> 
 
   /** The same items. */
   Flux<Object> of(Publisher<?> stream) {
-    return Flux.<Object>from(stream)
-        .concatWith(Mono.defer(() -> settled(end.answered(status)).then(Mono.empty())))
-        .onErrorResume(failure -> failed().then(Mono.error(failure)))
-        .doOnCancel(() -> end.cancelled(false));
+    return Flux.defer(
+        () -> {
+          AtomicBoolean begun = new AtomicBoolean();
+          return Flux.<Object>from(stream)
+              .doOnNext(item -> begun.setPlain(true))
+              .concatWith(Mono.defer(() -> settled(end.answered(status)).then(Mono.empty())))
+              .onErrorResume(failure -> failed(failure, begun.getPlain()))
+              .doOnCancel(() -> end.cancelled(false));
+        });
   }
 
-  private Mono<Void> failed() {
-    end.threw();
-    return settled(end.settle());
+  /**
+   * Until the first item the server can still answer with another status, and does so: with that of
+   * a status exception, else with 500, whatever handlers there are. Later there is none.
+   */
+  private Mono<Object> failed(Throwable failure, boolean begun) {
+    var unused = end.threw();
+    CompletionStage<Void> settling =
+        !begun && failure instanceof HttpStatusException answer
+            ? end.answered(answer.getStatus().getCode())
+            : end.settle();
+    return settled(settling).then(Mono.error(failure));
   }
 
   private Mono<Void> settled(CompletionStage<Void> settling) {

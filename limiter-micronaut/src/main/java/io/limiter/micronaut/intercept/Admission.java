@@ -6,31 +6,18 @@ import io.limiter.micronaut.plan.CallEnd;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.Ticket;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A call that may enter its method.
  *
- * @param ticket the request's ticket, if the method is the request's route: then the answer sees to
- *     failures that are not seen to here
+ * @param ticket the request's ticket, if the method is the request's route
  * @param end the end of the call, which the answer sees to if its ticket says so
  */
 record Admission(LimitPlan plan, Verdict verdict, Optional<Ticket> ticket, CallEnd end) {
 
-  private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
-
-  /** Takes it from the answer to see to failures. */
-  void settled() {
-    if (ticket.isPresent()) {
-      ticket.get().settled();
-    }
-  }
-
-  /**
-   * The same for the items of a stream: once its answer has begun, no status tells of its failure.
-   */
+  /** The same for a stream whose end its answer does not see. */
   Admission streamed() {
     return new Admission(plan, verdict, Optional.empty(), end);
   }
@@ -40,45 +27,32 @@ record Admission(LimitPlan plan, Verdict verdict, Optional<Ticket> ticket, CallE
     if (answered()) {
       ticket.orElseThrow().handedOn();
     }
-    settled();
     return streamed();
   }
 
-  /** Whether an answer follows whose status tells how the call ended. */
-  private boolean answered() {
+  /** Whether an answer follows whose status decides how the call ended. */
+  boolean answered() {
     return ticket.isPresent() && ticket.get().end() == end;
   }
 
-  /**
-   * The method has given this result: settles what the call took, unless the answer does. Never
-   * fails.
-   */
+  /** The method has given this result: settles the call, unless the answer does. Never fails. */
   CompletionStage<Void> returned(@Nullable Object result) {
-    end.returned(result);
-    return answered() ? DONE : end.settle();
+    CompletionStage<Void> left = end.returned(result);
+    return answered() ? left : end.settle();
   }
 
-  /**
-   * The method has failed: releases its duplicate guard, if the plan says so, and settles what the
-   * call took, unless the answer does. Never fails.
-   */
+  /** The method has failed: settles the call, unless the answer does. Never fails. */
   CompletionStage<Void> failed() {
-    return plan.releaseAfterException(verdict, ticket.isPresent())
-        .thenCombine(threw(), (guard, units) -> null);
-  }
-
-  /** The same, where the answer sees to the duplicate guard. */
-  CompletionStage<Void> threw() {
-    end.threw();
-    return answered() ? DONE : end.settle();
+    CompletionStage<Void> left = end.threw();
+    return answered() ? left : end.settle();
   }
 
   /** The call is given up before it has begun. */
   void abandoned() {
-    end.abandoned(verdict);
+    end.abandoned();
   }
 
-  /** Whoever waited for the result does no more. */
+  /** The result is not waited for any more. */
   void cancelled() {
     end.cancelled(answered());
   }

@@ -270,9 +270,9 @@ final class GuardedCall {
     awaitIfMayBlock(admission.returned(result));
   }
 
-  /** Releases what a failed call holds, for a caller that waits; what an answer releases, that. */
+  /** Releases what a failed call holds, for a caller that waits. */
   void awaitFailed(Admission admission) {
-    awaitIfMayBlock(admission.ticket().isEmpty() ? admission.failed() : admission.threw());
+    awaitIfMayBlock(admission.failed());
   }
 
   /** On a thread that must not wait, or is told not to, it goes on by itself. */

@@ -58,22 +58,32 @@ final class PublisherGuard {
   }
 
   /**
-   * Guards a stream that is the answer to a request. It begins with that answer, before anybody
-   * subscribes: so a denial, or what the method throws, is still answered as for any route, and
-   * from then on the stream itself sees to its failure.
+   * Guards a stream that is the answer to a request. It begins with that answer, before it is
+   * subscribed to: so a denial, or what the method throws, is still answered as for any route. The
+   * answer sees the end of the stream, and which status its client gets.
    */
   static Publisher<?> answer(GuardedCall call, Supplier<Publisher<?>> method) {
     Admission admission = call.awaitAdmission();
     Publisher<?> begun = begin(call, admission, method);
-    admission.settled();
     AtomicReference<@Nullable Flux<Object>> first =
-        new AtomicReference<>(guarded(call, admission, begun));
+        new AtomicReference<>(
+            admission.answered() ? noted(admission, begun) : guarded(call, admission, begun));
     Calls calls = new Calls(call);
     return Flux.deferContextual(
         subscriber -> {
           Flux<Object> answer = first.getAndSet(null);
           return answer == null ? flux(calls.of(subscriber), method) : answer;
         });
+  }
+
+  /** The method is over, though not its stream, whose failure is that of the method. */
+  private static Flux<Object> noted(Admission admission, Publisher<?> begun) {
+    var unused = admission.returned(null);
+    return Flux.<Object>from(begun)
+        .doOnError(
+            failure -> {
+              var unusedToo = admission.failed();
+            });
   }
 
   /** What it throws is answered as for any route, and the answer sees to the call's end. */
@@ -103,7 +113,6 @@ final class PublisherGuard {
 
   private static Mono<?> mono(
       GuardedCall call, Admission admission, Supplier<Publisher<?>> method) {
-    admission.settled();
     Mono<Object> result =
         Mono.<Object>defer(() -> Mono.fromDirect(inContext(call, admission, method)));
     if (!admission.end().isOver()) {
@@ -119,7 +128,6 @@ final class PublisherGuard {
     return admission(call)
         .flatMapMany(
             admission -> {
-              admission.settled();
               return guarded(
                   call,
                   admission,
@@ -127,9 +135,9 @@ final class PublisherGuard {
             });
   }
 
-  /** The call is over with its stream, whatever the status of the answer was that began with it. */
-  private static Flux<Object> guarded(GuardedCall call, Admission answered, Publisher<?> method) {
-    Admission admission = answered.streamed();
+  /** The call is over with its stream, which no answer sees to. */
+  private static Flux<Object> guarded(GuardedCall call, Admission admitted, Publisher<?> method) {
+    Admission admission = admitted.streamed();
     Flux<Object> items = Flux.from(method);
     if (!admission.end().isOver()) {
       items =

@@ -41,7 +41,6 @@ final class StageGuard {
 
   private static CompletionStage<@Nullable Object> run(
       GuardedCall call, Admission admission, Supplier<CompletionStage<?>> method) {
-    admission.settled();
     return begin(call, admission, method)
         .<CompletionStage<@Nullable Object>>handle(
             (result, failure) ->

@@ -46,7 +46,6 @@ final class SynchronousGuard {
       failed(call, admission, failure);
       throw failure;
     }
-    admission.settled();
     call.awaitReturned(admission, result);
     return result;
   }

@@ -4,27 +4,33 @@ package io.limiter.micronaut.plan;
 import io.limiter.core.Ending;
 import io.limiter.core.Receipt;
 import io.limiter.core.RuleStack;
-import io.limiter.core.Verdict;
 import io.limiter.micronaut.message.BrokenPartLog;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
 /**
- * The end of one admitted call. The store is told of it once, by whoever sees it first: the answer
- * of a route, the guard of any other call, or the end of the request. Until then the call's leases
- * are renewed.
+ * The end of one admitted call. It settles the units of the call and releases its duplicate guard,
+ * once, when the first of these sees the end: the answer of a route, the guard of any other call,
+ * or the end of the request. Until then the leases of the call are renewed.
+ *
+ * <p>A call that has its answer while its method still runs, because a filter did not wait for it,
+ * keeps its place until the method ends. Its leases are not renewed any more.
+ *
+ * <p>The duplicate guard of a call whose method was never entered is always released: nothing was
+ * submitted.
  *
  * <p>The stages never fail: what could not be given back ends by itself.
  */
 public final class CallEnd {
 
   /** That of a call which has taken nothing that its end decides about. */
-  public static final CallEnd NOTHING = new CallEnd(Outcomes.NONE, Receipt.NOTHING, true);
+  public static final CallEnd NOTHING =
+      new CallEnd(Outcomes.NONE, new Release.Never(), Receipt.NOTHING, true);
 
   private static final BrokenPartLog LOG =
       new BrokenPartLog(LoggerFactory.getLogger(CallEnd.class));
@@ -39,27 +45,47 @@ public final class CallEnd {
     THREW
   }
 
+  /** No answer was seen. */
+  private static final int NONE = 0;
+
+  /** The request ended with an answer that was not seen. */
+  private static final int UNSEEN = -1;
+
   private final Outcomes outcomes;
+  private final Release release;
   private final Receipt receipt;
-  private final AtomicBoolean over;
-  private volatile Method method = Method.AHEAD;
-  private volatile Map<RuleStack, Integer> actual = Map.of();
+
+  // All that changes is guarded by this object.
+  private boolean over;
+  private boolean released;
+  private Method method = Method.AHEAD;
+  private int answer = NONE; // that the method did not wait for
+  private Map<RuleStack, Integer> actual = Map.of();
+
   private volatile LeaseTimer.@Nullable Renewal renewal;
 
-  private CallEnd(Outcomes outcomes, Receipt receipt, boolean over) {
+  private CallEnd(Outcomes outcomes, Release release, Receipt receipt, boolean over) {
     this.outcomes = outcomes;
+    this.release = release;
     this.receipt = receipt;
-    this.over = new AtomicBoolean(over);
+    this.over = over;
   }
 
-  static CallEnd of(Outcomes outcomes, Receipt receipt, LeaseTimer timer) {
-    CallEnd end = new CallEnd(outcomes, receipt, false);
-    receipt.lease().ifPresent(lease -> end.keep(timer, lease));
+  static CallEnd of(Outcomes outcomes, Release release, Receipt receipt, LeaseTimer timer) {
+    CallEnd end = new CallEnd(outcomes, release, receipt, false);
+    if (outcomes.decide()) {
+      receipt.lease().ifPresent(lease -> end.keep(timer, lease));
+    }
     return end;
   }
 
   private void keep(LeaseTimer timer, Duration lease) {
     renewal = timer.keep(this, lease);
+  }
+
+  /** Whether its leases are to be renewed: not if it is over, nor if it has its answer. */
+  synchronized boolean holds() {
+    return !over && answer == NONE;
   }
 
   CompletionStage<?> renew() {
@@ -70,102 +96,154 @@ public final class CallEnd {
     }
   }
 
-  /** Whether the store has been told. */
-  public boolean isOver() {
-    return over.get();
+  /** Whether its units are settled. */
+  public synchronized boolean isOver() {
+    return over;
   }
 
   /**
-   * The method begins: from here on a call that nobody sees the end of may have done anything.
+   * The method begins: from here on a call whose end is not seen may have done anything.
    *
    * @return whether it may; not if the call has been given up
    */
   public synchronized boolean entered() {
-    if (isOver()) {
+    if (over) {
       return this == NOTHING;
     }
     method = Method.ENTERED;
     return true;
   }
 
-  /** The method has given this result. */
-  public void returned(@Nullable Object result) {
-    if (!isOver()) {
-      actual = outcomes.actual(result);
-      method = Method.RETURNED;
+  /** The method has given this result. If an answer did not wait for it, the call is over now. */
+  public CompletionStage<Void> returned(@Nullable Object result) {
+    Map<RuleStack, Integer> costs = isOver() ? Map.of() : outcomes.actual(result);
+    synchronized (this) {
+      actual = costs;
     }
+    return left(Method.RETURNED);
   }
 
-  /** The method has thrown, or its result has failed. */
-  public void threw() {
-    if (!isOver()) {
-      method = Method.THREW;
+  /** The same for a method that has thrown, or whose result has failed. */
+  public CompletionStage<Void> threw() {
+    return left(Method.THREW);
+  }
+
+  private CompletionStage<Void> left(Method how) {
+    int before;
+    synchronized (this) {
+      if (over) {
+        return DONE;
+      }
+      method = how;
+      before = answer;
     }
+    return before == NONE ? DONE : before == UNSEEN ? lost() : answered(before);
   }
 
   /** The call is over, and no answer has its status: an exception counts as 500. */
   public CompletionStage<Void> settle() {
-    return answered(method == Method.THREW ? Release.FAILURE : OK);
+    boolean threw;
+    synchronized (this) {
+      threw = method == Method.THREW;
+    }
+    return answered(threw ? Release.FAILURE : OK);
   }
 
-  /** The request has this answer. */
+  /** The client gets an answer of this status. */
   public CompletionStage<Void> answered(int status) {
-    if (!over.compareAndSet(false, true)) {
+    if (this == NOTHING) {
       return DONE;
     }
-    return settle(outcomes.ending(status, method == Method.THREW, actual));
+    boolean releases;
+    Ending ending = null;
+    synchronized (this) {
+      boolean threw = method == Method.THREW;
+      releases = releases(method == Method.AHEAD || release.after(status, threw));
+      if (!over) {
+        if (method == Method.ENTERED) {
+          answer = status;
+        } else {
+          over = true;
+          ending = outcomes.ending(status, threw, actual);
+        }
+      }
+    }
+    return end(ending, releases);
   }
 
-  /** The request is over: to be called when nobody else can see the call's end any more. */
+  /** The request is over: to be called when its answer was written, or cannot be any more. */
   public void gone() {
+    synchronized (this) {
+      if (method == Method.ENTERED && !over) {
+        answer = answer == NONE ? UNSEEN : answer;
+        return;
+      }
+    }
     var unused = lost();
   }
 
   /**
-   * Whoever waited for the result has gone. If the result is there, its answer goes on being made.
+   * The result is not waited for any more. If it is there, its answer goes on being made.
    *
    * @param answer whether an answer to a request is made of it
    */
   public void cancelled(boolean answer) {
-    if (!answer || method == Method.AHEAD || method == Method.ENTERED) {
-      var unused = lost();
+    synchronized (this) {
+      if (answer && (method == Method.RETURNED || method == Method.THREW)) {
+        return;
+      }
     }
+    var unused = lost();
+  }
+
+  /** The call was given up before it began. */
+  public void abandoned() {
+    var unused = lost();
+  }
+
+  /** It is not known how the call ended. */
+  private CompletionStage<Void> lost() {
+    boolean entered;
+    boolean releases;
+    synchronized (this) { // it has entered, or never will
+      if (over) {
+        return DONE;
+      }
+      over = true;
+      entered = method != Method.AHEAD;
+      releases = releases(!entered);
+    }
+    return end(Outcomes.unseen(entered), releases);
+  }
+
+  /** Whether to release the submission now: at the first reason to. */
+  private boolean releases(boolean reason) {
+    boolean first = reason && !released;
+    released |= reason;
+    return first;
   }
 
   /**
-   * The call was given up before it began: it frees its place, and what it was to submit may be
-   * submitted again, whatever else may not.
+   * @param ending of the units; null if they are settled, or its method still runs
    */
-  public void abandoned(Verdict verdict) {
-    CompletionStage<?> unused = lost();
-    try {
-      unused = verdict.receipt().release();
-    } catch (RuntimeException broken) { // a receipt may be the application's
-      LOG.report("A receipt has failed, so a submission stays accepted", broken);
-    }
-  }
-
-  /** Nobody has seen how the call ended. */
-  private CompletionStage<Void> lost() {
-    boolean entered;
-    synchronized (this) { // it has entered, or never will
-      if (!over.compareAndSet(false, true)) {
-        return DONE;
-      }
-      entered = method != Method.AHEAD;
-    }
-    return settle(Outcomes.unseen(entered));
-  }
-
-  private CompletionStage<Void> settle(Ending ending) {
+  private CompletionStage<Void> end(@Nullable Ending ending, boolean releases) {
     LeaseTimer.Renewal kept = renewal;
     if (kept != null) {
       kept.stop();
     }
+    CompletionStage<Void> guard =
+        releases ? told(receipt::release, "so a submission stays accepted") : DONE;
+    return ending == null || !outcomes.decide()
+        ? guard
+        : told(() -> receipt.settle(ending), "so what a call has taken stays taken for its time")
+            .thenCombine(guard, (units, submission) -> null);
+  }
+
+  private static CompletionStage<Void> told(Supplier<CompletionStage<Long>> told, String loss) {
     try {
-      return receipt.settle(ending).handle((units, failure) -> null);
+      return told.get().handle((units, failure) -> null);
     } catch (RuntimeException broken) { // a receipt may be the application's
-      LOG.report("A receipt has failed, so what a call has taken stays taken for its time", broken);
+      LOG.report("A receipt has failed, " + loss, broken);
       return DONE;
     }
   }

@@ -14,13 +14,10 @@ public final class CallEnds {
     this.timer = timer;
   }
 
-  /**
-   * Begins to watch over a call: from now on its leases are renewed, so whoever admits it sees to
-   * it that it ends.
-   */
+  /** Begins to watch over a call, whose end has to be reported to it from now on. */
   public CallEnd begin(LimitPlan plan, Verdict verdict) {
-    return plan.outcomes().decide()
-        ? CallEnd.of(plan.outcomes(), verdict.receipt(), timer)
+    return plan.countsByEnd()
+        ? CallEnd.of(plan.outcomes(), plan.release(), verdict.receipt(), timer)
         : CallEnd.NOTHING;
   }
 }

@@ -50,7 +50,7 @@ final class LeaseTimer {
     @Override
     public void run() {
       CallEnd running = call.get();
-      if (running == null || running.isOver()) {
+      if (running == null || !running.holds()) {
         return;
       }
       long begin = System.nanoTime();

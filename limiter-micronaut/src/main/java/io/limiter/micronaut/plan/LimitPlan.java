@@ -17,8 +17,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import java.util.function.ToIntFunction;
 import java.util.stream.Stream;
@@ -173,9 +171,14 @@ public final class LimitPlan {
     return beforeSecurity;
   }
 
+  /** After which outcomes a submission may be made again. */
+  Release release() {
+    return duplicates.map(DuplicateGuard::release).orElseGet(Release.Never::new);
+  }
+
   /** Whether it makes a difference how a call ends, or that its caller leaves while it waits. */
   public boolean countsByEnd() {
-    return outcomes.decide();
+    return outcomes.decide() || duplicates.isPresent();
   }
 
   /** Whether a call may have to wait for its turn. */
@@ -260,26 +263,5 @@ public final class LimitPlan {
   /** What the annotations say that a refused caller is answered; nothing of who is banned. */
   public DenialText text(Verdict verdict) {
     return DenialTexts.of(verdict, texts, duplicates);
-  }
-
-  /**
-   * Releases the duplicate guard after an exception of the method, if this plan says so. Never
-   * fails.
-   *
-   * @param answered whether an answer to a request follows, whose status tells more
-   */
-  public CompletionStage<Void> releaseAfterException(Verdict verdict, boolean answered) {
-    return release(verdict, duplicates.filter(guard -> guard.release().afterException(answered)));
-  }
-
-  /** Releases the duplicate guard after an answer, if this plan says so. Never fails. */
-  CompletionStage<Void> releaseAfterAnswer(Verdict verdict, int status, boolean settled) {
-    return release(verdict, duplicates.filter(guard -> guard.release().after(status, settled)));
-  }
-
-  private static CompletionStage<Void> release(Verdict verdict, Optional<DuplicateGuard> guard) {
-    return guard.isPresent()
-        ? verdict.receipt().release().handle((units, failure) -> null)
-        : CompletableFuture.completedFuture(null);
   }
 }

@@ -3,10 +3,13 @@ package io.limiter.micronaut.plan;
 
 import java.util.Set;
 
-/** After which failures a submission may be made again at once. */
+/**
+ * After which outcomes a submission may be made again at once. One whose method was never entered
+ * may be, whatever this says: see {@link CallEnd}.
+ */
 sealed interface Release {
 
-  /** The status that an exception becomes, unless somebody makes another of it. */
+  /** The status that an exception counts as where no answer has one. */
   int FAILURE = 500;
 
   /** After none. */
@@ -23,24 +26,14 @@ sealed interface Release {
   record OnStatus(Set<Integer> statuses) implements Release {}
 
   /**
-   * Whether an answer of this status releases.
+   * Whether a call that ended so releases its submission.
    *
-   * @param settled whether the guard has seen to an exception of the method, or to its absence
+   * @param status of its answer; outside of HTTP, what an exception counts as
+   * @param threw whether its method threw, whatever answer that was given
    */
-  default boolean after(int status, boolean settled) {
+  default boolean after(int status, boolean threw) {
     return this instanceof OnStatus list
         ? list.statuses().contains(status)
-        : this instanceof OnFailure && (!settled || status >= FAILURE);
-  }
-
-  /**
-   * Whether an exception of the method releases.
-   *
-   * @param answered whether an answer follows, whose status tells more
-   */
-  default boolean afterException(boolean answered) {
-    return this instanceof OnStatus list
-        ? !answered && list.statuses().contains(FAILURE)
-        : this instanceof OnFailure;
+        : this instanceof OnFailure && (threw || status >= FAILURE);
   }
 }

@@ -4,7 +4,6 @@ package io.limiter.micronaut.plan;
 import io.limiter.core.Verdict;
 import io.micronaut.http.HttpRequest;
 import java.util.Optional;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -20,7 +19,6 @@ public final class Ticket {
   private final Verdict verdict;
   private volatile CallEnd end;
   private final AtomicBoolean used;
-  private volatile boolean settled;
   private volatile boolean refused;
 
   private Ticket(LimitPlan plan, Verdict verdict, CallEnd end, boolean used) {
@@ -54,7 +52,6 @@ public final class Ticket {
   public static void refuse(HttpRequest<?> request, LimitPlan plan, Verdict verdict) {
     Ticket ticket = record(request, plan, verdict, CallEnd.NOTHING);
     ticket.refused = true;
-    ticket.settled();
   }
 
   /** The ticket of a request, if its route was decided. */
@@ -104,25 +101,8 @@ public final class Ticket {
     return end;
   }
 
-  /** The method goes on behind the answer: the guard sees to its failures, and to its end. */
+  /** The method goes on behind the answer: the guard sees to its end. */
   public void handedOn() {
-    settled();
     end = CallEnd.NOTHING;
-  }
-
-  /**
-   * From here on the guard sees to failures itself, or there are none: only a status of 500 and
-   * above still counts as one.
-   */
-  public void settled() {
-    settled = true;
-  }
-
-  /**
-   * Releases the duplicate guard if this status, or what came before it, is a failure by its plan.
-   * Never fails.
-   */
-  public CompletionStage<Void> settle(int status) {
-    return plan.releaseAfterAnswer(verdict, status, settled);
   }
 }

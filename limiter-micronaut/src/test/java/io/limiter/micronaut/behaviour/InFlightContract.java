@@ -19,6 +19,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Two calls of a caller run at once, whatever kind they are of and however they end. */
@@ -214,6 +215,33 @@ abstract class InFlightContract {
     }
 
     caller.awaitPlace("flux");
+  }
+
+  /** The first two filters answer inside of the limiter's own, the others outside of it. */
+  @ParameterizedTest
+  @CsvSource({"stage, 504", "sync, 504", "stage, 503", "sync, 503"})
+  void aCallThatAFilterDoesNotWaitForHoldsItsPlaceUntilItEnds(String route, int status) {
+    String timed = "timed/" + status + "/" + route;
+    for (int call = 0; call < 2; call++) {
+      assertThat(caller.call(timed).join().statusCode()).isEqualTo(status);
+    }
+    assertThat(calls.count()).isEqualTo(2);
+    for (int call = 0; call < 3; call++) {
+      assertThat(caller.call(timed).join().statusCode()).isEqualTo(429);
+    }
+
+    calls.end("too late");
+
+    caller.awaitPlace(timed);
+  }
+
+  /** Nothing ends it, so its place is free a time limit later. */
+  @Test
+  void aCallThatAFilterDoesNotWaitForAndThatNeverEndsIsNotRenewed() {
+    assertThat(caller.call("timed/504/leased").join().statusCode()).isEqualTo(504);
+    assertThat(caller.call("timed/504/leased").join().statusCode()).isEqualTo(429);
+
+    caller.awaitPlace("timed/504/leased");
   }
 
   @Test

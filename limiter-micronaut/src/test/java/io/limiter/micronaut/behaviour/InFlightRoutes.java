@@ -6,17 +6,27 @@ import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.BeanProvider;
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.order.Ordered;
+import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponse;
+import io.micronaut.http.HttpStatus;
+import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.annotation.Body;
 import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Filter;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.Post;
 import io.micronaut.http.annotation.QueryValue;
+import io.micronaut.http.filter.HttpServerFilter;
+import io.micronaut.http.filter.ServerFilterChain;
 import io.micronaut.scheduling.TaskExecutors;
 import io.micronaut.scheduling.annotation.ExecuteOn;
 import jakarta.inject.Singleton;
+import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
@@ -26,6 +36,8 @@ import reactor.core.publisher.Mono;
 class InFlightRoutes {
 
   static final String SPEC = "InFlight";
+
+  private static final String RUNS = "test.runs";
 
   private final RunningCalls calls;
   private final Service service;
@@ -54,6 +66,74 @@ class InFlightRoutes {
   @RateRule(count = 2, algorithm = Algorithm.CONCURRENCY_LIMIT)
   Mono<String> mono() {
     return Mono.defer(() -> Mono.fromFuture(calls.begin(), true));
+  }
+
+  @Get("/timed/{status}/stage")
+  @RateRule(count = 2, algorithm = Algorithm.CONCURRENCY_LIMIT)
+  CompletionStage<String> timedStage(int status, HttpRequest<?> request) {
+    CompletableFuture<String> call = calls.begin();
+    request.setAttribute(RUNS, true);
+    return call;
+  }
+
+  @Get("/timed/{status}/sync")
+  @ExecuteOn(TaskExecutors.BLOCKING)
+  @RateRule(count = 2, algorithm = Algorithm.CONCURRENCY_LIMIT)
+  String timedSync(int status, HttpRequest<?> request) {
+    CompletableFuture<String> call = calls.begin();
+    request.setAttribute(RUNS, true);
+    return call.join();
+  }
+
+  @Get("/timed/{status}/leased")
+  @RateRule(count = 1, time = 1, algorithm = Algorithm.CONCURRENCY_LIMIT)
+  CompletionStage<String> timedLeased(int status, HttpRequest<?> request) {
+    CompletableFuture<String> call = calls.begin();
+    request.setAttribute(RUNS, true);
+    return call;
+  }
+
+  /** Does not wait for a route that runs, and answers for it before the limiter sees an answer. */
+  @Filter("/in-flight/timed/504/**")
+  @Requires(property = "spec.name", value = InFlightRoutes.SPEC)
+  static class Inside implements HttpServerFilter {
+    @Override
+    public int getOrder() {
+      return Ordered.LOWEST_PRECEDENCE;
+    }
+
+    @Override
+    public Publisher<MutableHttpResponse<?>> doFilter(
+        HttpRequest<?> request, ServerFilterChain chain) {
+      return timed(request, chain, HttpStatus.GATEWAY_TIMEOUT);
+    }
+  }
+
+  /** The same for what the limiter has answered, or would. */
+  @Filter("/in-flight/timed/503/**")
+  @Requires(property = "spec.name", value = InFlightRoutes.SPEC)
+  static class Outside implements HttpServerFilter {
+    @Override
+    public int getOrder() {
+      return Ordered.HIGHEST_PRECEDENCE;
+    }
+
+    @Override
+    public Publisher<MutableHttpResponse<?>> doFilter(
+        HttpRequest<?> request, ServerFilterChain chain) {
+      return timed(request, chain, HttpStatus.SERVICE_UNAVAILABLE);
+    }
+  }
+
+  private static Publisher<MutableHttpResponse<?>> timed(
+      HttpRequest<?> request, ServerFilterChain chain, HttpStatus status) {
+    Mono<Long> runs =
+        Flux.interval(Duration.ofMillis(10))
+            .filter(tick -> request.getAttribute(RUNS).isPresent())
+            .next();
+    return Flux.<MutableHttpResponse<?>>from(chain.proceed(request))
+        .timeout(
+            runs, answer -> Mono.never(), Mono.fromSupplier(() -> HttpResponse.status(status)));
   }
 
   /** Its answer has begun before it runs. */

@@ -6,6 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -123,11 +127,60 @@ abstract class ReleaseOnContract {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"{\"a\":", "[]"})
-  void aSubmissionThatCannotBeBoundMayBeRepeatedIf400IsListed(String broken) {
-    assertThat(bind("400", broken)).isEqualTo(400);
-    assertThat(bind("400", "{\"a\":[1]}")).isEqualTo(200);
-    assertThat(bind("400", "{\"a\":[1]}")).isEqualTo(409);
+  @CsvSource({
+    "400, '{\"a\":'",
+    "400, []",
+    "500, '{\"a\":'",
+    "500, []",
+    "never, '{\"a\":'",
+    "never, []"
+  })
+  void aSubmissionThatCannotBeBoundMayBeRepeatedWhateverIsListed(String route, String broken) {
+    assertThat(bind(route, broken)).isEqualTo(400);
+    assertThat(bind(route, "{\"a\":[1]}")).isEqualTo(200);
+    assertThat(bind(route, "{\"a\":[1]}")).isEqualTo(409);
+  }
+
+  /** With FIN or RST, once the gate has decided. */
+  @ParameterizedTest
+  @CsvSource({"payments, true", "payments, false", "payments/never, true", "payments/never, false"})
+  void aSubmissionThatNeverCameWholeMayBeMade(String route, boolean reset) throws IOException {
+    try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
+      client
+          .getOutputStream()
+          .write(
+              """
+              POST /release-on/%s HTTP/1.1\r
+              Host: localhost\r
+              Content-Type: application/json\r
+              Content-Length: 100\r
+              Idempotency-Key: "half"\r
+              \r
+              {"half\
+              """
+                  .formatted(route)
+                  .getBytes(StandardCharsets.US_ASCII));
+      if (gate()) {
+        await().until(() -> server.keys().all().size() == 1);
+      }
+      client.setSoLinger(reset, 0);
+    }
+
+    await().until(() -> pay(route) == 200);
+    assertThat(pay(route)).isEqualTo(409);
+  }
+
+  private int pay(String route) {
+    return server
+        .exchange(
+            "POST",
+            "/release-on/" + route,
+            "{\"a\":1}",
+            "Content-Type",
+            "application/json",
+            "Idempotency-Key",
+            "half")
+        .statusCode();
   }
 
   private int bind(String route, String body) {

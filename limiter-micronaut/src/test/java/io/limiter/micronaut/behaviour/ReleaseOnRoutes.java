@@ -172,6 +172,26 @@ class ReleaseOnRoutes {
     return Flux.error(end.exception(status));
   }
 
+  @Post("/payments")
+  @RateLimiter(
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 24 * 3_600),
+      duplicateBy = DuplicateBy.IDEMPOTENCY_KEY,
+      releaseOn = {402, 500, 503})
+  String pay(@Body Map<String, Integer> body) {
+    return "paid";
+  }
+
+  @Post("/payments/never")
+  @RateLimiter(
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 24 * 3_600),
+      duplicateBy = DuplicateBy.IDEMPOTENCY_KEY,
+      releaseOnFailure = false)
+  String payNever(@Body Map<String, Integer> body) {
+    return "paid";
+  }
+
   @Post("/bound/400")
   @RateLimiter(
       preventDuplicate = true,
