@@ -15,6 +15,8 @@ import io.micronaut.context.BeanProvider;
 import io.micronaut.http.HttpRequest;
 import jakarta.inject.Singleton;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /** Finds who is counted, what is submitted and what it costs, from a call of the method itself. */
 @Singleton
@@ -30,13 +32,43 @@ final class CallSubjects {
     this.digest = digest;
   }
 
-  /** What is asked of the store for this call; empty if it is charged nothing. */
-  Optional<LimitRequest> request(
+  /**
+   * What is asked of the store for one call.
+   *
+   * @param request empty if the call is charged nothing
+   * @param failure why its submission cannot be compared with others; null if it can. The call must
+   *     not enter its method then, but its rules count it all the same: else who sends what we fail
+   *     on is not limited
+   */
+  record Asked(Optional<LimitRequest> request, @Nullable RuntimeException failure) {}
+
+  /** What is asked of the store for this call. */
+  Asked request(
       MethodInvocationContext<?, ?> call, LimitPlan plan, Optional<HttpRequest<?>> request) {
-    return plan.request(
-        source -> counted(source, call, plan, request),
-        submission -> content(submission, call, plan, request),
-        cost -> units(cost, call));
+    AtomicReference<@Nullable RuntimeException> failure = new AtomicReference<>();
+    Optional<LimitRequest> asked =
+        plan.request(
+            source -> counted(source, call, plan, request),
+            submission -> {
+              if (submission instanceof Submission.ByArguments by) {
+                try {
+                  return Optional.of(digest(call, plan, by));
+                } catch (RuntimeException indigestible) {
+                  failure.set(indigestible);
+                  return Optional.empty();
+                }
+              }
+              return content(submission, call, plan, request);
+            },
+            cost -> units(cost, call));
+    return new Asked(asked, failure.get());
+  }
+
+  private String digest(
+      MethodInvocationContext<?, ?> call, LimitPlan plan, Submission.ByArguments by) {
+    return digest
+        .get()
+        .of(plan.method(), call.getArguments(), call.getParameterValues(), by.positions());
   }
 
   private Counted counted(
@@ -67,12 +99,6 @@ final class CallSubjects {
       MethodInvocationContext<?, ?> call,
       LimitPlan plan,
       Optional<HttpRequest<?>> request) {
-    if (submission instanceof Submission.ByArguments by) {
-      return Optional.of(
-          digest
-              .get()
-              .of(plan.method(), call.getArguments(), call.getParameterValues(), by.positions()));
-    }
     if (submission instanceof Submission.ByExpression by) {
       return Optional.of(by.expression().evaluate(call.getTarget(), call.getParameterValues()));
     }

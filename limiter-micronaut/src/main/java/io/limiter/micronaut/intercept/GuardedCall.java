@@ -43,6 +43,7 @@ final class GuardedCall {
   private final CallContext caller;
   private final AtomicReference<@Nullable Admission> granted;
   private volatile @Nullable LimitDeniedException refusal;
+  private volatile @Nullable RuntimeException indigestible;
 
   GuardedCall(
       GuardedCalls parts,
@@ -288,7 +289,9 @@ final class GuardedCall {
   }
 
   private CompletionStage<Verdict> decide() {
-    Optional<LimitRequest> asked = parts.subjects().request(context, plan, request);
+    CallSubjects.Asked call = parts.subjects().request(context, plan, request);
+    indigestible = call.failure();
+    Optional<LimitRequest> asked = call.request();
     return asked.isPresent()
         ? StoreAnswer.ask(parts.store(), asked.get(), plan)
         : CompletableFuture.completedFuture(Verdict.free(plan.policy()));
@@ -309,7 +312,13 @@ final class GuardedCall {
         isRoute()
             ? Optional.of(Ticket.record(request.orElseThrow(), plan, verdict, end))
             : Optional.empty();
-    return new Admission(plan, verdict, ticket, end);
+    Admission admission = new Admission(plan, verdict, ticket, end);
+    RuntimeException failure = indigestible;
+    if (failure != null) { // it is counted, and its method is not entered
+      var unused = admission.failed();
+      throw failure;
+    }
+    return admission;
   }
 
   /** Whether the method is one of a WebSocket, whose refusal nothing answers. */

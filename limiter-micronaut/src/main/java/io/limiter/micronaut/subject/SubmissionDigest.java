@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.subject;
 
+import io.limiter.micronaut.exception.InvalidSubmissionException;
 import io.micronaut.core.beans.BeanIntrospection;
 import io.micronaut.core.beans.BeanIntrospector;
 import io.micronaut.core.beans.BeanReadProperty;
@@ -9,12 +10,18 @@ import io.micronaut.json.JsonMapper;
 import io.micronaut.json.tree.JsonNode;
 import jakarta.inject.Singleton;
 import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
-import java.util.Comparator;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.IdentityHashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.StreamSupport;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +31,11 @@ import org.jspecify.annotations.Nullable;
  */
 @Singleton
 public final class SubmissionDigest {
+
+  /** No value that an application means is nested so deep. */
+  private static final int DEEP = 64;
+
+  private static final int MAX_PARTS = 100_000;
 
   private final JsonMapper mapper;
 
@@ -38,6 +50,7 @@ public final class SubmissionDigest {
    * @param arguments its arguments
    * @param values what is passed to them
    * @param positions which of them to write, from 0
+   * @throws InvalidSubmissionException if one of them is nested deeper than the mapper can write
    * @throws IllegalStateException if the mapper cannot write one of them, or leaves out all that it
    *     holds; its message names the method, the argument and the remedy, and nothing of the value
    */
@@ -52,7 +65,12 @@ public final class SubmissionDigest {
         JsonNode tree;
         try {
           tree = mapper.writeValueToTree(value);
+        } catch (StackOverflowError deep) { // serializers recurse, and this one had too much to
+          throw tooDeep(method, arguments[position]);
         } catch (IOException | RuntimeException e) {
+          if (isDeep(value)) {
+            throw tooDeep(method, arguments[position]);
+          }
           throw mistake(method, arguments[position], value, "cannot be written as JSON", e);
         }
         if (tree.isObject() && tree.size() == 0 && holdsAnything(value)) {
@@ -68,6 +86,12 @@ public final class SubmissionDigest {
       text.append('\n');
     }
     return text.toString();
+  }
+
+  private static InvalidSubmissionException tooDeep(String method, Argument<?> argument) {
+    return new InvalidSubmissionException(
+        "%s: @RateLimiter.duplicateBy = ARGUMENTS: the argument '%s' is nested too deep to be compared"
+            .formatted(method, argument.getName()));
   }
 
   private static IllegalStateException mistake(
@@ -111,22 +135,100 @@ public final class SubmissionDigest {
     return false;
   }
 
-  /** Strings and names carry their length, so that no content can look like structure. */
-  private static void write(JsonNode node, StringBuilder text) {
+  /**
+   * Whether a value that could not be written is nested so deep that this may be why: some mappers
+   * report that as any other failure. Looks at {@value #MAX_PARTS} parts at most, level by level.
+   */
+  private static boolean isDeep(Object value) {
+    Set<Object> seen = Collections.newSetFromMap(new IdentityHashMap<>());
+    List<Object> level = List.of(value);
+    for (int depth = 0; depth < DEEP; depth++) {
+      List<Object> below = new ArrayList<>();
+      for (Object part : level) {
+        for (Object within : partsOf(part)) {
+          if (within != null && seen.add(within)) { // an application's value may contain itself
+            below.add(within);
+          }
+        }
+        if (seen.size() > MAX_PARTS) {
+          return false;
+        }
+      }
+      if (below.isEmpty()) {
+        return false;
+      }
+      level = below;
+    }
+    return true;
+  }
+
+  private static Iterable<?> partsOf(Object part) {
+    if (part instanceof Map<?, ?> map) {
+      return map.values();
+    }
+    if (part instanceof JsonNode node) {
+      return node.isContainerNode() ? node.values() : List.of();
+    }
+    if (part instanceof Collection<?> items) {
+      return items;
+    }
+    if (part instanceof Object[] items) {
+      return Arrays.asList(items);
+    }
+    if (part instanceof Optional<?> optional) {
+      return optional.stream().toList();
+    }
+    return DigestibleTypes.isPlain(part.getClass())
+        ? List.of()
+        : BeanIntrospector.SHARED
+            .findIntrospection(part.getClass())
+            .map(bean -> heldBy(bean, part))
+            .orElse(List.of());
+  }
+
+  @SuppressWarnings({"unchecked", "rawtypes"}) // the introspection is that of the value's class
+  private static List<@Nullable Object> heldBy(BeanIntrospection bean, Object value) {
+    List<@Nullable Object> held = new ArrayList<>();
+    for (Object property : bean.getBeanReadProperties()) {
+      try {
+        held.add(((BeanReadProperty<Object, ?>) property).get(value));
+      } catch (RuntimeException broken) {
+        // Which may be why it could not be written, and is no depth.
+      }
+    }
+    return held;
+  }
+
+  /**
+   * Writes a tree without recursion, since its depth is its sender's choice. Strings and names
+   * carry their length, so that no content can look like structure.
+   */
+  private static void write(JsonNode root, StringBuilder text) {
+    Deque<Iterator<?>> open = new ArrayDeque<>(); // members and elements to come, innermost first
+    begin(root, text, open);
+    while (!open.isEmpty()) {
+      Iterator<?> parts = open.getFirst();
+      boolean members = parts instanceof Members;
+      if (!parts.hasNext()) {
+        text.append(members ? '}' : ']');
+        open.removeFirst();
+      } else if (members) {
+        Map.Entry<String, JsonNode> member = ((Members) parts).next();
+        text(member.getKey(), text);
+        begin(member.getValue(), text, open);
+      } else {
+        begin((JsonNode) parts.next(), text, open);
+      }
+    }
+  }
+
+  private static void begin(JsonNode node, StringBuilder text, Deque<Iterator<?>> open) {
     if (node.isObject()) {
       text.append('{');
-      StreamSupport.stream(node.entries().spliterator(), false)
-          .sorted(Map.Entry.comparingByKey(Comparator.naturalOrder()))
-          .forEach(
-              member -> {
-                text(member.getKey(), text);
-                write(member.getValue(), text);
-              });
-      text.append('}');
+      open.addFirst(Members.of(node));
     } else if (node.isArray()) {
       text.append('[');
-      node.values().forEach(element -> write(element, text));
-      text.append(']');
+      open.addFirst(node.values().iterator());
     } else if (node.isString()) {
       text(node.getStringValue(), text);
     } else if (node.isNumber()) {
@@ -138,5 +240,27 @@ public final class SubmissionDigest {
 
   private static void text(String value, StringBuilder text) {
     text.append(value.length()).append(':').append(value);
+  }
+
+  /** The members of an object, in order of their names. */
+  private record Members(Iterator<Map.Entry<String, JsonNode>> sorted)
+      implements Iterator<Map.Entry<String, JsonNode>> {
+
+    static Members of(JsonNode object) {
+      List<Map.Entry<String, JsonNode>> members = new ArrayList<>(object.size());
+      object.entries().forEach(members::add);
+      members.sort(Map.Entry.comparingByKey());
+      return new Members(members.iterator());
+    }
+
+    @Override
+    public boolean hasNext() {
+      return sorted.hasNext();
+    }
+
+    @Override
+    public Map.Entry<String, JsonNode> next() {
+      return sorted.next();
+    }
   }
 }

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -172,6 +173,41 @@ class HostileInputTest {
     assertThat(server.post("/hostile/submission", longText).statusCode()).isEqualTo(200);
     assertThat(server.post("/hostile/submission", "{\"a\":1}").statusCode()).isEqualTo(429);
     assertShortAnonymousKeys("xxxx");
+  }
+
+  /** Up to what the JSON parser takes. What cannot be compared is a bad request, and counted. */
+  @ParameterizedTest
+  @CsvSource({
+    "submission, 50",
+    "submission, 300",
+    "submission, 990",
+    "submission, 5000",
+    "submission-mono, 990",
+    "submission-typed, 50",
+    "submission-typed, 300"
+  })
+  void deepObjectsAreComparedOrRefusedAndCounted(String route, int depth) {
+    String deep = "{\"a\":".repeat(depth) + "null" + "}".repeat(depth);
+
+    int status = server.post("/hostile/" + route, deep).statusCode();
+
+    assertThat(status).isIn(200, 400);
+    assertThat(server.post("/hostile/" + route, deep).statusCode())
+        .isEqualTo(status == 200 ? 409 : 400);
+    if (status == 400 && depth < 1_000) { // it was read
+      assertThat(server.post("/hostile/" + route, deep).statusCode()).isEqualTo(429);
+    }
+  }
+
+  /** What Micronaut cannot read without a StackOverflowError never comes to the limiter. */
+  @Test
+  void whereDeepBeansFailTheyDoSoWithoutALimitToo() {
+    String deep = "{\"a\":".repeat(990) + "null" + "}".repeat(990);
+
+    int free = server.post("/hostile/free-typed", deep).statusCode();
+    int limited = server.post("/hostile/submission-typed", deep).statusCode();
+
+    assertThat(limited).isIn(free, 400);
   }
 
   private void assertShortAnonymousKeys(String... parts) {

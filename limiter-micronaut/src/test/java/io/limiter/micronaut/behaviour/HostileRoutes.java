@@ -5,6 +5,7 @@ import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.annotation.Introspected;
 import io.micronaut.core.annotation.Nullable;
 import io.micronaut.http.annotation.Body;
 import io.micronaut.http.annotation.Controller;
@@ -69,4 +70,33 @@ class HostileRoutes {
   String submission(@Body Map<String, Object> order) {
     return "ok";
   }
+
+  @Post("/submission-mono")
+  @RateLimiter(
+      rules = @RateRule(count = 2, time = 60),
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(count = 1, time = 60),
+      duplicateBy = DuplicateBy.ARGUMENTS)
+  Mono<String> submissionMono(@Body Map<String, Object> order) {
+    return Mono.just("ok");
+  }
+
+  @Post("/submission-typed")
+  @RateLimiter(
+      rules = @RateRule(count = 2, time = 60),
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(count = 1, time = 60),
+      duplicateBy = DuplicateBy.ARGUMENTS)
+  String submissionTyped(@Body Nested order) {
+    return "ok";
+  }
+
+  @Post("/free-typed")
+  String freeTyped(@Body Nested order) {
+    return "ok";
+  }
+
+  /** As deep as its sender likes. */
+  @Introspected
+  record Nested(@Nullable Nested a) {}
 }

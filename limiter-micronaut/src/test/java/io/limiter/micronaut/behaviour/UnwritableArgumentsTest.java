@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
+import io.limiter.micronaut.annotation.Counts;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Introspected;
 import io.micronaut.http.annotation.Body;
@@ -17,6 +19,9 @@ import java.net.http.HttpResponse;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
 
 /** What JSON cannot hold is found at the start by its type, or else by the first call. */
 class UnwritableArgumentsTest {
@@ -65,6 +70,33 @@ class UnwritableArgumentsTest {
       entered.incrementAndGet();
     }
 
+    @Post("/counted")
+    @RateLimiter(
+        rules = @RateRule(count = 2),
+        preventDuplicate = true,
+        duplicateBy = DuplicateBy.ARGUMENTS)
+    void counted(@QueryValue int n, @Body Broken order) {
+      entered.incrementAndGet();
+    }
+
+    @Post("/counted-mono")
+    @RateLimiter(
+        rules = @RateRule(count = 2, counts = Counts.FAILURES),
+        preventDuplicate = true,
+        duplicateBy = DuplicateBy.ARGUMENTS)
+    Mono<String> countedMono(@QueryValue int n, @Body Broken order) {
+      return Mono.fromCallable(() -> "entered " + entered.incrementAndGet());
+    }
+
+    @Post("/counted-flux")
+    @RateLimiter(
+        rules = @RateRule(count = 2),
+        preventDuplicate = true,
+        duplicateBy = DuplicateBy.ARGUMENTS)
+    Flux<String> countedFlux(@QueryValue int n, @Body Broken order) {
+      return Flux.just("entered " + entered.incrementAndGet());
+    }
+
     @Post("/hidden")
     @RateLimiter(preventDuplicate = true)
     void hidden(@QueryValue int n, @Body Hidden order) {
@@ -92,7 +124,19 @@ class UnwritableArgumentsTest {
               "duplicateBy = CALLER")
           .doesNotContain("secret");
       assertThat(server.context().getBean(Routes.class).entered).hasValue(0);
-      assertThat(server.keys().all()).as("nothing is counted").isEmpty();
+      assertThat(server.keys().all()).as("there is no rule that could count it").isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"counted", "counted-mono", "counted-flux"})
+  void itsRulesCountTheCall(String method) {
+    try (TestServer server = TestServer.start(SPEC)) {
+      for (int status : new int[] {500, 500, 429, 429}) {
+        assertThat(server.post("/unwritable/" + method + "?n=1", "{\"item\":\"tea\"}").statusCode())
+            .isEqualTo(status);
+      }
+      assertThat(server.context().getBean(Routes.class).entered).hasValue(0);
     }
   }
 

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.http;
+
+import io.limiter.micronaut.exception.InvalidSubmissionException;
+import io.limiter.micronaut.message.DenialMessages;
+import io.micronaut.http.annotation.Produces;
+import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
+import jakarta.inject.Singleton;
+
+/** Answers requests whose arguments cannot be compared. */
+@Singleton
+@Produces
+public class InvalidSubmissionHandler extends BadRequestHandler<InvalidSubmissionException> {
+
+  public InvalidSubmissionHandler(ErrorResponseProcessor<?> errors, DenialMessages messages) {
+    super(errors, messages);
+  }
+
+  @Override
+  protected String message(InvalidSubmissionException invalid) {
+    return "{limiter.invalid-submission}";
+  }
+}
