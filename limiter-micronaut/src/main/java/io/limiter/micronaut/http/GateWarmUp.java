@@ -186,7 +186,7 @@ final class GateWarmUp implements WarmUp {
     Doors doors =
         new Doors(
             new GateDecisions(routes, subjects, store, threads, ends, turns, gate, answers, users),
-            new LimitAnswer(routes, fields, threads, users),
+            new LimitAnswer(routes, fields, threads, users, writers),
             new RefusalAnswer(fields));
     // Of this run alone: another may have used up what the plan allows.
     String limit = POLICY + '.' + Long.toHexString(ThreadLocalRandom.current().nextLong());

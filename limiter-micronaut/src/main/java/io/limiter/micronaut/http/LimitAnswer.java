@@ -7,9 +7,11 @@ import io.limiter.micronaut.plan.Ticket;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.HttpStatus;
 import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.annotation.ResponseFilter;
 import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.http.body.MessageBodyHandlerRegistry;
 import io.micronaut.http.filter.ConditionalFilter;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -35,13 +37,19 @@ public final class LimitAnswer implements ConditionalFilter {
   private final HarmlessFields fields;
   private final CallerThreads threads;
   private final UserWarnings users;
+  private final Optional<MessageBodyHandlerRegistry> writers;
 
   LimitAnswer(
-      RoutePlans routes, RateLimitFields fields, CallerThreads threads, UserWarnings users) {
+      RoutePlans routes,
+      RateLimitFields fields,
+      CallerThreads threads,
+      UserWarnings users,
+      Optional<MessageBodyHandlerRegistry> writers) {
     this.routes = routes;
     this.fields = new HarmlessFields(fields);
     this.threads = threads;
     this.users = users;
+    this.writers = writers;
   }
 
   @Override
@@ -66,7 +74,9 @@ public final class LimitAnswer implements ConditionalFilter {
       StreamEnd streamed = new StreamEnd(end, response.code(), threads, request);
       return CompletableFuture.completedFuture(response.body(streamed.of(stream)));
     }
-    return back(end.answered(response.code()), request).thenApply(done -> response);
+    boolean written = !end.byStatus() || EncodedAnswer.encode(request, response, writers);
+    int status = written ? response.code() : HttpStatus.INTERNAL_SERVER_ERROR.getCode();
+    return back(end.answered(status), request).thenApply(done -> response);
   }
 
   private CompletionStage<Void> back(CompletionStage<Void> settled, HttpRequest<?> request) {

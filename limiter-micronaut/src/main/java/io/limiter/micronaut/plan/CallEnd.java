@@ -96,6 +96,11 @@ public final class CallEnd {
     }
   }
 
+  /** Whether the status of its answer makes a difference that is still to be made. */
+  public boolean byStatus() {
+    return !isOver() && (outcomes.byStatus() || !(release instanceof Release.Never));
+  }
+
   /** Whether its units are settled. */
   public synchronized boolean isOver() {
     return over;

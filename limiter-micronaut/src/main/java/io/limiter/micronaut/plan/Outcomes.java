@@ -16,18 +16,24 @@ import org.jspecify.annotations.Nullable;
 final class Outcomes {
 
   /** Of calls that count from their beginning, whatever becomes of them. */
-  static final Outcomes NONE = new Outcomes(false, false, Failure.USUAL, Map.of());
+  static final Outcomes NONE = new Outcomes(false, false, false, Failure.USUAL, Map.of());
 
   private final boolean decide;
   private final boolean waits;
+  private final boolean byStatus;
   private final Failure failure;
   // Rules of one method have names of their own, so no two of its stacks are equal.
   private final Map<RuleStack, ActualCost> costs;
 
   private Outcomes(
-      boolean decide, boolean waits, Failure failure, Map<RuleStack, ActualCost> costs) {
+      boolean decide,
+      boolean waits,
+      boolean byStatus,
+      Failure failure,
+      Map<RuleStack, ActualCost> costs) {
     this.decide = decide;
     this.waits = waits;
+    this.byStatus = byStatus;
     this.failure = failure;
     this.costs = costs;
   }
@@ -46,8 +52,9 @@ final class Outcomes {
     List<RuleStack> stacks =
         quotas.stream().flatMap(quota -> Stream.of(quota.rules(), quota.anonymousRules())).toList();
     boolean waits = stacks.stream().anyMatch(stack -> stack.waiting().isPresent());
+    boolean byStatus = stacks.stream().anyMatch(stack -> stack.counting() != Counting.ALL);
     return !costs.isEmpty() || stacks.stream().anyMatch(Outcomes::byEnd)
-        ? new Outcomes(true, waits, failure, Map.copyOf(costs))
+        ? new Outcomes(true, waits, byStatus, failure, Map.copyOf(costs))
         : NONE;
   }
 
@@ -61,6 +68,11 @@ final class Outcomes {
   /** Whether a call may have to wait before it begins. */
   boolean waits() {
     return waits;
+  }
+
+  /** Whether it depends on the status of an answer what is given back. */
+  boolean byStatus() {
+    return byStatus;
   }
 
   /** Whether it decides anything: else nobody has to see a call's end. */

@@ -52,6 +52,7 @@ abstract class OutcomeTableContract {
             kind ->
                 Arrays.stream(Way.values())
                     .filter(way -> kind.responds || way != Way.RETURNED_401)
+                    .filter(way -> kind.isBean() || way != Way.UNENCODABLE)
                     .map(way -> arguments(kind, way)));
   }
 
@@ -103,7 +104,7 @@ abstract class OutcomeTableContract {
     HttpResponse<String> first = server.get(path + way, StatedCallers.ADDRESS, caller);
     HttpResponse<String> next = server.get(path + Way.OK, StatedCallers.ADDRESS, caller);
     boolean released = next.statusCode() != 409;
-    assertThat(next.statusCode()).isIn(200, 201, 409);
+    assertThat(next.statusCode()).isIn(200, 201, 202, 409);
     int own = released ? 1 : 0; // a duplicate takes nothing
     return new Seen(
         first.statusCode(),

@@ -22,6 +22,7 @@ import io.micronaut.http.server.types.files.StreamedFile;
 import io.micronaut.http.sse.Event;
 import jakarta.inject.Singleton;
 import java.io.ByteArrayInputStream;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -56,7 +57,11 @@ abstract class OutcomeTableRoutes {
     EVENTS,
     JSON_STREAM,
     RESPONSE_OF_FLUX(true),
-    FILE;
+    FILE,
+    BEAN,
+    BEANS,
+    STAGE_OF_BEAN,
+    MONO_OF_RESPONSE_OF_BEAN;
 
     /** Whether it can return a status. */
     final boolean responds;
@@ -73,9 +78,9 @@ abstract class OutcomeTableRoutes {
       return name().toLowerCase(java.util.Locale.ROOT).replace('_', '-');
     }
 
-    /** Whether the failure of this route is one of a stream, whose errors Micronaut maps itself. */
-    boolean streams() {
-      return this == FLUX || this == EVENTS || this == JSON_STREAM || this == RESPONSE_OF_FLUX;
+    /** Whether its result has a getter, which can fail when all filters have run. */
+    boolean isBean() {
+      return name().contains("BEAN");
     }
   }
 
@@ -93,10 +98,13 @@ abstract class OutcomeTableRoutes {
     HANDLED_422,
     /** By an {@code @Error} method of the controller. */
     LOCAL_401,
-    UNEXPECTED;
+    UNEXPECTED,
+    /** A result that cannot be encoded. */
+    UNENCODABLE;
 
+    /** Whether the method throws. */
     boolean fails() {
-      return this != OK && this != NOTHING && this != RETURNED_401;
+      return this != OK && this != NOTHING && this != RETURNED_401 && this != UNENCODABLE;
     }
 
     /** Throws what this way throws. */
@@ -129,8 +137,22 @@ abstract class OutcomeTableRoutes {
           : value == null ? HttpResponse.notFound() : HttpResponse.ok(value);
     }
 
+    Result bean() {
+      return value() == null ? null : new Result(this);
+    }
+
     <T> Flux<T> items(T item) {
       return fails() ? Flux.error(failure()) : this == NOTHING ? Flux.empty() : Flux.just(item);
+    }
+  }
+
+  @Introspected
+  record Result(Way way) {
+    public String getText() {
+      if (way == Way.UNENCODABLE) {
+        throw new IllegalStateException("unencodable");
+      }
+      return "ok";
     }
   }
 
@@ -273,5 +295,30 @@ abstract class OutcomeTableRoutes {
     way.pass();
     return new StreamedFile(
         new ByteArrayInputStream(new byte[] {'o', 'k'}), MediaType.TEXT_PLAIN_TYPE);
+  }
+
+  @Get("/bean")
+  Result bean(@QueryValue Way way) {
+    return way.bean();
+  }
+
+  @Get("/beans")
+  List<Result> beans(@QueryValue Way way) {
+    Result bean = way.bean();
+    return bean == null ? null : List.of(new Result(Way.OK), bean);
+  }
+
+  @Get("/stage-of-bean")
+  CompletionStage<Result> stageOfBean(@QueryValue Way way) {
+    return CompletableFuture.supplyAsync(way::bean);
+  }
+
+  @Get("/mono-of-response-of-bean")
+  Mono<HttpResponse<Result>> monoOfResponseOfBean(@QueryValue Way way) {
+    return Mono.fromCallable(
+        () -> {
+          Result bean = way.bean();
+          return bean == null ? HttpResponse.notFound() : HttpResponse.accepted().body(bean);
+        });
   }
 }
