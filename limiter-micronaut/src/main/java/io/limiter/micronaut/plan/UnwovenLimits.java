@@ -7,6 +7,7 @@ import io.micronaut.context.BeanContext;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.StartupEvent;
+import io.micronaut.http.annotation.Controller;
 import io.micronaut.inject.AdvisedBeanType;
 import io.micronaut.inject.BeanDefinition;
 import io.micronaut.inject.BeanDefinitionReference;
@@ -14,6 +15,7 @@ import io.micronaut.inject.ProxyBeanDefinition;
 import jakarta.inject.Singleton;
 import java.lang.annotation.Annotation;
 import java.lang.reflect.AnnotatedElement;
+import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
@@ -21,6 +23,7 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -31,7 +34,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Warns, once after the start, of limits that stand in the class of a bean and do nothing, since
  * the compiler has woven nothing there: Micronaut does not weave a bean that a {@code @Factory}
- * method makes, a static method, or what the Kotlin compiler hides from annotation processors.
+ * method makes, a static method, a companion object's, or what the Kotlin compiler hides from
+ * annotation processors.
  *
  * <p>The classes of beans are looked through on a thread of its own, so that the start does not
  * wait for it. Classes of Micronaut and of the JDK are left out.
@@ -43,6 +47,12 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
 
   private static final List<String> FOREIGN =
       List.of("io.micronaut.", "java.", "javax.", "jakarta.", "io.netty.", "reactor.");
+
+  /** What Kotlin writes between the name of a function with a value class and a hash of it. */
+  private static final char HIDDEN = '-';
+
+  private static final String STATIC =
+      "a static method, or one of a companion object, is never limited: make it a method of the bean";
 
   /** Annotations of annotations are looked through as deep as this. */
   private static final int DEPTH = 3;
@@ -136,17 +146,64 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
     if (!woven && isLimited(type)) {
       places.add(type.getName() + " (" + reason(bean, null) + ")");
     }
-    for (Class<?> declaring : woven ? Set.<Class<?>>of(type) : hierarchy(type)) {
+    boolean whole = woven && !bean.hasStereotype(Controller.class) && isLimitedAsAWhole(type);
+    Set<String> exempt = new HashSet<>();
+    for (Class<?> declaring : hierarchy(type)) {
       for (Method method : declaring.getDeclaredMethods()) {
+        String signature = signature(method.getName(), method.getParameterTypes());
+        if (method.isAnnotationPresent(NoRateLimit.class)) {
+          exempt.add(signature);
+        }
+        boolean own = declaring == type || !woven;
         if (!method.isSynthetic()
-            && isLimited(method)
-            && !method.isAnnotationPresent(NoRateLimit.class)
-            && !limited.contains(signature(method.getName(), method.getParameterTypes()))) {
-          places.add(
-              "%s.%s (%s)".formatted(declaring.getName(), method.getName(), reason(bean, method)));
+            && (isLimited(method) ? own || isHidden(method) : whole && isHiddenMember(method))
+            && !exempt.contains(signature)
+            && !limited.contains(signature)) {
+          places.add(place(declaring, method, reason(bean, method)));
         }
       }
     }
+    companion(type)
+        .ifPresent(
+            companion ->
+                Arrays.stream(companion.getDeclaredMethods())
+                    .filter(method -> !method.isSynthetic() && isLimited(method))
+                    .forEach(method -> places.add(place(type, method, STATIC))));
+  }
+
+  /** As it is written in Kotlin: without the hash, and without the name of the companion object. */
+  private static String place(Class<?> declaring, Method method, String reason) {
+    String name = method.getName();
+    int hash = name.indexOf(HIDDEN);
+    return "%s.%s (%s)"
+        .formatted(declaring.getName(), hash < 0 ? name : name.substring(0, hash), reason);
+  }
+
+  /** Whether Kotlin gave the method a name that Java cannot write, so that kapt leaves it out. */
+  private static boolean isHidden(Method method) {
+    return method.getName().indexOf(HIDDEN) >= 0;
+  }
+
+  private static boolean isHiddenMember(Method method) {
+    return isHidden(method)
+        && !Modifier.isStatic(method.getModifiers())
+        && !Modifier.isPrivate(method.getModifiers());
+  }
+
+  /** Of controllers the routes are limited, and what is hidden is none. */
+  private static boolean isLimitedAsAWhole(Class<?> type) {
+    return !type.isAnnotationPresent(NoRateLimit.class)
+        && hierarchy(type).stream().anyMatch(UnwovenLimits::isLimited);
+  }
+
+  /** The class of Kotlin's companion object: a nested class in a static field of its own name. */
+  private static Optional<Class<?>> companion(Class<?> type) {
+    return Arrays.stream(type.getDeclaredFields())
+        .filter(field -> Modifier.isStatic(field.getModifiers()))
+        .filter(field -> field.getType().getEnclosingClass() == type)
+        .filter(field -> field.getType().getSimpleName().equals(field.getName()))
+        .<Class<?>>map(Field::getType)
+        .findFirst();
   }
 
   private static void addLimited(BeanDefinition<?> bean, Set<String> limited) {
@@ -194,13 +251,16 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
 
   private static String reason(BeanDefinition<?> bean, @Nullable Method method) {
     if (method != null && Modifier.isStatic(method.getModifiers())) {
-      return "a static method is never limited: make it a method of the bean";
+      return STATIC;
+    }
+    if (method != null && isHidden(method)) {
+      return "kapt hides from Micronaut what has a value class or a Result in its signature: write the plain type";
     }
     Class<?> factory = bean.getDeclaringType().orElse(null);
     if (factory != null && factory != bean.getBeanType()) {
       return "the bean is made by %s: write the limits on the method of the factory, or make the class a bean by itself"
           .formatted(factory.getName());
     }
-    return "nothing is woven into it: of a bean that a factory makes only public methods are limited; in Kotlin none with a value class or a Result in its signature";
+    return "nothing is woven into it: of a bean that a factory makes only public methods are limited";
   }
 }
