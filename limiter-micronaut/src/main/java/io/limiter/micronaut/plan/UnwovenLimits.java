@@ -132,8 +132,7 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
         bean instanceof AdvisedBeanType<?> advised
             ? advised.getInterceptedType()
             : bean.getBeanType();
-    if (FOREIGN.stream().anyMatch(type.getName()::startsWith)
-        || type.isAnnotationPresent(Factory.class)) {
+    if (isForeign(type.getName()) || type.isAnnotationPresent(Factory.class)) {
       return;
     }
     Set<String> limited = new HashSet<>();
