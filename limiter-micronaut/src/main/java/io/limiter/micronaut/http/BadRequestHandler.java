@@ -9,6 +9,7 @@ import io.micronaut.http.server.exceptions.ExceptionHandler;
 import io.micronaut.http.server.exceptions.response.ErrorContext;
 import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -23,6 +24,9 @@ public abstract class BadRequestHandler<E extends RuntimeException>
 
   private static final Logger LOG = LoggerFactory.getLogger(BadRequestHandler.class);
 
+  /** Characters of a message in the log; those of the limiter are shorter. */
+  private static final int MAX_MESSAGE = 1_000;
+
   private final ErrorResponseProcessor<?> errors;
   private final DenialMessages messages;
 
@@ -36,8 +40,35 @@ public abstract class BadRequestHandler<E extends RuntimeException>
 
   @Override
   public HttpResponse<?> handle(@SuppressWarnings("rawtypes") HttpRequest request, E mistake) {
-    LOG.debug("Refused: {}", mistake.getMessage());
+    if (LOG.isDebugEnabled()) {
+      LOG.debug("Refused: {}", oneLine(mistake.getMessage()));
+    }
     return answer(request, mistake);
+  }
+
+  /**
+   * Our messages quote nothing that a caller sent. The application may throw these exceptions too,
+   * with whatever message: it can neither forge lines of the log nor fill it.
+   */
+  private static String oneLine(@Nullable String message) {
+    String text = String.valueOf(message);
+    StringBuilder line = new StringBuilder(Math.min(text.length(), MAX_MESSAGE));
+    text.codePoints()
+        .limit(MAX_MESSAGE)
+        .forEach(point -> line.appendCodePoint(isPrinted(point) ? point : '?'));
+    return line.toString();
+  }
+
+  private static boolean isPrinted(int point) {
+    return switch (Character.getType(point)) {
+      case Character.CONTROL,
+          Character.FORMAT,
+          Character.LINE_SEPARATOR,
+          Character.PARAGRAPH_SEPARATOR,
+          Character.SURROGATE ->
+          false;
+      default -> true;
+    };
   }
 
   private HttpResponse<?> answer(HttpRequest<?> request, E mistake) {

@@ -28,7 +28,7 @@ public record CallCost(CallExpression expression) {
     try {
       value = expression.value(target, arguments).orElse(null);
     } catch (ExpressionEvaluationException e) {
-      throw invalid("the expression failed (%s)".formatted(e.getMessage()));
+      throw invalid(CallExpression.mistakeOf(e));
     }
     if (!(value instanceof Number number)) {
       throw invalid(

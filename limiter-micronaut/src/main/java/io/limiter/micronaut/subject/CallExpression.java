@@ -83,11 +83,17 @@ public final class CallExpression {
       throw error;
     }
     if (cause == null || !thrownByApplication(cause)) {
-      return missing("the expression failed (" + failure.getMessage() + ")");
+      return missing(mistakeOf(failure));
     }
     return cause instanceof RuntimeException thrown
         ? thrown
         : new IllegalStateException(mistake("what the expression calls has failed"), cause);
+  }
+
+  /** What has failed, without its message: that may quote what the caller sent. */
+  static String mistakeOf(ExpressionEvaluationException failure) {
+    Throwable cause = failure.getCause() == null ? failure : failure.getCause();
+    return "the expression failed (" + cause.getClass().getName() + ")";
   }
 
   /** What an expression calls itself is Java's, or the application's. */

@@ -64,6 +64,9 @@ class CanariesTest {
   private static final List<String> ROUTES =
       List.of("request", "resolved", "argument", "arguments");
 
+  private static final List<String> MISTAKEN =
+      List.of("subject", "cost", "text-cost", "key", "structure", "thrown");
+
   private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
   private final Logger root = (Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME);
   private final Logger ours = (Logger) LoggerFactory.getLogger("io.limiter");
@@ -110,6 +113,14 @@ class CanariesTest {
         List.copyOf(logged.list).stream().map(CanariesTest::text).collect(Collectors.joining("\n"));
     assertThat(log).contains(" answered with the error WRONGTYPE", "Refused: ");
     assertThat(log).doesNotContain(ALL);
+    assertThat(logged.list)
+        .filteredOn(event -> event.getFormattedMessage().startsWith("Refused: "))
+        .hasSizeGreaterThan(MISTAKEN.size())
+        .allSatisfy(
+            event ->
+                assertThat(event.getFormattedMessage())
+                    .hasSizeLessThan(1_200)
+                    .doesNotContainPattern("[\\p{Cntrl}\\u2028\\u2029]"));
   }
 
   private static TestServer start(RedisProcess redis, boolean secret) {
@@ -140,6 +151,12 @@ class CanariesTest {
     HttpResponse<String> mistaken = call(server, "request", PHONE, malformed);
     assertThat(mistaken.statusCode()).isEqualTo(400);
     assertThat(mistaken.body() + mistaken.headers().map()).doesNotContain(OF_HEADERS);
+    for (String route : MISTAKEN) { // with a line of a log, as far as the caller is concerned
+      HttpResponse<String> refused =
+          call(server, "mistaken/" + route, "%0D%0A00:00:00.000%20INFO%20" + PHONE, ADA);
+      assertThat(refused.statusCode()).as(route).isEqualTo(400);
+      assertThat(refused.body() + refused.headers().map()).doesNotContain(OF_HEADERS);
+    }
   }
 
   private static HttpResponse<String> call(

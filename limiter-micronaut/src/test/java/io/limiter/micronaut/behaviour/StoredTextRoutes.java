@@ -6,6 +6,7 @@ import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.SubjectResolver;
+import io.limiter.micronaut.exception.MissingSubjectException;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.annotation.Body;
@@ -66,6 +67,44 @@ class StoredTextRoutes {
       duplicateBy = DuplicateBy.ARGUMENTS)
   String arguments(@QueryValue String phone, @Body Map<String, Object> order) {
     return OK;
+  }
+
+  /** What these expressions call throws exceptions whose messages quote what it was given. */
+  @Post("/mistaken/subject")
+  @RateLimiter(subject = "#{T(java.lang.Integer).parseInt(phone)}", rules = @RateRule)
+  String mistakenSubject(@QueryValue String phone) {
+    return OK;
+  }
+
+  @Post("/mistaken/cost")
+  @RateLimiter(cost = "#{T(java.lang.Integer).parseInt(phone)}", rules = @RateRule)
+  String mistakenCost(@QueryValue String phone) {
+    return OK;
+  }
+
+  @Post("/mistaken/text-cost")
+  @RateLimiter(cost = "#{order.get('item')}", rules = @RateRule)
+  String mistakenTextCost(@Body Map<String, Object> order) {
+    return OK;
+  }
+
+  @Post("/mistaken/key")
+  @RateLimiter(preventDuplicate = true, duplicateKey = "#{T(java.util.UUID).fromString(phone)}")
+  String mistakenKey(@QueryValue String phone) {
+    return OK;
+  }
+
+  @Post("/mistaken/structure")
+  @RateLimiter(subject = "#{order}", rules = @RateRule)
+  String mistakenStructure(@Body Map<String, Object> order) {
+    return OK;
+  }
+
+  /** The application may throw it too. */
+  @Post("/mistaken/thrown")
+  @RateLimiter(rules = @RateRule(count = 100))
+  String mistakenThrown(@QueryValue String phone) {
+    throw new MissingSubjectException("no subject\r\n\u2028" + "long ".repeat(10_000) + phone);
   }
 
   /** An owner is whom the header names. */
