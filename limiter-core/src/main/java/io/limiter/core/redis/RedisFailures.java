@@ -28,6 +28,10 @@ final class RedisFailures {
   private static final Pattern CODE_IN_SCRIPT =
       Pattern.compile("ERR [^\n]{0,160}?user_script: ?\\d+: -?([A-Z]+) ");
 
+  /** What Redis says of a command that was renamed or removed, or that is too new for it. */
+  private static final Pattern UNKNOWN_COMMAND =
+      Pattern.compile("ERR [^\n]{0,160}?unknown (redis )?command", Pattern.CASE_INSENSITIVE);
+
   /** Errors with which any other call would meet too. */
   private static final Set<String> OF_THE_NODE =
       Set.of(
@@ -117,11 +121,17 @@ final class RedisFailures {
     return words.matcher(String.valueOf(failure.getMessage())).find();
   }
 
-  /** The code that an error reply begins with: the rest may quote keys or arguments. */
+  /**
+   * The code that an error reply begins with: the rest may quote keys or arguments. With a word of
+   * ours where that code says nothing.
+   */
   private static String code(String message) {
     Matcher inScript = CODE_IN_SCRIPT.matcher(message);
     if (inScript.lookingAt()) {
       return inScript.group(1);
+    }
+    if (UNKNOWN_COMMAND.matcher(message).lookingAt()) {
+      return "ERR (it does not know a command that the limiter needs)";
     }
     Matcher code = CODE.matcher(message);
     return code.lookingAt() ? code.group() : "that has no code";
