@@ -45,6 +45,7 @@ final class GateDecisions {
   private final GateConfiguration gate;
   private final DirectAnswers answers;
   private final UserWarnings users;
+  private final CutConnections cut;
 
   GateDecisions(
       RoutePlans routes,
@@ -55,7 +56,8 @@ final class GateDecisions {
       Turns turns,
       GateConfiguration gate,
       DirectAnswers answers,
-      UserWarnings users) {
+      UserWarnings users,
+      CutConnections cut) {
     this.routes = routes;
     this.subjects = subjects;
     this.store = store;
@@ -65,6 +67,7 @@ final class GateDecisions {
     this.gate = gate;
     this.answers = answers;
     this.users = users;
+    this.cut = cut;
   }
 
   /**
@@ -119,6 +122,9 @@ final class GateDecisions {
       HttpRequest<?> request, LimitPlan plan, Verdict verdict, PropagatedContext context) {
     if (plan.admits(verdict)) {
       Ticket ticket = Ticket.issue(request, plan, verdict, ends.begin(plan, verdict));
+      if (plan.countsByEnd() || verdict.duplicate().isPresent()) {
+        cut.watch(request, ticket);
+      }
       return verdict.delay().isZero() ? ENTER : inTurn(request, ticket);
     }
     Ticket.refuse(request, plan, verdict);

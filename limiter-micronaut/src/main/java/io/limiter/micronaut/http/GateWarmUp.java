@@ -185,7 +185,17 @@ final class GateWarmUp implements WarmUp {
     CallerThreads threads = new CallerThreads(List.of(request -> Optional.of(home)), continuations);
     Doors doors =
         new Doors(
-            new GateDecisions(routes, subjects, store, threads, ends, turns, gate, answers, users),
+            new GateDecisions(
+                routes,
+                subjects,
+                store,
+                threads,
+                ends,
+                turns,
+                gate,
+                answers,
+                users,
+                new CutConnections(threads)),
             new LimitAnswer(routes, fields, threads, users, writers),
             new RefusalAnswer(fields));
     // Of this run alone: another may have used up what the plan allows.

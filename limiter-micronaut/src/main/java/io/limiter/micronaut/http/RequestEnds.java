@@ -19,6 +19,7 @@ final class RequestEnds implements ApplicationEventListener<HttpRequestTerminate
   public void onApplicationEvent(HttpRequestTerminatedEvent ended) {
     Optional<Ticket> ticket = Ticket.of(ended.getSource());
     if (ticket.isPresent()) {
+      CutConnections.forget(ended.getSource());
       ticket.get().end().gone();
     }
   }

@@ -105,4 +105,14 @@ public final class Ticket {
   public void handedOn() {
     end = CallEnd.NOTHING;
   }
+
+  /**
+   * The rest of the request will not come: if its method has not begun, it never will. Its place is
+   * free then, and what it was to submit may be submitted again.
+   */
+  public void cutOff() {
+    if (used.compareAndSet(false, true)) {
+      end.abandoned();
+    }
+  }
 }
