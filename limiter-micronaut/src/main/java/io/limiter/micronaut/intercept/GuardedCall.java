@@ -336,10 +336,15 @@ final class GuardedCall {
    */
   boolean closesWebSocket(Throwable failure) {
     LimitDeniedException denied = refusal;
-    if (denied == null
-        || (failure != denied && failure.getCause() != denied)
-        || !isOfWebSocket()
-        || seesErrors(context.getTarget())) {
+    if (denied == null || (failure != denied && failure.getCause() != denied) || !isOfWebSocket()) {
+      return false;
+    }
+    if (seesErrors(context.getTarget())) {
+      // Micronaut drops the failure of a CompletionStage: then this is all that is seen of it.
+      LOG.debug(
+          "{} refused a call ({}): that is left to the @OnError method beside it",
+          plan.method(),
+          denied.verdict().outcome());
       return false;
     }
     boolean later = denied.verdict().retryAfter().isPresent();

@@ -18,6 +18,7 @@ import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.env.Environment;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.order.Ordered;
 import io.netty.channel.EventLoop;
@@ -39,6 +40,19 @@ import org.slf4j.event.Level;
 final class RedisConnections {
 
   private static final Logger LOG = LoggerFactory.getLogger(RedisConnections.class);
+
+  /** Connections of micronaut-redis that have names of their own. */
+  private static final String SERVERS = "redis.servers";
+
+  /** What names the one that has none. */
+  private static final List<String> NAMES =
+      List.of(
+          "redis.uri",
+          "redis.host",
+          "redis.port",
+          "redis.socket",
+          "redis.sentinels",
+          "redis.sentinel-master-id");
 
   /** Far above what a loop that does nothing yet takes to answer. */
   private static final long ANSWER_SECONDS = 2;
@@ -70,9 +84,17 @@ final class RedisConnections {
       DefaultRedisConfiguration redis,
       RedisConfiguration limiter,
       RedisSettings settings,
-      Optional<ServerLoops> server) {
+      Optional<ServerLoops> server,
+      Environment environment) {
     if (!redis.getUris().isEmpty()) {
       return cluster(redis, limiter, settings);
+    }
+    if (environment.containsProperties(SERVERS)
+        && NAMES.stream().noneMatch(environment::containsProperties)) {
+      LOG.warn(
+          "Neither redis.uri nor redis.uris is set, and the limiter uses no server of {}: it counts in {}. Set redis.uri",
+          SERVERS,
+          ConnectionSource.name(redis));
     }
     RedisURI uri = redis.getUri().orElse(redis);
     return PendingConnections.open(

@@ -151,6 +151,24 @@ class UpgradesTest {
     }
   }
 
+  /** Micronaut drops what a stage of a message fails with. */
+  @ServerWebSocket("/dropped")
+  @Requires(property = "spec.name", value = SPEC)
+  static class Dropped {
+
+    @OnOpen
+    void open(WebSocketSession session) {}
+
+    @OnMessage
+    @RateRule(count = 1, time = 60)
+    CompletionStage<String> message(String text) {
+      return CompletableFuture.completedFuture(text);
+    }
+
+    @OnError
+    void error(Throwable error) {}
+  }
+
   @ParameterizedTest
   @CsvSource({
     "upgrades, 2, 1013",
@@ -171,7 +189,7 @@ class UpgradesTest {
           open(server, "/" + path, end);
           assertThat(end.orTimeout(20, TimeUnit.SECONDS).join()).isEqualTo(status);
         }
-        logged.assertOneRefusal(String.valueOf(status));
+        logged.assertOneRefusal("the WebSocket is closed with " + status);
       }
     }
   }
@@ -187,7 +205,7 @@ class UpgradesTest {
         socket.sendText("two", true).join();
         assertThat(end.orTimeout(20, TimeUnit.SECONDS).join()).isEqualTo(1013);
       }
-      logged.assertOneRefusal("1013");
+      logged.assertOneRefusal("the WebSocket is closed with 1013");
     }
   }
 
@@ -201,6 +219,17 @@ class UpgradesTest {
       assertThat(server.context().getBean(Seen.class).errors.poll(20, TimeUnit.SECONDS))
           .isInstanceOf(RateLimitExceededException.class);
       assertThat(end.orTimeout(20, TimeUnit.SECONDS).join()).isEqualTo(1011);
+    }
+  }
+
+  @Test
+  void whatIsLeftToAnErrorMethodIsOneLineAtDebugLevel() {
+    try (Logged logged = new Logged();
+        TestServer server = TestServer.start(SPEC)) {
+      WebSocket socket = open(server, "/dropped", new CompletableFuture<>()).join();
+      socket.sendText("one", true).join();
+      socket.sendText("two", true).join();
+      await().untilAsserted(() -> logged.assertOneRefusal("that is left to the @OnError method"));
     }
   }
 
@@ -233,14 +262,13 @@ class UpgradesTest {
       ROOT.addAppender(appender);
     }
 
-    void assertOneRefusal(String status) {
+    void assertOneRefusal(String words) {
       assertThat(lines)
           .singleElement()
           .satisfies(
               line -> {
                 assertThat(line.getLevel()).isEqualTo(Level.DEBUG);
-                assertThat(line.getFormattedMessage())
-                    .contains("UpgradesTest", "the WebSocket is closed with " + status);
+                assertThat(line.getFormattedMessage()).contains("UpgradesTest", words);
               });
     }
 

@@ -83,6 +83,27 @@ class StartLinesTest {
     }
   }
 
+  @Test
+  void thatServersWithNamesAreNotTheLimiters() {
+    try (RedisProcess redis = RedisProcess.onFreePort().start()) {
+      String uri = "redis://127.0.0.1:" + redis.port();
+      String line =
+          "WARN Neither redis.uri nor redis.uris is set, and the limiter uses no server of redis.servers: it counts in Redis at localhost:6379. Set redis.uri";
+      try (ApplicationContext context =
+          ApplicationContext.run(Map.of("spec.name", "none", "redis.servers.a.uri", uri))) {
+        assertThat(context.isRunning()).isTrue();
+        assertThat(said()).containsOnlyOnce(line);
+      }
+      lines.list.clear();
+      try (ApplicationContext context =
+          ApplicationContext.run(
+              Map.of("spec.name", "none", "redis.servers.a.uri", uri, "redis.uri", uri))) {
+        assertThat(context.isRunning()).isTrue();
+        assertThat(said()).noneMatch(text -> text.contains("redis.servers"));
+      }
+    }
+  }
+
   private List<String> said() {
     return List.copyOf(lines.list).stream()
         .map(line -> line.getLevel() + " " + line.getFormattedMessage())
