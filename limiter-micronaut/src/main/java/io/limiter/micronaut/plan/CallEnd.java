@@ -4,6 +4,7 @@ package io.limiter.micronaut.plan;
 import io.limiter.core.Ending;
 import io.limiter.core.Receipt;
 import io.limiter.core.RuleStack;
+import io.limiter.core.Verdict;
 import io.limiter.micronaut.message.BrokenPartLog;
 import java.time.Duration;
 import java.util.Map;
@@ -16,7 +17,7 @@ import org.slf4j.LoggerFactory;
 /**
  * The end of one admitted call. It settles the units of the call and releases its duplicate guard,
  * once, when the first of these sees the end: the answer of a route, the guard of any other call,
- * or the end of the request. Until then the leases of the call are renewed.
+ * or the end of the request. While the method runs the leases of the call are renewed.
  *
  * <p>A call that has its answer while its method still runs, because a filter did not wait for it,
  * keeps its place until the method ends. Its leases are not renewed any more.
@@ -30,7 +31,7 @@ public final class CallEnd {
 
   /** That of a call which has taken nothing that its end decides about. */
   public static final CallEnd NOTHING =
-      new CallEnd(Outcomes.NONE, new Release.Never(), Receipt.NOTHING, true);
+      new CallEnd(Outcomes.NONE, new Release.Never(), Receipt.NOTHING, 0, true);
 
   private static final BrokenPartLog LOG =
       new BrokenPartLog(LoggerFactory.getLogger(CallEnd.class));
@@ -54,6 +55,7 @@ public final class CallEnd {
   private final Outcomes outcomes;
   private final Release release;
   private final Receipt receipt;
+  private final long turn; // the System.nanoTime() until which the limiter lets the call wait
 
   // All that changes is guarded by this object.
   private boolean over;
@@ -64,17 +66,27 @@ public final class CallEnd {
 
   private volatile LeaseTimer.@Nullable Renewal renewal;
 
-  private CallEnd(Outcomes outcomes, Release release, Receipt receipt, boolean over) {
+  private CallEnd(Outcomes outcomes, Release release, Receipt receipt, long turn, boolean over) {
     this.outcomes = outcomes;
     this.release = release;
     this.receipt = receipt;
+    this.turn = turn;
     this.over = over;
   }
 
-  static CallEnd of(Outcomes outcomes, Release release, Receipt receipt, LeaseTimer timer) {
-    CallEnd end = new CallEnd(outcomes, release, receipt, false);
+  /**
+   * @param verdict that admits the call
+   */
+  static CallEnd of(Outcomes outcomes, Release release, Verdict verdict, LeaseTimer timer) {
+    CallEnd end =
+        new CallEnd(
+            outcomes,
+            release,
+            verdict.receipt(),
+            System.nanoTime() + verdict.delay().toNanos(),
+            false);
     if (outcomes.decide()) {
-      receipt.lease().ifPresent(lease -> end.keep(timer, lease));
+      verdict.receipt().lease().ifPresent(lease -> end.keep(timer, lease));
     }
     return end;
   }
@@ -83,9 +95,14 @@ public final class CallEnd {
     renewal = timer.keep(this, lease);
   }
 
-  /** Whether its leases are to be renewed: not if it is over, nor if it has its answer. */
+  /** Whether it holds leases that may have to be renewed: not if it is over or has its answer. */
   synchronized boolean holds() {
     return !over && answer == NONE;
+  }
+
+  /** Whether they are to be renewed now: while the method runs, or the limiter lets it wait. */
+  synchronized boolean renews() {
+    return method != Method.AHEAD || System.nanoTime() - turn < 0;
   }
 
   CompletionStage<?> renew() {
@@ -111,11 +128,17 @@ public final class CallEnd {
    *
    * @return whether it may; not if the call has been given up
    */
-  public synchronized boolean entered() {
-    if (over) {
-      return this == NOTHING;
+  public boolean entered() {
+    synchronized (this) {
+      if (over) {
+        return this == NOTHING;
+      }
+      method = Method.ENTERED;
     }
-    method = Method.ENTERED;
+    LeaseTimer.Renewal kept = renewal;
+    if (kept != null) {
+      kept.entered(this);
+    }
     return true;
   }
 

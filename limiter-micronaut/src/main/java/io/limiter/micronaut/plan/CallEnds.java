@@ -17,7 +17,7 @@ public final class CallEnds {
   /** Begins to watch over a call, whose end has to be reported to it from now on. */
   public CallEnd begin(LimitPlan plan, Verdict verdict) {
     return plan.countsByEnd()
-        ? CallEnd.of(plan.outcomes(), plan.release(), verdict.receipt(), timer)
+        ? CallEnd.of(plan.outcomes(), plan.release(), verdict, timer)
         : CallEnd.NOTHING;
   }
 }

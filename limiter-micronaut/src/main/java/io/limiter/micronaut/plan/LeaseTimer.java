@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Has the leases of all calls in flight renewed, each after a third of its time: two renewals may
  * be lost before a place is. It does not hold the call: what the application has forgotten can
- * never end, and is not renewed for ever.
+ * never end, and is not renewed for ever. Nor is the lease of a call whose method was not entered
+ * yet: its client may send the body as slowly as it likes.
  */
 @Singleton
 final class LeaseTimer {
@@ -32,27 +33,45 @@ final class LeaseTimer {
   }
 
   /** The renewals of one call. */
-  final class Renewal implements Runnable {
+  final class Renewal {
 
     private final WeakReference<CallEnd> call;
     private final long nanos;
     private volatile @Nullable Future<?> next;
+
+    // Both are guarded by this.
+    private boolean due; // it was skipped, because the method was not entered
+    private int round; // what was scheduled in an earlier one is void
 
     private Renewal(WeakReference<CallEnd> call, long nanos) {
       this.call = call;
       this.nanos = nanos;
     }
 
-    private void schedule(long delay) {
-      next = timer.schedule(this, delay);
+    private synchronized void schedule(long delay) {
+      int now = round;
+      next = timer.schedule(() -> run(now), delay);
     }
 
-    @Override
-    public void run() {
+    private void run(int scheduled) {
       CallEnd running = call.get();
       if (running == null || !running.holds()) {
         return;
       }
+      synchronized (this) {
+        if (scheduled != round) {
+          return;
+        }
+        if (!running.renews()) {
+          due = true;
+          schedule(nanos);
+          return;
+        }
+      }
+      renew(running);
+    }
+
+    private void renew(CallEnd running) {
       long begin = System.nanoTime();
       // Not before this one has its answer: while the store is slow they would pile up.
       running
@@ -61,10 +80,23 @@ final class LeaseTimer {
               (renewed, failure) -> schedule(Math.max(0, begin + nanos - System.nanoTime())));
     }
 
+    /** The method is entered: what was skipped until now is done at once. */
+    void entered(CallEnd running) {
+      synchronized (this) {
+        if (!due) {
+          return;
+        }
+        due = false;
+        round++;
+        stop();
+      }
+      renew(running);
+    }
+
     void stop() {
-      Future<?> due = next;
-      if (due != null) {
-        due.cancel(false);
+      Future<?> scheduled = next;
+      if (scheduled != null) {
+        scheduled.cancel(false);
       }
     }
   }

@@ -53,20 +53,18 @@ record InFlightCaller(String name, TestServer server, RunningCalls calls) {
   }
 
   CompletableFuture<HttpResponse<String>> call(String route) {
-    return route.equals("body")
-        ? post("{\"a\":1}")
+    return route.endsWith("body")
+        ? post(route, "{\"a\":1}")
         : server.getAsync(path(route), StatedCallers.ADDRESS, name);
   }
 
   CompletableFuture<HttpResponse<String>> post(String json) {
+    return post("body", json);
+  }
+
+  private CompletableFuture<HttpResponse<String>> post(String route, String json) {
     return server.exchangeAsync(
-        "POST",
-        "/in-flight/body",
-        json,
-        "Content-Type",
-        "application/json",
-        StatedCallers.ADDRESS,
-        name);
+        "POST", path(route), json, "Content-Type", "application/json", StatedCallers.ADDRESS, name);
   }
 
   private String path(String route) {

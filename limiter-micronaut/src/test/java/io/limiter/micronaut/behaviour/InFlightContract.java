@@ -7,11 +7,16 @@ import static org.awaitility.Awaitility.await;
 
 import io.limiter.micronaut.testing.StatedCallers;
 import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.Socket;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -242,6 +247,45 @@ abstract class InFlightContract {
     assertThat(caller.call("timed/504/leased").join().statusCode()).isEqualTo(429);
 
     caller.awaitPlace("timed/504/leased");
+  }
+
+  /** Its place is free after one lease, however long it drips; once it runs it has one again. */
+  @Test
+  void aBodyThatDripsHoldsItsPlaceForOneLeaseOnly() throws IOException {
+    int length = 10_000;
+    int keys = server.keys().all().size();
+    try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
+      OutputStream out = client.getOutputStream();
+      String head =
+          "POST /in-flight/leased-body HTTP/1.1\r\nHost: localhost\r\n%s: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+              .formatted(StatedCallers.ADDRESS, caller.name(), length);
+      out.write((head + "{\"a\":1").getBytes(StandardCharsets.US_ASCII));
+      AtomicInteger left = new AtomicInteger(length - 7);
+      if (gate()) {
+        await().atMost(PATIENCE).until(() -> server.keys().all().size() > keys);
+      }
+
+      await()
+          .atMost(PATIENCE)
+          .until(
+              () -> {
+                out.write(' ');
+                left.decrementAndGet();
+                CompletableFuture<HttpResponse<String>> other = caller.call("leased-body");
+                await().atMost(PATIENCE).until(() -> other.isDone() || calls.count() == 1);
+                return calls.count() == 1;
+              });
+      calls.end("done");
+      out.write(" ".repeat(left.get()).getBytes(StandardCharsets.US_ASCII));
+      out.write('}');
+
+      await().atMost(PATIENCE).until(() -> calls.count() == 1);
+      await()
+          .during(Duration.ofMillis(1_500)) // a lease and a half
+          .atMost(PATIENCE)
+          .pollInterval(Duration.ofMillis(50))
+          .until(() -> caller.call("leased-body").join().statusCode() == 429);
+    }
   }
 
   @Test

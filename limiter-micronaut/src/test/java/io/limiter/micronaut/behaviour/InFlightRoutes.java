@@ -68,6 +68,12 @@ class InFlightRoutes {
     return Mono.defer(() -> Mono.fromFuture(calls.begin(), true));
   }
 
+  @Post("/leased-body")
+  @RateRule(count = 1, time = 1, algorithm = Algorithm.CONCURRENCY_LIMIT)
+  CompletionStage<String> leasedBody(@Body Map<String, Integer> body) {
+    return calls.begin();
+  }
+
   @Get("/timed/{status}/stage")
   @RateRule(count = 2, algorithm = Algorithm.CONCURRENCY_LIMIT)
   CompletionStage<String> timedStage(int status, HttpRequest<?> request) {
