@@ -260,16 +260,17 @@ public final class CallEnd {
       kept.stop();
     }
     CompletionStage<Void> guard =
-        releases ? told(receipt::release, "so a submission stays accepted") : DONE;
+        releases ? attempt(receipt::release, "so a submission stays accepted") : DONE;
     return ending == null || !outcomes.decide()
         ? guard
-        : told(() -> receipt.settle(ending), "so what a call has taken stays taken for its time")
+        : attempt(() -> receipt.settle(ending), "so what a call has taken stays taken for its time")
             .thenCombine(guard, (units, submission) -> null);
   }
 
-  private static CompletionStage<Void> told(Supplier<CompletionStage<Long>> told, String loss) {
+  private static CompletionStage<Void> attempt(
+      Supplier<CompletionStage<Long>> action, String loss) {
     try {
-      return told.get().handle((units, failure) -> null);
+      return action.get().handle((units, failure) -> null);
     } catch (RuntimeException broken) { // a receipt may be the application's
       LOG.report("A receipt has failed, " + loss, broken);
       return DONE;
