@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -261,6 +262,7 @@ abstract class InFlightContract {
               .formatted(StatedCallers.ADDRESS, caller.name(), length);
       out.write((head + "{\"a\":1").getBytes(StandardCharsets.US_ASCII));
       AtomicInteger left = new AtomicInteger(length - 7);
+      AtomicReference<CompletableFuture<HttpResponse<String>>> entered = new AtomicReference<>();
       if (gate()) {
         await().atMost(PATIENCE).until(() -> server.keys().all().size() > keys);
       }
@@ -273,9 +275,11 @@ abstract class InFlightContract {
                 left.decrementAndGet();
                 CompletableFuture<HttpResponse<String>> other = caller.call("leased-body");
                 await().atMost(PATIENCE).until(() -> other.isDone() || calls.count() == 1);
+                entered.set(other);
                 return calls.count() == 1;
               });
       calls.end("done");
+      assertThat(entered.get().join().statusCode()).as("its place is free").isEqualTo(200);
       out.write(" ".repeat(left.get()).getBytes(StandardCharsets.US_ASCII));
       out.write('}');
 
