@@ -18,6 +18,7 @@ import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -54,6 +55,9 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
   private static final String STATIC =
       "a static method, or one of a companion object, is never limited: make it a method of the bean";
 
+  /** Until the first requests, which need the processor more, have been served. */
+  private static final Duration DELAY = Duration.ofSeconds(3);
+
   /** Annotations of annotations are looked through as deep as this. */
   private static final int DEPTH = 3;
 
@@ -72,6 +76,7 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
 
   private void warn() {
     try {
+      Thread.sleep(DELAY.toMillis());
       List<String> unwoven = find();
       if (!unwoven.isEmpty()) {
         LOG.warn(
@@ -79,7 +84,7 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
             unwoven.size(),
             LimitPlans.listed(unwoven));
       }
-    } catch (RuntimeException e) { // the context was closed meanwhile, for example
+    } catch (InterruptedException | RuntimeException e) { // the context was closed, for example
       LOG.debug("The beans were not looked through for limits that are not woven", e);
     }
   }
