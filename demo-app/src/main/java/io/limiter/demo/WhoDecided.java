@@ -21,6 +21,6 @@ class WhoDecided extends RateLimitFields {
   public void writeIfAbsent(Verdict verdict, MutableHttpResponse<?> response) {
     super.writeIfAbsent(verdict, response);
     String reason = verdict.reason().map(why -> " (" + why + ")").orElse("");
-    response.getHeaders().set("X-Decided-By", verdict.source() + reason);
+    response.getHeaders().set("X-Decided-By", verdict.decidedBy() + reason);
   }
 }

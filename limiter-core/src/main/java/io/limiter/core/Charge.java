@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.SlidingWindowLog;
+
 /**
  * What one call takes from one key: {@code cost} units under each rule of the stack.
  *
@@ -15,7 +18,7 @@ package io.limiter.core;
  *     admitted
  * @param observed whether it only tells what it would do
  */
-public record Charge(String limit, Key key, RuleStack stack, int cost, boolean observed) {
+public record Charge(String limit, StateKey key, RuleStack stack, int cost, boolean observed) {
 
   /** The largest cost of one call. */
   public static final int MAX_COST = (int) SlidingWindowLog.MAX_COUNT;
@@ -29,13 +32,13 @@ public record Charge(String limit, Key key, RuleStack stack, int cost, boolean o
   }
 
   /** A charge that is enforced. */
-  public Charge(String limit, Key key, RuleStack stack, int cost) {
+  public Charge(String limit, StateKey key, RuleStack stack, int cost) {
     this(limit, key, stack, cost, false);
   }
 
   /** What a call of one unit takes from this subject, under the key that such a stack counts by. */
   public static Charge of(String limit, Subject subject, RuleStack stack) {
-    return new Charge(limit, Key.of(limit, subject).of(stack), stack, 1);
+    return new Charge(limit, StateKey.of(limit, subject).of(stack), stack, 1);
   }
 
   /** The same at another cost. */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -83,7 +85,7 @@ public record LimitRequest(
    * @param submission what makes a submission the same one; empty if any call of the subject is
    */
   public static LimitRequest of(Policy policy, Subject subject, Optional<String> submission) {
-    Key key = Key.of(policy.limit(), subject);
+    StateKey key = StateKey.of(policy.limit(), subject);
     return of(policy, key, submission.map(key::duplicates).orElseGet(key::duplicates));
   }
 
@@ -95,12 +97,12 @@ public record LimitRequest(
    */
   public static LimitRequest of(
       Policy policy, Subject subject, Subject submitter, String submission) {
-    Key key = Key.of(policy.limit(), subject);
-    Key submitted = submitter.equals(subject) ? key : Key.of(policy.limit(), submitter);
+    StateKey key = StateKey.of(policy.limit(), subject);
+    StateKey submitted = submitter.equals(subject) ? key : StateKey.of(policy.limit(), submitter);
     return of(policy, key, submitted.duplicates(submission));
   }
 
-  private static LimitRequest of(Policy policy, Key counted, Key submission) {
+  private static LimitRequest of(Policy policy, StateKey counted, StateKey submission) {
     if (policy.stacks().size() > 1) {
       throw new IllegalArgumentException(
           "The policy '%s' has %d stacks of rules, each for a subject of its own: make a request of one policy for each of them, and join these by LimitRequest.and"

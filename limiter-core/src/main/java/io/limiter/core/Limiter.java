@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -49,15 +51,15 @@ public final class Limiter {
 
   /** Gives back what a call took, once. Completes with the units that were given back. */
   public CompletionStage<Long> refund(Verdict verdict) {
-    return verdict.receipt().refund();
+    return verdict.reservation().refund();
   }
 
   /**
    * Tells how a call ended, once: gives back what it held while it ran and what its ending does not
    * count. Completes with the units that were given back.
    */
-  public CompletionStage<Long> settle(Verdict verdict, Ending ending) {
-    return verdict.receipt().settle(ending);
+  public CompletionStage<Long> settle(Verdict verdict, Completion ending) {
+    return verdict.reservation().settle(ending);
   }
 
   /** Forgets everything that was counted under the keys of this request. */

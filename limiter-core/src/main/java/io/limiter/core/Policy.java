@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.Counting;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -84,7 +88,7 @@ public record Policy(
    *
    * @throws IllegalStateException if it has no rules
    */
-  public Policy withBan(Ban ban) {
+  public Policy withBan(BanRule ban) {
     return withStacks(
         stack -> stack.withBan(ban),
         "The policy '%s' has no rules that could be violated: give it rules, or no ban"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.Rule;
 import java.time.Duration;
 import java.util.Optional;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.LeakyBucket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -20,11 +22,11 @@ import java.util.Optional;
  * @param delay the time from the decision until the call may begin: zero unless a {@link
  *     LeakyBucket} makes it wait, and zero if it is refused or was only recorded. Whoever runs the
  *     call waits so long without holding a thread, or refunds it
- * @param source who decided
+ * @param decidedBy who decided
  * @param reason why the fallback decided; empty if the store did
  * @param storeRetryAfter the time after which the store is asked again; empty if it has decided,
  *     and if the next call asks it
- * @param receipt the way to give back what was taken
+ * @param reservation the way to give back what was taken
  * @param decidedAtMicros when the store decided, by the time of its first key in microseconds:
  *     orders the verdicts on that key; 0 if it is not known
  */
@@ -35,10 +37,10 @@ public record Verdict(
     Optional<RuleVerdict> duplicate,
     Optional<Duration> ban,
     Duration delay,
-    Source source,
+    DecidedBy decidedBy,
     Optional<FailureReason> reason,
     Optional<Duration> storeRetryAfter,
-    Receipt receipt,
+    Reservation reservation,
     long decidedAtMicros) {
 
   /** A verdict whose time is not known. */
@@ -49,12 +51,22 @@ public record Verdict(
       Optional<RuleVerdict> duplicate,
       Optional<Duration> ban,
       Duration delay,
-      Source source,
+      DecidedBy decidedBy,
       Optional<FailureReason> reason,
       Optional<Duration> storeRetryAfter,
-      Receipt receipt) {
+      Reservation reservation) {
     this(
-        policy, outcome, rules, duplicate, ban, delay, source, reason, storeRetryAfter, receipt, 0);
+        policy,
+        outcome,
+        rules,
+        duplicate,
+        ban,
+        delay,
+        decidedBy,
+        reason,
+        storeRetryAfter,
+        reservation,
+        0);
   }
 
   /** The verdict on a call that is charged nothing, so that no store is asked. */
@@ -66,10 +78,10 @@ public record Verdict(
         Optional.empty(),
         Optional.empty(),
         Duration.ZERO,
-        Source.NONE,
+        DecidedBy.NONE,
         Optional.empty(),
         Optional.empty(),
-        Receipt.NOTHING);
+        Reservation.NOTHING);
   }
 
   /** Whether the call may go on. */
@@ -130,7 +142,7 @@ public record Verdict(
   }
 
   /** The same verdict, with another way to give back what was taken. */
-  public Verdict withReceipt(Receipt other) {
+  public Verdict withReservation(Reservation other) {
     return new Verdict(
         policy,
         outcome,
@@ -138,7 +150,7 @@ public record Verdict(
         duplicate,
         ban,
         delay,
-        source,
+        decidedBy,
         reason,
         storeRetryAfter,
         other,
@@ -154,10 +166,10 @@ public record Verdict(
         duplicate,
         ban,
         delay,
-        Source.FALLBACK,
+        DecidedBy.FALLBACK,
         Optional.of(why.reason()),
         why.retryAfter(),
-        receipt,
+        reservation,
         decidedAtMicros);
   }
 }

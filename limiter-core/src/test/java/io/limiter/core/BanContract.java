@@ -4,6 +4,10 @@ package io.limiter.core;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.TokenBucket;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -13,9 +17,9 @@ import org.junit.jupiter.api.Test;
 public interface BanContract extends StoreHarness {
 
   Duration THIRTY = SECOND.multipliedBy(30);
-  Ban FIVE_IN_TEN = Ban.of(5, SECOND.multipliedBy(10), THIRTY);
+  BanRule FIVE_IN_TEN = BanRule.of(5, SECOND.multipliedBy(10), THIRTY);
 
-  private static LimitRequest banning(Ban ban, Rule... rules) {
+  private static LimitRequest banning(BanRule ban, Rule... rules) {
     return LimitRequest.of(Policy.of("policy", rules).withBan(ban), new Subject("user", "x"));
   }
 
@@ -57,7 +61,7 @@ public interface BanContract extends StoreHarness {
 
   @Test
   default void retryAfterOfABanIsTheLongerOfBanAndRules() {
-    LimitRequest call = banning(Ban.of(1, SECOND, THIRTY), rule(1, HOUR));
+    LimitRequest call = banning(BanRule.of(1, SECOND, THIRTY), rule(1, HOUR));
     assertAllowed(call);
     assertThat(acquire(call).retryAfter()).contains(HOUR);
     assertThat(acquire(call.withCost(2)).retryAfter()).isEmpty();
@@ -90,7 +94,7 @@ public interface BanContract extends StoreHarness {
 
   @Test
   default void onlyRefusedAcquisitionsCount() {
-    LimitRequest call = banning(Ban.of(2, MINUTE, THIRTY), rule(1, HOUR));
+    LimitRequest call = banning(BanRule.of(2, MINUTE, THIRTY), rule(1, HOUR));
     assertAllowed(call);
     for (int i = 0; i < 5; i++) {
       assertThat(peek(call).outcome()).isEqualTo(Outcome.LIMITED);
@@ -102,7 +106,7 @@ public interface BanContract extends StoreHarness {
 
   @Test
   default void peekShowsABanAndRecordIgnoresIt() {
-    LimitRequest call = banning(Ban.of(1, MINUTE, THIRTY), FixedWindow.of(5, SECOND));
+    LimitRequest call = banning(BanRule.of(1, MINUTE, THIRTY), FixedWindow.of(5, SECOND));
     assertBanned(call.withCost(6), THIRTY);
     advance(SECOND);
     Verdict look = peek(call);
@@ -119,7 +123,7 @@ public interface BanContract extends StoreHarness {
   default void bansGrowUntilTheSubjectKeepsOutOfThem() {
     Duration longest = SECOND.multipliedBy(100);
     LimitRequest call =
-        banning(Ban.of(1, SECOND, THIRTY).growing(2, longest), FixedWindow.of(5, SECOND))
+        banning(BanRule.of(1, SECOND, THIRTY).growing(2, longest), FixedWindow.of(5, SECOND))
             .withCost(6);
     for (int seconds : new int[] {30, 60, 100, 100}) {
       assertBanned(call, SECOND.multipliedBy(seconds));
@@ -134,7 +138,7 @@ public interface BanContract extends StoreHarness {
 
   @Test
   default void whatAnotherSubjectOrTheGuardRefusesIsNoViolation() {
-    LimitRequest banning = banning(Ban.of(1, MINUTE, THIRTY), rule(9, HOUR));
+    LimitRequest banning = banning(BanRule.of(1, MINUTE, THIRTY), rule(9, HOUR));
     LimitRequest full = StoreHarness.call("full", rule(1, HOUR));
     LimitRequest guarded =
         LimitRequest.of(
@@ -150,7 +154,7 @@ public interface BanContract extends StoreHarness {
 
   @Test
   default void aBanOfOneSubjectRefusesTheWholeCall() {
-    LimitRequest banned = banning(Ban.of(1, MINUTE, THIRTY), FixedWindow.of(2, SECOND));
+    LimitRequest banned = banning(BanRule.of(1, MINUTE, THIRTY), FixedWindow.of(2, SECOND));
     LimitRequest other = StoreHarness.call("other", rule(9, HOUR), FixedWindow.of(9, MINUTE));
     assertBanned(banned.withCost(3), THIRTY);
     List<Optional<String>> before = stored(other);
@@ -160,7 +164,7 @@ public interface BanContract extends StoreHarness {
 
   @Test
   default void aClockSetBackMakesNoBanLonger() {
-    LimitRequest call = banning(Ban.of(1, MINUTE, THIRTY), rule(5, SECOND));
+    LimitRequest call = banning(BanRule.of(1, MINUTE, THIRTY), rule(5, SECOND));
     assertBanned(call.withCost(6), THIRTY);
     advance(SECOND.multipliedBy(10));
     assertBanned(call, SECOND.multipliedBy(20));
@@ -174,7 +178,7 @@ public interface BanContract extends StoreHarness {
 
   @Test
   default void aResetEndsABan() {
-    LimitRequest call = banning(Ban.of(1, MINUTE, THIRTY), rule(5, SECOND));
+    LimitRequest call = banning(BanRule.of(1, MINUTE, THIRTY), rule(5, SECOND));
     assertBanned(call.withCost(6), THIRTY);
     assertThat(store().reset(List.of(call.charge(0).key())))
         .succeedsWithin(SECOND.multipliedBy(10));
@@ -183,8 +187,8 @@ public interface BanContract extends StoreHarness {
 
   @Test
   default void aBanGoesOnThoughItsNumbersAndTheRulesChange() {
-    LimitRequest before = banning(Ban.of(1, MINUTE, HOUR), FixedWindow.of(5, SECOND));
-    LimitRequest after = banning(Ban.of(9, SECOND, THIRTY), TokenBucket.of(5, 1, SECOND));
+    LimitRequest before = banning(BanRule.of(1, MINUTE, HOUR), FixedWindow.of(5, SECOND));
+    LimitRequest after = banning(BanRule.of(9, SECOND, THIRTY), TokenBucket.of(5, 1, SECOND));
     assertBanned(before.withCost(6), HOUR);
     assertBanned(after, THIRTY); // but no ban is longer than the longest, from its beginning
     advance(THIRTY.minus(SECOND));

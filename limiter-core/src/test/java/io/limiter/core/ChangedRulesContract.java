@@ -4,6 +4,13 @@ package io.limiter.core;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.TokenBucket;
 import java.time.Duration;
 import java.time.ZoneId;
 import java.time.temporal.ChronoUnit;
@@ -78,7 +85,7 @@ public interface ChangedRulesContract extends StoreHarness {
   private static LimitRequest under(Rule rule, String who, int ban) {
     Policy policy = Policy.of("policy", rule);
     return LimitRequest.of(
-        ban == 0 ? policy : policy.withBan(Ban.of(40, MINUTE, SECOND.multipliedBy(ban))),
+        ban == 0 ? policy : policy.withBan(BanRule.of(40, MINUTE, SECOND.multipliedBy(ban))),
         new Subject("user", who));
   }
 
@@ -117,7 +124,7 @@ public interface ChangedRulesContract extends StoreHarness {
   @ParameterizedTest
   @MethodSource("changes")
   default void noBanIsLost(Rule before, Rule after) {
-    Ban hour = Ban.of(1, MINUTE, HOUR);
+    BanRule hour = BanRule.of(1, MINUTE, HOUR);
     LimitRequest banning =
         LimitRequest.of(Policy.of("policy", before).withBan(hour), new Subject("user", "x"));
     LimitRequest harmless = LimitRequest.of(Policy.of("policy", after), new Subject("user", "x"));
@@ -154,7 +161,8 @@ public interface ChangedRulesContract extends StoreHarness {
       Verdict verdict = acquire(call);
       if (!verdict.allowed()) {
         Duration wait = verdict.retryAfter().orElseThrow();
-        if (verdict.source() == Source.DENY_CACHE) { // remembered from before others took more
+        if (verdict.decidedBy()
+            == DecidedBy.DENY_CACHE) { // remembered from before others took more
           advance(wait);
           continue;
         }
@@ -242,9 +250,9 @@ public interface ChangedRulesContract extends StoreHarness {
   default void aBanThatIsShortenedEndsWhenItWouldHave() {
     Policy policy = Policy.of("policy", FixedWindow.of(1, SECOND));
     Subject user = new Subject("user", "x");
-    LimitRequest hour = LimitRequest.of(policy.withBan(Ban.of(1, MINUTE, HOUR)), user);
+    LimitRequest hour = LimitRequest.of(policy.withBan(BanRule.of(1, MINUTE, HOUR)), user);
     LimitRequest seconds =
-        LimitRequest.of(policy.withBan(Ban.of(1, MINUTE, SECOND.multipliedBy(2))), user);
+        LimitRequest.of(policy.withBan(BanRule.of(1, MINUTE, SECOND.multipliedBy(2))), user);
     assertThat(acquire(hour.withCost(2)).ban()).contains(HOUR);
     advance(SECOND);
     assertThat(peek(seconds).retryAfter()).contains(SECOND);
@@ -274,7 +282,7 @@ public interface ChangedRulesContract extends StoreHarness {
   /** More versions than there is room for: those that were written last stay, and so does a ban. */
   @Test
   default void manyVersionsKeepTheBanAndTheLast() {
-    Ban hour = Ban.of(1, MINUTE, HOUR);
+    BanRule hour = BanRule.of(1, MINUTE, HOUR);
     Subject user = new Subject("user", "x");
     LimitRequest banning =
         LimitRequest.of(Policy.of("policy", FixedWindow.of(1, HOUR)).withBan(hour), user);

@@ -5,6 +5,12 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.TokenBucket;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -100,7 +106,7 @@ public interface DifferentRulesContract extends StoreHarness {
   @ParameterizedTest
   @ValueSource(ints = {1, 150})
   default void violationsAreCountedBesideALogThatStaysAsItIs(int units) {
-    Policy policy = Policy.of("policy", rule(units, HOUR)).withBan(Ban.of(3, MINUTE, HOUR));
+    Policy policy = Policy.of("policy", rule(units, HOUR)).withBan(BanRule.of(3, MINUTE, HOUR));
     LimitRequest banning = LimitRequest.of(policy, new Subject("user", "somebody"));
     acquire(1, call(rule(units, HOUR)).withCost(units)); // without a ban, and so without its state
     for (int i = 0; i < 2; i++) {
@@ -143,7 +149,7 @@ public interface DifferentRulesContract extends StoreHarness {
   @Test
   default void partOfAMixedCallIsGivenBackToAllItsRules() {
     Verdict verdict = acquire(both().withCost(5));
-    assertThat(settle(verdict, Ending.succeeded().withCost(2))).isEqualTo(3);
+    assertThat(settle(verdict, Completion.succeeded().withCost(2))).isEqualTo(3);
     assertRemaining(both(), 198L, 198L);
   }
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.Micros;
+import io.limiter.core.store.DecisionReadout;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,8 +29,8 @@ public record FadingCounter() implements CustomAlgorithm {
   }
 
   @Override
-  public Reading read(double now, double cost, CustomRule rule, double @Nullable [] state) {
-    double window = (double) Readings.micros(rule.window());
+  public Evaluation read(double now, double cost, CustomRule rule, double @Nullable [] state) {
+    double window = (double) Micros.of(rule.window());
     double divisor = rule.parameters().get(0);
     double start = state == null ? now : state[0];
     double used = state == null ? 0 : state[1];
@@ -38,7 +42,7 @@ public record FadingCounter() implements CustomAlgorithm {
       start = now;
     }
     double left = rule.count() - used;
-    double waitFor = Readings.NEVER;
+    double waitFor = DecisionReadout.NEVER;
     if (cost <= rule.count()) {
       double wanted = left < cost ? cost : left - cost + 1;
       double then = left < cost ? used : used + cost;
@@ -53,7 +57,7 @@ public record FadingCounter() implements CustomAlgorithm {
     for (double then = used + cost; then > 0; then = Math.floor(then / divisor)) {
       reset += window;
     }
-    return new Reading(left, waitFor, reset, new double[] {start, used + cost});
+    return new Evaluation(left, waitFor, reset, new double[] {start, used + cost});
   }
 
   @Override

@@ -4,6 +4,8 @@ package io.limiter.core;
 import static io.limiter.core.StoreHarness.call;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.Rule;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;

@@ -5,6 +5,8 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.RuleStack;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -63,7 +65,8 @@ public interface InFlightContract extends StoreHarness {
   @Test
   default void aCallThatEndsInWhateverWayFreesItsPlaceAtOnce() {
     LimitRequest call = inFlight(1);
-    for (Ending ending : List.of(Ending.succeeded(), Ending.failed(), Ending.unknown())) {
+    for (Completion ending :
+        List.of(Completion.succeeded(), Completion.failed(), Completion.unknown())) {
       Verdict verdict = acquire(call);
       assertThat(verdict.allowed()).as("before %s", ending).isTrue();
       assertLimited(call);
@@ -77,9 +80,9 @@ public interface InFlightContract extends StoreHarness {
   default void whatIsSettledTwiceFreesNobodyElse() {
     LimitRequest call = inFlight(1);
     Verdict first = acquire(call);
-    assertThat(settle(first, Ending.succeeded())).isEqualTo(1);
+    assertThat(settle(first, Completion.succeeded())).isEqualTo(1);
     assertAllowed(call); // at the same microsecond
-    assertThat(settle(first, Ending.failed())).isZero();
+    assertThat(settle(first, Completion.failed())).isZero();
     assertThat(refund(first)).isZero();
     assertThat(renew(first)).isZero();
     assertLimited(call);
@@ -90,7 +93,7 @@ public interface InFlightContract extends StoreHarness {
     LimitRequest call = inFlight(1);
     Verdict first = acquire(call);
     assertThat(refund(first)).isEqualTo(1);
-    assertThat(settle(first, Ending.succeeded())).isZero();
+    assertThat(settle(first, Completion.succeeded())).isZero();
     assertAllowed(call);
   }
 
@@ -98,12 +101,12 @@ public interface InFlightContract extends StoreHarness {
   default void aLeaseThatIsNotRenewedEndsWithItsTimeAndNotBefore() {
     LimitRequest call = inFlight(1);
     Verdict lost = acquire(call);
-    assertThat(lost.receipt().lease()).contains(LEASE);
+    assertThat(lost.reservation().lease()).contains(LEASE);
     advance(LEASE.minus(TICK));
     assertLimited(call);
     advance(TICK);
     assertAllowed(call);
-    assertThat(settle(lost, Ending.succeeded())).isZero();
+    assertThat(settle(lost, Completion.succeeded())).isZero();
     assertLimited(call);
   }
 
@@ -118,7 +121,7 @@ public interface InFlightContract extends StoreHarness {
     }
     advance(LEASE.minus(TICK));
     assertLimited(call);
-    assertThat(settle(running, Ending.succeeded())).isEqualTo(1);
+    assertThat(settle(running, Completion.succeeded())).isEqualTo(1);
     assertAllowed(call);
   }
 
@@ -143,9 +146,9 @@ public interface InFlightContract extends StoreHarness {
     assertThat(other.allowed()).isTrue();
     advance(SECOND);
     assertThat(renew(stalled)).isEqualTo(1);
-    assertThat(settle(other, Ending.succeeded())).isEqualTo(1);
+    assertThat(settle(other, Completion.succeeded())).isEqualTo(1);
     assertLimited(call);
-    assertThat(settle(stalled, Ending.succeeded())).isEqualTo(1);
+    assertThat(settle(stalled, Completion.succeeded())).isEqualTo(1);
     assertAllowed(call);
   }
 
@@ -156,7 +159,7 @@ public interface InFlightContract extends StoreHarness {
     store().reset(List.of(call.charge(0).key())).toCompletableFuture().join();
     assertThat(renew(running)).isEqualTo(1);
     assertLimited(call);
-    assertThat(settle(running, Ending.succeeded())).isEqualTo(1);
+    assertThat(settle(running, Completion.succeeded())).isEqualTo(1);
     assertAllowed(call);
   }
 
@@ -169,8 +172,8 @@ public interface InFlightContract extends StoreHarness {
     advance(HOUR.negated());
     assertThat(renew(first)).isEqualTo(1);
     assertLimited(call);
-    assertThat(settle(second, Ending.succeeded())).isEqualTo(1);
-    assertThat(settle(first, Ending.succeeded())).isEqualTo(1);
+    assertThat(settle(second, Completion.succeeded())).isEqualTo(1);
+    assertThat(settle(first, Completion.succeeded())).isEqualTo(1);
     acquire(2, call);
   }
 
@@ -192,7 +195,7 @@ public interface InFlightContract extends StoreHarness {
     advance(LEASE.minus(THIRD));
     assertThat(remaining(call)).isEqualTo(count / 2);
     for (int i = 0; i < count; i += 2) {
-      assertThat(settle(running.get(i), Ending.succeeded())).isEqualTo(1);
+      assertThat(settle(running.get(i), Completion.succeeded())).isEqualTo(1);
     }
     assertThat(remaining(call)).isEqualTo(count);
   }
@@ -205,10 +208,10 @@ public interface InFlightContract extends StoreHarness {
       assertThat(verdict.allowed()).isTrue();
       advance(TICK);
       CompletableFuture<Long> elsewhere =
-          CompletableFuture.supplyAsync(() -> verdict.receipt().renew())
+          CompletableFuture.supplyAsync(() -> verdict.reservation().renew())
               .thenCompose(renewed -> renewed);
-      CompletionStage<Long> here = i % 2 == 0 ? elsewhere : verdict.receipt().renew();
-      assertThat(settle(verdict, Ending.succeeded())).as("settled, call %d", i).isEqualTo(1);
+      CompletionStage<Long> here = i % 2 == 0 ? elsewhere : verdict.reservation().renew();
+      assertThat(settle(verdict, Completion.succeeded())).as("settled, call %d", i).isEqualTo(1);
       CompletableFuture.allOf(elsewhere, here.toCompletableFuture()).join();
       assertThat(stored(call)).as("left after call %d", i).containsOnly(Optional.empty());
     }
@@ -224,9 +227,9 @@ public interface InFlightContract extends StoreHarness {
                     ConcurrencyLimit.of(5, SECOND.multipliedBy(9)),
                     ConcurrencyLimit.of(9, HOUR)));
     Verdict verdict = acquire(call);
-    assertThat(verdict.receipt().lease()).contains(SECOND.multipliedBy(9));
+    assertThat(verdict.reservation().lease()).contains(SECOND.multipliedBy(9));
     assertThat(renew(verdict)).isEqualTo(2);
-    assertThat(acquire(call).receipt().lease()).isEmpty();
-    assertThat(acquire(call(rule(1, MINUTE))).receipt().lease()).isEmpty();
+    assertThat(acquire(call).reservation().lease()).isEmpty();
+    assertThat(acquire(call(rule(1, MINUTE))).reservation().lease()).isEmpty();
   }
 }

@@ -5,6 +5,11 @@ import static io.limiter.core.StoreHarness.MINUTE;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.Counting;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -17,7 +22,7 @@ class KeyClassesTest {
   private static final Rule TURNS = LeakyBucket.of(2, MINUTE, 5, MINUTE);
 
   private static String name(RuleStack stack) {
-    return Key.of("limit", ADA).of(stack).name();
+    return StateKey.of("limit", ADA).of(stack).name();
   }
 
   /** They are in Redis: another name would forget what an older version has counted. */
@@ -40,8 +45,8 @@ class KeyClassesTest {
   void aSubmissionIsThatOfWhoeverSubmitsThoughAnotherIsCounted() {
     Policy policy = Policy.of("form", rule(5, MINUTE)).withDuplicates(rule(1, MINUTE));
     LimitRequest call = LimitRequest.of(policy, ADDRESS, ADA, "text");
-    assertThat(call.charge(0).key()).isEqualTo(Key.of("form", ADDRESS));
-    assertThat(call.charge(1).key()).isEqualTo(Key.of("form", ADA).duplicates("text"));
+    assertThat(call.charge(0).key()).isEqualTo(StateKey.of("form", ADDRESS));
+    assertThat(call.charge(1).key()).isEqualTo(StateKey.of("form", ADA).duplicates("text"));
     assertThat(LimitRequest.of(policy, ADA, ADA, "text"))
         .isEqualTo(LimitRequest.of(policy, ADA, Optional.of("text")));
   }
@@ -52,6 +57,6 @@ class KeyClassesTest {
     assertThat(ADDRESS.breadth()).isEqualTo(Subject.AN_ADDRESS);
     assertThat(new Subject("anonymous", "192.0.2.1").breadth()).isEqualTo(Subject.AN_ADDRESS);
     assertThat(Subject.global().breadth()).isEqualTo(Subject.EVERYBODY);
-    assertThat(Key.of("limit", ADDRESS).breadth()).isEqualTo(Subject.AN_ADDRESS);
+    assertThat(StateKey.of("limit", ADDRESS).breadth()).isEqualTo(Subject.AN_ADDRESS);
   }
 }

@@ -5,6 +5,10 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.TokenBucket;
 import java.time.Duration;
 import java.time.Instant;
 import org.junit.jupiter.api.Test;
@@ -181,7 +185,7 @@ public interface LeakyBucketContract extends StoreHarness {
   default void aFullQueueBringsABanNearer() {
     Policy policy =
         Policy.of("policy", LeakyBucket.of(1, SECOND, 1, MINUTE))
-            .withBan(Ban.of(2, MINUTE, SECOND.multipliedBy(10)));
+            .withBan(BanRule.of(2, MINUTE, SECOND.multipliedBy(10)));
     LimitRequest call = LimitRequest.of(policy, new Subject("user", "somebody"));
     acquire(2, call);
     assertLimited(call);
@@ -227,10 +231,10 @@ public interface LeakyBucketContract extends StoreHarness {
     acquire(1, call);
     Verdict verdict = acquire(call.withCost(4));
     advance(HALF);
-    settle(verdict, Ending.succeeded().withCost(1));
+    settle(verdict, Completion.succeeded().withCost(1));
     assertThat(wait(call)).isEqualTo(HALF.multipliedBy(4));
     Verdict more = acquire(call);
-    settle(more, Ending.succeeded().withCost(3));
+    settle(more, Completion.succeeded().withCost(3));
     assertThat(wait(call)).isEqualTo(HALF.multipliedBy(8));
   }
 }

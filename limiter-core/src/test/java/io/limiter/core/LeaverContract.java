@@ -4,6 +4,8 @@ package io.limiter.core;
 import static io.limiter.core.StoreHarness.call;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -178,7 +180,7 @@ public interface LeaverContract extends StoreHarness {
     assertThat(waiting).allMatch(Verdict::allowed);
     assertLimited(call);
     Collections.shuffle(waiting, new Random(5));
-    assertThat(tenThousand(i -> waiting.get(i).receipt().refund())).containsOnly(1L);
+    assertThat(tenThousand(i -> waiting.get(i).reservation().refund())).containsOnly(1L);
     assertThat(remaining(call)).isEqualTo(10_000);
     advance(fair ? SECOND.multipliedBy(100) : Duration.ofMillis(10));
     RuleVerdict unused = peek(call).rules().get(0);

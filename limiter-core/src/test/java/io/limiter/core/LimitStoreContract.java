@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import io.limiter.core.store.LimitStore;
+
 /** What every store promises (see {@link LimitStore}), as one suite that each of them runs. */
 public interface LimitStoreContract
     extends SlidingWindowContract,
@@ -15,7 +17,7 @@ public interface LimitStoreContract
         BanContract,
         ModesContract,
         RetryAfterContract,
-        ReceiptContract,
+        ReservationContract,
         InFlightContract,
         OutcomeContract,
         SettledCostContract,

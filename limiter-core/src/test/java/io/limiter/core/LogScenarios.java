@@ -5,6 +5,11 @@ import static io.limiter.core.StoreHarness.MINUTE;
 import static io.limiter.core.StoreHarness.SECOND;
 import static io.limiter.core.StoreHarness.call;
 
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.store.Mode;
 import io.limiter.core.testing.Seeds;
 import java.util.ArrayList;
 import java.util.List;

@@ -5,6 +5,12 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.Micros;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.TokenBucket;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
@@ -31,8 +37,8 @@ public interface MixedStackContract extends StoreHarness {
 
   /** So that no window ends soon. */
   private void beginHour() {
-    long past = Math.floorMod(StoreHarness.micros(Instant.EPOCH, now()), Readings.micros(HOUR));
-    advance(HOUR.minus(Readings.duration(past)));
+    long past = Math.floorMod(StoreHarness.micros(Instant.EPOCH, now()), Micros.of(HOUR));
+    advance(HOUR.minus(Micros.toDuration(past)));
   }
 
   @ParameterizedTest

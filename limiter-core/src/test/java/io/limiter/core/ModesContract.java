@@ -6,6 +6,10 @@ import static io.limiter.core.StoreHarness.rule;
 import static io.limiter.core.StoreHarness.submit;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.store.Mode;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -83,7 +87,7 @@ public interface ModesContract extends StoreHarness {
     assertThat(stored(call)).isEqualTo(before);
     record(call);
     assertThat(peek(call).outcome()).isEqualTo(Outcome.LIMITED);
-    assertThat(peek(call).receipt()).isSameAs(Receipt.NOTHING);
+    assertThat(peek(call).reservation()).isSameAs(Reservation.NOTHING);
   }
 
   @Test

@@ -6,6 +6,11 @@ import static io.limiter.core.StoreHarness.rule;
 import static io.limiter.core.StoreHarness.submit;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.TokenBucket;
 import org.junit.jupiter.api.Test;
 
 /** Charges that only tell what they would do. */
@@ -83,7 +88,7 @@ public interface ObservedContract extends StoreHarness {
     assertAllowed(call);
     Verdict observed = acquire(call.observe()); // at the same microsecond
     assertThat(observed.allowed()).isTrue();
-    assertThat(settle(observed, Ending.succeeded().withCost(0))).isZero();
+    assertThat(settle(observed, Completion.succeeded().withCost(0))).isZero();
     assertThat(refund(observed)).isZero();
     assertLimited(call);
   }
@@ -95,17 +100,17 @@ public interface ObservedContract extends StoreHarness {
     LimitRequest both = flight.and(rows).observe();
     Verdict first = acquire(both);
     Verdict second = acquire(both);
-    assertThat(first.receipt().lease()).contains(ConcurrencyLimit.DEFAULT_LEASE);
-    assertThat(second.receipt().lease()).isEmpty();
+    assertThat(first.reservation().lease()).contains(ConcurrencyLimit.DEFAULT_LEASE);
+    assertThat(second.reservation().lease()).isEmpty();
     assertThat(renew(second)).isZero();
-    assertThat(settle(second, Ending.succeeded().withCost(9))).isZero();
-    assertThat(settle(first, Ending.succeeded().withCost(3))).isEqualTo(3);
+    assertThat(settle(second, Completion.succeeded().withCost(9))).isZero();
+    assertThat(settle(first, Completion.succeeded().withCost(3))).isEqualTo(3);
     assertThat(peek(both).rules()).extracting(RuleVerdict::remaining).containsExactly(1L, 2L);
   }
 
   @Test
   default void anObservedBanNeitherRefusesNorCounts() {
-    Policy banning = Policy.of("policy", rule(1, MINUTE)).withBan(Ban.of(2, MINUTE, HOUR));
+    Policy banning = Policy.of("policy", rule(1, MINUTE)).withBan(BanRule.of(2, MINUTE, HOUR));
     LimitRequest call = LimitRequest.of(banning, new Subject("user", "somebody"));
     LimitRequest observed = call.observe();
     acquire(5, observed);

@@ -5,6 +5,13 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.Counting;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.TokenBucket;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -20,7 +27,7 @@ public interface OutcomeContract extends StoreHarness {
   }
 
   /** A call that is admitted and ends so. */
-  default void end(LimitRequest call, Ending ending) {
+  default void end(LimitRequest call, Completion ending) {
     Verdict verdict = acquire(call);
     assertThat(verdict.allowed()).isTrue();
     advance(SECOND);
@@ -39,7 +46,7 @@ public interface OutcomeContract extends StoreHarness {
   default void whereFailuresCountASuccessGivesItsUnitBack() {
     LimitRequest call = counting(Counting.FAILURES, rule(3, MINUTE));
     for (int i = 0; i < 10; i++) {
-      end(call, Ending.succeeded());
+      end(call, Completion.succeeded());
     }
     assertThat(remaining(call)).isEqualTo(3);
     assertThat(stored(call)).containsOnly(Optional.empty());
@@ -49,7 +56,7 @@ public interface OutcomeContract extends StoreHarness {
   default void whereFailuresCountAFailureKeepsItsUnitUntilItsWindowEnds() {
     LimitRequest call = counting(Counting.FAILURES, rule(3, MINUTE));
     for (int i = 0; i < 3; i++) {
-      end(call, Ending.failed());
+      end(call, Completion.failed());
     }
     assertRetryAfterIsExact(call, MINUTE.minus(SECOND.multipliedBy(3)));
   }
@@ -58,10 +65,10 @@ public interface OutcomeContract extends StoreHarness {
   default void whereSuccessesCountItIsTheOtherWayRound() {
     LimitRequest call = counting(Counting.SUCCESSES, rule(2, MINUTE));
     for (int i = 0; i < 10; i++) {
-      end(call, Ending.failed());
+      end(call, Completion.failed());
     }
-    end(call, Ending.succeeded());
-    end(call, Ending.succeeded());
+    end(call, Completion.succeeded());
+    end(call, Completion.succeeded());
     assertLimited(call);
   }
 
@@ -69,15 +76,15 @@ public interface OutcomeContract extends StoreHarness {
   @EnumSource(Counting.class)
   default void anEndingThatNobodyKnowsCounts(Counting counting) {
     LimitRequest call = counting(counting, rule(1, MINUTE));
-    end(call, Ending.unknown());
+    end(call, Completion.unknown());
     assertLimited(call);
   }
 
   @Test
   default void whereAllCountNoEndingGivesAnythingBack() {
     LimitRequest call = call(rule(2, MINUTE));
-    end(call, Ending.succeeded());
-    end(call, Ending.failed());
+    end(call, Completion.succeeded());
+    end(call, Completion.failed());
     assertLimited(call);
   }
 
@@ -89,7 +96,7 @@ public interface OutcomeContract extends StoreHarness {
     assertLimited(call);
     advance(TICK);
     assertAllowed(call);
-    assertThat(settle(lost, Ending.succeeded())).isZero();
+    assertThat(settle(lost, Completion.succeeded())).isZero();
     assertLimited(call);
   }
 
@@ -97,8 +104,8 @@ public interface OutcomeContract extends StoreHarness {
   default void whatIsSettledTwiceGivesNothingBackTheSecondTime() {
     LimitRequest call = counting(Counting.FAILURES, rule(2, MINUTE));
     Verdict first = acquire(call);
-    assertThat(settle(first, Ending.failed())).isZero();
-    assertThat(settle(first, Ending.succeeded())).isZero();
+    assertThat(settle(first, Completion.failed())).isZero();
+    assertThat(settle(first, Completion.succeeded())).isZero();
     assertThat(remaining(call)).isEqualTo(1);
   }
 
@@ -118,8 +125,8 @@ public interface OutcomeContract extends StoreHarness {
       Verdict good = acquire(call);
       Verdict bad = acquire(call);
       assertThat(acquire(call).allowed()).as("a third under %s", rule).isFalse();
-      assertThat(settle(good, Ending.succeeded())).as("%s", rule).isEqualTo(1);
-      settle(bad, Ending.failed());
+      assertThat(settle(good, Completion.succeeded())).as("%s", rule).isEqualTo(1);
+      settle(bad, Completion.failed());
       assertThat(remaining(call)).as("%s", rule).isEqualTo(1);
     }
   }
@@ -144,7 +151,7 @@ public interface OutcomeContract extends StoreHarness {
 
     Verdict verdict = acquire(call);
     assertThat(verdict.allowed()).isTrue();
-    assertThat(settle(verdict, Ending.failed())).isEqualTo(2);
+    assertThat(settle(verdict, Completion.failed())).isEqualTo(2);
     assertThat(peek(call).rules())
         .extracting(RuleVerdict::remaining)
         .containsExactly(8L, 4L, 3L, 5L, 4L, 2L);
@@ -167,7 +174,7 @@ public interface OutcomeContract extends StoreHarness {
     Verdict refused = acquire(failures.and(inFlight));
     assertThat(refused.outcome()).isEqualTo(Outcome.LIMITED);
     assertThat(stored(failures)).containsOnly(Optional.empty());
-    assertThat(settle(refused, Ending.failed())).isZero();
+    assertThat(settle(refused, Completion.failed())).isZero();
     assertThat(remaining(failures)).isEqualTo(1);
   }
 

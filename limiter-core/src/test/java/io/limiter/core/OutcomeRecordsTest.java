@@ -6,6 +6,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.Counting;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -85,19 +91,20 @@ class OutcomeRecordsTest {
   @Test
   void nobodyIsBannedForCallsInFlight() {
     assertRefused(
-        () -> stack(THREE).withBan(Ban.of(3, MINUTE, MINUTE)),
+        () -> stack(THREE).withBan(BanRule.of(3, MINUTE, MINUTE)),
         "The rule '3-in-flight' has a ban: give it none, since the caller cannot know when a place is free; put the ban on the other rules of the subject");
   }
 
   @Test
   void aStackIsAnotherIfItCountsOtherCalls() {
     RuleStack all = stack(rule(3, MINUTE));
-    RuleStack failures = all.withBan(Ban.of(3, MINUTE, MINUTE)).withCounting(Counting.FAILURES);
+    RuleStack failures = all.withBan(BanRule.of(3, MINUTE, MINUTE)).withCounting(Counting.FAILURES);
     assertThat(failures.withCounting(Counting.ALL))
-        .isEqualTo(all.withBan(Ban.of(3, MINUTE, MINUTE)))
+        .isEqualTo(all.withBan(BanRule.of(3, MINUTE, MINUTE)))
         .isNotEqualTo(failures);
     assertThat(failures.ban()).isPresent();
-    assertThat(failures.withBan(Ban.of(1, MINUTE, MINUTE)).counting()).isEqualTo(Counting.FAILURES);
+    assertThat(failures.withBan(BanRule.of(1, MINUTE, MINUTE)).counting())
+        .isEqualTo(Counting.FAILURES);
     assertThat(failures.toString()).endsWith(", FAILURES");
   }
 
@@ -124,11 +131,11 @@ class OutcomeRecordsTest {
 
   @Test
   void aStackCountsByTheKeyOfItsClass() {
-    Key all = Key.of("limit", Subject.global());
+    StateKey all = StateKey.of("limit", Subject.global());
     RuleStack rules = stack(rule(1, MINUTE));
     assertThat(all.of(rules)).isSameAs(all);
     for (Counting counting : List.of(Counting.FAILURES, Counting.SUCCESSES)) {
-      Key own = all.of(rules.withCounting(counting));
+      StateKey own = all.of(rules.withCounting(counting));
       assertThat(own).isNotEqualTo(all);
       assertThat(own.of(rules)).isEqualTo(all);
       assertThat(new Charge("limit", own, rules.withCounting(counting), 1).key()).isEqualTo(own);
@@ -145,13 +152,13 @@ class OutcomeRecordsTest {
   @Test
   void aCallHasCostWhatACallMayCost() {
     assertRefused(
-        () -> Ending.failed().withCost(-1), "A call has cost -1 units: give it 0 to 1000000");
+        () -> Completion.failed().withCost(-1), "A call has cost -1 units: give it 0 to 1000000");
     assertRefused(
-        () -> Ending.failed().withCost(1_000_001),
+        () -> Completion.failed().withCost(1_000_001),
         "A call has cost 1000001 units: give it 0 to 1000000");
     Charge charge = Charge.of("limit", Subject.global(), stack(rule(9, MINUTE))).withCost(5);
-    assertThat(Ending.succeeded().withCosts(any -> -3).returned(charge)).isEqualTo(5);
-    assertThat(Ending.succeeded().withCost(5).returned(charge)).isZero();
+    assertThat(Completion.succeeded().withCosts(any -> -3).returned(charge)).isEqualTo(5);
+    assertThat(Completion.succeeded().withCost(5).returned(charge)).isZero();
   }
 
   @Test
@@ -177,9 +184,9 @@ class OutcomeRecordsTest {
         Optional.empty(),
         Optional.empty(),
         Duration.ZERO,
-        Source.STORE,
+        DecidedBy.STORE,
         Optional.empty(),
         Optional.empty(),
-        Receipt.NOTHING);
+        Reservation.NOTHING);
   }
 }

@@ -5,6 +5,7 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.CustomRule;
 import org.junit.jupiter.api.Test;
 
 /** An algorithm of one's own, the {@link FadingCounter}, in Java and in Lua. */

@@ -5,6 +5,10 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.SlidingWindowLog;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -16,7 +20,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What cannot be said is refused, with the element, the value and the remedy. */
-class RecordsTest {
+public class RecordsTest {
 
   private static final Duration MINUTE = Duration.ofMinutes(1);
 
@@ -125,7 +129,7 @@ class RecordsTest {
     RuleStack other = RuleStack.of(List.of(rule(3, MINUTE)));
     Policy policy = new Policy("name", "limit", List.of(one, other), Optional.empty());
     assertThat(policy.rules()).extracting(Rule::count).containsExactly(1L, 2L, 3L);
-    assertThat(policy.withBan(Ban.of(2, MINUTE, MINUTE)).stacks())
+    assertThat(policy.withBan(BanRule.of(2, MINUTE, MINUTE)).stacks())
         .hasSize(2)
         .allMatch(stack -> stack.ban().isPresent());
     assertRefused(
@@ -139,7 +143,8 @@ class RecordsTest {
     assertRefused(
         () -> new Policy("name", "limit", List.of(), Optional.of(two)),
         "The duplicate guard of the policy 'name' has 2 rules: give it one");
-    RuleStack banning = RuleStack.of(List.of(rule(1, MINUTE))).withBan(Ban.of(1, MINUTE, MINUTE));
+    RuleStack banning =
+        RuleStack.of(List.of(rule(1, MINUTE))).withBan(BanRule.of(1, MINUTE, MINUTE));
     assertRefused(
         () -> new Policy("name", "limit", List.of(), Optional.of(banning)),
         "The duplicate guard of the policy 'name' has a ban: give it none, a duplicate is no violation");

@@ -7,6 +7,14 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.TokenBucket;
 import java.time.Duration;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
@@ -51,7 +59,7 @@ public interface RetryAfterContract extends StoreHarness {
   }
 
   /** How a caller comes: in what manner its call is denied, and how long it waits then. */
-  record Caller(Optional<Ban> ban, boolean observed, boolean refunds, int waits) {}
+  record Caller(Optional<BanRule> ban, boolean observed, boolean refunds, int waits) {}
 
   private static List<Caller> callers() {
     List<Caller> callers = new ArrayList<>();
@@ -67,9 +75,9 @@ public interface RetryAfterContract extends StoreHarness {
     return callers;
   }
 
-  private static Optional<Ban> ban(int violations, long millis) {
+  private static Optional<BanRule> ban(int violations, long millis) {
     return Optional.of(
-        Ban.of(violations, SECOND, Duration.ofMillis(millis))
+        BanRule.of(violations, SECOND, Duration.ofMillis(millis))
             .growing(2, Duration.ofMillis(4 * millis)));
   }
 

@@ -6,6 +6,12 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.TokenBucket;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.Collections;
@@ -102,7 +108,7 @@ class RuleBoundsTest {
     }
 
     @Override
-    public Reading read(double now, double cost, CustomRule rule, double[] state) {
+    public Evaluation read(double now, double cost, CustomRule rule, double[] state) {
       throw new UnsupportedOperationException();
     }
 
@@ -114,10 +120,10 @@ class RuleBoundsTest {
 
   @Test
   void aBanComesAfterAMillionViolationsAtMostAndGrowsAHundredfold() {
-    Ban ban = Ban.of(1_000_000, MINUTE, MINUTE).growing(100, YEAR);
+    BanRule ban = BanRule.of(1_000_000, MINUTE, MINUTE).growing(100, YEAR);
     assertThat(ban.violations()).isEqualTo(1_000_000);
     assertThat(ban.growth()).isEqualTo(100);
-    assertRefused(() -> Ban.of(1_000_001, MINUTE, MINUTE), "A ban after 1000001 violations");
+    assertRefused(() -> BanRule.of(1_000_001, MINUTE, MINUTE), "A ban after 1000001 violations");
     assertRefused(() -> ban.growing(0, YEAR), "A ban grows by 0: give it 1 to 100");
     assertRefused(
         () -> ban.growing(2, YEAR.plusMillis(1)),
@@ -128,7 +134,7 @@ class RuleBoundsTest {
   void aCallCostsAMillionAtMostAlsoInTheEnd() {
     Charge charge = StoreHarness.call(rule(1_000_000, MINUTE)).withCost(1_000_000).charge(0);
     assertThat(charge.cost()).isEqualTo(1_000_000);
-    assertThat(Ending.succeeded().withCost(1_000_000).returned(charge)).isZero();
-    assertThat(Ending.succeeded().withCost(999_999).returned(charge)).isEqualTo(1);
+    assertThat(Completion.succeeded().withCost(1_000_000).returned(charge)).isZero();
+    assertThat(Completion.succeeded().withCost(999_999).returned(charge)).isEqualTo(1);
   }
 }

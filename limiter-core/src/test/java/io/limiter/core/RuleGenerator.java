@@ -1,6 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import io.limiter.core.rule.Alignment;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.Micros;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.TokenBucket;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDateTime;
@@ -16,7 +29,7 @@ import java.util.Random;
  * Makes rules of every algorithm, and bans, for one scenario: few numbers, so that rules of several
  * policies often mean the same cells; awkward ones, which divide nothing; and the largest.
  */
-final class RuleGenerator {
+public final class RuleGenerator {
 
   /** Clocks that are changed: by an hour, by half an hour, at midnight; and some that are not. */
   private static final String[] ZONES = {
@@ -57,7 +70,7 @@ final class RuleGenerator {
   private final boolean logsOnly;
   private final Optional<ZoneId> zone;
 
-  RuleGenerator(Random random, boolean large) {
+  public RuleGenerator(Random random, boolean large) {
     this.random = random;
     this.large = large;
     this.logsOnly = random.nextInt(4) == 0;
@@ -68,7 +81,7 @@ final class RuleGenerator {
   }
 
   /** When clocks are changed that rules are aligned to; empty if they are not. */
-  Optional<Instant> change() {
+  public Optional<Instant> change() {
     Instant somewhen =
         Instant.parse("2015-01-01T00:00:00Z").plus(random.nextInt(4_000), ChronoUnit.DAYS);
     return zone.map(ZoneId::getRules)
@@ -76,12 +89,12 @@ final class RuleGenerator {
         .map(change -> change.getInstant());
   }
 
-  Rule rule() {
+  public Rule rule() {
     return rule(pick(large ? MANY : FEW));
   }
 
   /** Calls in flight, by leases that may lapse within a scenario. */
-  RuleStack leases() {
+  public RuleStack leases() {
     int size = random.nextInt(4) == 0 ? 2 : 1;
     List<Rule> made = new ArrayList<>();
     while (made.size() < size) {
@@ -93,7 +106,7 @@ final class RuleGenerator {
   }
 
   /** A rule of such a count; or, if it keeps numbers, now and then of a huge one. */
-  Rule rule(int usual) {
+  public Rule rule(int usual) {
     if (logsOnly || random.nextInt(3) == 0) {
       return SlidingWindowLog.of(usual, window());
     }
@@ -137,9 +150,7 @@ final class RuleGenerator {
     while (true) {
       Duration window = window();
       long wait =
-          random.nextBoolean()
-              ? pick(WAITS)
-              : Readings.micros(window) * (1 + random.nextInt(10)) / count;
+          random.nextBoolean() ? pick(WAITS) : Micros.of(window) * (1 + random.nextInt(10)) / count;
       try {
         return LeakyBucket.of(count, window, pick(QUEUES), Duration.of(wait, ChronoUnit.MICROS))
             .withFair(random.nextBoolean());
@@ -150,12 +161,12 @@ final class RuleGenerator {
   }
 
   /** One in which many wait, and now and then for too long. */
-  LeakyBucket queue() {
+  public LeakyBucket queue() {
     int count = pick(FEW);
     Duration window = Duration.of(pick(NEAR_WINDOWS), ChronoUnit.MICROS);
     int queue = 3 + random.nextInt(80);
-    long wait = Readings.micros(window) * (queue / 2 + random.nextInt(4 * queue)) / count;
-    long most = Readings.micros(LeakyBucket.MAX_WAIT);
+    long wait = Micros.of(window) * (queue / 2 + random.nextInt(4 * queue)) / count;
+    long most = Micros.of(LeakyBucket.MAX_WAIT);
     LeakyBucket made =
         LeakyBucket.of(count, window, queue, Duration.of(Math.min(wait, most), ChronoUnit.MICROS))
             .withFair(random.nextBoolean());
@@ -173,7 +184,7 @@ final class RuleGenerator {
   }
 
   /** Mostly the same rules: some with another count, in another order, with another ban or none. */
-  RuleStack variant(RuleStack stack) {
+  public RuleStack variant(RuleStack stack) {
     List<Rule> made = new ArrayList<>();
     for (Rule rule : stack.rules()) {
       long count = Math.max(1, Math.min(rule.count(), MOST) + random.nextInt(7) - 3);
@@ -204,12 +215,12 @@ final class RuleGenerator {
   }
 
   /** A ban that may begin and end within a scenario. */
-  RuleStack withBan(RuleStack stack) {
+  public RuleStack withBan(RuleStack stack) {
     if (random.nextInt(4) > 0) {
       return stack;
     }
-    long window = Readings.micros(stack.rules().get(0).window());
-    Ban ban = Ban.of(1 + random.nextInt(4), upTo(2 * window), upTo(window));
+    long window = Micros.of(stack.rules().get(0).window());
+    BanRule ban = BanRule.of(1 + random.nextInt(4), upTo(2 * window), upTo(window));
     if (random.nextBoolean()) {
       return stack.withBan(ban);
     }
@@ -219,7 +230,7 @@ final class RuleGenerator {
   }
 
   private Duration upTo(long micros) {
-    long most = Math.min(micros, Readings.micros(Rule.MAX_WINDOW));
+    long most = Math.min(micros, Micros.of(Rule.MAX_WINDOW));
     return Duration.of(1_000 + random.nextLong(Math.max(1, most - 1_000)), ChronoUnit.MICROS);
   }
 

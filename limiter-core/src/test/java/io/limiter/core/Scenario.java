@@ -2,6 +2,7 @@
 package io.limiter.core;
 
 import io.limiter.core.model.ReferenceModel;
+import io.limiter.core.store.LimitStore;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -20,7 +21,7 @@ import java.util.function.LongConsumer;
 public record Scenario(long seed, List<Step> steps) {
 
   /** All keys that the scenario touches. */
-  public static List<Key> keys(List<Step> steps) {
+  public static List<StateKey> keys(List<Step> steps) {
     return steps.stream()
         .filter(step -> step.action() instanceof Step.Decide)
         .flatMap(step -> ((Step.Decide) step.action()).request().allCharges().stream())
@@ -51,7 +52,7 @@ public record Scenario(long seed, List<Step> steps) {
       List<Step> steps,
       LimitStore store,
       LongConsumer clock,
-      Function<List<Key>, CompletionStage<?>> lose) {
+      Function<List<StateKey>, CompletionStage<?>> lose) {
     Map<Integer, CompletableFuture<Verdict>> verdicts = new HashMap<>();
     List<CompletableFuture<? extends Answer>> answers = new ArrayList<>();
     for (Step step : steps) {
@@ -62,17 +63,19 @@ public record Scenario(long seed, List<Step> steps) {
         verdicts.put(step.id(), verdict);
         answer = verdict.thenApply(Answer.Decided::of);
       } else if (step.action() instanceof Step.GiveBack back) {
-        Receipt receipt = receipt(verdicts, back.of());
+        Reservation reservation = reservation(verdicts, back.of());
         answer =
-            (back.guardOnly() ? receipt.release() : receipt.refund())
+            (back.guardOnly() ? reservation.release() : reservation.refund())
                 .thenApply(Answer.GivenBack::new);
       } else if (step.action() instanceof Step.Settle settle) {
         clock.accept(step.clock());
         answer =
-            receipt(verdicts, settle.of()).settle(settle.ending()).thenApply(Answer.GivenBack::new);
+            reservation(verdicts, settle.of())
+                .settle(settle.ending())
+                .thenApply(Answer.GivenBack::new);
       } else if (step.action() instanceof Step.Renew renew) {
         clock.accept(step.clock());
-        long units = receipt(verdicts, renew.of()).renew().toCompletableFuture().join();
+        long units = reservation(verdicts, renew.of()).renew().toCompletableFuture().join();
         answer = CompletableFuture.completedFuture(new Answer.GivenBack(units));
       } else {
         Step.Reset reset = (Step.Reset) step.action();
@@ -93,13 +96,14 @@ public record Scenario(long seed, List<Step> steps) {
     }
   }
 
-  private static Receipt receipt(Map<Integer, CompletableFuture<Verdict>> verdicts, int step) {
+  private static Reservation reservation(
+      Map<Integer, CompletableFuture<Verdict>> verdicts, int step) {
     CompletableFuture<Verdict> verdict = verdicts.get(step);
     return verdict == null
-        ? Receipt.NOTHING
+        ? Reservation.NOTHING
         : verdict.handle((known, failure) -> known).join() == null
-            ? Receipt.NOTHING
-            : verdict.join().receipt();
+            ? Reservation.NOTHING
+            : verdict.join().reservation();
   }
 
   /**

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.Counting;
+import io.limiter.core.rule.LoggedRule;
+import io.limiter.core.rule.Micros;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -181,9 +189,9 @@ public final class ScenarioGenerator {
   /** How far the clock goes, measured by a rule or by the ban. */
   private long step(RuleStack stack) {
     if (stack.ban().isPresent() && random.nextInt(20) == 0) {
-      Ban ban = stack.ban().get();
+      BanRule ban = stack.ban().get();
       List<Duration> times = List.of(ban.within(), ban.time(), ban.longest());
-      return Readings.micros(pick(times)) - random.nextInt(2);
+      return Micros.of(pick(times)) - random.nextInt(2);
     }
     return step(measure(stack));
   }
@@ -196,9 +204,7 @@ public final class ScenarioGenerator {
     long window = rule.window().dividedBy(ChronoUnit.MICROS.getDuration());
     boolean atOnce = rule instanceof TokenBucket bucket && !bucket.greedy();
     long each =
-        atOnce
-            ? Readings.micros(((TokenBucket) rule).interval())
-            : Math.max(1, window / rule.count());
+        atOnce ? Micros.of(((TokenBucket) rule).interval()) : Math.max(1, window / rule.count());
     // Else a large log would never fill, and nobody would wait.
     boolean slowly = queueing ? random.nextInt(200) > 0 : large && random.nextInt(40) > 0;
     return switch (slowly ? 16 + random.nextInt(3) : random.nextInt(19)) {

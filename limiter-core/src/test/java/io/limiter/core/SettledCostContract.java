@@ -5,6 +5,10 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.Counting;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.TokenBucket;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
@@ -16,7 +20,7 @@ public interface SettledCostContract extends StoreHarness {
     LimitRequest call = call(rule(100, MINUTE), FixedWindow.of(80, HOUR)).withCost(50);
     Verdict verdict = acquire(call);
     advance(SECOND);
-    assertThat(settle(verdict, Ending.succeeded().withCost(20))).isEqualTo(30);
+    assertThat(settle(verdict, Completion.succeeded().withCost(20))).isEqualTo(30);
     assertThat(peek(call).rules()).extracting(RuleVerdict::remaining).containsExactly(80L, 60L);
   }
 
@@ -25,7 +29,7 @@ public interface SettledCostContract extends StoreHarness {
     LimitRequest call = call(rule(100, MINUTE), FixedWindow.of(80, HOUR)).withCost(50);
     Verdict verdict = acquire(call);
     advance(SECOND);
-    assertThat(settle(verdict, Ending.failed().withCost(90))).isZero();
+    assertThat(settle(verdict, Completion.failed().withCost(90))).isZero();
     assertThat(peek(call).rules()).extracting(RuleVerdict::remaining).containsExactly(10L, 0L);
     assertLimited(call.withCost(11));
     advance(HOUR);
@@ -35,22 +39,22 @@ public interface SettledCostContract extends StoreHarness {
   @Test
   default void anExactEstimateChangesNothing() {
     LimitRequest call = call(rule(100, MINUTE)).withCost(50);
-    assertThat(settle(acquire(call), Ending.succeeded().withCost(50))).isZero();
+    assertThat(settle(acquire(call), Completion.succeeded().withCost(50))).isZero();
     assertThat(remaining(call)).isEqualTo(50);
   }
 
   @Test
   default void aCallThatHasCostNothingGivesAllBack() {
     LimitRequest call = call(rule(100, MINUTE)).withCost(50);
-    assertThat(settle(acquire(call), Ending.succeeded().withCost(0))).isEqualTo(50);
+    assertThat(settle(acquire(call), Completion.succeeded().withCost(0))).isEqualTo(50);
     assertThat(stored(call)).containsOnly(Optional.empty());
   }
 
   @Test
   default void aCallThatDoesNotCountGivesAllBackWhateverItHasCost() {
     LimitRequest call = OutcomeContract.counting(Counting.FAILURES, rule(100, MINUTE)).withCost(50);
-    assertThat(settle(acquire(call), Ending.succeeded().withCost(70))).isEqualTo(50);
-    assertThat(settle(acquire(call), Ending.failed().withCost(70))).isZero();
+    assertThat(settle(acquire(call), Completion.succeeded().withCost(70))).isEqualTo(50);
+    assertThat(settle(acquire(call), Completion.failed().withCost(70))).isZero();
     assertThat(remaining(call)).isEqualTo(30);
   }
 
@@ -71,7 +75,7 @@ public interface SettledCostContract extends StoreHarness {
       advance(SECOND.multipliedBy(5));
       assertAllowed(call.withCost(1));
       assertThat(remaining(call)).isEqualTo(4);
-      assertThat(settle(verdict, Ending.succeeded().withCost(7))).isEqualTo(3);
+      assertThat(settle(verdict, Completion.succeeded().withCost(7))).isEqualTo(3);
       assertThat(remaining(call)).as("%s", bucket).isEqualTo(7);
     }
   }
@@ -81,8 +85,8 @@ public interface SettledCostContract extends StoreHarness {
     LimitRequest calls = call("caller", rule(10, MINUTE));
     LimitRequest rows = call("rows", rule(1_000, MINUTE)).withCost(100);
     LimitRequest both = calls.and(rows);
-    Ending ending =
-        Ending.succeeded().withCosts(charge -> charge.cost() == 1 ? charge.cost() : 250);
+    Completion ending =
+        Completion.succeeded().withCosts(charge -> charge.cost() == 1 ? charge.cost() : 250);
     assertThat(settle(acquire(both), ending)).isZero();
     assertThat(peek(both).rules()).extracting(RuleVerdict::remaining).containsExactly(9L, 750L);
   }
@@ -93,7 +97,7 @@ public interface SettledCostContract extends StoreHarness {
         call("rows", rule(1_000, MINUTE)).and(call("flight", ConcurrencyLimit.of(2))).withCost(100);
     Verdict verdict = acquire(call);
     assertThat(verdict.rules()).extracting(RuleVerdict::remaining).containsExactly(900L, 1L);
-    assertThat(settle(verdict, Ending.succeeded().withCost(300))).isEqualTo(1);
+    assertThat(settle(verdict, Completion.succeeded().withCost(300))).isEqualTo(1);
     assertThat(peek(call).rules()).extracting(RuleVerdict::remaining).containsExactly(700L, 2L);
   }
 }

@@ -5,6 +5,8 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

@@ -4,6 +4,8 @@ package io.limiter.core;
 import static io.limiter.core.StoreHarness.call;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.Micros;
+import io.limiter.core.rule.SlidingWindowCounter;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -16,8 +18,8 @@ public interface SlidingCounterContract extends StoreHarness {
 
   /** Moves the clock to where a window begins. */
   private void beginWindow(Duration window) {
-    long past = Math.floorMod(StoreHarness.micros(Instant.EPOCH, now()), Readings.micros(window));
-    advance(window.minus(Readings.duration(past)));
+    long past = Math.floorMod(StoreHarness.micros(Instant.EPOCH, now()), Micros.of(window));
+    advance(window.minus(Micros.toDuration(past)));
   }
 
   @Test

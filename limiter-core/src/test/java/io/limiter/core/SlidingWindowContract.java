@@ -5,6 +5,7 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.SlidingWindowLog;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

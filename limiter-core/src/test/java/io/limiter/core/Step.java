@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import io.limiter.core.rule.Rule;
+import io.limiter.core.store.Mode;
 import java.util.List;
 import java.util.Optional;
 
@@ -33,12 +35,12 @@ public record Step(int id, long clock, Action action) {
       CANCELLED
     }
 
-    Ending ending() {
-      Ending ending =
+    Completion ending() {
+      Completion ending =
           switch (how) {
-            case SUCCEEDED -> Ending.succeeded();
-            case FAILED -> Ending.failed();
-            case CANCELLED -> Ending.unknown();
+            case SUCCEEDED -> Completion.succeeded();
+            case FAILED -> Completion.failed();
+            case CANCELLED -> Completion.unknown();
           };
       return cost.map(ending::withCost).orElse(ending);
     }
@@ -52,7 +54,7 @@ public record Step(int id, long clock, Action action) {
    *
    * @param lost whether the keys go without anybody's asking for it, as by FLUSHALL or an eviction
    */
-  public record Reset(List<Key> keys, boolean lost) implements Action {}
+  public record Reset(List<StateKey> keys, boolean lost) implements Action {}
 
   /** Short enough to be read in a failure, with all that is needed to write a test of it. */
   @Override

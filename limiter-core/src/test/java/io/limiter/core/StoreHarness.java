@@ -3,6 +3,11 @@ package io.limiter.core;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.Micros;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -36,7 +41,7 @@ public interface StoreHarness {
   }
 
   /** All that the store holds under a key, without its time to live; empty if there is no key. */
-  Optional<String> stored(Key key);
+  Optional<String> stored(StateKey key);
 
   default Verdict decide(LimitRequest request, Mode mode) {
     return store().decide(request, mode).toCompletableFuture().join();
@@ -61,19 +66,19 @@ public interface StoreHarness {
   }
 
   default long refund(Verdict verdict) {
-    return verdict.receipt().refund().toCompletableFuture().join();
+    return verdict.reservation().refund().toCompletableFuture().join();
   }
 
   default long release(Verdict verdict) {
-    return verdict.receipt().release().toCompletableFuture().join();
+    return verdict.reservation().release().toCompletableFuture().join();
   }
 
-  default long settle(Verdict verdict, Ending ending) {
-    return verdict.receipt().settle(ending).toCompletableFuture().join();
+  default long settle(Verdict verdict, Completion ending) {
+    return verdict.reservation().settle(ending).toCompletableFuture().join();
   }
 
   default long renew(Verdict verdict) {
-    return verdict.receipt().renew().toCompletableFuture().join();
+    return verdict.reservation().renew().toCompletableFuture().join();
   }
 
   /** So many calls at once, none of which waits for another. */
@@ -119,7 +124,7 @@ public interface StoreHarness {
 
   /** The microseconds since another time. */
   static long micros(Instant from, Instant to) {
-    return Readings.micros(Duration.between(from, to));
+    return Micros.of(Duration.between(from, to));
   }
 
   /** A call by somebody under a policy of these rules. */

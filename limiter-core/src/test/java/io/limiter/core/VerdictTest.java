@@ -38,10 +38,10 @@ class VerdictTest {
         duplicate,
         Optional.empty(),
         Duration.ZERO,
-        Source.STORE,
+        DecidedBy.STORE,
         Optional.empty(),
         Optional.empty(),
-        Receipt.NOTHING);
+        Reservation.NOTHING);
   }
 
   @Test
@@ -99,7 +99,7 @@ class VerdictTest {
     Verdict verdict = verdict(Outcome.ALLOWED, Optional.empty(), passes(1));
     Verdict fallback =
         verdict.fromFallback(new StoreException(FailureReason.TIMEOUT, "away", null));
-    assertThat(fallback.source()).isEqualTo(Source.FALLBACK);
+    assertThat(fallback.decidedBy()).isEqualTo(DecidedBy.FALLBACK);
     assertThat(fallback.reason()).contains(FailureReason.TIMEOUT);
     assertThat(fallback.rules()).isEqualTo(verdict.rules());
     assertThat(fallback.delay()).isEqualTo(verdict.delay());
@@ -126,14 +126,14 @@ class VerdictTest {
   @Test
   void whereNoStoreIsAskedTheVerdictNamesNone() {
     Verdict free = Verdict.free(Policy.of("policy", rule(1, HOUR)));
-    assertThat(free.source()).isEqualTo(Source.NONE);
+    assertThat(free.decidedBy()).isEqualTo(DecidedBy.NONE);
     assertThat(free.reason()).isEmpty();
     assertThat(free.allowed()).isTrue();
   }
 
   @Test
   void nothingIsGivenBackForNothing() {
-    assertThat(Receipt.NOTHING.refund().toCompletableFuture()).isCompletedWithValue(0L);
-    assertThat(Receipt.NOTHING.release().toCompletableFuture()).isCompletedWithValue(0L);
+    assertThat(Reservation.NOTHING.refund().toCompletableFuture()).isCompletedWithValue(0L);
+    assertThat(Reservation.NOTHING.release().toCompletableFuture()).isCompletedWithValue(0L);
   }
 }

@@ -27,7 +27,7 @@ class SwitchedOffController {
   @Get("/verdict")
   @RateRule(count = 1, time = 60)
   String verdict(Verdict verdict) {
-    return verdict.outcome() + " by " + verdict.source();
+    return verdict.outcome() + " by " + verdict.decidedBy();
   }
 
   @Get("/by-argument")

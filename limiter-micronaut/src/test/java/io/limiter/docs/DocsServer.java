@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.docs;
 
-import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
+import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackCounts;
+import io.limiter.core.resilience.FallbackPolicies;
 import io.limiter.core.resilience.FallbackStore;
-import io.limiter.core.resilience.Fallbacks;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import io.limiter.micronaut.config.LimiterConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.redis.LimitStores;
@@ -85,7 +85,7 @@ final class DocsServer implements AutoCloseable {
   @Replaces(value = LimitStore.class, factory = LimitStores.class)
   static class StandingStill implements LimitStore {
 
-    private final Fallbacks fallbacks;
+    private final FallbackPolicies fallbacks;
     private final boolean away;
     private volatile LimitStore store;
 
@@ -116,7 +116,7 @@ final class DocsServer implements AutoCloseable {
     }
 
     @Override
-    public CompletionStage<Void> reset(Collection<Key> keys) {
+    public CompletionStage<Void> reset(Collection<StateKey> keys) {
       return store.reset(keys);
     }
 

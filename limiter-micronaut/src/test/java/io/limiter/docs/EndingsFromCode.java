@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.docs;
 
-import io.limiter.core.ConcurrencyLimit;
-import io.limiter.core.Counting;
-import io.limiter.core.Ending;
+import io.limiter.core.Completion;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
-import io.limiter.core.Receipt;
+import io.limiter.core.Reservation;
 import io.limiter.core.RuleVerdict;
-import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.Counting;
+import io.limiter.core.rule.SlidingWindowLog;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -34,15 +34,15 @@ final class EndingsFromCode {
 
   static <T> CompletionStage<T> run(
       Verdict admitted, Supplier<T> work, ScheduledExecutorService timer) {
-    Receipt receipt = admitted.receipt();
-    long third = receipt.lease().orElse(Duration.ofMinutes(1)).toMillis() / 3;
+    Reservation reservation = admitted.reservation();
+    long third = reservation.lease().orElse(Duration.ofMinutes(1)).toMillis() / 3;
     ScheduledFuture<?> renewals =
-        timer.scheduleAtFixedRate(receipt::renew, third, third, TimeUnit.MILLISECONDS);
+        timer.scheduleAtFixedRate(reservation::renew, third, third, TimeUnit.MILLISECONDS);
     return CompletableFuture.supplyAsync(work, timer)
         .whenComplete(
             (result, failure) -> {
               renewals.cancel(false);
-              receipt.settle(failure == null ? Ending.succeeded() : Ending.failed());
+              reservation.settle(failure == null ? Completion.succeeded() : Completion.failed());
             });
   }
 
@@ -54,13 +54,15 @@ final class EndingsFromCode {
     limiter
         .acquire(LimitRequest.of(failures, new Subject("user", name)))
         .thenCompose(
-            verdict -> limiter.settle(verdict, correct ? Ending.succeeded() : Ending.failed()));
+            verdict ->
+                limiter.settle(verdict, correct ? Completion.succeeded() : Completion.failed()));
   }
 
   static void rows(Limiter limiter, LimitRequest query, List<String> rows) {
     limiter
         .acquire(query.withCost(100)) // the estimate
-        .thenCompose(verdict -> limiter.settle(verdict, Ending.succeeded().withCost(rows.size())));
+        .thenCompose(
+            verdict -> limiter.settle(verdict, Completion.succeeded().withCost(rows.size())));
   }
 
   static LimitRequest stack(Policy perMinute, Policy failures, Policy exports, Subject user) {

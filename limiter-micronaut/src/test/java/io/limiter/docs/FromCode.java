@@ -4,9 +4,9 @@ package io.limiter.docs;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
-import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.SlidingWindowLog;
 import java.time.Duration;
 
 /** What the pages show of the limiter without annotations. */

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.docs;
 
-import io.limiter.core.Alignment;
-import io.limiter.core.Ban;
-import io.limiter.core.CustomRule;
 import io.limiter.core.FadingCounter;
-import io.limiter.core.FixedWindow;
-import io.limiter.core.LeakyBucket;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
-import io.limiter.core.SlidingWindowCounter;
-import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.Subject;
-import io.limiter.core.TokenBucket;
-import io.limiter.core.redis.RedisSettings;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.rule.Alignment;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.TokenBucket;
 import java.time.Duration;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
@@ -70,8 +70,8 @@ final class RulesFromCode {
   }
 
   static void lift(Limiter limiter, String address) {
-    Ban ban =
-        Ban.of(5, Duration.ofMinutes(1), Duration.ofMinutes(15)).growing(2, Duration.ofDays(1));
+    BanRule ban =
+        BanRule.of(5, Duration.ofMinutes(1), Duration.ofMinutes(15)).growing(2, Duration.ofDays(1));
     Policy signIn =
         Policy.of("sign-in", SlidingWindowLog.of(3, Duration.ofMinutes(1))).withBan(ban);
 

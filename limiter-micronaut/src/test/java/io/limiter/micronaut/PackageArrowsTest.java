@@ -14,6 +14,28 @@ import com.tngtech.archunit.core.importer.ImportOption.DoNotIncludeTests;
 import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
+import io.limiter.micronaut.address.IpAddress;
+import io.limiter.micronaut.denial.Denial;
+import io.limiter.micronaut.denial.DenialBody;
+import io.limiter.micronaut.denial.DenialMessages;
+import io.limiter.micronaut.denial.TextTemplate;
+import io.limiter.micronaut.http.BadRequestHandler;
+import io.limiter.micronaut.http.CallAbandonedHandler;
+import io.limiter.micronaut.http.DenialResponseFactory;
+import io.limiter.micronaut.http.InvalidCostHandler;
+import io.limiter.micronaut.http.InvalidIdempotencyKeyHandler;
+import io.limiter.micronaut.http.InvalidSubmissionHandler;
+import io.limiter.micronaut.http.LimitDeniedHandler;
+import io.limiter.micronaut.http.MissingSubjectHandler;
+import io.limiter.micronaut.http.RateLimitFields;
+import io.limiter.micronaut.intercept.LimitInterceptor;
+import io.limiter.micronaut.redis.LimitStores;
+import io.limiter.micronaut.subject.ClientAddress;
+import io.limiter.micronaut.subject.CountedSubject;
+import io.limiter.micronaut.subject.RequestSubjects;
+import io.limiter.micronaut.subject.SubjectSource;
+import io.limiter.micronaut.thread.Continuations;
+import io.micronaut.core.annotation.Internal;
 import java.net.InetSocketAddress;
 import java.util.List;
 
@@ -27,7 +49,9 @@ class PackageArrowsTest {
   private static final String EXCEPTION = ROOT + "exception..";
   private static final String HTTP = ROOT + "http..";
   private static final String INTERCEPT = ROOT + "intercept..";
-  private static final String MESSAGE = ROOT + "message..";
+  private static final String CALL = ROOT + "call..";
+  private static final String DENIAL = ROOT + "denial..";
+  private static final String METADATA = ROOT + "metadata..";
   private static final String PLAN = ROOT + "plan..";
   private static final String REDIS = ROOT + "redis..";
   private static final String SUBJECT = ROOT + "subject..";
@@ -58,22 +82,24 @@ class PackageArrowsTest {
                       "io.micronaut.aop..",
                       "io.micronaut.context.annotation..",
                       "io.micronaut.core.annotation..",
-                      "io.limiter.core", // an algorithm that a rule names
+                      "io.limiter.core.rule", // an algorithm that a rule names
                       "io.micronaut.http", // what a SubjectResolver is asked about
                       "org.jspecify.annotations..")));
 
-  /** What a caller sends is never matched: no text of his takes longer than its length asks for. */
+  /**
+   * What a caller sends is never matched: none of its texts takes longer than its length asks for.
+   */
   @ArchTest
   static final ArchRule nothingThatSeesRequestsHasRegularExpressions =
       noClasses()
           .that()
-          .resideInAnyPackage(ADDRESS, HTTP, INTERCEPT, MESSAGE, SUBJECT, THREAD)
+          .resideInAnyPackage(ADDRESS, CALL, DENIAL, HTTP, INTERCEPT, SUBJECT, THREAD)
           .should()
           .dependOnClassesThat()
           .resideInAPackage("java.util.regex..");
 
   @ArchTest
-  static final ArchRule gateAndGuardMeetOnlyInThePlan =
+  static final ArchRule theGateKnowsNoGuard =
       noClasses()
           .that()
           .resideInAPackage(HTTP)
@@ -82,7 +108,7 @@ class PackageArrowsTest {
           .resideInAPackage(INTERCEPT);
 
   @ArchTest
-  static final ArchRule guardAndGateMeetOnlyInThePlan =
+  static final ArchRule theGuardKnowsNoGate =
       noClasses()
           .that()
           .resideInAPackage(INTERCEPT)
@@ -91,41 +117,62 @@ class PackageArrowsTest {
           .resideInAPackage(HTTP);
 
   @ArchTest
-  static final ArchRule whoDecidesDoesNotKnowTheStore =
+  static final ArchRule callersOfTheStoreDoNotKnowIt =
       noClasses()
           .that()
-          .resideInAnyPackage(HTTP, INTERCEPT, PLAN, SUBJECT, THREAD)
+          .resideInAnyPackage(CALL, HTTP, INTERCEPT, METADATA, PLAN, SUBJECT, THREAD)
           .should()
           .dependOnClassesThat()
           .resideInAnyPackage(
               REDIS, "io.limiter.core.redis..", "io.limiter.core.memory..", "io.lettuce..");
 
   @ArchTest
-  static final ArchRule thePlanDoesNotKnowItsDoors =
+  static final ArchRule onlyTheStartReadsMetadata =
+      noClasses()
+          .that()
+          .resideOutsideOfPackage(METADATA)
+          .and(WRITTEN_BY_HAND)
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage(METADATA);
+
+  @ArchTest
+  static final ArchRule aPlanKnowsNothingOfCalls =
       noClasses()
           .that()
           .resideInAPackage(PLAN)
           .should()
           .dependOnClassesThat()
-          .resideInAnyPackage(HTTP, INTERCEPT, REDIS);
+          .resideInAnyPackage(CALL, DENIAL, HTTP, INTERCEPT, METADATA, REDIS);
 
   @ArchTest
-  static final ArchRule theStoreDoesNotKnowWhoAsks =
+  static final ArchRule aCallKnowsNeitherGateNorGuard =
+      noClasses()
+          .that()
+          .resideInAPackage(CALL)
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(ANNOTATION, DENIAL, HTTP, INTERCEPT, METADATA, REDIS);
+
+  @ArchTest
+  static final ArchRule theStoreDoesNotKnowItsCallers =
       noClasses()
           .that()
           .resideInAPackage(REDIS)
           .should()
           .dependOnClassesThat()
-          .resideInAnyPackage(ANNOTATION, EXCEPTION, HTTP, INTERCEPT, PLAN, SUBJECT, THREAD);
+          .resideInAnyPackage(
+              ANNOTATION, CALL, DENIAL, EXCEPTION, HTTP, INTERCEPT, METADATA, PLAN, SUBJECT);
 
   @ArchTest
-  static final ArchRule messagesKnowOnlyTheirSettings =
+  static final ArchRule denialsKnowNoPlanAndNoCall =
       noClasses()
           .that()
-          .resideInAPackage(MESSAGE)
+          .resideInAPackage(DENIAL)
           .should()
           .dependOnClassesThat()
-          .resideInAnyPackage(ANNOTATION, EXCEPTION, HTTP, INTERCEPT, PLAN, REDIS, SUBJECT, THREAD);
+          .resideInAnyPackage(
+              ANNOTATION, CALL, HTTP, INTERCEPT, METADATA, PLAN, REDIS, SUBJECT, THREAD);
 
   @ArchTest
   static final ArchRule onlyTheEventLoopsFinderKnowsNetty =
@@ -159,10 +206,11 @@ class PackageArrowsTest {
                           "java.net",
                           "java.nio",
                           "java.util",
+                          "io.micronaut.core.annotation",
                           "org.jspecify..")
                       .or(resideInAnyPackage("java.util.function", "java.util.stream"))));
 
-  /** Names are whatever a caller writes: to look one up would let him stop an event loop. */
+  /** Names are whatever a caller writes: to look one up would let the caller stop an event loop. */
   @ArchTest
   static final ArchRule noNameIsEverLookedUp =
       noClasses()
@@ -187,7 +235,7 @@ class PackageArrowsTest {
   static final ArchRule noCycles =
       slices().matching("io.limiter.micronaut.(*)..").should().beFreeOfCycles();
 
-  /** What an application may put a bean of its own in place of is in http, message and subject. */
+  /** What an application may replace is in denial, http and subject. */
   @ArchTest
   static final ArchRule whatIsPublicCannotBeExtendedElsewhere =
       classes()
@@ -197,26 +245,46 @@ class PackageArrowsTest {
           .and()
           .areNotInterfaces()
           .and()
-          .resideOutsideOfPackages(HTTP, MESSAGE, SUBJECT)
+          .resideOutsideOfPackages(DENIAL, HTTP, SUBJECT)
           .and(DescribedPredicate.not(SEALED))
           .should()
           .haveModifier(JavaModifier.FINAL);
 
+  /** What an application implements, replaces, orders its filters by, or receives from those. */
+  private static final DescribedPredicate<JavaClass> FOR_APPLICATIONS =
+      JavaClass.Predicates.belongToAnyOf(
+              BadRequestHandler.class,
+              CallAbandonedHandler.class,
+              ClientAddress.class,
+              Continuations.class,
+              CountedSubject.class,
+              Denial.class,
+              DenialBody.class,
+              DenialMessages.class,
+              DenialResponseFactory.class,
+              InvalidCostHandler.class,
+              InvalidIdempotencyKeyHandler.class,
+              InvalidSubmissionHandler.class,
+              IpAddress.class,
+              LimitDeniedHandler.class,
+              LimitInterceptor.class,
+              LimitStores.class,
+              MissingSubjectHandler.class,
+              RateLimitFields.class,
+              RequestSubjects.class,
+              SubjectSource.class,
+              TextTemplate.class)
+          .or(resideInAnyPackage(ANNOTATION, CONFIG, EXCEPTION));
+
   @ArchTest
-  static final ArchRule whatIsNoContractIsHidden =
+  static final ArchRule allElseThatIsPublicIsMarkedInternal =
       classes()
           .that(WRITTEN_BY_HAND)
           .and()
-          .resideOutsideOfPackages(
-              ADDRESS, ANNOTATION, CONFIG, EXCEPTION, HTTP, MESSAGE, PLAN, SUBJECT, THREAD)
-          .and()
           .areTopLevelClasses()
           .and()
-          .doNotHaveSimpleName("LimitInterceptor") // its POSITION is for those who order theirs
-          .and()
-          .doNotHaveSimpleName("LimitStores") // what a store of the application's replaces
-          .and()
-          .doNotHaveSimpleName("WarmUp") // what parts of several packages are
+          .arePublic()
+          .and(DescribedPredicate.not(FOR_APPLICATIONS))
           .should()
-          .notBePublic();
+          .beAnnotatedWith(Internal.class);
 }

@@ -11,7 +11,7 @@ import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.limiter.benchmarks.BenchRedis;
-import io.limiter.core.redis.RedisClients;
+import io.limiter.core.redis.connection.LettuceClients;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -24,7 +24,7 @@ final class Bucket4jPeer implements Peer {
 
   static final String NAME = "Bucket4j, 2 bandwidths";
 
-  private final RedisClient client = RedisClients.create();
+  private final RedisClient client = LettuceClients.create();
   private final AsyncBucketProxy[] buckets;
 
   Bucket4jPeer(BenchRedis redis, int subjects) {
@@ -58,6 +58,6 @@ final class Bucket4jPeer implements Peer {
 
   @Override
   public void close() {
-    RedisClients.shutdown(client);
+    LettuceClients.shutdown(client);
   }
 }

@@ -7,16 +7,16 @@ import io.lettuce.core.RedisURI;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.benchmarks.BenchRedis;
-import io.limiter.core.ConcurrencyLimit;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.redis.RedisClients;
-import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
-import io.limiter.core.redis.SharedConnection;
+import io.limiter.core.redis.connection.LettuceClients;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.connection.SharedConnection;
+import io.limiter.core.rule.ConcurrencyLimit;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -59,7 +59,7 @@ final class OurEngine implements AutoCloseable {
     RedisSettings settings =
         new RedisSettings(redis.prefix(), DEADLINE).withAlgorithms(List.of(new OwnWindow()));
     SharedConnection connection =
-        SharedConnection.open(RedisClients.create(), RedisURI.create(redis.uri()), settings);
+        SharedConnection.open(LettuceClients.create(), RedisURI.create(redis.uri()), settings);
     if (!connection.firstAttempt().toCompletableFuture().get(10, TimeUnit.SECONDS)) {
       connection.close();
       throw new IllegalStateException("Redis does not answer at " + RedisURI.create(redis.uri()));
@@ -85,7 +85,9 @@ final class OurEngine implements AutoCloseable {
         Contender.of(
             IN_FLIGHT,
             subject ->
-                limiter.acquire(held[subject]).thenCompose(verdict -> verdict.receipt().refund())));
+                limiter
+                    .acquire(held[subject])
+                    .thenCompose(verdict -> verdict.reservation().refund())));
     all.add(
         sortedSet(SORTED_SET, "sorted-set-one-bit.lua", ScriptOutputType.INTEGER, commands, true));
     all.add(

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.benchmarks.engine;
 
-import io.limiter.core.CustomAlgorithm;
-import io.limiter.core.CustomRule;
-import io.limiter.core.Readings;
+import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.Micros;
+import io.limiter.core.store.DecisionReadout;
 import org.jspecify.annotations.Nullable;
 
 /** An algorithm of a user's own, as simple as can be: a window that begins with its first call. */
@@ -20,13 +21,13 @@ record OwnWindow() implements CustomAlgorithm {
   }
 
   @Override
-  public Reading read(double now, double cost, CustomRule rule, double @Nullable [] state) {
-    double window = (double) Readings.micros(rule.window());
+  public Evaluation read(double now, double cost, CustomRule rule, double @Nullable [] state) {
+    double window = (double) Micros.of(rule.window());
     boolean open = state != null && now - state[0] < window;
     double start = open && state != null ? state[0] : now;
     double used = open && state != null ? state[1] : 0;
-    double wait = cost > rule.count() ? Readings.NEVER : start + window - now;
-    return new Reading(
+    double wait = cost > rule.count() ? DecisionReadout.NEVER : start + window - now;
+    return new Evaluation(
         rule.count() - used, wait, start + window - now, new double[] {start, used + cost});
   }
 

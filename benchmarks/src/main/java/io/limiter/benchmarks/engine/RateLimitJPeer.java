@@ -8,7 +8,7 @@ import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.reactive.RedisReactiveCommands;
 import io.lettuce.core.codec.StringCodec;
 import io.limiter.benchmarks.BenchRedis;
-import io.limiter.core.redis.RedisClients;
+import io.limiter.core.redis.connection.LettuceClients;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -22,7 +22,7 @@ final class RateLimitJPeer implements Peer {
   static final String ONE_BLOCK = "RateLimitJ, 2 rules as they are by default, one bit";
   static final String BLOCKS = "RateLimitJ, 2 rules of 60 blocks, one bit";
 
-  private final RedisClient client = RedisClients.create();
+  private final RedisClient client = LettuceClients.create();
   private final RedisReactiveCommands<String, String> commands;
   private final String prefix;
 
@@ -52,6 +52,6 @@ final class RateLimitJPeer implements Peer {
 
   @Override
   public void close() {
-    RedisClients.shutdown(client);
+    LettuceClients.shutdown(client);
   }
 }

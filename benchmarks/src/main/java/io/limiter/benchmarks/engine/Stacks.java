@@ -4,15 +4,15 @@ package io.limiter.benchmarks.engine;
 import static java.time.Duration.ofHours;
 import static java.time.Duration.ofMinutes;
 
-import io.limiter.core.Ban;
-import io.limiter.core.CustomRule;
-import io.limiter.core.FixedWindow;
-import io.limiter.core.LeakyBucket;
 import io.limiter.core.Policy;
-import io.limiter.core.Rule;
-import io.limiter.core.SlidingWindowCounter;
-import io.limiter.core.SlidingWindowLog;
-import io.limiter.core.TokenBucket;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.TokenBucket;
 import java.time.Duration;
 import java.time.ZoneOffset;
 import java.util.List;
@@ -54,7 +54,7 @@ final class Stacks {
         two(
                 "token bucket and a ban, 2 rules",
                 (count, window) -> TokenBucket.of(count, count, window))
-            .withBan(Ban.of(5, ofMinutes(1), ofHours(1))),
+            .withBan(BanRule.of(5, ofMinutes(1), ofHours(1))),
         Policy.of("log and token bucket", FEW, bucket),
         Policy.of(
             "log, token bucket, fixed window and counter",

@@ -12,10 +12,10 @@ import io.lettuce.core.codec.ByteArrayCodec;
 import io.limiter.benchmarks.BenchRedis;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
-import io.limiter.core.redis.ConnectionSource;
-import io.limiter.core.redis.RedisClients;
-import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
+import io.limiter.core.redis.connection.ConnectionSource;
+import io.limiter.core.redis.connection.LettuceClients;
+import io.limiter.core.redis.connection.RedisSettings;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
@@ -33,7 +33,7 @@ final class RecordedReply extends RedisAsyncCommandsImpl<byte[], byte[]>
 
   /** The reply to an admitted call. */
   static byte[] to(LimitRequest request, BenchRedis redis) throws Exception {
-    RedisClient client = RedisClients.create();
+    RedisClient client = LettuceClients.create();
     try {
       RecordedReply recorder =
           new RecordedReply(client.connect(ByteArrayCodec.INSTANCE, RedisURI.create(redis.uri())));
@@ -50,7 +50,7 @@ final class RecordedReply extends RedisAsyncCommandsImpl<byte[], byte[]>
       }
       return recorder.last;
     } finally {
-      RedisClients.shutdown(client);
+      LettuceClients.shutdown(client);
     }
   }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.memory;
 
-import io.limiter.core.Ban;
-import io.limiter.core.Readings;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.Micros;
 
 /**
- * What is remembered of one subject's violations under a {@link Ban}. Immutable; microseconds.
+ * What is remembered of one subject's violations under a {@link BanRule}. Immutable; microseconds.
  *
  * @param since the first violation that counts; if there are none, the time at which the last ban
  *     began
@@ -21,26 +21,26 @@ record BanState(long since, int violations, long until, int level) {
    * The rest of the ban, which lasts no longer than the longest that there may be now. It stays as
    * it was, for rules that do not cut it.
    */
-  long rest(Ban ban, long now) {
+  long rest(BanRule ban, long now) {
     return level == 0 ? 0 : Math.max(0, end(ban) - now);
   }
 
   /** The end of the ban. During the violations that follow it has passed. */
-  private long end(Ban ban) {
-    return violations > 0 ? until : Math.min(until, since + Readings.micros(ban.longest()));
+  private long end(BanRule ban) {
+    return violations > 0 ? until : Math.min(until, since + Micros.of(ban.longest()));
   }
 
   /** With one violation more. */
-  BanState violated(Ban ban, long now) {
-    boolean first = violations == 0 || now - since >= Readings.micros(ban.within());
+  BanState violated(BanRule ban, long now) {
+    boolean first = violations == 0 || now - since >= Micros.of(ban.within());
     long from = first ? now : since;
     int count = first ? 1 : violations + 1;
     if (count < ban.violations()) {
       return new BanState(from, count, end(ban), level);
     }
-    long longest = Readings.micros(ban.longest());
+    long longest = Micros.of(ban.longest());
     int grown = now - end(ban) >= longest ? 0 : level;
-    long time = Readings.micros(ban.time());
+    long time = Micros.of(ban.time());
     for (int i = 0; ban.growth() > 1 && i < grown && time < longest; i++) {
       time *= ban.growth();
     }
@@ -48,9 +48,9 @@ record BanState(long since, int violations, long until, int level) {
   }
 
   /** The time from which on it is as if nothing had happened. */
-  long neededUntil(Ban ban) {
-    long counting = violations == 0 ? Long.MIN_VALUE : since + Readings.micros(ban.within());
-    long growing = level == 0 ? Long.MIN_VALUE : until + Readings.micros(ban.longest());
+  long neededUntil(BanRule ban) {
+    long counting = violations == 0 ? Long.MIN_VALUE : since + Micros.of(ban.within());
+    long growing = level == 0 ? Long.MIN_VALUE : until + Micros.of(ban.longest());
     return Math.max(counting, growing);
   }
 }

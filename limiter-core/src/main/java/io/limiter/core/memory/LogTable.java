@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.memory;
 
-import io.limiter.core.Key;
+import io.limiter.core.StateKey;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class LogTable {
 
-  private final LinkedHashMap<Key, UnitLog> logs = new LinkedHashMap<>(16, 0.75f, true);
+  private final LinkedHashMap<StateKey, UnitLog> logs = new LinkedHashMap<>(16, 0.75f, true);
   private final int capacity;
   private final long grace;
 
@@ -27,7 +27,7 @@ final class LogTable {
   }
 
   /** The log of a key; none if it has expired. */
-  @Nullable UnitLog find(Key key, long clock) {
+  @Nullable UnitLog find(StateKey key, long clock) {
     tidy(clock);
     UnitLog log = logs.get(key);
     if (log != null && !log.expired(clock, grace)) {
@@ -38,7 +38,7 @@ final class LogTable {
   }
 
   /** The log of a key, expired or not. */
-  @Nullable UnitLog peek(Key key) {
+  @Nullable UnitLog peek(StateKey key) {
     return logs.get(key);
   }
 
@@ -50,18 +50,18 @@ final class LogTable {
     return logs.size();
   }
 
-  void put(Key key, UnitLog log) {
+  void put(StateKey key, UnitLog log) {
     logs.put(key, log);
   }
 
-  void remove(Key key) {
+  void remove(StateKey key) {
     logs.remove(key);
   }
 
   /** Looks at the eldest log. */
   private void tidy(long clock) {
     if (!logs.isEmpty()) {
-      Map.Entry<Key, UnitLog> eldest = logs.entrySet().iterator().next();
+      Map.Entry<StateKey, UnitLog> eldest = logs.entrySet().iterator().next();
       if (eldest.getValue().expired(clock, grace)) {
         logs.remove(eldest.getKey());
       } else {

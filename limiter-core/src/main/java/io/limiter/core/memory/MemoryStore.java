@@ -3,13 +3,13 @@ package io.limiter.core.memory;
 
 import io.limiter.core.Charge;
 import io.limiter.core.FailureReason;
-import io.limiter.core.Key;
-import io.limiter.core.KnownUse;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
+import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
+import io.limiter.core.store.KnownUse;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Collection;
@@ -46,7 +46,7 @@ public final class MemoryStore implements LimitStore {
   /** As in Redis, where a log's time to live is a second longer than its longest window. */
   private static final long GRACE = 1_000_000;
 
-  private final Stripes stripes;
+  private final StripedState stripes;
   private volatile boolean closed;
 
   /** A store for {@value #DEFAULT_MAX_SUBJECTS} keys. */
@@ -78,7 +78,7 @@ public final class MemoryStore implements LimitStore {
       throw new IllegalArgumentException(
           "A memory store for %d subjects: give it room for 1 or more".formatted(maxSubjects));
     }
-    stripes = new Stripes(maxSubjects, microseconds, grace);
+    stripes = new StripedState(maxSubjects, microseconds, grace);
   }
 
   @Override
@@ -87,7 +87,7 @@ public final class MemoryStore implements LimitStore {
       return failure();
     }
     try {
-      return CompletableFuture.completedFuture(new Decision(request, stripes).decide(mode));
+      return CompletableFuture.completedFuture(new MemoryDecision(request, stripes).decide(mode));
     } catch (StoreException algorithmFailed) {
       return CompletableFuture.failedFuture(algorithmFailed);
     }
@@ -103,7 +103,7 @@ public final class MemoryStore implements LimitStore {
       long clock = stripes.clock();
       subjects.remove(charge.key());
       if (!subjects.full() && !closed) {
-        Adoption.of(charge, known, clock).ifPresent(log -> subjects.put(charge.key(), log));
+        AdoptedState.of(charge, known, clock).ifPresent(log -> subjects.put(charge.key(), log));
       }
     } finally {
       stripes.unlock(1L << index);
@@ -111,17 +111,17 @@ public final class MemoryStore implements LimitStore {
   }
 
   @Override
-  public CompletionStage<Void> reset(Collection<Key> keys) {
+  public CompletionStage<Void> reset(Collection<StateKey> keys) {
     if (closed) {
       return failure();
     }
     long mask = 0;
-    for (Key key : keys) {
+    for (StateKey key : keys) {
       mask |= 1L << stripes.indexOf(key);
     }
     stripes.lock(mask);
     try {
-      for (Key key : keys) {
+      for (StateKey key : keys) {
         stripes.get(stripes.indexOf(key)).subjects.remove(key);
       }
     } finally {
@@ -145,7 +145,7 @@ public final class MemoryStore implements LimitStore {
   }
 
   /** What is remembered of a key, for tests. */
-  Optional<String> dump(Key key) {
+  Optional<String> dump(StateKey key) {
     int index = stripes.indexOf(key);
     stripes.lock(1L << index);
     try {

@@ -2,7 +2,7 @@
 package io.limiter.core.memory;
 
 import io.limiter.core.Charge;
-import io.limiter.core.Key;
+import io.limiter.core.StateKey;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -31,11 +31,11 @@ final class Stripe extends ReentrantLock {
    * The key of the overflow for a charge that may not have a log of its own; another for each class
    * of calls that may be counted.
    */
-  Key overflow(Charge charge, int index, long clock) {
+  StateKey overflow(Charge charge, int index, long clock) {
     String kind = index + "." + charge.key().name();
-    Key key = new Key("overflow." + kind, charge.limit());
+    StateKey key = new StateKey("overflow." + kind, charge.limit());
     return overflows.find(key, clock) != null || !overflows.full()
         ? key
-        : new Key("rest." + kind, "");
+        : new StateKey("rest." + kind, "");
   }
 }

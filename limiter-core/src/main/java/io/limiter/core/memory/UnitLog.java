@@ -16,7 +16,7 @@ final class UnitLog {
   private static final int SMALLEST_RING = 4;
   private static final long[] NO_RING = {};
 
-  private @Nullable Cells cells;
+  private @Nullable CellArray cells;
   private long[] ring = NO_RING;
   private int head;
   private int size;
@@ -39,11 +39,11 @@ final class UnitLog {
   }
 
   /** What rules without a log remember; null if no such rule was ever used. */
-  @Nullable Cells cells() {
+  @Nullable CellArray cells() {
     return cells;
   }
 
-  void remember(Cells counted) {
+  void remember(CellArray counted) {
     cells = counted;
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
+import io.limiter.core.redis.connection.RedisSettings;
 import java.time.Duration;
 
 /**

@@ -4,6 +4,11 @@ package io.limiter.core.redis;
 import io.lettuce.core.cluster.SlotHash;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
+import io.limiter.core.redis.cluster.ClusterSource;
+import io.limiter.core.redis.connection.ConnectionSource;
+import io.limiter.core.redis.connection.NodeBreakers;
+import io.limiter.core.redis.connection.RedisFailures;
+import io.limiter.core.redis.connection.RedisSettings;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -30,7 +35,7 @@ public final class RedisHealth {
 
   private final ConnectionSource connections;
   private final String keyPrefix;
-  private final Breakers breakers;
+  private final NodeBreakers breakers;
   private final Function<byte[], CompletionStage<Long>> delete;
 
   /**
@@ -39,7 +44,7 @@ public final class RedisHealth {
   RedisHealth(
       ConnectionSource connections,
       RedisSettings settings,
-      Breakers breakers,
+      NodeBreakers breakers,
       Function<byte[], CompletionStage<Long>> delete) {
     this.connections = connections;
     this.keyPrefix = settings.prefix();

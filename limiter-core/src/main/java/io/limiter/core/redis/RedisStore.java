@@ -3,13 +3,23 @@ package io.limiter.core.redis;
 
 import io.lettuce.core.ScriptOutputType;
 import io.limiter.core.FailureReason;
-import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
-import io.limiter.core.RuleStack;
+import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
+import io.limiter.core.redis.connection.ConnectionSource;
+import io.limiter.core.redis.connection.NodeBreakers;
+import io.limiter.core.redis.connection.RedisFailures;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.wire.DecideReply;
+import io.limiter.core.redis.wire.DecisionScripts;
+import io.limiter.core.redis.wire.EncodedCall;
+import io.limiter.core.redis.wire.EncodedStack;
+import io.limiter.core.redis.wire.RedisScript;
+import io.limiter.core.redis.wire.StoredDecision;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -50,7 +60,7 @@ public final class RedisStore implements LimitStore {
       RedisScript.of("return redis.call('UNLINK', unpack(KEYS))");
 
   private final RedisSettings settings;
-  private final RedisScripts scripts;
+  private final DecisionScripts scripts;
   private final ScriptRunner runner;
   private final UnitScripts units;
   private final RedisHealth health;
@@ -58,18 +68,18 @@ public final class RedisStore implements LimitStore {
   private final Map<RuleStack, EncodedStack> encoded = new ConcurrentHashMap<>();
 
   public RedisStore(ConnectionSource connections, RedisSettings settings) {
-    this(connections, settings, RedisScripts.load(settings.algorithms()));
+    this(connections, settings, DecisionScripts.load(settings.algorithms()));
   }
 
-  RedisStore(ConnectionSource connections, RedisSettings settings, RedisScripts scripts) {
-    this(connections, settings, scripts, new Breakers());
+  public RedisStore(ConnectionSource connections, RedisSettings settings, DecisionScripts scripts) {
+    this(connections, settings, scripts, new NodeBreakers());
   }
 
-  RedisStore(
+  public RedisStore(
       ConnectionSource connections,
       RedisSettings settings,
-      RedisScripts scripts,
-      Breakers breakers) {
+      DecisionScripts scripts,
+      NodeBreakers breakers) {
     this(connections, settings, scripts, breakers, RedisStore::wallMicros);
   }
 
@@ -77,11 +87,11 @@ public final class RedisStore implements LimitStore {
    * @param wallMicros this process' clock; only the changes of the clocks of time zones are looked
    *     up by it
    */
-  RedisStore(
+  public RedisStore(
       ConnectionSource connections,
       RedisSettings settings,
-      RedisScripts scripts,
-      Breakers breakers,
+      DecisionScripts scripts,
+      NodeBreakers breakers,
       LongSupplier wallMicros) {
     this.wallMicros = wallMicros;
     this.settings = settings;
@@ -94,11 +104,11 @@ public final class RedisStore implements LimitStore {
 
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
-    EncodedCall call = EncodedCall.of(request, settings, this::encoded);
+    EncodedCall call = EncodedCall.of(request, settings::name, this::encoded);
     DecisionTime time = DecisionTime.of(settings.deadline(request.policy()), settings);
     if (runner.isCluster() && call.size() > 1) {
       // In as many scripts as the call has slots: one, for all rules and the guard of one subject.
-      return DividedDecision.decide(this, call, CallParts.bySlot(call), mode, time)
+      return MultiSlotDecision.decide(this, call, SlotGroups.bySlot(call), mode, time)
           .thenApply(found -> verdict(request, mode, found));
     }
     LateReply late = new LateReply(request, call, mode);
@@ -112,8 +122,8 @@ public final class RedisStore implements LimitStore {
             });
   }
 
-  private Verdict verdict(LimitRequest request, Mode mode, Taken found) {
-    return found.verdict(request, mode, new RedisReceipt(this, request, found));
+  private Verdict verdict(LimitRequest request, Mode mode, StoredDecision found) {
+    return found.verdict(request, mode, new RedisReservation(this, request, found));
   }
 
   /** In one script. */
@@ -185,19 +195,19 @@ public final class RedisStore implements LimitStore {
   }
 
   /** What is done with units that calls took. */
-  UnitScripts units() {
+  public UnitScripts units() {
     return units;
   }
 
   @Override
-  public CompletionStage<Void> reset(Collection<Key> keys) {
+  public CompletionStage<Void> reset(Collection<StateKey> keys) {
     if (keys.isEmpty()) {
       return CompletableFuture.completedFuture(null);
     }
     List<byte[]> names = keys.stream().map(settings::name).toList();
     CompletionStage<Long> deleted =
         runner.isCluster()
-            ? EachSlot.sum(names, name -> name, this::resetTogether)
+            ? PerSlotCalls.sum(names, name -> name, this::resetTogether)
             : resetTogether(names);
     return deleted.thenApply(count -> null);
   }

@@ -6,6 +6,13 @@ import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
+import io.limiter.core.redis.connection.Breaker;
+import io.limiter.core.redis.connection.CallTarget;
+import io.limiter.core.redis.connection.Redirects;
+import io.limiter.core.redis.connection.RedisFailures;
+import io.limiter.core.redis.connection.TimedCommand;
+import io.limiter.core.redis.connection.UnansweredCommands;
+import io.limiter.core.redis.wire.RedisScript;
 import io.netty.util.Timeout;
 import io.netty.util.Timer;
 import io.netty.util.TimerTask;
@@ -33,7 +40,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   /** The most nodes that a call is sent on to, one after another. */
   private static final int MAX_HOPS = 5;
 
-  private final Detours detours;
+  private final Redirects detours;
   private final LongSupplier nanoTime;
   private final RedisScript script;
   private final ScriptOutputType output;
@@ -42,7 +49,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   private final DecisionTime time;
   private final Timer timer;
   private final Consumer<@Nullable T> late;
-  private volatile Hop hop;
+  private volatile CallTarget hop;
   private volatile @Nullable RedisFuture<T> command;
   private volatile @Nullable Timeout timeout;
 
@@ -61,8 +68,8 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
    * @param late receives a reply that comes when the call has failed, on the event loop
    */
   ScriptCall(
-      Hop first,
-      Detours detours,
+      CallTarget first,
+      Redirects detours,
       LongSupplier nanoTime,
       RedisScript script,
       ScriptOutputType output,
@@ -164,7 +171,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
 
   /** Whether the answer sends the call elsewhere; then it is on its way, or has failed. */
   private boolean goesOn(Throwable failure) {
-    CompletionStage<Hop> next =
+    CompletionStage<CallTarget> next =
         hops < MAX_HOPS ? detours.after(RedisFailures.unwrap(failure)) : null;
     if (next == null) {
       return false;
@@ -172,7 +179,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     hops++;
     spend();
     hop.period().answered();
-    hop = new Hop(hop.node(), Breaker.UNCONCERNED, hop.demoted(), hop.commands());
+    hop = new CallTarget(hop.node(), Breaker.UNCONCERNED, hop.demoted(), hop.commands());
     long from = nanoTime.getAsLong();
     startTimer(true, time.leftNanos()); // to find the node takes time of its own
     next.whenComplete(

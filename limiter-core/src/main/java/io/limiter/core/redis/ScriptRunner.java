@@ -3,8 +3,15 @@ package io.limiter.core.redis;
 
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.cluster.SlotHash;
-import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.StoreException;
+import io.limiter.core.redis.cluster.ClusterRedirects;
+import io.limiter.core.redis.cluster.ClusterSource;
+import io.limiter.core.redis.connection.Breaker;
+import io.limiter.core.redis.connection.CallTarget;
+import io.limiter.core.redis.connection.ConnectionSource;
+import io.limiter.core.redis.connection.NodeBreakers;
+import io.limiter.core.redis.connection.Redirects;
+import io.limiter.core.redis.wire.RedisScript;
 import io.netty.util.HashedWheelTimer;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.util.concurrent.CompletableFuture;
@@ -14,17 +21,17 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Runs scripts on the node that has their keys, unless its breaker is open. */
-final class ScriptRunner {
+public final class ScriptRunner {
 
   private static final int TICK_MILLIS = 5;
 
   private final ConnectionSource connections;
   private final @Nullable ClusterSource cluster;
-  private final Breakers breakers;
+  private final NodeBreakers breakers;
   private final Breaker only;
   private final HashedWheelTimer timer;
 
-  ScriptRunner(ConnectionSource connections, Breakers breakers) {
+  ScriptRunner(ConnectionSource connections, NodeBreakers breakers) {
     this.connections = connections;
     this.cluster = connections instanceof ClusterSource nodes ? nodes : null;
     this.breakers = breakers;
@@ -51,17 +58,17 @@ final class ScriptRunner {
       byte[][] arguments,
       DecisionTime time,
       Consumer<@Nullable T> late) {
-    Hop first;
-    Detours detours = Detours.NONE;
+    CallTarget first;
+    Redirects detours = Redirects.NONE;
     ClusterSource nodes = cluster;
-    ClusterSource.Node node = null;
+    ClusterSource.Primary node = null;
     try {
       if (nodes == null) {
-        first = hop(only, connections, connections::commands);
+        first = CallTarget.of(only, connections, connections::commands);
       } else {
         node = nodes.node(SlotHash.getSlot(keys[0]));
-        first = hop(node);
-        detours = new ClusterDetours(this, nodes, node, keys, timer);
+        first = ClusterRedirects.target(breakers, node);
+        detours = new ClusterRedirects(breakers, nodes, node, keys, timer);
       }
     } catch (StoreException notAsked) {
       return CompletableFuture.failedFuture(notAsked);
@@ -69,7 +76,7 @@ final class ScriptRunner {
     ScriptCall<T> call =
         new ScriptCall<T>(
             first, detours, System::nanoTime, script, output, keys, arguments, time, timer, late);
-    ClusterSource.Node asked = node;
+    ClusterSource.Primary asked = node;
     if (asked != null) {
       var unused =
           call.whenComplete(
@@ -80,38 +87,6 @@ final class ScriptRunner {
               });
     }
     return call.start();
-  }
-
-  /**
-   * @throws StoreException if the node cannot be asked now
-   */
-  Hop hop(ClusterSource.Node node) {
-    return hop(breakers.of(node.name()), node, node::commands);
-  }
-
-  /** The same, for keys of a slot that is on its way to this node. */
-  Hop askingHop(ClusterSource.Node node) {
-    return hop(breakers.of(node.name()), node, node::asking);
-  }
-
-  private interface Commands {
-    RedisClusterAsyncCommands<byte[], byte[]> get();
-  }
-
-  private static Hop hop(Breaker breaker, ConnectionSource node, Commands commands) {
-    Breaker.Period period = breaker.admit();
-    if (period == null) {
-      throw breaker.refusal();
-    }
-    try {
-      return new Hop(node.name(), period, node::renew, commands.get());
-    } catch (StoreException disconnected) {
-      period.undecided();
-      if (node instanceof ClusterSource.Node one) {
-        one.failed();
-      }
-      throw disconnected;
-    }
   }
 
   /** A connection whose replies are not those to its calls will never be in step again. */

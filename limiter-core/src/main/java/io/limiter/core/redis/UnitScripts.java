@@ -5,6 +5,10 @@ import io.lettuce.core.ScriptOutputType;
 import io.limiter.core.FailureReason;
 import io.limiter.core.Policy;
 import io.limiter.core.StoreException;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.wire.DecisionScripts;
+import io.limiter.core.redis.wire.RedisScript;
+import io.limiter.core.redis.wire.TakenUnits;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -16,15 +20,15 @@ import org.jspecify.annotations.Nullable;
  * What is done with units after the decision that took them: one script for all that one call took,
  * on a Cluster one for each slot. Never repeated.
  */
-final class UnitScripts {
+public final class UnitScripts {
 
   private static final int STAMP = 8;
 
   private final ScriptRunner runner;
-  private final RedisScripts scripts;
+  private final DecisionScripts scripts;
   private final RedisSettings settings;
 
-  UnitScripts(ScriptRunner runner, RedisScripts scripts, RedisSettings settings) {
+  UnitScripts(ScriptRunner runner, DecisionScripts scripts, RedisSettings settings) {
     this.runner = runner;
     this.scripts = scripts;
     this.settings = settings;
@@ -37,7 +41,8 @@ final class UnitScripts {
 
   CompletionStage<Long> refund(List<TakenUnits> units, DecisionTime time) {
     return runner.isCluster()
-        ? EachSlot.sum(units, some -> settings.name(some.key), some -> refundTogether(some, time))
+        ? PerSlotCalls.sum(
+            units, some -> settings.name(some.key), some -> refundTogether(some, time))
         : refundTogether(units, time);
   }
 
@@ -57,10 +62,11 @@ final class UnitScripts {
    *
    * @return how many units
    */
-  CompletionStage<Long> renew(List<TakenUnits> leases, Policy policy) {
+  public CompletionStage<Long> renew(List<TakenUnits> leases, Policy policy) {
     DecisionTime time = DecisionTime.of(settings.deadline(policy), settings);
     return runner.isCluster()
-        ? EachSlot.sum(leases, lease -> settings.name(lease.key), some -> renewTogether(some, time))
+        ? PerSlotCalls.sum(
+            leases, lease -> settings.name(lease.key), some -> renewTogether(some, time))
         : renewTogether(leases, time);
   }
 

@@ -2,12 +2,12 @@
 package io.limiter.core.resilience;
 
 import io.limiter.core.Charge;
-import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
 import io.limiter.core.Policy;
+import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Answers a call that is known to be refused until some time without asking the store, so that a
  * flood of refused calls costs the store next to nothing. Its verdicts name {@link
- * io.limiter.core.Source#DENY_CACHE}; they are the store's, with the times that have passed since
- * taken off.
+ * io.limiter.core.DecidedBy#DENY_CACHE}; they are the store's, with the times that have passed
+ * since taken off.
  *
  * <p>A refused call takes nothing, so whoever is refused until some time is refused until then,
  * whatever else he or others call; unless units are given back, keys are reset, or a policy
@@ -211,7 +211,7 @@ public final class DenyCache implements LimitStore {
   }
 
   @Override
-  public CompletionStage<Void> reset(Collection<Key> keys) {
+  public CompletionStage<Void> reset(Collection<StateKey> keys) {
     return store
         .reset(keys)
         .whenComplete(

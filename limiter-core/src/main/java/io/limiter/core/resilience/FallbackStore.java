@@ -2,17 +2,17 @@
 package io.limiter.core.resilience;
 
 import io.limiter.core.Charge;
-import io.limiter.core.Ending;
+import io.limiter.core.Completion;
+import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
-import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
 import io.limiter.core.Outcome;
-import io.limiter.core.Receipt;
-import io.limiter.core.Source;
+import io.limiter.core.Reservation;
+import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.Optional;
@@ -28,15 +28,16 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Asks the fallback of the request's policy when the store fails. Its verdicts name the {@link
- * io.limiter.core.Source#FALLBACK} and the reason. A receipt goes back to the store that wrote it.
+ * io.limiter.core.DecidedBy#FALLBACK} and the reason. A reservation goes back to the store that
+ * wrote it.
  *
  * <p>The local store goes on from what this instance knows: the store's last verdict on each
  * subject, also in a reply that came too late for its call, what is on its way to it, and what was
  * admitted here since. The store records what was admitted here before it decides the subject's
  * next call. So while the store keeps its data, one instance alone never admits more than a rule's
  * count in any window, whichever decides. Calls in flight ({@link
- * io.limiter.core.ConcurrencyLimit}) are exempt: their places become free by their ends. So are the
- * fallbacks that count nothing.
+ * io.limiter.core.rule.ConcurrencyLimit}) are exempt: their places become free by their ends. So
+ * are the fallbacks that count nothing.
  */
 public final class FallbackStore implements LimitStore {
 
@@ -47,23 +48,23 @@ public final class FallbackStore implements LimitStore {
 
   private final LimitStore store;
   private final LimitStore local;
-  private final Fallbacks fallbacks;
+  private final FallbackPolicies fallbacks;
   private final FallbackCounts counts;
   private final LongSupplier nanos;
-  private final KnownSubjects known;
-  private final LimitStore allow = new UndecidedStore(Outcome.ALLOWED);
-  private final LimitStore deny = new UndecidedStore(Outcome.UNAVAILABLE);
+  private final KnownSubjectTable known;
+  private final LimitStore allow = new FixedAnswerStore(Outcome.ALLOWED);
+  private final LimitStore deny = new FixedAnswerStore(Outcome.UNAVAILABLE);
   private final FailureLog failures;
   private final FailureLog lateness;
 
   /** Asks the local store under every policy. */
   public FallbackStore(LimitStore store, LimitStore local) {
-    this(store, local, Fallbacks.of(Fallback.LOCAL), new FallbackCounts());
+    this(store, local, FallbackPolicies.of(Fallback.LOCAL), new FallbackCounts());
   }
 
   /** One that knows {@value #DEFAULT_MAX_KNOWN} keys. */
   public FallbackStore(
-      LimitStore store, LimitStore local, Fallbacks fallbacks, FallbackCounts counts) {
+      LimitStore store, LimitStore local, FallbackPolicies fallbacks, FallbackCounts counts) {
     this(store, local, fallbacks, counts, DEFAULT_MAX_KNOWN, System::nanoTime);
   }
 
@@ -78,7 +79,7 @@ public final class FallbackStore implements LimitStore {
   public FallbackStore(
       LimitStore store,
       LimitStore local,
-      Fallbacks fallbacks,
+      FallbackPolicies fallbacks,
       FallbackCounts counts,
       int maxKnown,
       LongSupplier nanos) {
@@ -91,7 +92,7 @@ public final class FallbackStore implements LimitStore {
   public FallbackStore(
       LimitStore store,
       LimitStore local,
-      Fallbacks fallbacks,
+      FallbackPolicies fallbacks,
       FallbackCounts counts,
       int maxKnown,
       LongSupplier nanos,
@@ -101,7 +102,7 @@ public final class FallbackStore implements LimitStore {
     this.fallbacks = fallbacks;
     this.counts = counts;
     this.nanos = nanos;
-    this.known = new KnownSubjects(maxKnown, nanos);
+    this.known = new KnownSubjectTable(maxKnown, nanos);
     this.failures = FailureLog.ofTheStore(log);
     this.lateness = FailureLog.ofThisProcess(log);
   }
@@ -175,7 +176,7 @@ public final class FallbackStore implements LimitStore {
       if (subjects.length == 0) {
         return;
       }
-      if (verdict != null && verdict.source() == Source.STORE) {
+      if (verdict != null && verdict.decidedBy() == DecidedBy.STORE) {
         known.learn(asked, subjects, verdict, mode, askedAt, late);
       } else if (!late) {
         known.unanswered(request, subjects);
@@ -213,14 +214,15 @@ public final class FallbackStore implements LimitStore {
               why.late().ifPresent(late -> late.thenAccept(found -> learn(found, true)));
               return verdict;
             }
-            Owed owed = known.owed(request, subjects, verdict, nanos.getAsLong());
+            UnreportedUnits owed = known.owed(request, subjects, verdict, nanos.getAsLong());
             why.late().ifPresent(late -> late.thenAccept(found -> learnLate(found, owed)));
-            return verdict.withReceipt(new OwedReceipt(verdict.receipt(), request, owed));
+            return verdict.withReservation(
+                new UnreportedReservation(verdict.reservation(), request, owed));
           });
     }
 
     /** What the store has taken for this call after all, it need not hear of. */
-    private void learnLate(Verdict found, Owed owed) {
+    private void learnLate(Verdict found, UnreportedUnits owed) {
       learn(found, true);
       if (found.allowed()) {
         owed.giveBack(Charge::cost);
@@ -244,15 +246,15 @@ public final class FallbackStore implements LimitStore {
   private static final @Nullable KnownSubject[] NONE = {};
 
   /** Gives back to the local store, and what comes back the store need not hear of. */
-  private static final class OwedReceipt implements Receipt {
+  private static final class UnreportedReservation implements Reservation {
 
-    private final Receipt receipt;
+    private final Reservation reservation;
     private final LimitRequest request;
-    private final Owed owed;
+    private final UnreportedUnits owed;
     private final AtomicBoolean ended = new AtomicBoolean();
 
-    OwedReceipt(Receipt receipt, LimitRequest request, Owed owed) {
-      this.receipt = receipt;
+    UnreportedReservation(Reservation reservation, LimitRequest request, UnreportedUnits owed) {
+      this.reservation = reservation;
       this.request = request;
       this.owed = owed;
     }
@@ -263,18 +265,18 @@ public final class FallbackStore implements LimitStore {
       if (!ended.getAndSet(true)) {
         returnRules(Charge::cost);
       }
-      return receipt.refund();
+      return reservation.refund();
     }
 
     @Override
     public CompletionStage<Long> release() {
       returnGuard();
-      return receipt.release();
+      return reservation.release();
     }
 
     @Override
-    public CompletionStage<Long> settle(Ending ending) {
-      Ending told;
+    public CompletionStage<Long> settle(Completion ending) {
+      Completion told;
       try {
         told = ending.told(request.charges());
       } catch (RuntimeException broken) {
@@ -283,7 +285,7 @@ public final class FallbackStore implements LimitStore {
       if (!ended.getAndSet(true)) {
         returnRules(told::returned);
       }
-      return receipt.settle(told);
+      return reservation.settle(told);
     }
 
     private void returnRules(ToIntFunction<Charge> units) {
@@ -298,18 +300,18 @@ public final class FallbackStore implements LimitStore {
 
     @Override
     public CompletionStage<Long> renew() {
-      return receipt.renew();
+      return reservation.renew();
     }
 
     @Override
     public Optional<Duration> lease() {
-      return receipt.lease();
+      return reservation.lease();
     }
   }
 
   /** Resets both; fails if the store does. */
   @Override
-  public CompletionStage<Void> reset(Collection<Key> keys) {
+  public CompletionStage<Void> reset(Collection<StateKey> keys) {
     known.forget(keys);
     return local
         .reset(keys)

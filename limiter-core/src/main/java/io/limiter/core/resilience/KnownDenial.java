@@ -2,15 +2,15 @@
 package io.limiter.core.resilience;
 
 import io.limiter.core.Charge;
-import io.limiter.core.ConcurrencyLimit;
-import io.limiter.core.Counting;
-import io.limiter.core.Key;
+import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
-import io.limiter.core.Receipt;
+import io.limiter.core.Reservation;
 import io.limiter.core.RuleVerdict;
-import io.limiter.core.Source;
+import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.Counting;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -61,7 +61,7 @@ final class KnownDenial {
    */
   static @Nullable KnownDenial of(
       LimitRequest request, Verdict verdict, long asked, long answered) {
-    if (verdict.allowed() || verdict.source() != Source.STORE) {
+    if (verdict.allowed() || verdict.decidedBy() != DecidedBy.STORE) {
       return null;
     }
     Duration refused = refusedFor(request, verdict);
@@ -106,7 +106,7 @@ final class KnownDenial {
   }
 
   /** Whether it counts under one of these keys. */
-  boolean isUnder(Collection<Key> keys) {
+  boolean isUnder(Collection<StateKey> keys) {
     return request.charges().stream().anyMatch(charge -> keys.contains(charge.key()));
   }
 
@@ -159,10 +159,10 @@ final class KnownDenial {
         call.duplicate().equals(request.duplicate()) ? verdict.duplicate() : Optional.empty(),
         verdict.ban().map(rest -> minus(rest, since)),
         Duration.ZERO,
-        Source.DENY_CACHE,
+        DecidedBy.DENY_CACHE,
         Optional.empty(),
         Optional.empty(),
-        Receipt.NOTHING);
+        Reservation.NOTHING);
   }
 
   private static RuleVerdict later(RuleVerdict rule, Duration since) {

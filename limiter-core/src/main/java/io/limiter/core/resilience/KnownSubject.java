@@ -2,20 +2,20 @@
 package io.limiter.core.resilience;
 
 import io.limiter.core.Charge;
-import io.limiter.core.CustomRule;
-import io.limiter.core.KnownUse;
-import io.limiter.core.KnownUse.PastUnits;
-import io.limiter.core.KnownUse.RuleUse;
-import io.limiter.core.LeakyBucket;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.PastCharge;
-import io.limiter.core.Readings;
-import io.limiter.core.Rule;
-import io.limiter.core.RuleStack;
 import io.limiter.core.RuleVerdict;
-import io.limiter.core.StackShape;
-import io.limiter.core.TokenBucket;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.Micros;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.StackShape;
+import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.store.KnownUse;
+import io.limiter.core.store.KnownUse.PastUnits;
+import io.limiter.core.store.KnownUse.RuleUse;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -102,7 +102,7 @@ final class KnownSubject {
       boolean took,
       long asked,
       long now,
-      KnownSubjects all) {
+      KnownSubjectTable all) {
     RuleStack before = stack;
     if (before == null || !before.equals(charge.stack())) {
       forget(all);
@@ -127,7 +127,7 @@ final class KnownSubject {
       note(NUMBERS * r, rule, charge.cost(), newer, elapsed);
     }
     Optional<Duration> ban = verdict.ban();
-    long rest = ban.isPresent() ? Readings.micros(ban.get()) : 0;
+    long rest = ban.isPresent() ? Micros.of(ban.get()) : 0;
     banned = newer ? rest : Math.max(rest, banned - elapsed);
     verdictAt = now;
     decidedAt = verdict.decidedAtMicros();
@@ -138,8 +138,8 @@ final class KnownSubject {
   /** Of two verdicts whose order is not known, that counts which leaves less. */
   private void note(int at, RuleVerdict rule, int cost, boolean newer, long elapsed) {
     long remaining = rule.remaining();
-    long returns = Readings.micros(rule.effectiveWindow());
-    long resets = Readings.micros(rule.resetAfter());
+    long returns = Micros.of(rule.effectiveWindow());
+    long resets = Micros.of(rule.resetAfter());
     long returning = rule.violated() ? Math.max(1, cost - remaining) : 1;
     if (!newer) {
       remaining = Math.min(remaining, numbers[at]);
@@ -194,7 +194,7 @@ final class KnownSubject {
    * @param used units that are used of the charge's rules by what the fallback counts, at most.
    *     What it has admitted beyond has come back
    */
-  synchronized Pending admitted(Charge charge, long used, long now, KnownSubjects all) {
+  synchronized Pending admitted(Charge charge, long used, long now, KnownSubjectTable all) {
     if (pending.isEmpty()) {
       pending = new ArrayList<>();
       all.owe(1);
@@ -229,7 +229,7 @@ final class KnownSubject {
   }
 
   /** Units have come back that the fallback had admitted; too late once they were brought. */
-  synchronized void giveBack(Pending from, int units, KnownSubjects all) {
+  synchronized void giveBack(Pending from, int units, KnownSubjectTable all) {
     if (from.id == null && !from.trimmed && from.units > 0) {
       from.units = Math.max(0, from.units - units);
       news = true;
@@ -240,7 +240,7 @@ final class KnownSubject {
   }
 
   /** What the store has to hear of, as far as it may still count; once there is room for it. */
-  synchronized void addPast(List<PastCharge> past, long now, KnownSubjects all) {
+  synchronized void addPast(List<PastCharge> past, long now, KnownSubjectTable all) {
     while (!pending.isEmpty() && isOver(pending.get(0), now)) {
       if (pending.size() == 1 || !carriesOver(pending.get(0).charge.stack())) {
         removePending(List.of(pending.get(0)), all);
@@ -255,7 +255,7 @@ final class KnownSubject {
       if (one.id == null) {
         one.id = all.nextId();
       }
-      Duration age = Readings.duration(Math.max(0, now - one.at) / 1_000);
+      Duration age = Micros.toDuration(Math.max(0, now - one.at) / 1_000);
       past.add(new PastCharge(one.charge.withCost(one.units), age, one.id));
     }
   }
@@ -283,7 +283,7 @@ final class KnownSubject {
   }
 
   /** The store has heard of these. */
-  synchronized void heard(List<PastCharge> past, KnownSubjects all) {
+  synchronized void heard(List<PastCharge> past, KnownSubjectTable all) {
     List<Pending> done = new ArrayList<>();
     for (Pending one : pending) {
       for (PastCharge brought : past) {
@@ -295,7 +295,7 @@ final class KnownSubject {
     removePending(done, all);
   }
 
-  private void removePending(List<Pending> some, KnownSubjects all) {
+  private void removePending(List<Pending> some, KnownSubjectTable all) {
     if (some.isEmpty() || pending.isEmpty()) {
       return;
     }
@@ -339,7 +339,7 @@ final class KnownSubject {
   }
 
   /** Forgets it all if none of it matters any more; whether that is so. */
-  synchronized boolean forgetIfExpired(long now, KnownSubjects all) {
+  synchronized boolean forgetIfExpired(long now, KnownSubjectTable all) {
     boolean expired = isExpired(now);
     if (expired) {
       forget(all);
@@ -364,7 +364,7 @@ final class KnownSubject {
   }
 
   /** Forgets the verdict and what is to be reported. Calls under way stay so. */
-  synchronized void forget(KnownSubjects all) {
+  synchronized void forget(KnownSubjectTable all) {
     removePending(List.copyOf(pending), all);
     known = false;
     news = true;

@@ -9,17 +9,17 @@ import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.SlotHash;
+import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
-import io.limiter.core.Source;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.AuditedStore;
-import io.limiter.core.redis.ClusterConnections;
-import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
+import io.limiter.core.redis.cluster.ClusterConnections;
+import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.resilience.FallbackStore;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import io.limiter.core.testing.ClusterGroup;
 import io.limiter.core.testing.RedisProcess;
 import java.time.Duration;
@@ -112,7 +112,7 @@ final class ClusterBench implements AutoCloseable {
       await()
           .pollInterval(Duration.ofMillis(20))
           .atMost(REPLACED.multipliedBy(NOISE))
-          .until(() -> ask(call).source() == Source.STORE);
+          .until(() -> ask(call).decidedBy() == DecidedBy.STORE);
     }
     return Duration.ofNanos(System.nanoTime() - began);
   }

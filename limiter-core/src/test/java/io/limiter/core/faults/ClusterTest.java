@@ -10,12 +10,12 @@ import static io.limiter.core.faults.FaultBench.calls;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
-import io.limiter.core.SlidingWindowLog;
-import io.limiter.core.Source;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.testing.ClusterGroup;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.core.testing.SlotMove;
@@ -62,7 +62,7 @@ class ClusterTest {
     List<Verdict> first = calls(100, 10, HOUR).stream().map(cold::ask).toList();
     cold.limiter.close();
 
-    assertThat(first).extracting(Verdict::source).containsOnly(Source.STORE);
+    assertThat(first).extracting(Verdict::decidedBy).containsOnly(DecidedBy.STORE);
   }
 
   @Test
@@ -113,7 +113,7 @@ class ClusterTest {
 
     assertAnsweredInTime(answers);
     assertDecidedByRedis(answers);
-    Map<String, Long> admitted = admitted(answers, Source.STORE);
+    Map<String, Long> admitted = admitted(answers, DecidedBy.STORE);
     long unanswered = answers.size() - FaultAssertions.fromStore(answers).size();
     for (LimitRequest call : counted) {
       long here = admitted.getOrDefault(call.charge(0).key().tag(), 0L);
@@ -141,8 +141,8 @@ class ClusterTest {
     Collection<Answer> answers = load.stop();
 
     assertDecidedByRedis(answers);
-    assertNotOverAdmitted(answers, Source.STORE, 10, HOUR);
-    Map<String, Long> admitted = admitted(answers, Source.STORE);
+    assertNotOverAdmitted(answers, DecidedBy.STORE, 10, HOUR);
+    Map<String, Long> admitted = admitted(answers, DecidedBy.STORE);
     long all = admitted.values().stream().mapToLong(Long::longValue).sum();
     long unanswered = answers.size() - FaultAssertions.fromStore(answers).size();
     assertThat(all).isBetween(300 - unanswered, 300L);
@@ -175,10 +175,10 @@ class ClusterTest {
     assertThat(bench.used(call).get(0)).isBetween(decided, (long) answers.size());
   }
 
-  private static Map<String, Long> admitted(Collection<Answer> answers, Source source) {
+  private static Map<String, Long> admitted(Collection<Answer> answers, DecidedBy source) {
     return answers.stream()
         .filter(answer -> answer.verdict().filter(Verdict::allowed).isPresent())
-        .filter(answer -> answer.verdict().get().source() == source)
+        .filter(answer -> answer.verdict().get().decidedBy() == source)
         .collect(Collectors.groupingBy(Answer::subject, Collectors.counting()));
   }
 }

@@ -5,8 +5,8 @@ import static io.limiter.core.faults.FaultBench.ANSWERED;
 import static io.limiter.core.faults.FaultBench.NOISE;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
-import io.limiter.core.Source;
 import io.limiter.core.Verdict;
 import java.time.Duration;
 import java.util.Collection;
@@ -40,10 +40,10 @@ final class FaultAssertions {
 
   /** I1: nobody got more from this source than the rule allows, and what the fault excuses. */
   static void assertNotOverAdmitted(
-      Collection<Answer> answers, Source source, long most, Duration window) {
+      Collection<Answer> answers, DecidedBy source, long most, Duration window) {
     assertNotOverAdmitted(
         answers.stream()
-            .filter(answer -> answer.verdict().filter(v -> v.source() == source).isPresent())
+            .filter(answer -> answer.verdict().filter(v -> v.decidedBy() == source).isPresent())
             .toList(),
         most,
         window);
@@ -82,7 +82,7 @@ final class FaultAssertions {
   static List<Verdict> fromStore(Collection<Answer> answers) {
     return answers.stream()
         .flatMap(answer -> answer.verdict().stream())
-        .filter(verdict -> verdict.source() == Source.STORE)
+        .filter(verdict -> verdict.decidedBy() == DecidedBy.STORE)
         .toList();
   }
 

@@ -8,9 +8,9 @@ import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
 import io.limiter.core.redis.AuditedStore;
-import io.limiter.core.redis.RedisClients;
-import io.limiter.core.redis.RedisSettings;
-import io.limiter.core.redis.SharedConnection;
+import io.limiter.core.redis.connection.LettuceClients;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.connection.SharedConnection;
 import io.limiter.core.testing.FaultProxy;
 import io.limiter.core.testing.RedisProcess;
 import java.io.IOException;
@@ -54,7 +54,7 @@ public final class FaultBench extends LimiterBench {
     FaultProxy proxy = new FaultProxy(redis.port());
     SharedConnection connection =
         SharedConnection.open(
-            RedisClients.create(), RedisURI.create(proxy.uri()), RedisSettings.defaults());
+            LettuceClients.create(), RedisURI.create(proxy.uri()), RedisSettings.defaults());
     return new FaultBench(redis, proxy, connection, deadline);
   }
 

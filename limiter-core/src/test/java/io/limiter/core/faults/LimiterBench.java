@@ -4,17 +4,17 @@ package io.limiter.core.faults;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
 import io.limiter.core.Policy;
-import io.limiter.core.SlidingWindowLog;
-import io.limiter.core.Source;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.AuditedStore;
 import io.limiter.core.resilience.FallbackStore;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -65,7 +65,7 @@ public abstract class LimiterBench implements AutoCloseable {
 
   void awaitWarm() {
     LimitRequest call = call("warm-up", 1_000_000, HOUR);
-    await().until(() -> ask(call).source() == Source.STORE);
+    await().until(() -> ask(call).decidedBy() == DecidedBy.STORE);
   }
 
   static LimitRequest call(String subject, long count, Duration window) {
@@ -140,6 +140,6 @@ public abstract class LimiterBench implements AutoCloseable {
     await()
         .pollInterval(Duration.ofMillis(20))
         .atMost(HEALED.multipliedBy(NOISE))
-        .until(() -> ask(call).source() == Source.STORE);
+        .until(() -> ask(call).decidedBy() == DecidedBy.STORE);
   }
 }

@@ -15,9 +15,9 @@ import static io.limiter.core.faults.FaultBench.pass;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Source;
 import io.limiter.core.StoreException;
 import java.time.Duration;
 import java.util.Collection;
@@ -51,7 +51,7 @@ class LostConnectionTest {
       assertThat(reasons(answers)).contains(FailureReason.DISCONNECTED);
       List<Duration> fallbacks =
           answers.stream()
-              .filter(answer -> answer.verdict().get().source() == Source.FALLBACK)
+              .filter(answer -> answer.verdict().get().decidedBy() == DecidedBy.FALLBACK)
               .map(Answer::latency)
               .sorted()
               .toList();
@@ -160,7 +160,7 @@ class LostConnectionTest {
       bench.proxy.pass();
       await().pollInterval(Duration.ofMillis(1)).until(() -> isConnected(bench));
 
-      assertThat(bench.ask(call).source()).isEqualTo(Source.STORE);
+      assertThat(bench.ask(call).decidedBy()).isEqualTo(DecidedBy.STORE);
     }
   }
 
@@ -178,7 +178,7 @@ class LostConnectionTest {
     try (FaultBench bench = FaultBench.start()) {
       LimitRequest call = call("crowd", 1_000, HOUR);
       bench.admin(redis -> redis.configSet("maxclients", "1"));
-      assertThat(bench.ask(call).source()).isEqualTo(Source.STORE);
+      assertThat(bench.ask(call).decidedBy()).isEqualTo(DecidedBy.STORE);
 
       int before = bench.proxy.accepted();
       bench.proxy.reset();

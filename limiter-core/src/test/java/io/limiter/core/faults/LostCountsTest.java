@@ -10,9 +10,9 @@ import static io.limiter.core.faults.FaultBench.pass;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Source;
 import io.limiter.core.Verdict;
 import io.limiter.core.redis.AuditedStore;
 import java.time.Duration;
@@ -63,7 +63,7 @@ class LostCountsTest {
       Collection<Answer> answers = load.stop();
 
       assertDecidedByRedis(answers);
-      assertNotOverAdmitted(answers, Source.STORE, 40, SECOND);
+      assertNotOverAdmitted(answers, DecidedBy.STORE, 40, SECOND);
     }
   }
 
@@ -77,9 +77,9 @@ class LostCountsTest {
       Verdict verdict = bench.ask(call);
       assertThat(verdict.reason()).contains(FailureReason.ERROR);
       assertThat(verdict.allowed()).isTrue();
-      assertThat(bench.ask(call("another", 5, HOUR)).source()).isEqualTo(Source.STORE);
+      assertThat(bench.ask(call("another", 5, HOUR)).decidedBy()).isEqualTo(DecidedBy.STORE);
       bench.admin("DEL " + key);
-      assertThat(bench.ask(call).source()).isEqualTo(Source.STORE);
+      assertThat(bench.ask(call).decidedBy()).isEqualTo(DecidedBy.STORE);
     }
   }
 
@@ -139,7 +139,7 @@ class LostCountsTest {
     long admitted = 0;
     for (int i = 0; i < calls; i++) {
       Verdict verdict = bench.ask(call);
-      admitted += verdict.allowed() && verdict.source() == Source.STORE ? 1 : 0;
+      admitted += verdict.allowed() && verdict.decidedBy() == DecidedBy.STORE ? 1 : 0;
     }
     return admitted;
   }

@@ -5,18 +5,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisURI;
-import io.limiter.core.ConcurrencyLimit;
-import io.limiter.core.Ending;
+import io.limiter.core.Completion;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.redis.RedisClients;
-import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
-import io.limiter.core.redis.SharedConnection;
+import io.limiter.core.redis.connection.LettuceClients;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.connection.SharedConnection;
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -53,7 +53,7 @@ class LostInstanceTest {
   private LimitStore instance() {
     RedisSettings settings = new RedisSettings("limiter:", SLACK);
     SharedConnection shared =
-        SharedConnection.open(RedisClients.create(), RedisURI.create(redis.uri()), settings);
+        SharedConnection.open(LettuceClients.create(), RedisURI.create(redis.uri()), settings);
     assertThat(shared.firstAttempt()).succeedsWithin(SLACK).isEqualTo(true);
     LimitStore store = new RedisStore(shared, settings);
     instances.add(store);
@@ -70,7 +70,7 @@ class LostInstanceTest {
     LimitStore lost = instance();
     Verdict running = acquire(here);
     timer.scheduleAtFixedRate(
-        () -> running.receipt().renew(), 0, LEASE.toMillis() / 3, TimeUnit.MILLISECONDS);
+        () -> running.reservation().renew(), 0, LEASE.toMillis() / 3, TimeUnit.MILLISECONDS);
     long before = System.nanoTime();
     assertThat(acquire(lost).allowed()).isTrue();
     assertThat(acquire(lost).allowed()).isTrue();
@@ -81,7 +81,9 @@ class LostInstanceTest {
     assertThat(Duration.ofNanos(System.nanoTime() - before)).isGreaterThanOrEqualTo(LEASE);
     await().atMost(LEASE.plus(SLACK)).until(() -> acquire(here).allowed());
     assertThat(acquire(here).allowed()).as("a fourth while three are held").isFalse();
-    assertThat(running.receipt().settle(Ending.succeeded())).succeedsWithin(SLACK).isEqualTo(1L);
+    assertThat(running.reservation().settle(Completion.succeeded()))
+        .succeedsWithin(SLACK)
+        .isEqualTo(1L);
     assertThat(acquire(here).allowed()).as("in the place that was settled").isTrue();
   }
 }

@@ -11,8 +11,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.KillArgs;
+import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Source;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.core.testing.SentinelGroup;
 import java.time.Duration;
@@ -112,7 +112,7 @@ class LostSentinelsTest {
     try (SentinelBench bench = SentinelBench.on(group, uri)) {
       await()
           .atMost(FOUND.multipliedBy(NOISE))
-          .until(() -> bench.ask(CALL).source() == Source.STORE);
+          .until(() -> bench.ask(CALL).decidedBy() == DecidedBy.STORE);
     }
   }
 }

@@ -7,12 +7,12 @@ import static io.limiter.core.faults.FaultBench.HOUR;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
-import io.limiter.core.SlidingWindowLog;
-import io.limiter.core.Source;
 import io.limiter.core.Subject;
+import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.testing.ClusterGroup;
 import io.limiter.core.testing.RedisProcess;
 import java.time.Duration;
@@ -94,7 +94,7 @@ class LostShardTest {
       if (!allOrNone) {
         assertUnaffected(others);
       }
-      assertNotOverAdmitted(others, Source.STORE, COUNT, HOUR);
+      assertNotOverAdmitted(others, DecidedBy.STORE, COUNT, HOUR);
       assertNotOverAdmitted(ofTheLost, 2 * COUNT, HOUR);
       assertThat(FaultAssertions.fromStore(ofTheLost)).as("since then").isNotEmpty();
       bench.assertNothingRanTwice();
@@ -134,12 +134,12 @@ class LostShardTest {
 
       assertAnsweredInTime(answers);
       for (LimitRequest user : users) {
-        List<Source> granted =
+        List<DecidedBy> granted =
             answers.stream()
                 .filter(answer -> answer.subject().equals(user.charge(0).key().tag()))
-                .map(answer -> answer.verdict().orElseThrow().source())
+                .map(answer -> answer.verdict().orElseThrow().decidedBy())
                 .toList();
-        assertThat(granted).contains(Source.FALLBACK);
+        assertThat(granted).contains(DecidedBy.FALLBACK);
         assertThat(bench.used(user).get(0))
             .as("units taken: for what was granted by whichever, and what could not be given back")
             .isBetween((long) granted.size(), granted.size() + 3L);

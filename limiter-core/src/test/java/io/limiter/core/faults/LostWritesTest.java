@@ -8,8 +8,8 @@ import static io.limiter.core.faults.LimiterBench.call;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Source;
 import io.limiter.core.testing.FaultProxy;
 import io.limiter.core.testing.RedisProcess;
 import java.util.ArrayList;
@@ -48,7 +48,7 @@ class LostWritesTest {
       answers.addAll(Load.burst(bench.limiter, CALL, 2 * COUNT));
 
       assertAnsweredInTime(answers);
-      assertNotOverAdmitted(answers, Source.STORE, 3 * COUNT, HOUR);
+      assertNotOverAdmitted(answers, DecidedBy.STORE, 3 * COUNT, HOUR);
       bench.assertNothingRanTwice();
     }
   }

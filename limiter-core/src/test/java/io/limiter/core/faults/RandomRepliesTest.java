@@ -7,8 +7,8 @@ import static io.limiter.core.testing.SaneVerdicts.assertSane;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.fail;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Source;
 import io.limiter.core.Verdict;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -94,7 +94,7 @@ class RandomRepliesTest {
           } catch (AssertionError e) {
             fail("Seed %d, reply '%s'".formatted(seed, text(reply)), e);
           }
-          strange += verdict.source() == Source.FALLBACK ? 1 : 0;
+          strange += verdict.decidedBy() == DecidedBy.FALLBACK ? 1 : 0;
         }
         if (bench.proxy.armed()) { // nobody asks while the breaker is open
           LimiterBench.pass(Duration.ofMillis(20));

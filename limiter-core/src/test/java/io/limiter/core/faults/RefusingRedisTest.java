@@ -16,14 +16,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.ScriptOutputType;
+import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Mode;
-import io.limiter.core.Source;
 import io.limiter.core.StoreException;
 import io.limiter.core.redis.AuditedStore;
-import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
 import java.io.IOException;
 import java.net.Socket;
@@ -124,7 +124,7 @@ class RefusingRedisTest {
                 StoreException.class,
                 e -> assertThat(e.reason()).isIn(FailureReason.ERROR, FailureReason.BREAKER_OPEN));
       }
-      assertThat(bench.ask(both).source()).isEqualTo(Source.FALLBACK);
+      assertThat(bench.ask(both).decidedBy()).isEqualTo(DecidedBy.FALLBACK);
       assertThat(dump(bench, both)).isEqualTo(before);
 
       bench.admin(redis -> redis.configSet("maxmemory", "0"));
@@ -209,7 +209,9 @@ class RefusingRedisTest {
   void aRedisThatWantsAnotherPasswordIsTriedPatiently() {
     try (FaultBench bench = FaultBench.start()) {
       bench.admin(redis -> redis.configSet("requirepass", "other"));
-      assertThat(bench.ask(CALL).source()).as("the connection that stands").isEqualTo(Source.STORE);
+      assertThat(bench.ask(CALL).decidedBy())
+          .as("the connection that stands")
+          .isEqualTo(DecidedBy.STORE);
       int before = bench.proxy.accepted();
       bench.proxy.reset();
       await().until(() -> bench.proxy.accepted() > before);

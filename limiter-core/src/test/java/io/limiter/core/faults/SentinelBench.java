@@ -7,16 +7,16 @@ import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
+import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
-import io.limiter.core.Source;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.AuditedStore;
-import io.limiter.core.redis.RedisClients;
-import io.limiter.core.redis.RedisSettings;
-import io.limiter.core.redis.SharedConnection;
+import io.limiter.core.redis.connection.LettuceClients;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.connection.SharedConnection;
 import io.limiter.core.resilience.FallbackStore;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.core.testing.SentinelGroup;
 import java.time.Duration;
@@ -64,7 +64,7 @@ final class SentinelBench extends LimiterBench {
   private static AuditedStore storeAt(String uri, UnaryOperator<String> change) {
     return new AuditedStore(
         SharedConnection.open(
-            RedisClients.create(), RedisURI.create(uri), RedisSettings.defaults()),
+            LettuceClients.create(), RedisURI.create(uri), RedisSettings.defaults()),
         DEADLINE,
         change);
   }
@@ -78,8 +78,8 @@ final class SentinelBench extends LimiterBench {
     await()
         .until(
             () ->
-                pinned.decide(call, Mode.ACQUIRE).toCompletableFuture().join().source()
-                    == Source.STORE);
+                pinned.decide(call, Mode.ACQUIRE).toCompletableFuture().join().decidedBy()
+                    == DecidedBy.STORE);
     return pinned;
   }
 
@@ -139,7 +139,7 @@ final class SentinelBench extends LimiterBench {
 
   /** Whether Redis has decided it. */
   static boolean isDecided(Answer answer) {
-    return answer.verdict().filter(it -> it.source() == Source.STORE).isPresent();
+    return answer.verdict().filter(it -> it.decidedBy() == DecidedBy.STORE).isPresent();
   }
 
   /** The longest time that no call was decided by Redis. */

@@ -16,9 +16,9 @@ import static io.limiter.core.faults.FaultBench.pass;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Source;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -87,7 +87,7 @@ class SilentRedisTest {
       LimitRequest call = call("hole", 1_000_000, HOUR);
       await()
           .atMost(Duration.ofSeconds(5).multipliedBy(NOISE))
-          .until(() -> bench.ask(call).source() == Source.STORE);
+          .until(() -> bench.ask(call).decidedBy() == DecidedBy.STORE);
       assertThat(bench.proxy.accepted()).isBetween(2, 4);
       bench.assertRanAtMostOnce();
     }

@@ -10,8 +10,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Source;
 import io.limiter.core.Verdict;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.core.testing.SentinelGroup;
@@ -107,7 +107,7 @@ class SkewedClockTest {
 
     assertAnsweredInTime(answers);
     // Ahead: the units of the old primary have left the window early. Behind: none has.
-    assertNotOverAdmitted(answers, Source.STORE, seconds > 0 ? 2 * COUNT : COUNT, WINDOW);
+    assertNotOverAdmitted(answers, DecidedBy.STORE, seconds > 0 ? 2 * COUNT : COUNT, WINDOW);
     assertThat(denied).isLessThan(seconds > 0 ? GRACE : WINDOW.plus(GRACE));
     if (seconds < 0) {
       assertThat(denied).as("or this tested nothing").isGreaterThan(WINDOW.minus(GRACE));
@@ -117,7 +117,7 @@ class SkewedClockTest {
   private static boolean admitted(Answer answer) {
     return answer
         .verdict()
-        .filter(it -> it.source() == Source.STORE)
+        .filter(it -> it.decidedBy() == DecidedBy.STORE)
         .filter(Verdict::allowed)
         .isPresent();
   }

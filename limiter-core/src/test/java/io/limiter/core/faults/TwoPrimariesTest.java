@@ -12,10 +12,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.KillArgs;
+import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Source;
+import io.limiter.core.store.LimitStore;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.core.testing.SentinelGroup;
 import java.time.Duration;
@@ -85,7 +85,7 @@ class TwoPrimariesTest {
     all.addAll(here.stop());
 
     assertAnsweredInTime(all);
-    assertNotOverAdmitted(all, Source.STORE, 2 * COUNT, WINDOW);
+    assertNotOverAdmitted(all, DecidedBy.STORE, 2 * COUNT, WINDOW);
     return afterwards;
   }
 
@@ -111,7 +111,7 @@ class TwoPrimariesTest {
       assertThat(answers.stream().filter(TwoPrimariesTest::refusedByTheNode))
           .as("asked of a node that is a replica")
           .hasSizeLessThan(PER_SECOND / 10);
-      assertNotOverAdmitted(answers, Source.STORE, 2 * COUNT, WINDOW);
+      assertNotOverAdmitted(answers, DecidedBy.STORE, 2 * COUNT, WINDOW);
       bench.assertNothingRanTwice();
     }
   }
@@ -140,7 +140,7 @@ class TwoPrimariesTest {
 
       assertAnsweredInTime(answers);
       assertThat(outage(answers)).isLessThan(HEALED.multipliedBy(NOISE));
-      assertNotOverAdmitted(answers, Source.STORE, 2 * COUNT, WINDOW);
+      assertNotOverAdmitted(answers, DecidedBy.STORE, 2 * COUNT, WINDOW);
     }
   }
 }

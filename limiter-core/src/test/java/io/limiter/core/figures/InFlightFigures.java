@@ -6,18 +6,18 @@ import static org.awaitility.Awaitility.await;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.sync.RedisCommands;
-import io.limiter.core.ConcurrencyLimit;
-import io.limiter.core.Ending;
+import io.limiter.core.Completion;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
 import io.limiter.core.Policy;
-import io.limiter.core.Receipt;
+import io.limiter.core.Reservation;
 import io.limiter.core.Subject;
-import io.limiter.core.redis.RedisClients;
-import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
-import io.limiter.core.redis.SharedConnection;
+import io.limiter.core.redis.connection.LettuceClients;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.connection.SharedConnection;
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -48,7 +48,7 @@ public final class InFlightFigures {
     try (RedisProcess redis = RedisProcess.onFreePort().start()) {
       RedisURI uri = RedisURI.create(redis.uri());
       RedisClient client = RedisClient.create(uri);
-      SharedConnection shared = SharedConnection.open(RedisClients.create(), uri, settings);
+      SharedConnection shared = SharedConnection.open(LettuceClients.create(), uri, settings);
       await().ignoreExceptions().until(() -> shared.commands() != null);
       try (LimitStore store = new RedisStore(shared, settings)) {
         System.out.println("redis-server " + redis.version());
@@ -68,24 +68,26 @@ public final class InFlightFigures {
     LimitRequest call =
         LimitRequest.of(
             Policy.of("in-flight", ConcurrencyLimit.of(10_000)), new Subject("user", "somebody"));
-    Deque<Receipt> receipts = new ArrayDeque<>();
+    Deque<Reservation> reservations = new ArrayDeque<>();
     double[] micros = new double[3];
     for (int i = 1; i < held; i++) {
-      receipts.add(begin(call));
+      reservations.add(begin(call));
     }
     for (int i = 0; i < CALLS; i++) { // in turn, so that as many are in flight all the time
-      micros[0] += micros(one -> receipts.add(begin(call)));
-      micros[1] += micros(one -> receipts.getLast().renew().toCompletableFuture().join());
+      micros[0] += micros(one -> reservations.add(begin(call)));
+      micros[1] += micros(one -> reservations.getLast().renew().toCompletableFuture().join());
       micros[2] +=
-          micros(one -> receipts.poll().settle(Ending.succeeded()).toCompletableFuture().join());
+          micros(
+              one ->
+                  reservations.poll().settle(Completion.succeeded()).toCompletableFuture().join());
     }
     System.out.printf(
         "%10d %10.1f %10.1f %10.1f%n",
         held, micros[0] / CALLS, micros[1] / CALLS, micros[2] / CALLS);
   }
 
-  private Receipt begin(LimitRequest call) {
-    return store.decide(call, Mode.ACQUIRE).toCompletableFuture().join().receipt();
+  private Reservation begin(LimitRequest call) {
+    return store.decide(call, Mode.ACQUIRE).toCompletableFuture().join().reservation();
   }
 
   private double micros(IntConsumer action) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.figures;
 
-import io.limiter.core.Ban;
-import io.limiter.core.CustomRule;
 import io.limiter.core.FadingCounter;
-import io.limiter.core.FixedWindow;
-import io.limiter.core.LeakyBucket;
 import io.limiter.core.Policy;
-import io.limiter.core.Rule;
-import io.limiter.core.SlidingWindowCounter;
-import io.limiter.core.SlidingWindowLog;
-import io.limiter.core.TokenBucket;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.TokenBucket;
 import java.time.Duration;
 import java.time.ZoneId;
 import java.util.ArrayList;
@@ -57,7 +57,7 @@ final class Stacks {
         stacks.entrySet().stream()
             .map(stack -> Policy.of(stack.getKey(), stack.getValue()))
             .collect(Collectors.toCollection(ArrayList::new));
-    Ban ban = Ban.of(5, MINUTE, HOUR);
+    BanRule ban = BanRule.of(5, MINUTE, HOUR);
     policies.add(Policy.of("log-and-ban", log).withBan(ban));
     policies.add(Policy.of("bucket-and-ban", bucket).withBan(ban));
     return policies;

@@ -4,19 +4,19 @@ package io.limiter.core.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.Answer;
-import io.limiter.core.Key;
+import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
 import io.limiter.core.Outcome;
-import io.limiter.core.RuleStack;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Scenario;
 import io.limiter.core.ScenarioGenerator;
-import io.limiter.core.Source;
+import io.limiter.core.StateKey;
 import io.limiter.core.Step;
 import io.limiter.core.Verdict;
 import io.limiter.core.resilience.DenyCache;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import io.limiter.core.testing.Seeds;
 import java.time.Duration;
 import java.util.Collection;
@@ -70,7 +70,7 @@ class DenyCacheDifferentialTest {
 
   private static List<Step> decisions(List<Step> steps) {
     AtomicLong latest = new AtomicLong();
-    Map<Key, RuleStack> first = new HashMap<>();
+    Map<StateKey, RuleStack> first = new HashMap<>();
     return steps.stream()
         .filter(
             step ->
@@ -136,13 +136,13 @@ class DenyCacheDifferentialTest {
           .decide(request, mode)
           .thenApply(
               verdict -> {
-                remembered += verdict.source() == Source.DENY_CACHE ? 1 : 0;
+                remembered += verdict.decidedBy() == DecidedBy.DENY_CACHE ? 1 : 0;
                 return verdict;
               });
     }
 
     @Override
-    public CompletionStage<Void> reset(Collection<Key> keys) {
+    public CompletionStage<Void> reset(Collection<StateKey> keys) {
       return store.reset(keys);
     }
 

@@ -6,7 +6,7 @@ import static io.limiter.core.StoreHarness.rule;
 import static io.limiter.core.StoreHarness.submit;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.Ending;
+import io.limiter.core.Completion;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Outcome;
@@ -65,7 +65,8 @@ class LimiterTest {
   void aCallThatHasCostLessIsSettled() {
     LimitRequest rows = call(rule(9, MINUTE)).withCost(5);
     Verdict verdict = now(limiter.acquire(rows));
-    assertThat(limiter.settle(verdict, Ending.succeeded().withCost(2))).isCompletedWithValue(3L);
+    assertThat(limiter.settle(verdict, Completion.succeeded().withCost(2)))
+        .isCompletedWithValue(3L);
     assertThat(now(limiter.peek(rows)).rules().get(0).remaining()).isEqualTo(7);
   }
 }

@@ -3,7 +3,7 @@ package io.limiter.core.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.Key;
+import io.limiter.core.StateKey;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Random;
@@ -16,8 +16,8 @@ class LogTableTest {
 
   private final LogTable table = new LogTable(1_000, GRACE);
 
-  private static Key key(int i) {
-    return new Key("tag", "key " + i);
+  private static StateKey key(int i) {
+    return new StateKey("tag", "key " + i);
   }
 
   /** Adds a log that expires at a time. */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.memory;
 
-import io.limiter.core.Ending;
-import io.limiter.core.Key;
-import io.limiter.core.LimitStore;
+import io.limiter.core.Completion;
 import io.limiter.core.LimitStoreContract;
-import io.limiter.core.Readings;
+import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.resilience.DenyCache;
+import io.limiter.core.rule.Micros;
+import io.limiter.core.store.LimitStore;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -32,7 +32,7 @@ class MemoryBehindDenyCacheTest implements LimitStoreContract {
 
   @Override
   public void advance(Duration duration) {
-    clock += Readings.micros(duration);
+    clock += Micros.of(duration);
     nanos += Math.max(0, duration.toNanos()); // never set back
     if (duration.isNegative()) {
       cache.clear();
@@ -45,7 +45,7 @@ class MemoryBehindDenyCacheTest implements LimitStoreContract {
   }
 
   @Override
-  public Optional<String> stored(Key key) {
+  public Optional<String> stored(StateKey key) {
     return store.dump(key);
   }
 
@@ -64,7 +64,7 @@ class MemoryBehindDenyCacheTest implements LimitStoreContract {
   }
 
   @Override
-  public long settle(Verdict verdict, Ending ending) {
+  public long settle(Verdict verdict, Completion ending) {
     long units = LimitStoreContract.super.settle(verdict, ending);
     cache.clear();
     return units;

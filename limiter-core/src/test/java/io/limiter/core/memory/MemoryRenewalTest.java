@@ -3,12 +3,12 @@ package io.limiter.core.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.ConcurrencyLimit;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Mode;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
@@ -29,7 +29,7 @@ class MemoryRenewalTest {
   }
 
   private static long renew(Verdict held) {
-    return held.receipt().renew().toCompletableFuture().join();
+    return held.reservation().renew().toCompletableFuture().join();
   }
 
   @Test

@@ -7,14 +7,14 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.CustomAlgorithm;
-import io.limiter.core.CustomRule;
-import io.limiter.core.Ending;
+import io.limiter.core.Completion;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Mode;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.store.Mode;
 import org.junit.jupiter.api.Test;
 
 /** Calls whose costs turn out higher, where they were not counted or cannot be. */
@@ -32,7 +32,8 @@ class MemorySettlementTest {
     LimitRequest both = call("caller", rule(100, MINUTE)).and(observed).withCost(6);
     Verdict verdict = decide(both, Mode.ACQUIRE);
     assertThat(verdict.allowed()).isTrue();
-    assertThat(verdict.receipt().settle(Ending.succeeded().withCost(8))).isCompletedWithValue(0L);
+    assertThat(verdict.reservation().settle(Completion.succeeded().withCost(8)))
+        .isCompletedWithValue(0L);
     assertThat(decide(both, Mode.PEEK).rules())
         .extracting(RuleVerdict::remaining)
         .containsExactly(92L, 5L);
@@ -42,17 +43,18 @@ class MemorySettlementTest {
   void whereTheCostsCannotBeToldTheCallIsNotSettled() {
     LimitRequest call = call(rule(9, MINUTE)).withCost(5);
     Verdict verdict = decide(call, Mode.ACQUIRE);
-    Ending broken =
-        Ending.succeeded()
+    Completion broken =
+        Completion.succeeded()
             .withCosts(
                 charge -> {
                   throw new IllegalStateException("no cost known");
                 });
-    assertThat(verdict.receipt().settle(broken))
+    assertThat(verdict.reservation().settle(broken))
         .failsWithin(SECOND)
         .withThrowableThat()
         .withMessageContaining("no cost known");
-    assertThat(verdict.receipt().settle(Ending.succeeded().withCost(2))).isCompletedWithValue(3L);
+    assertThat(verdict.reservation().settle(Completion.succeeded().withCost(2)))
+        .isCompletedWithValue(3L);
     assertThat(decide(call, Mode.PEEK).rules().get(0).remaining()).isEqualTo(7);
   }
 
@@ -60,7 +62,7 @@ class MemorySettlementTest {
   void whereAnAlgorithmFailsToCountTheRestTheSettlementFails() {
     LimitRequest call = call(CustomRule.of(new Cheap(), 9, MINUTE)).withCost(2);
     Verdict verdict = decide(call, Mode.ACQUIRE);
-    assertThat(verdict.receipt().settle(Ending.succeeded().withCost(7)))
+    assertThat(verdict.reservation().settle(Completion.succeeded().withCost(7)))
         .failsWithin(SECOND)
         .withThrowableThat()
         .withCauseInstanceOf(StoreException.class)
@@ -80,11 +82,11 @@ class MemorySettlementTest {
     }
 
     @Override
-    public Reading read(double now, double cost, CustomRule rule, double[] state) {
+    public Evaluation read(double now, double cost, CustomRule rule, double[] state) {
       if (cost > 3) {
         throw new ArithmeticException("a mistake");
       }
-      return new Reading(9, 1, 1, new double[1]);
+      return new Evaluation(9, 1, 1, new double[1]);
     }
 
     @Override

@@ -5,21 +5,21 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.Ban;
 import io.limiter.core.Charge;
-import io.limiter.core.CustomRule;
 import io.limiter.core.FadingCounter;
-import io.limiter.core.FixedWindow;
-import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Mode;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
-import io.limiter.core.Rule;
-import io.limiter.core.SlidingWindowCounter;
+import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
-import io.limiter.core.TokenBucket;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.time.ZoneOffset;
 import java.util.List;
@@ -163,7 +163,7 @@ class MemoryStoreBoundsTest {
     store.reset(List.of(first.charge(0).key(), call("known 0", TWICE).charge(0).key()));
     assertThat(acquire(store, first).rules().get(0).remaining()).isEqualTo(1);
     assertThat(outcome(store, call("second", TWICE))).isEqualTo(Outcome.LIMITED);
-    assertThat(taken.receipt().refund()).isCompletedWithValue(2L);
+    assertThat(taken.reservation().refund()).isCompletedWithValue(2L);
     assertThat(outcome(store, call("second", TWICE))).isEqualTo(Outcome.ALLOWED);
     assertThat(outcome(store, first)).isEqualTo(Outcome.ALLOWED);
   }
@@ -189,7 +189,7 @@ class MemoryStoreBoundsTest {
     assertThat(outcome(store, stranger)).isEqualTo(Outcome.ALLOWED);
     Verdict again = acquire(store, stranger);
     assertThat(again.outcome()).isEqualTo(Outcome.ALLOWED);
-    assertThat(again.receipt().refund()).isCompletedWithValue(1L);
+    assertThat(again.reservation().refund()).isCompletedWithValue(1L);
     assertThat(outcome(store, known)).isEqualTo(Outcome.LIMITED);
   }
 
@@ -211,7 +211,7 @@ class MemoryStoreBoundsTest {
           LimitRequest.of(Policy.of("p", TWICE), new Subject("ip", "a" + i)), Mode.ACQUIRE);
     }
     assertThat(store.subjects()).isEqualTo(90_000);
-    Key key = LimitRequest.of(Policy.of("p", TWICE), new Subject("ip", "a7")).charge(0).key();
+    StateKey key = LimitRequest.of(Policy.of("p", TWICE), new Subject("ip", "a7")).charge(0).key();
     assertThat(store.dump(key)).isPresent();
   }
 
@@ -219,11 +219,11 @@ class MemoryStoreBoundsTest {
   void inAFullStoreStrangersShareTheNumbersAndTheBansOfOtherAlgorithms() {
     MemoryStore store = full();
     Policy policy =
-        Policy.of("banning", FixedWindow.of(2, MINUTE)).withBan(Ban.of(1, MINUTE, MINUTE));
+        Policy.of("banning", FixedWindow.of(2, MINUTE)).withBan(BanRule.of(1, MINUTE, MINUTE));
     assertThat(outcome(store, stranger(policy, 1))).isEqualTo(Outcome.ALLOWED);
     Verdict second = acquire(store, stranger(policy, 2));
     assertThat(second.rules().get(0).remaining()).isZero();
-    assertThat(second.receipt().refund()).isCompletedWithValue(1L);
+    assertThat(second.reservation().refund()).isCompletedWithValue(1L);
     assertThat(outcome(store, stranger(policy, 3))).isEqualTo(Outcome.ALLOWED);
     assertThat(outcome(store, stranger(policy, 4))).isEqualTo(Outcome.BANNED);
     assertThat(outcome(store, stranger(policy, 5))).isEqualTo(Outcome.BANNED);
@@ -263,7 +263,7 @@ class MemoryStoreBoundsTest {
   void aBannedSubjectIsRememberedAsLongAsItsBanMayGrow() {
     MemoryStore store = store(10);
     Policy policy = Policy.of("banning", FixedWindow.of(1, SECOND));
-    Ban ban = Ban.of(1, SECOND, MINUTE).growing(2, MINUTE.multipliedBy(4));
+    BanRule ban = BanRule.of(1, SECOND, MINUTE).growing(2, MINUTE.multipliedBy(4));
     LimitRequest banned = stranger(policy.withBan(ban), 1).withCost(2);
     assertThat(acquire(store, banned).ban()).contains(MINUTE);
     for (int minutes = 0; minutes < 3; minutes++) {

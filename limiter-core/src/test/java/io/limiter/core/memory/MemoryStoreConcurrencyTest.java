@@ -7,8 +7,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Mode;
 import io.limiter.core.Verdict;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -122,8 +122,8 @@ class MemoryStoreConcurrencyTest {
             if (verdict.allowed()) {
               admitted.increment();
             }
-            given.add(verdict.receipt().refund().toCompletableFuture().join());
-            given.add(verdict.receipt().refund().toCompletableFuture().join());
+            given.add(verdict.reservation().refund().toCompletableFuture().join());
+            given.add(verdict.reservation().refund().toCompletableFuture().join());
           }
         });
     assertThat(admitted.sum()).isPositive();

@@ -10,11 +10,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
-import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Mode;
+import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
@@ -32,7 +32,7 @@ class MemoryStoreEndTest {
   void aClosedStoreDecidesAndResetsNothing() {
     MemoryStore store = new MemoryStore();
     LimitRequest call = call(rule(1, MINUTE));
-    Key key = call.charge(0).key();
+    StateKey key = call.charge(0).key();
     store.close();
     List<CompletionStage<?>> stages =
         List.of(store.decide(call, Mode.PEEK), store.reset(List.of(key)));
@@ -62,8 +62,8 @@ class MemoryStoreEndTest {
     Verdict known = acquire(store, call("known", rule(1, MINUTE)));
     Verdict stranger = acquire(store, call("stranger", rule(1, MINUTE)));
     store.close();
-    assertThat(known.receipt().refund()).isCompletedWithValue(0L);
-    assertThat(stranger.receipt().refund()).isCompletedWithValue(0L);
+    assertThat(known.reservation().refund()).isCompletedWithValue(0L);
+    assertThat(stranger.reservation().refund()).isCompletedWithValue(0L);
   }
 
   @Test

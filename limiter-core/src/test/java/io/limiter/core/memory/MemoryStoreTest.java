@@ -6,22 +6,22 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.limiter.core.Ban;
-import io.limiter.core.CustomAlgorithm;
-import io.limiter.core.CustomRule;
-import io.limiter.core.FixedWindow;
-import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
 import io.limiter.core.LimitStoreContract;
 import io.limiter.core.Limiter;
-import io.limiter.core.Mode;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
-import io.limiter.core.Readings;
+import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
-import io.limiter.core.TokenBucket;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.Micros;
+import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
@@ -45,7 +45,7 @@ class MemoryStoreTest implements LimitStoreContract {
 
   @Override
   public void advance(Duration duration) {
-    clock += Readings.micros(duration);
+    clock += Micros.of(duration);
   }
 
   @Override
@@ -54,7 +54,7 @@ class MemoryStoreTest implements LimitStoreContract {
   }
 
   @Override
-  public Optional<String> stored(Key key) {
+  public Optional<String> stored(StateKey key) {
     return store.dump(key);
   }
 
@@ -88,7 +88,7 @@ class MemoryStoreTest implements LimitStoreContract {
   void aSubjectIsNotNewAgainWhileItsBanIsNeeded() {
     Policy policy =
         Policy.of("policy", TokenBucket.of(10, 10, SECOND).startingWith(0))
-            .withBan(Ban.of(1, SECOND, HOUR.multipliedBy(3)));
+            .withBan(BanRule.of(1, SECOND, HOUR.multipliedBy(3)));
     LimitRequest call = LimitRequest.of(policy, new Subject("user", "somebody"));
     assertThat(acquire(call).outcome()).isEqualTo(Outcome.BANNED);
     advance(HOUR.multipliedBy(3));
@@ -140,12 +140,12 @@ class MemoryStoreTest implements LimitStoreContract {
 
   @Test
   void anAlgorithmThatFailsRefusesNobodyAndCountsNothing() {
-    for (CustomAlgorithm.Reading wrong :
+    for (CustomAlgorithm.Evaluation wrong :
         List.of(
-            new CustomAlgorithm.Reading(Double.NaN, 1, 1, new double[1]),
-            new CustomAlgorithm.Reading(9, 1, 1, new double[2]),
-            new CustomAlgorithm.Reading(9, 1, 1, new double[] {Double.POSITIVE_INFINITY}),
-            new CustomAlgorithm.Reading(0, Double.NaN, 1, new double[1]))) {
+            new CustomAlgorithm.Evaluation(Double.NaN, 1, 1, new double[1]),
+            new CustomAlgorithm.Evaluation(9, 1, 1, new double[2]),
+            new CustomAlgorithm.Evaluation(9, 1, 1, new double[] {Double.POSITIVE_INFINITY}),
+            new CustomAlgorithm.Evaluation(0, Double.NaN, 1, new double[1]))) {
       assertFails(call(rule(9, MINUTE), CustomRule.of(new Answering(wrong), 5, MINUTE)));
     }
     assertFails(call(rule(9, MINUTE), CustomRule.of(new Answering(null), 5, MINUTE)));
@@ -161,7 +161,7 @@ class MemoryStoreTest implements LimitStoreContract {
   }
 
   /** An algorithm that always gives one answer, or none. */
-  private record Answering(Reading answer) implements CustomAlgorithm {
+  private record Answering(Evaluation answer) implements CustomAlgorithm {
     @Override
     public String name() {
       return "answering";
@@ -173,7 +173,7 @@ class MemoryStoreTest implements LimitStoreContract {
     }
 
     @Override
-    public Reading read(double now, double cost, CustomRule rule, double[] state) {
+    public Evaluation read(double now, double cost, CustomRule rule, double[] state) {
       if (answer == null) {
         throw new ArithmeticException("a mistake");
       }

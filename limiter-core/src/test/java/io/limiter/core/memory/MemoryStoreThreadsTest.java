@@ -7,11 +7,11 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Mode;
 import io.limiter.core.Outcome;
+import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
+import io.limiter.core.store.Mode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -55,7 +55,7 @@ class MemoryStoreThreadsTest {
     return store.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
   }
 
-  private static Key key(LimitRequest call) {
+  private static StateKey key(LimitRequest call) {
     return call.charge(0).key();
   }
 
@@ -87,7 +87,7 @@ class MemoryStoreThreadsTest {
   void unitsThatAreGivenBackWhileACallIsDecidedComeBackAfterIt() throws InterruptedException {
     for (LimitRequest call : CALLS) {
       Verdict first = acquire(call);
-      meanwhile.set(() -> first.receipt().refund());
+      meanwhile.set(() -> first.reservation().refund());
       assertThat(outcome(call)).isEqualTo(Outcome.LIMITED);
       other.join();
       assertThat(outcome(call)).isEqualTo(Outcome.ALLOWED);
@@ -109,7 +109,7 @@ class MemoryStoreThreadsTest {
     List<Runnable> actions =
         List.of(
             () -> CALLS.forEach(this::acquire),
-            () -> CALLS.forEach(call -> acquire(call).receipt().refund()),
+            () -> CALLS.forEach(call -> acquire(call).reservation().refund()),
             () -> store.reset(CALLS.stream().map(MemoryStoreThreadsTest::key).toList()),
             () -> store.subjects(),
             () -> CALLS.forEach(call -> store.dump(key(call))),

@@ -8,17 +8,17 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.Ban;
-import io.limiter.core.FixedWindow;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Mode;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
-import io.limiter.core.Rule;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Subject;
-import io.limiter.core.TokenBucket;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -41,7 +41,7 @@ class RememberedStateTest {
     return acquire(call).outcome();
   }
 
-  private static LimitRequest banning(Ban ban, Rule... rules) {
+  private static LimitRequest banning(BanRule ban, Rule... rules) {
     return LimitRequest.of(Policy.of("policy", rules).withBan(ban), new Subject("user", "x"));
   }
 
@@ -78,7 +78,7 @@ class RememberedStateTest {
 
   @Test
   void violationsAreRememberedAsLongAsTheyCount() {
-    LimitRequest call = banning(Ban.of(2, HOUR, MINUTE), FixedWindow.of(1, SECOND)).withCost(2);
+    LimitRequest call = banning(BanRule.of(2, HOUR, MINUTE), FixedWindow.of(1, SECOND)).withCost(2);
     assertThat(outcome(call)).isEqualTo(Outcome.LIMITED);
     clock += 3_599_999_999L;
     assertThat(outcome(call)).isEqualTo(Outcome.BANNED);
@@ -87,8 +87,8 @@ class RememberedStateTest {
   @Test
   void aBanThatIsCutStaysAsItWasForRulesThatDoNotCutIt() {
     Rule rule = FixedWindow.of(5, SECOND);
-    LimitRequest hour = banning(Ban.of(1, SECOND, HOUR), rule);
-    LimitRequest minute = banning(Ban.of(1, SECOND, MINUTE), rule);
+    LimitRequest hour = banning(BanRule.of(1, SECOND, HOUR), rule);
+    LimitRequest minute = banning(BanRule.of(1, SECOND, MINUTE), rule);
     assertThat(acquire(hour.withCost(6)).ban()).contains(HOUR);
     clock += 1_000_000;
     decide(minute, Mode.RECORD);
@@ -100,7 +100,7 @@ class RememberedStateTest {
   @Test
   void tokensComeDuringTheBanThatTheFirstCallBrings() {
     TokenBucket empty = TokenBucket.of(2, 1, SECOND).startingWith(0);
-    LimitRequest call = banning(Ban.of(1, SECOND, SECOND), empty);
+    LimitRequest call = banning(BanRule.of(1, SECOND, SECOND), empty);
     assertThat(outcome(call)).isEqualTo(Outcome.BANNED);
     clock += 1_000_000;
     assertThat(outcome(call)).isEqualTo(Outcome.ALLOWED);
@@ -133,7 +133,7 @@ class RememberedStateTest {
     Verdict before = acquire(call(FixedWindow.of(5, MINUTE)));
     LimitRequest after = call(TokenBucket.of(9, 1, MINUTE));
     acquire(after);
-    assertThat(before.receipt().refund()).isCompletedWithValue(1L);
+    assertThat(before.reservation().refund()).isCompletedWithValue(1L);
     assertThat(decide(after, Mode.PEEK).rules().get(0).remaining()).isEqualTo(8);
   }
 
@@ -142,7 +142,7 @@ class RememberedStateTest {
     LimitRequest call = call(rule(5, MINUTE), FixedWindow.of(6, MINUTE));
     Verdict taken = acquire(call);
     clock += 1_000_000;
-    assertThat(taken.receipt().refund()).isCompletedWithValue(1L);
+    assertThat(taken.reservation().refund()).isCompletedWithValue(1L);
     RuleVerdict log = decide(call, Mode.PEEK).rules().get(0);
     assertThat(log.remaining()).isEqualTo(5);
     assertThat(log.resetAfter()).isZero();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.model;
 
-import io.limiter.core.Ban;
+import io.limiter.core.rule.BanRule;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -28,7 +28,7 @@ final class BanModel {
    * Whether it may be needed under some ban's numbers: from the first violation, or the beginning
    * of the ban, for a power of two in seconds.
    */
-  boolean isNeeded(Ban ban, long now) {
+  boolean isNeeded(BanRule ban, long now) {
     if (inARow > 0 && until > now) {
       return true;
     }
@@ -45,15 +45,15 @@ final class BanModel {
   }
 
   /** The rest of the ban, which lasts no longer than the longest that there may be by now. */
-  long rest(Ban ban, long now) {
+  long rest(BanRule ban, long now) {
     return inARow == 0 ? 0 : Math.max(0, end(ban) - now);
   }
 
-  private long end(Ban ban) {
+  private long end(BanRule ban) {
     return Math.min(until, began + Plain.micros(ban.longest()));
   }
 
-  void violate(Ban ban, long now) {
+  void violate(BanRule ban, long now) {
     if (!violations.isEmpty() && now - violations.get(0) >= Plain.micros(ban.within())) {
       violations.clear();
     }

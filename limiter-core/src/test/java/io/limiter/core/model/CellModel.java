@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.model;
 
-import io.limiter.core.CustomRule;
-import io.limiter.core.FixedWindow;
-import io.limiter.core.LeakyBucket;
-import io.limiter.core.Rule;
-import io.limiter.core.SlidingWindowCounter;
-import io.limiter.core.TokenBucket;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.TokenBucket;
 
 /**
  * How one rule that keeps numbers counts the calls of one subject.

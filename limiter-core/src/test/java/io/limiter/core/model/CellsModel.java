@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.model;
 
-import io.limiter.core.Ban;
-import io.limiter.core.LeakyBucket;
-import io.limiter.core.Rule;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.Rule;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -14,7 +14,7 @@ final class CellsModel {
   final List<CellModel> cells = new ArrayList<>();
   private final List<String> kinds = new ArrayList<>();
   BanModel ban = new BanModel();
-  private Optional<Ban> bannedBy = Optional.empty();
+  private Optional<BanRule> bannedBy = Optional.empty();
   private long newest = Long.MIN_VALUE;
 
   /** What was taken before the first of these numbers was written is not among them. */
@@ -55,7 +55,7 @@ final class CellsModel {
   }
 
   /** Time goes on from here: something was written. */
-  void written(long clock, Optional<Ban> bans) {
+  void written(long clock, Optional<BanRule> bans) {
     newest = now(clock);
     shift = newest - clock;
     born = born == Long.MIN_VALUE ? newest : born;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.model;
 
-import io.limiter.core.Ban;
 import io.limiter.core.Charge;
-import io.limiter.core.ConcurrencyLimit;
-import io.limiter.core.LoggedRule;
-import io.limiter.core.Mode;
-import io.limiter.core.Rule;
 import io.limiter.core.RuleVerdict;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.LoggedRule;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.store.Mode;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,7 +27,7 @@ final class ChargeModel {
   private final CellsModel counted;
 
   private final List<CellModel> cells = new ArrayList<>();
-  private final Optional<Ban> ban;
+  private final Optional<BanRule> ban;
   private final long cellTime;
   private boolean nearer;
 

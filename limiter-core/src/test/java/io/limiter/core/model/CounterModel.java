@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.model;
 
-import io.limiter.core.Rule;
+import io.limiter.core.rule.Rule;
 import java.util.HashMap;
 import java.util.Map;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.model;
 
-import io.limiter.core.CustomRule;
 import io.limiter.core.FadingCounter;
-import io.limiter.core.Rule;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.Rule;
 
 /** The {@link FadingCounter}, window by window. */
 final class FadingModel extends CellModel {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.model;
 
-import io.limiter.core.Rule;
-import io.limiter.core.TokenBucket;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.TokenBucket;
 import java.math.BigInteger;
 
 /**

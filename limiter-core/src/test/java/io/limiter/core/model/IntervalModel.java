@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.model;
 
-import io.limiter.core.Rule;
-import io.limiter.core.TokenBucket;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.TokenBucket;
 
 /** A token bucket that is refilled at the end of each interval, one interval after another. */
 final class IntervalModel extends CellModel {

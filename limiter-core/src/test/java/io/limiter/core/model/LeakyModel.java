@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.model;
 
-import io.limiter.core.LeakyBucket;
-import io.limiter.core.Rule;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.Rule;
 import java.math.BigInteger;
 import java.util.Optional;
 import java.util.stream.LongStream;

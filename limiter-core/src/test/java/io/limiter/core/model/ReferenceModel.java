@@ -3,17 +3,17 @@ package io.limiter.core.model;
 
 import io.limiter.core.Answer;
 import io.limiter.core.Charge;
-import io.limiter.core.ConcurrencyLimit;
-import io.limiter.core.Counting;
-import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Mode;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
-import io.limiter.core.Rule;
 import io.limiter.core.RuleVerdict;
-import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.StateKey;
 import io.limiter.core.Step;
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.Counting;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -27,11 +27,11 @@ public final class ReferenceModel {
 
   private static final Policy ANY = Policy.of("any", SlidingWindowLog.of(1, Duration.ofSeconds(1)));
 
-  private final Map<Key, LogModel> logs = new HashMap<>();
-  private final Map<Key, CellsModel> cells = new HashMap<>();
+  private final Map<StateKey, LogModel> logs = new HashMap<>();
+  private final Map<StateKey, CellsModel> cells = new HashMap<>();
 
   /** How often each key was reset, or lost: what was taken before is not given back after it. */
-  private final Map<Key, Integer> resets = new HashMap<>();
+  private final Map<StateKey, Integer> resets = new HashMap<>();
 
   private final Map<Integer, List<ChargeModel.Taken>> taken = new HashMap<>();
 
@@ -50,7 +50,7 @@ public final class ReferenceModel {
     if (step.action() instanceof Step.Renew renew) {
       return renew(taken.getOrDefault(renew.of(), new ArrayList<>()), step.clock());
     }
-    for (Key key : ((Step.Reset) step.action()).keys()) {
+    for (StateKey key : ((Step.Reset) step.action()).keys()) {
       logs.remove(key);
       cells.remove(key);
       resets.merge(key, 1, Integer::sum);
@@ -116,15 +116,15 @@ public final class ReferenceModel {
         cells.getOrDefault(charge.key(), new CellsModel()));
   }
 
-  int resets(Key key) {
+  int resets(StateKey key) {
     return resets.getOrDefault(key, 0);
   }
 
-  void put(Key key, LogModel log) {
+  void put(StateKey key, LogModel log) {
     logs.put(key, log);
   }
 
-  void put(Key key, CellsModel counted) {
+  void put(StateKey key, CellsModel counted) {
     cells.put(key, counted);
   }
 

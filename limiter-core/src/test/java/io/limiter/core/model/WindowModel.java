@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.model;
 
-import io.limiter.core.FixedWindow;
-import io.limiter.core.Rule;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.Rule;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -3,18 +3,18 @@ package io.limiter.core.pictures;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.Ban;
-import io.limiter.core.CustomRule;
 import io.limiter.core.FadingCounter;
-import io.limiter.core.FixedWindow;
-import io.limiter.core.LeakyBucket;
 import io.limiter.core.Policy;
-import io.limiter.core.Rule;
-import io.limiter.core.SlidingWindowCounter;
-import io.limiter.core.SlidingWindowLog;
-import io.limiter.core.TokenBucket;
 import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.TestRedis;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.TokenBucket;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -64,7 +64,7 @@ class PicturesTest {
 
   static Stream<Case> pictures() {
     Rule log = SlidingWindowLog.of(10, Run.WINDOW);
-    Ban ban = Ban.of(5, Run.WINDOW, Duration.ofSeconds(5));
+    BanRule ban = BanRule.of(5, Run.WINDOW, Duration.ofSeconds(5));
     return Stream.of(
         Case.of("sliding-window-log", "Sliding window log: 10 in any 10 s", log),
         Case.of(

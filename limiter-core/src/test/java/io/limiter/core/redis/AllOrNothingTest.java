@@ -9,18 +9,18 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lettuce.core.RedisURI;
-import io.limiter.core.Ban;
 import io.limiter.core.Charge;
-import io.limiter.core.ConcurrencyLimit;
-import io.limiter.core.FixedWindow;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Mode;
 import io.limiter.core.PastCharge;
 import io.limiter.core.Policy;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
-import io.limiter.core.TokenBucket;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -95,7 +95,7 @@ class AllOrNothingTest {
         call("first", FixedWindow.of(9, HOUR)),
         call("first", rule(500, HOUR), TokenBucket.of(500, 1, HOUR)).withCost(150),
         LimitRequest.of(
-            Policy.of("policy", rule(9, HOUR)).withBan(Ban.of(3, HOUR, HOUR)),
+            Policy.of("policy", rule(9, HOUR)).withBan(BanRule.of(3, HOUR, HOUR)),
             new Subject("user", "first")));
   }
 
@@ -119,7 +119,7 @@ class AllOrNothingTest {
     Verdict verdict = acquire(first.and(second));
     breakKey(second);
     Map<String, String> before = values();
-    assertFails(verdict.receipt().refund());
+    assertFails(verdict.reservation().refund());
     assertThat(values()).isEqualTo(before);
   }
 
@@ -131,7 +131,7 @@ class AllOrNothingTest {
     redis.setClock(redis.clock() + 1_000_000);
     breakKey(second);
     Map<String, String> before = values();
-    assertFails(verdict.receipt().renew());
+    assertFails(verdict.reservation().renew());
     assertThat(values()).isEqualTo(before);
   }
 
@@ -160,7 +160,7 @@ class AllOrNothingTest {
     redis.commands().configSet("maxmemory", "1");
     assertFails(store.decide(both, Mode.ACQUIRE));
     assertThat(values()).isEqualTo(before);
-    assertFailsOrNot(taken.receipt().refund());
+    assertFailsOrNot(taken.reservation().refund());
     Map<String, String> after = values();
     redis.commands().configSet("maxmemory", "0");
     if (!after.equals(before)) { // all of it

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
-import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
+import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
+import io.limiter.core.redis.connection.ConnectionSource;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.connection.SignedCommands;
+import io.limiter.core.redis.wire.DecisionScripts;
+import io.limiter.core.redis.wire.RedisScript;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.Queue;
@@ -58,12 +63,12 @@ public final class AuditedStore implements LimitStore {
 
   private AuditedStore(
       ConnectionSource connections, Duration deadline, UnaryOperator<String> change, String list) {
-    RedisScripts scripts = RedisScripts.load();
+    DecisionScripts scripts = DecisionScripts.load();
     this.store =
         new RedisStore(
             SignedCommands.on(connections, this::signature),
             new RedisSettings(RedisSettings.DEFAULT_PREFIX, deadline),
-            new RedisScripts(
+            new DecisionScripts(
                 RedisScript.of(
                     "redis.call('RPUSH', %s, ARGV[#ARGV])\n".formatted(list)
                         + change.apply(scripts.decide().text())),
@@ -77,7 +82,7 @@ public final class AuditedStore implements LimitStore {
   }
 
   /** The name of a key in Redis. */
-  public static byte[] name(Key key) {
+  public static byte[] name(StateKey key) {
     return RedisSettings.defaults().name(key);
   }
 
@@ -105,7 +110,7 @@ public final class AuditedStore implements LimitStore {
   }
 
   @Override
-  public CompletionStage<Void> reset(Collection<Key> keys) {
+  public CompletionStage<Void> reset(Collection<StateKey> keys) {
     return store.reset(keys);
   }
 

@@ -10,14 +10,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.Answer;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
 import io.limiter.core.LogScenarios;
-import io.limiter.core.Mode;
-import io.limiter.core.Rule;
 import io.limiter.core.Scenario;
-import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.Step;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -140,7 +140,7 @@ class ChangedLogsTest {
     byte[] name = redis.name(call.charge(0).key());
     redis.commands().pexpire(name, 5_000_000);
     for (int which : new int[] {0, units / 2, units - 1}) {
-      assertThat(taken.get(which).receipt().refund().toCompletableFuture().join()).isEqualTo(1);
+      assertThat(taken.get(which).reservation().refund().toCompletableFuture().join()).isEqualTo(1);
       assertThat(redis.commands().pttl(name)).isBetween(4_900_000L, 5_000_000L);
     }
   }
@@ -156,7 +156,7 @@ class ChangedLogsTest {
     Random random = new Random(1);
     for (int left = 899; left > 0; left--) {
       Verdict one = taken.remove(random.nextInt(taken.size()));
-      assertThat(one.receipt().refund().toCompletableFuture().join()).isEqualTo(10);
+      assertThat(one.reservation().refund().toCompletableFuture().join()).isEqualTo(10);
       assertThat(value(call).length).as("%d units", 10 * left).isLessThan(100 + 8 * 20 * left);
     }
     assertThat(left(store, call)).isEqualTo(8_990);

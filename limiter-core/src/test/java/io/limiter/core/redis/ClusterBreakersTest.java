@@ -10,9 +10,12 @@ import io.lettuce.core.cluster.SlotHash;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Mode;
 import io.limiter.core.StoreException;
 import io.limiter.core.StoreHarness;
+import io.limiter.core.redis.cluster.ClusterSource;
+import io.limiter.core.redis.connection.Redirection;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -131,12 +134,12 @@ class ClusterBreakersTest {
   private final class TwoNodes implements ClusterSource {
 
     @Override
-    public Node node(int slot) {
+    public Primary node(int slot) {
       return owner(slot);
     }
 
     @Override
-    public CompletionStage<Node> node(Redirection redirection, Node from) {
+    public CompletionStage<Primary> node(Redirection redirection, Primary from) {
       return CompletableFuture.completedFuture(
           redirection.address().host().equals("low") ? low : high);
     }
@@ -150,7 +153,7 @@ class ClusterBreakersTest {
     public void close() {}
   }
 
-  private static final class FakeNode implements ClusterSource.Node {
+  private static final class FakeNode implements ClusterSource.Primary {
 
     private final String name;
     private final FakeRedis redis = new FakeRedis();

@@ -9,21 +9,27 @@ import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.SlotHash;
-import io.limiter.core.CustomAlgorithm;
-import io.limiter.core.CustomRule;
 import io.limiter.core.FadingCounter;
-import io.limiter.core.FixedWindow;
-import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
 import io.limiter.core.LimitStoreContract;
-import io.limiter.core.Mode;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
-import io.limiter.core.Readings;
 import io.limiter.core.RuleVerdict;
+import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
+import io.limiter.core.redis.cluster.ClusterConnections;
+import io.limiter.core.redis.connection.NodeBreakers;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.connection.SignedCommands;
+import io.limiter.core.redis.wire.DecisionScripts;
+import io.limiter.core.redis.wire.RedisScript;
+import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.Micros;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import io.limiter.core.testing.ClusterGroup;
 import io.limiter.core.testing.SlotMove;
 import java.time.Duration;
@@ -70,18 +76,18 @@ class ClusterStoreTest implements LimitStoreContract {
   /** Each script brings the test's clock along, to whichever node it goes. */
   @BeforeEach
   void open() {
-    RedisScripts scripts = RedisScripts.load(List.of(new FadingCounter()));
+    DecisionScripts scripts = DecisionScripts.load(List.of(new FadingCounter()));
     assertThat(scripts.decide().text()).contains("call('TIME')");
     store =
         new RedisStore(
             SignedCommands.unclosed(connections, () -> Long.toString(clock)),
             SETTINGS,
-            new RedisScripts(
+            new DecisionScripts(
                 RedisScript.of(scripts.decide().text().replace("call('TIME')", NOW)),
                 RedisScript.of(scripts.refund().text().replace("call('TIME')", NOW)),
                 RedisScript.of(scripts.renew().text().replace("call('TIME')", NOW)),
                 scripts.algorithms()),
-            new Breakers(),
+            new NodeBreakers(),
             () -> clock);
   }
 
@@ -98,7 +104,7 @@ class ClusterStoreTest implements LimitStoreContract {
 
   @Override
   public void advance(Duration duration) {
-    clock += Readings.micros(duration);
+    clock += Micros.of(duration);
   }
 
   @Override
@@ -107,7 +113,7 @@ class ClusterStoreTest implements LimitStoreContract {
   }
 
   @Override
-  public Optional<String> stored(Key key) {
+  public Optional<String> stored(StateKey key) {
     byte[] name = SETTINGS.name(key);
     return Optional.ofNullable(
             connections
@@ -154,9 +160,9 @@ class ClusterStoreTest implements LimitStoreContract {
     }
 
     @Override
-    public Reading read(double now, double cost, CustomRule rule, double @Nullable [] state) {
-      Reading found = lua.read(now, cost, rule, state);
-      return new Reading(0, found.waitFor(), found.reset(), found.next());
+    public Evaluation read(double now, double cost, CustomRule rule, double @Nullable [] state) {
+      Evaluation found = lua.read(now, cost, rule, state);
+      return new Evaluation(0, found.waitFor(), found.reset(), found.next());
     }
   }
 
@@ -269,7 +275,7 @@ class ClusterStoreTest implements LimitStoreContract {
   @Test
   void keysOnBothSidesAreGivenBackAndForgotten() {
     LimitRequest submission = submit("form", rule(3, MINUTE));
-    List<Key> keys = submission.allCharges().stream().map(charge -> charge.key()).toList();
+    List<StateKey> keys = submission.allCharges().stream().map(charge -> charge.key()).toList();
     assertAllowed(call(rule(3, MINUTE)));
     move(
         slots(submission).get(0),

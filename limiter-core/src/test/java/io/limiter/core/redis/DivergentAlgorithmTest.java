@@ -7,17 +7,17 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
-import io.limiter.core.CustomAlgorithm;
-import io.limiter.core.CustomRule;
+import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Mode;
-import io.limiter.core.Readings;
-import io.limiter.core.Source;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.resilience.FallbackStore;
+import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.Micros;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionException;
@@ -53,11 +53,11 @@ class DivergentAlgorithmTest {
     }
 
     @Override
-    public Reading read(double now, double cost, CustomRule rule, double @Nullable [] state) {
+    public Evaluation read(double now, double cost, CustomRule rule, double @Nullable [] state) {
       double used = state == null ? 0 : state[0];
       double left = rule.count() - used - rule.parameters().get(1);
-      double window = (double) Readings.micros(rule.window());
-      return new Reading(left, window, window, new double[] {used + cost});
+      double window = (double) Micros.of(rule.window());
+      return new Evaluation(left, window, window, new double[] {used + cost});
     }
 
     @Override
@@ -167,7 +167,7 @@ class DivergentAlgorithmTest {
 
     LimitRequest log = call(rule(5, MINUTE));
     assertThat(decide(log, Mode.PEEK).rules().get(0).remaining()).isEqualTo(4);
-    redis.setClock(1_700_000_000_000_000L + Readings.micros(MINUTE));
+    redis.setClock(1_700_000_000_000_000L + Micros.of(MINUTE));
     assertThat(decide(log, Mode.PEEK).rules().get(0).remaining()).isEqualTo(5);
   }
 
@@ -191,7 +191,7 @@ class DivergentAlgorithmTest {
   void theFallbackDecidesTheCall() {
     try (FallbackStore both = new FallbackStore(store, new MemoryStore())) {
       Verdict verdict = both.decide(luaRefusesMore(), Mode.ACQUIRE).toCompletableFuture().join();
-      assertThat(verdict.source()).isEqualTo(Source.FALLBACK);
+      assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.FALLBACK);
       assertThat(verdict.reason()).contains(FailureReason.ERROR);
       assertThat(verdict.allowed()).isTrue(); // by the Java
     }

@@ -11,14 +11,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /** Commands that go nowhere: the test gives the replies. */
-final class FakeRedis {
+public final class FakeRedis {
 
   private final List<Sent> sent = new ArrayList<>();
   private Optional<RuntimeException> refusal = Optional.empty();
   private boolean ignoresCancelling;
 
   /** A script that was sent, and its reply. */
-  static final class Sent extends CompletableFuture<Object> implements RedisFuture<Object> {
+  public static final class Sent extends CompletableFuture<Object> implements RedisFuture<Object> {
 
     private final String command;
     private final Object[] parts;
@@ -35,15 +35,15 @@ final class FakeRedis {
     }
 
     /** The source, or the digest. */
-    String script() {
+    public String script() {
       return (String) parts[0];
     }
 
-    Object keys() {
+    public Object keys() {
       return parts[2];
     }
 
-    Object arguments() {
+    public Object arguments() {
       return parts[3];
     }
 
@@ -64,7 +64,7 @@ final class FakeRedis {
   }
 
   @SuppressWarnings("unchecked")
-  RedisClusterAsyncCommands<byte[], byte[]> commands() {
+  public RedisClusterAsyncCommands<byte[], byte[]> commands() {
     return (RedisClusterAsyncCommands<byte[], byte[]>)
         Proxy.newProxyInstance(
             getClass().getClassLoader(),
@@ -81,11 +81,11 @@ final class FakeRedis {
     return one;
   }
 
-  List<Sent> sent() {
+  public List<Sent> sent() {
     return sent;
   }
 
-  Sent sent(int index) {
+  public Sent sent(int index) {
     return sent.get(index);
   }
 

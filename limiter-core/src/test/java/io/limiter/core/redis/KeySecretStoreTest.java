@@ -10,18 +10,21 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.limiter.core.Charge;
-import io.limiter.core.ConcurrencyLimit;
-import io.limiter.core.Counting;
-import io.limiter.core.Ending;
-import io.limiter.core.Key;
+import io.limiter.core.Completion;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Mode;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
-import io.limiter.core.Receipt;
+import io.limiter.core.Reservation;
+import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
-import io.limiter.core.TokenBucket;
 import io.limiter.core.Verdict;
+import io.limiter.core.redis.connection.ConnectionSource;
+import io.limiter.core.redis.connection.KeySecret;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.Counting;
+import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisFixture;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -111,22 +114,23 @@ class KeySecretStoreTest {
     Policy mixed =
         Policy.of("mixed", rule(2, HOUR), TokenBucket.of(2, 1, HOUR)).withDuplicates(rule(1, HOUR));
     LimitRequest submitted = LimitRequest.of(mixed, ADA, Optional.of("order 1"));
-    Receipt receipt = acquire(first, submitted).receipt();
+    Reservation reservation = acquire(first, submitted).reservation();
     assertThat(outcome(alike, submitted)).isEqualTo(Outcome.DUPLICATE);
-    assertThat(receipt.release().toCompletableFuture().join()).isOne();
-    assertThat(receipt.refund().toCompletableFuture().join()).isOne();
+    assertThat(reservation.release().toCompletableFuture().join()).isOne();
+    assertThat(reservation.refund().toCompletableFuture().join()).isOne();
     assertThat(acquire(alike, submitted).rules()).allMatch(rule -> rule.remaining() == 1);
 
     Policy failures = Policy.of("login", rule(1, HOUR)).withCounting(Counting.FAILURES);
-    Receipt login = acquire(first, LimitRequest.of(failures, ADA)).receipt();
-    assertThat(login.settle(Ending.succeeded()).toCompletableFuture().join()).isOne();
+    Reservation login = acquire(first, LimitRequest.of(failures, ADA)).reservation();
+    assertThat(login.settle(Completion.succeeded()).toCompletableFuture().join()).isOne();
 
-    Receipt running =
-        acquire(first, LimitRequest.of(Policy.of("export", ConcurrencyLimit.of(1)), ADA)).receipt();
+    Reservation running =
+        acquire(first, LimitRequest.of(Policy.of("export", ConcurrencyLimit.of(1)), ADA))
+            .reservation();
     assertThat(running.renew().toCompletableFuture().join()).isOne();
-    assertThat(running.settle(Ending.succeeded()).toCompletableFuture().join()).isOne();
+    assertThat(running.settle(Completion.succeeded()).toCompletableFuture().join()).isOne();
 
-    List<Key> keys = submitted.allCharges().stream().map(Charge::key).toList();
+    List<StateKey> keys = submitted.allCharges().stream().map(Charge::key).toList();
     alike.reset(keys).toCompletableFuture().join();
     assertThat(names()).isEmpty();
   }

@@ -5,15 +5,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisURI;
+import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Mode;
 import io.limiter.core.Policy;
-import io.limiter.core.SlidingWindowLog;
-import io.limiter.core.Source;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
+import io.limiter.core.redis.connection.LoopConnections;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
 import io.netty.channel.EventLoop;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -181,7 +183,7 @@ class LateProcessTest {
   private static void assertDecidedByRedis(CompletableFuture<Verdict> call) {
     assertThat(call)
         .succeedsWithin(PATIENCE)
-        .satisfies(verdict -> assertThat(verdict.source()).isEqualTo(Source.STORE));
+        .satisfies(verdict -> assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.STORE));
   }
 
   /** Busy: a thread that waited would be seen. */

@@ -17,21 +17,25 @@ import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import io.limiter.core.Answer;
 import io.limiter.core.Charge;
-import io.limiter.core.ConcurrencyLimit;
 import io.limiter.core.Differential;
-import io.limiter.core.FixedWindow;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Mode;
 import io.limiter.core.PastCharge;
 import io.limiter.core.Policy;
-import io.limiter.core.Receipt;
+import io.limiter.core.Reservation;
 import io.limiter.core.Scenario;
 import io.limiter.core.ScenarioGenerator;
 import io.limiter.core.Step;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
-import io.limiter.core.TokenBucket;
 import io.limiter.core.Verdict;
+import io.limiter.core.redis.connection.LettuceClients;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.connection.SharedConnection;
+import io.limiter.core.redis.wire.ScriptSourceTest;
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.core.testing.Seeds;
 import java.io.IOException;
@@ -98,7 +102,7 @@ class LeastPrivilegeTest {
 
   private static RedisStore store(RedisURI uri) {
     RedisSettings settings = new RedisSettings(RedisSettings.DEFAULT_PREFIX, PATIENCE);
-    SharedConnection connection = SharedConnection.open(RedisClients.create(), uri, settings);
+    SharedConnection connection = SharedConnection.open(LettuceClients.create(), uri, settings);
     await().atMost(PATIENCE).until(() -> connection.firstAttempt().toCompletableFuture().join());
     return new RedisStore(connection, settings);
   }
@@ -126,11 +130,12 @@ class LeastPrivilegeTest {
     LimitRequest call = LimitRequest.of(mixed, ADA, Optional.of("order")).withCost(200);
     LimitRequest running = LimitRequest.of(Policy.of("export", ConcurrencyLimit.of(1)), ADA);
     try (RedisStore store = store(documentedUser())) {
-      Receipt receipt = acquire(store, call).receipt(); // a long log, which is written in place
-      assertThat(receipt.release().toCompletableFuture().join()).isOne();
+      Reservation reservation =
+          acquire(store, call).reservation(); // a long log, which is written in place
+      assertThat(reservation.release().toCompletableFuture().join()).isOne();
       assertThat(acquire(store, call).allowed()).isTrue();
-      assertThat(receipt.refund().toCompletableFuture().join()).isEqualTo(200);
-      Receipt lease = acquire(store, running).receipt();
+      assertThat(reservation.refund().toCompletableFuture().join()).isEqualTo(200);
+      Reservation lease = acquire(store, running).reservation();
       assertThat(lease.renew().toCompletableFuture().join()).isOne();
       assertThat(lease.refund().toCompletableFuture().join()).isOne();
       store

@@ -3,21 +3,21 @@ package io.limiter.core.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.FixedWindow;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
 import io.limiter.core.PastCharge;
 import io.limiter.core.Policy;
-import io.limiter.core.Rule;
-import io.limiter.core.RuleStack;
 import io.limiter.core.RuleVerdict;
-import io.limiter.core.SlidingWindowCounter;
-import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.Subject;
-import io.limiter.core.TokenBucket;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -117,7 +117,7 @@ class PastChargesTest {
     LimitRequest call = call("ada", FixedWindow.of(10, MINUTE), SlidingWindowLog.of(5, MINUTE));
     Verdict verdict = acquire(store, call.after(List.of(past(call, 2, Duration.ofSeconds(3)))));
 
-    assertThat(verdict.receipt().refund().toCompletableFuture().join()).isEqualTo(1);
+    assertThat(verdict.reservation().refund().toCompletableFuture().join()).isEqualTo(1);
     assertThat(acquire(store, call).rules())
         .extracting(RuleVerdict::remaining)
         .containsExactly(7L, 2L);

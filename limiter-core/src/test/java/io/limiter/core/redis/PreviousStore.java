@@ -4,13 +4,18 @@ package io.limiter.core.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lettuce.core.ScriptOutputType;
-import io.limiter.core.CustomAlgorithm;
 import io.limiter.core.FadingCounter;
-import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
+import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
+import io.limiter.core.redis.wire.CellCode;
+import io.limiter.core.redis.wire.DecideReply;
+import io.limiter.core.redis.wire.EncodedCall;
+import io.limiter.core.redis.wire.EncodedStack;
+import io.limiter.core.redis.wire.RedisScript;
+import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import java.nio.ByteBuffer;
 import java.util.Collection;
 import java.util.List;
@@ -21,7 +26,7 @@ import java.util.zip.CRC32;
  * An instance of the release in which cells did not say what they are, and those of other rules
  * were dropped: it decides by that release's script, which lies beside this class as it was.
  */
-final class PreviousStore implements LimitStore {
+public final class PreviousStore implements LimitStore {
 
   private static final int PREAMBLE = 16;
   private static final List<CustomAlgorithm> ALGORITHMS = List.of(new FadingCounter());
@@ -33,7 +38,7 @@ final class PreviousStore implements LimitStore {
   /**
    * @param units gives back and renews
    */
-  PreviousStore(TestRedis redis, RedisStore units) {
+  public PreviousStore(TestRedis redis, RedisStore units) {
     this.redis = redis;
     this.units = units;
     String own =
@@ -67,7 +72,9 @@ final class PreviousStore implements LimitStore {
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
     EncodedCall call =
         EncodedCall.of(
-            request, redis.settings(), stack -> new EncodedStack(stack, ALGORITHMS, redis::clock));
+            request,
+            redis.settings()::name,
+            stack -> new EncodedStack(stack, ALGORITHMS, redis::clock));
     byte[][] arguments = call.arguments(mode);
     for (int i = 0; i < call.size(); i++) {
       arguments[2 * i] = asItWas(arguments[2 * i]);
@@ -79,7 +86,7 @@ final class PreviousStore implements LimitStore {
         .thenApply(
             bytes -> {
               DecideReply reply = call.read(bytes, mode);
-              return reply.verdict(request, mode, new RedisReceipt(units, request, reply));
+              return reply.verdict(request, mode, new RedisReservation(units, request, reply));
             });
   }
 
@@ -114,7 +121,7 @@ final class PreviousStore implements LimitStore {
   }
 
   @Override
-  public CompletionStage<Void> reset(Collection<Key> keys) {
+  public CompletionStage<Void> reset(Collection<StateKey> keys) {
     return units.reset(keys);
   }
 

@@ -5,15 +5,15 @@ import static io.limiter.core.StoreHarness.call;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.Charge;
-import io.limiter.core.ConcurrencyLimit;
-import io.limiter.core.Ending;
-import io.limiter.core.Key;
+import io.limiter.core.Completion;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
-import io.limiter.core.Readings;
+import io.limiter.core.StateKey;
 import io.limiter.core.StoreHarness;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.Micros;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -54,7 +54,7 @@ class RedisLeasesTest implements StoreHarness {
 
   @Override
   public void advance(Duration duration) {
-    clock += Readings.micros(duration);
+    clock += Micros.of(duration);
     redis.setClock(clock);
   }
 
@@ -64,7 +64,7 @@ class RedisLeasesTest implements StoreHarness {
   }
 
   @Override
-  public Optional<String> stored(Key key) {
+  public Optional<String> stored(StateKey key) {
     return Optional.ofNullable(redis.commands().get(redis.name(key)))
         .map(HexFormat.of()::formatHex);
   }
@@ -103,9 +103,9 @@ class RedisLeasesTest implements StoreHarness {
       assertThat(there.allowed()).isTrue();
       assertLimited(call);
       assertThat(other.decide(call, Mode.ACQUIRE).toCompletableFuture().join().allowed()).isFalse();
-      settle(there, Ending.succeeded());
+      settle(there, Completion.succeeded());
       assertAllowed(call);
-      settle(here, Ending.succeeded());
+      settle(here, Completion.succeeded());
       assertThat(other.decide(call, Mode.ACQUIRE).toCompletableFuture().join().allowed()).isTrue();
     }
   }
@@ -122,7 +122,7 @@ class RedisLeasesTest implements StoreHarness {
       redis.commands().set(redis.name(call.charge(0).key()), garbage);
       assertThat(renew(running)).isEqualTo(1);
       assertLimited(call);
-      assertThat(settle(running, Ending.succeeded())).isEqualTo(1);
+      assertThat(settle(running, Completion.succeeded())).isEqualTo(1);
       assertThat(stored(call)).containsOnly(Optional.empty());
     }
   }

@@ -8,11 +8,17 @@ import io.lettuce.core.RedisException;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Mode;
 import io.limiter.core.Policy;
-import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
+import io.limiter.core.redis.connection.Breaker;
+import io.limiter.core.redis.connection.BreakerLog;
+import io.limiter.core.redis.connection.ConnectionSource;
+import io.limiter.core.redis.connection.NodeBreakers;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.wire.DecisionScripts;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -35,8 +41,8 @@ class RedisStoreBreakerTest {
   private final FakeRedis redis = new FakeRedis();
   private final AtomicLong nanos = new AtomicLong();
   private boolean connected = true;
-  private final Breakers breakers =
-      new Breakers(
+  private final NodeBreakers breakers =
+      new NodeBreakers(
           node ->
               new Breaker(
                   new BreakerLog(LoggerFactory.getLogger(Breaker.class), node),
@@ -59,7 +65,7 @@ class RedisStoreBreakerTest {
           },
           new RedisSettings("t:", Duration.ofSeconds(10))
               .withPolicyDeadlines(Map.of("impatient", Duration.ofMillis(1))),
-          RedisScripts.load(),
+          DecisionScripts.load(),
           breakers);
 
   @AfterEach

@@ -7,15 +7,15 @@ import static io.limiter.core.StoreHarness.submit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.Charge;
-import io.limiter.core.Key;
-import io.limiter.core.LeakyBucket;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
 import io.limiter.core.LimitStoreContract;
-import io.limiter.core.Readings;
-import io.limiter.core.Rule;
-import io.limiter.core.TokenBucket;
+import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.Micros;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.store.LimitStore;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -71,7 +71,7 @@ class RedisStoreTest implements LimitStoreContract {
 
   @Override
   public void advance(Duration duration) {
-    clock += Readings.micros(duration);
+    clock += Micros.of(duration);
     redis.setClock(clock);
   }
 
@@ -81,7 +81,7 @@ class RedisStoreTest implements LimitStoreContract {
   }
 
   @Override
-  public Optional<String> stored(Key key) {
+  public Optional<String> stored(StateKey key) {
     return Optional.ofNullable(redis.commands().get(redis.name(key)))
         .map(HexFormat.of()::formatHex);
   }

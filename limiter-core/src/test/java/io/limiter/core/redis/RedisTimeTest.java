@@ -10,24 +10,30 @@ import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.sync.RedisCommands;
 import io.lettuce.core.codec.ByteArrayCodec;
-import io.limiter.core.Ban;
 import io.limiter.core.Charge;
-import io.limiter.core.ConcurrencyLimit;
-import io.limiter.core.Ending;
-import io.limiter.core.FixedWindow;
-import io.limiter.core.LeakyBucket;
+import io.limiter.core.Completion;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LoggedRule;
-import io.limiter.core.Mode;
 import io.limiter.core.PastCharge;
 import io.limiter.core.Policy;
-import io.limiter.core.Rule;
-import io.limiter.core.SlidingWindowCounter;
-import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.StoreHarness;
 import io.limiter.core.Subject;
-import io.limiter.core.TokenBucket;
 import io.limiter.core.Verdict;
+import io.limiter.core.redis.connection.LettuceClients;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.connection.SharedConnection;
+import io.limiter.core.redis.wire.EncodedLog;
+import io.limiter.core.redis.wire.EncodedStack;
+import io.limiter.core.redis.wire.TakenUnits;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.LoggedRule;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -79,7 +85,7 @@ class RedisTimeTest {
   private final RedisURI uri = RedisURI.create(redis.uri());
   private final RedisClient client = RedisClient.create(uri);
   private final SharedConnection shared =
-      SharedConnection.open(RedisClients.create(), uri, settings);
+      SharedConnection.open(LettuceClients.create(), uri, settings);
   private final RedisStore store = new RedisStore(shared, settings);
   private final RedisCommands<byte[], byte[]> commands =
       client.connect(ByteArrayCodec.INSTANCE).sync();
@@ -89,8 +95,8 @@ class RedisTimeTest {
   void connect() {
     await().ignoreExceptions().until(() -> shared.commands() != null);
     Verdict verdict = decide(call(ConcurrencyLimit.of(1)), Mode.ACQUIRE);
-    verdict.receipt().renew().toCompletableFuture().join();
-    verdict.receipt().refund().toCompletableFuture().join();
+    verdict.reservation().renew().toCompletableFuture().join();
+    verdict.reservation().refund().toCompletableFuture().join();
   }
 
   @AfterAll
@@ -341,8 +347,8 @@ class RedisTimeTest {
               },
               () ->
                   verdict[0]
-                      .receipt()
-                      .settle(Ending.succeeded().withCost(MILLION))
+                      .reservation()
+                      .settle(Completion.succeeded().withCost(MILLION))
                       .toCompletableFuture()
                       .join());
         });
@@ -389,7 +395,7 @@ class RedisTimeTest {
           Verdict[] verdict = new Verdict[1];
           return micros(
               () -> verdict[0] = decide(call, Mode.ACQUIRE),
-              () -> verdict[0].receipt().release().toCompletableFuture().join());
+              () -> verdict[0].reservation().release().toCompletableFuture().join());
         });
     line(
         "refund of the newest, behind numbers",
@@ -402,7 +408,7 @@ class RedisTimeTest {
                 decide(call.withCost(n - 1), Mode.ACQUIRE);
                 verdict[0] = decide(call, Mode.ACQUIRE);
               },
-              () -> verdict[0].receipt().refund().toCompletableFuture().join());
+              () -> verdict[0].reservation().refund().toCompletableFuture().join());
         });
   }
 
@@ -437,7 +443,7 @@ class RedisTimeTest {
     }
     rules.add(TokenBucket.of(1_000_000, 7 + variant, MINUTE));
     Policy policy =
-        Policy.of("policy", rules.toArray(Rule[]::new)).withBan(Ban.of(3, MINUTE, HOUR));
+        Policy.of("policy", rules.toArray(Rule[]::new)).withBan(BanRule.of(3, MINUTE, HOUR));
     return LimitRequest.of(policy, new Subject("user", "somebody"));
   }
 
@@ -446,7 +452,12 @@ class RedisTimeTest {
       for (int i = 0; i < 20; i += 2) {
         List<Verdict> taken =
             List.of(decide(cells(variant), Mode.ACQUIRE), decide(cells(variant), Mode.ACQUIRE));
-        taken.get(0).receipt().refund().toCompletableFuture().join(); // leaves a gap in the queue
+        taken
+            .get(0)
+            .reservation()
+            .refund()
+            .toCompletableFuture()
+            .join(); // leaves a gap in the queue
       }
     }
   }
@@ -478,7 +489,7 @@ class RedisTimeTest {
         "admitted and given back",
         () -> {
           Verdict verdict = decide(cells(0), Mode.ACQUIRE);
-          return verdict.receipt().refund().toCompletableFuture().join();
+          return verdict.reservation().refund().toCompletableFuture().join();
         });
   }
 }

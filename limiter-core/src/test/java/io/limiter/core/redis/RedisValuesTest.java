@@ -5,26 +5,27 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.Ban;
-import io.limiter.core.CustomAlgorithm;
-import io.limiter.core.CustomRule;
 import io.limiter.core.FadingCounter;
-import io.limiter.core.FixedWindow;
-import io.limiter.core.Key;
-import io.limiter.core.LeakyBucket;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
 import io.limiter.core.Policy;
-import io.limiter.core.Readings;
-import io.limiter.core.Rule;
-import io.limiter.core.RuleStack;
 import io.limiter.core.RuleVerdict;
+import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.StoreHarness;
 import io.limiter.core.Subject;
-import io.limiter.core.TokenBucket;
 import io.limiter.core.Verdict;
-import io.limiter.core.cell.Cell;
+import io.limiter.core.redis.wire.CellCode;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.Micros;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.state.Cell;
+import io.limiter.core.store.LimitStore;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -71,7 +72,7 @@ class RedisValuesTest implements StoreHarness {
 
   @Override
   public void advance(Duration duration) {
-    clock += Readings.micros(duration);
+    clock += Micros.of(duration);
     redis.setClock(clock);
   }
 
@@ -81,7 +82,7 @@ class RedisValuesTest implements StoreHarness {
   }
 
   @Override
-  public Optional<String> stored(Key key) {
+  public Optional<String> stored(StateKey key) {
     return Optional.ofNullable(redis.commands().get(redis.name(key)))
         .map(HexFormat.of()::formatHex);
   }
@@ -145,7 +146,7 @@ class RedisValuesTest implements StoreHarness {
 
   @Test
   void aViolationOfALongLogChangesTheCellsAlone() {
-    Policy policy = Policy.of("policy", rule(200, MINUTE)).withBan(Ban.of(3, MINUTE, HOUR));
+    Policy policy = Policy.of("policy", rule(200, MINUTE)).withBan(BanRule.of(3, MINUTE, HOUR));
     LimitRequest banning = LimitRequest.of(policy, new Subject("user", "somebody"));
     acquire(1, banning.withCost(200));
     byte[] before = value();
@@ -183,7 +184,7 @@ class RedisValuesTest implements StoreHarness {
       rules.add(CustomRule.of(new FadingCounter(), 118, HOUR, 2.0).withName("own-" + i));
     }
     Policy policy =
-        Policy.of("policy", rules.toArray(Rule[]::new)).withBan(Ban.of(5, MINUTE, HOUR));
+        Policy.of("policy", rules.toArray(Rule[]::new)).withBan(BanRule.of(5, MINUTE, HOUR));
     LimitRequest call = LimitRequest.of(policy, new Subject("user", "somebody"));
     for (int left = 117; left >= 0; left--) {
       assertThat(acquire(call).rules().get(0).remaining()).isEqualTo(left);

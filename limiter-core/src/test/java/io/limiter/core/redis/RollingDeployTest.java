@@ -8,27 +8,27 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.Ban;
-import io.limiter.core.CustomRule;
 import io.limiter.core.Differential;
 import io.limiter.core.FadingCounter;
-import io.limiter.core.FixedWindow;
-import io.limiter.core.Key;
-import io.limiter.core.LeakyBucket;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
-import io.limiter.core.Readings;
-import io.limiter.core.Rule;
-import io.limiter.core.RuleStack;
 import io.limiter.core.Scenario;
-import io.limiter.core.SlidingWindowCounter;
+import io.limiter.core.StateKey;
 import io.limiter.core.Step;
 import io.limiter.core.Subject;
-import io.limiter.core.TokenBucket;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.Micros;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -79,7 +79,7 @@ class RollingDeployTest {
     }
 
     @Override
-    public CompletionStage<Void> reset(Collection<Key> keys) {
+    public CompletionStage<Void> reset(Collection<StateKey> keys) {
       return one.reset(keys);
     }
 
@@ -119,7 +119,7 @@ class RollingDeployTest {
       assertThat(acquire(before, call).outcome()).isEqualTo(Outcome.LIMITED);
       assertThat(acquire(now, call))
           .usingRecursiveComparison()
-          .ignoringFields("receipt")
+          .ignoringFields("reservation")
           .isEqualTo(acquire(before, call));
     }
   }
@@ -136,7 +136,7 @@ class RollingDeployTest {
     }
     assertThat(acquire(before, call).allowed()).isFalse();
     assertThat(acquire(now, call).allowed()).isFalse();
-    clock += Readings.micros(HOUR) - 400_000;
+    clock += Micros.of(HOUR) - 400_000;
     redis.setClock(clock);
     assertThat(acquire(now, call).rules().get(0).remaining()).isEqualTo(99);
     assertThat(acquire(before, call).rules().get(0).remaining()).isEqualTo(98);
@@ -146,14 +146,14 @@ class RollingDeployTest {
   void eachKeepsTheBansOfTheOther() {
     Policy policy =
         Policy.of("banned", rule(1, MINUTE), FixedWindow.of(9, HOUR))
-            .withBan(Ban.of(2, HOUR, HOUR));
+            .withBan(BanRule.of(2, HOUR, HOUR));
     for (List<LimitStore> order : List.of(List.of(before, now), List.of(now, before))) {
       LimitRequest call =
           LimitRequest.of(policy, new Subject("user", "user-" + order.indexOf(now)));
       assertThat(acquire(order.get(0), call).outcome()).isEqualTo(Outcome.ALLOWED);
       assertThat(acquire(order.get(0), call).outcome()).isEqualTo(Outcome.LIMITED);
       assertThat(acquire(order.get(1), call).outcome()).isEqualTo(Outcome.BANNED);
-      clock += Readings.micros(MINUTE.plus(SECOND));
+      clock += Micros.of(MINUTE.plus(SECOND));
       redis.setClock(clock);
       assertThat(acquire(order.get(0), call).ban()).contains(HOUR.minus(MINUTE).minus(SECOND));
     }
@@ -164,7 +164,7 @@ class RollingDeployTest {
    * know since when it had counted, so that after a reset units of others may be given back.
    */
   private static boolean keepsItsRules(Scenario scenario) {
-    Map<Key, RuleStack> stacks = new HashMap<>();
+    Map<StateKey, RuleStack> stacks = new HashMap<>();
     if (scenario.steps().stream().anyMatch(step -> step.action() instanceof Step.Reset)) {
       return false;
     }

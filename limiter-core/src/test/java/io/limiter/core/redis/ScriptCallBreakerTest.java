@@ -7,6 +7,10 @@ import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
+import io.limiter.core.redis.connection.CallTarget;
+import io.limiter.core.redis.connection.RecordedPeriod;
+import io.limiter.core.redis.connection.Redirects;
+import io.limiter.core.redis.wire.RedisScript;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -101,8 +105,8 @@ class ScriptCallBreakerTest {
 
   private ScriptCall<Long> call() {
     return new ScriptCall<Long>(
-            new Hop("Redis", period, () -> {}, redis.commands()),
-            Detours.NONE,
+            new CallTarget("Redis", period, () -> {}, redis.commands()),
+            Redirects.NONE,
             nanos::get,
             RedisScript.of("return 1"),
             ScriptOutputType.INTEGER,

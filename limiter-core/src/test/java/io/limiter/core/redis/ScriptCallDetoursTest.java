@@ -9,6 +9,10 @@ import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
+import io.limiter.core.redis.connection.CallTarget;
+import io.limiter.core.redis.connection.RecordedPeriod;
+import io.limiter.core.redis.connection.Redirection;
+import io.limiter.core.redis.wire.RedisScript;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
@@ -25,7 +29,7 @@ class ScriptCallDetoursTest {
   private final FakeTimer timer = new FakeTimer();
   private final RecordedPeriod firstPeriod = new RecordedPeriod();
   private final RecordedPeriod secondPeriod = new RecordedPeriod();
-  private final CompletableFuture<Hop> next = new CompletableFuture<>();
+  private final CompletableFuture<CallTarget> next = new CompletableFuture<>();
   private ScriptCall<Long> call;
 
   @Test
@@ -105,7 +109,7 @@ class ScriptCallDetoursTest {
 
   @Test
   void nodesThatSendItRoundInCirclesEndIt() {
-    next.complete(new Hop("Redis", secondPeriod, () -> {}, second.commands()));
+    next.complete(new CallTarget("Redis", secondPeriod, () -> {}, second.commands()));
     start();
     first.sent(0).completeExceptionally(MOVED);
     for (int i = 0; i < 5; i++) {
@@ -119,7 +123,7 @@ class ScriptCallDetoursTest {
   private void start() {
     call =
         new ScriptCall<Long>(
-                new Hop("Redis", firstPeriod, () -> {}, first.commands()),
+                new CallTarget("Redis", firstPeriod, () -> {}, first.commands()),
                 failure -> Redirection.of(failure) == null ? null : next,
                 System::nanoTime,
                 SCRIPT,
@@ -133,7 +137,7 @@ class ScriptCallDetoursTest {
   }
 
   private void arrive() {
-    next.complete(new Hop("Redis", secondPeriod, () -> {}, second.commands()));
+    next.complete(new CallTarget("Redis", secondPeriod, () -> {}, second.commands()));
   }
 
   private void assertFailed(FailureReason reason) {

@@ -11,6 +11,10 @@ import io.lettuce.core.ScriptOutputType;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import io.limiter.core.redis.FakeRedis.Sent;
+import io.limiter.core.redis.connection.CallTarget;
+import io.limiter.core.redis.connection.RecordedPeriod;
+import io.limiter.core.redis.connection.Redirects;
+import io.limiter.core.redis.wire.RedisScript;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -183,8 +187,9 @@ class ScriptCallTest {
 
   private ScriptCall<Long> call() {
     return new ScriptCall<Long>(
-            new Hop("Redis", new RecordedPeriod(), demotions::incrementAndGet, redis.commands()),
-            Detours.NONE,
+            new CallTarget(
+                "Redis", new RecordedPeriod(), demotions::incrementAndGet, redis.commands()),
+            Redirects.NONE,
             nanos::get,
             SCRIPT,
             ScriptOutputType.INTEGER,

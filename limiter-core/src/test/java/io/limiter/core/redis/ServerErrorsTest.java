@@ -10,11 +10,15 @@ import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.sync.RedisCommands;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Mode;
 import io.limiter.core.Policy;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
+import io.limiter.core.redis.connection.Breaker;
+import io.limiter.core.redis.connection.LettuceClients;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.connection.SharedConnection;
+import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -40,7 +44,7 @@ class ServerErrorsTest {
   private final RedisCommands<String, String> commands = admin.connect().sync();
   private final RedisStore store =
       new RedisStore(
-          SharedConnection.open(RedisClients.create(), RedisURI.create(redis.uri()), SETTINGS),
+          SharedConnection.open(LettuceClients.create(), RedisURI.create(redis.uri()), SETTINGS),
           SETTINGS);
 
   @BeforeEach

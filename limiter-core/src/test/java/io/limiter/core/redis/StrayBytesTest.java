@@ -5,13 +5,13 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.FixedWindow;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
-import io.limiter.core.Rule;
-import io.limiter.core.TokenBucket;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Arrays;

@@ -9,9 +9,14 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.codec.ByteArrayCodec;
-import io.limiter.core.CustomAlgorithm;
 import io.limiter.core.FadingCounter;
-import io.limiter.core.Key;
+import io.limiter.core.StateKey;
+import io.limiter.core.redis.connection.ConnectionSource;
+import io.limiter.core.redis.connection.NodeBreakers;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.wire.DecisionScripts;
+import io.limiter.core.redis.wire.RedisScript;
+import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.testing.RedisFixture;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -28,7 +33,7 @@ import java.util.concurrent.CompletionStage;
 public final class TestRedis implements AutoCloseable {
 
   /** Added to the life of every key, which is real, whatever the test does with its clock. */
-  static final long EXTRA_LIFE_MILLIS = 1_000_000_000L;
+  public static final long EXTRA_LIFE_MILLIS = 1_000_000_000L;
 
   private static final String LIFE = "lives and lives[i] or ARGV[2 * i]";
   private static final String GRACE = "local GRACE = 1000000 ";
@@ -53,7 +58,7 @@ public final class TestRedis implements AutoCloseable {
    * @param uri may name a user who may run no other commands than the limiter does
    * @param prefix of all keys, the clock's too
    */
-  TestRedis(RedisURI uri, String prefix) {
+  public TestRedis(RedisURI uri, String prefix) {
     this.client = RedisClient.create(uri);
     this.connection = client.connect(ByteArrayCodec.INSTANCE);
     this.prefix = prefix;
@@ -66,7 +71,7 @@ public final class TestRedis implements AutoCloseable {
   }
 
   /** One that knows these algorithms of the user's own. */
-  RedisStore store(List<CustomAlgorithm> algorithms) {
+  public RedisStore store(List<CustomAlgorithm> algorithms) {
     return store("EXACT", algorithms);
   }
 
@@ -77,15 +82,15 @@ public final class TestRedis implements AutoCloseable {
 
   /** One that decides by the script of an earlier release, whose replies are the same. */
   RedisStore storeOf(String script) {
-    return store(RedisScripts.load(), RedisScript.of(RedisScript.read(script)), "EXACT");
+    return store(DecisionScripts.load(), RedisScript.of(RedisScript.read(script)), "EXACT");
   }
 
   private RedisStore store(String grace, List<CustomAlgorithm> algorithms) {
-    RedisScripts scripts = RedisScripts.load(algorithms);
+    DecisionScripts scripts = DecisionScripts.load(algorithms);
     return store(scripts, scripts.decide(), grace);
   }
 
-  private RedisStore store(RedisScripts scripts, RedisScript deciding, String grace) {
+  private RedisStore store(DecisionScripts scripts, RedisScript deciding, String grace) {
     String decide = decide(deciding, grace);
     String refund = clocked(scripts.refund());
     String renew =
@@ -94,18 +99,18 @@ public final class TestRedis implements AutoCloseable {
         new RedisStore(
             source(),
             settings(),
-            new RedisScripts(
+            new DecisionScripts(
                 RedisScript.of(decide),
                 RedisScript.of(refund),
                 RedisScript.of(renew),
                 scripts.algorithms()),
-            new Breakers(),
+            new NodeBreakers(),
             () -> clock);
     // Known scripts are not sent twice, which would be out of order.
     commands().scriptLoad(bytes(decide));
     commands().scriptLoad(bytes(refund));
     commands().scriptLoad(bytes(renew));
-    store.reset(List.of(new Key("none", "none"))).toCompletableFuture().join();
+    store.reset(List.of(new StateKey("none", "none"))).toCompletableFuture().join();
     return store;
   }
 
@@ -143,7 +148,7 @@ public final class TestRedis implements AutoCloseable {
     return script.replace(line, replacement);
   }
 
-  ConnectionSource source() {
+  public ConnectionSource source() {
     return new ConnectionSource() {
       @Override
       public RedisClusterAsyncCommands<byte[], byte[]> commands() {
@@ -167,34 +172,34 @@ public final class TestRedis implements AutoCloseable {
                     .formatted(microseconds / 1_000_000, microseconds % 1_000_000)));
   }
 
-  long clock() {
+  public long clock() {
     return clock;
   }
 
-  byte[] name(Key key) {
+  public byte[] name(StateKey key) {
     return bytes(prefix + '{' + key.tag() + "}:" + key.name());
   }
 
-  RedisCommands<byte[], byte[]> commands() {
+  public RedisCommands<byte[], byte[]> commands() {
     return connection.sync();
   }
 
   /** Removes keys as if Redis had evicted them, in order with what a store asks. */
-  CompletionStage<Long> lose(List<Key> keys) {
+  CompletionStage<Long> lose(List<StateKey> keys) {
     return keys.isEmpty()
         ? CompletableFuture.completedFuture(0L)
         : connection.async().del(keys.stream().map(this::name).toArray(byte[][]::new));
   }
 
   /** Removes all keys of this test, and none of anybody else. */
-  void forgetAll() {
+  public void forgetAll() {
     List<byte[]> keys = commands().keys(bytes(prefix + "*"));
     if (!keys.isEmpty()) {
       commands().del(keys.toArray(byte[][]::new));
     }
   }
 
-  static byte[] bytes(String text) {
+  public static byte[] bytes(String text) {
     return text.getBytes(StandardCharsets.US_ASCII);
   }
 
@@ -205,7 +210,7 @@ public final class TestRedis implements AutoCloseable {
   }
 
   /** Closes the connection, of a user who may not look for the keys that there are. */
-  void shutdown() {
+  public void shutdown() {
     client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
   }
 }

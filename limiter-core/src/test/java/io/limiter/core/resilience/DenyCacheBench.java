@@ -5,13 +5,13 @@ import static io.limiter.core.StoreHarness.MINUTE;
 import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 
-import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
+import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Collection;
@@ -66,7 +66,7 @@ abstract class DenyCacheBench {
     }
 
     @Override
-    public CompletionStage<Void> reset(Collection<Key> keys) {
+    public CompletionStage<Void> reset(Collection<StateKey> keys) {
       return memory.reset(keys);
     }
 

@@ -6,12 +6,12 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Mode;
-import io.limiter.core.Source;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -47,9 +47,9 @@ class DenyCacheLooksTest extends DenyCacheBench {
 
     assertThat(store.looks).isEqualTo(1);
     assertThat(calls).allMatch(CompletableFuture::isDone);
-    assertThat(calls.get(0).join().source()).isEqualTo(Source.STORE);
+    assertThat(calls.get(0).join().decidedBy()).isEqualTo(DecidedBy.STORE);
     assertThat(calls.subList(1, 50))
-        .allMatch(call -> call.join().source() == Source.DENY_CACHE)
+        .allMatch(call -> call.join().decidedBy() == DecidedBy.DENY_CACHE)
         .noneMatch(call -> call.join().allowed());
   }
 
@@ -57,7 +57,7 @@ class DenyCacheLooksTest extends DenyCacheBench {
   void whoWaitedForALookThatAdmitsIsAskedForHimself() {
     Verdict admitted = acquire();
     refuse(caller);
-    admitted.receipt().refund().toCompletableFuture().join();
+    admitted.reservation().refund().toCompletableFuture().join();
     advance(AGE);
     store.slow = true;
     var first = cache.decide(caller, Mode.ACQUIRE).toCompletableFuture();
@@ -68,7 +68,7 @@ class DenyCacheLooksTest extends DenyCacheBench {
 
     assertThat(first.join().allowed()).isTrue();
     assertThat(second.join().allowed()).isFalse();
-    assertThat(second.join().source()).isEqualTo(Source.STORE);
+    assertThat(second.join().decidedBy()).isEqualTo(DecidedBy.STORE);
   }
 
   @Test
@@ -91,7 +91,7 @@ class DenyCacheLooksTest extends DenyCacheBench {
     LimitRequest often = call(rule(1, Duration.ofMillis(300)));
     refuse(often);
     advance(Duration.ofMillis(299));
-    assertThat(acquire(often).source()).isEqualTo(Source.DENY_CACHE);
+    assertThat(acquire(often).decidedBy()).isEqualTo(DecidedBy.DENY_CACHE);
 
     advance(Duration.ofMillis(1));
 
@@ -102,13 +102,13 @@ class DenyCacheLooksTest extends DenyCacheBench {
   void whatWasGivenBackElsewhereIsSeenAfterTheAge() {
     Verdict admitted = acquire();
     refuse(caller);
-    admitted.receipt().refund().toCompletableFuture().join();
+    admitted.reservation().refund().toCompletableFuture().join();
 
     advance(AGE.minusNanos(1_000));
     assertThat(acquire().allowed()).isFalse();
     advance(Duration.ofNanos(1_000));
     assertThat(acquire().allowed()).isTrue();
-    assertThat(acquire().source()).isEqualTo(Source.STORE);
+    assertThat(acquire().decidedBy()).isEqualTo(DecidedBy.STORE);
   }
 
   @Test

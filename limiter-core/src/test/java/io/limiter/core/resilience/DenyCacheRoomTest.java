@@ -8,10 +8,10 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Mode;
-import io.limiter.core.Source;
 import io.limiter.core.Verdict;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
@@ -30,10 +30,10 @@ class DenyCacheRoomTest extends DenyCacheBench {
     return cache.decide(call, Mode.ACQUIRE);
   }
 
-  private static Source source(DenyCache cache, LimitRequest call) {
+  private static DecidedBy source(DenyCache cache, LimitRequest call) {
     Verdict verdict = decide(cache, call).toCompletableFuture().join();
     assertThat(verdict.allowed()).isFalse();
-    return verdict.source();
+    return verdict.decidedBy();
   }
 
   /** Takes all that a caller may have; his next call is refused. */
@@ -48,8 +48,8 @@ class DenyCacheRoomTest extends DenyCacheBench {
     source(single, ADA);
     source(single, BOB);
 
-    assertThat(source(single, ADA)).isEqualTo(Source.DENY_CACHE);
-    assertThat(source(single, BOB)).isEqualTo(Source.STORE);
+    assertThat(source(single, ADA)).isEqualTo(DecidedBy.DENY_CACHE);
+    assertThat(source(single, BOB)).isEqualTo(DecidedBy.STORE);
   }
 
   @Test
@@ -60,11 +60,11 @@ class DenyCacheRoomTest extends DenyCacheBench {
     source(single, BOB); // the first search finds nothing
     advance(Duration.ofNanos(99_999_000));
     source(single, BOB);
-    assertThat(source(single, BOB)).isEqualTo(Source.STORE);
+    assertThat(source(single, BOB)).isEqualTo(DecidedBy.STORE);
 
     advance(Duration.ofNanos(1_000));
-    assertThat(source(single, BOB)).isEqualTo(Source.STORE);
-    assertThat(source(single, BOB)).isEqualTo(Source.DENY_CACHE);
+    assertThat(source(single, BOB)).isEqualTo(DecidedBy.STORE);
+    assertThat(source(single, BOB)).isEqualTo(DecidedBy.DENY_CACHE);
   }
 
   @Test
@@ -75,7 +75,7 @@ class DenyCacheRoomTest extends DenyCacheBench {
     advance(Duration.ofMillis(10));
     source(single, BOB);
 
-    assertThat(source(single, BOB)).isEqualTo(Source.DENY_CACHE);
+    assertThat(source(single, BOB)).isEqualTo(DecidedBy.DENY_CACHE);
   }
 
   @Test
@@ -90,8 +90,8 @@ class DenyCacheRoomTest extends DenyCacheBench {
     store.slow = false;
     store.answer(); // Bob's answer is there first
 
-    assertThat(source(single, ADA)).isEqualTo(Source.DENY_CACHE);
-    assertThat(source(single, BOB)).isEqualTo(Source.STORE);
+    assertThat(source(single, ADA)).isEqualTo(DecidedBy.DENY_CACHE);
+    assertThat(source(single, BOB)).isEqualTo(DecidedBy.STORE);
   }
 
   @Test
@@ -103,7 +103,7 @@ class DenyCacheRoomTest extends DenyCacheBench {
     cache.reset(List.of(ADA.charge(0).key()));
 
     assertThat(decide(cache, ADA).toCompletableFuture().join().allowed()).isTrue();
-    assertThat(source(cache, BOB)).isEqualTo(Source.DENY_CACHE);
+    assertThat(source(cache, BOB)).isEqualTo(DecidedBy.DENY_CACHE);
   }
 
   @Test
@@ -126,8 +126,8 @@ class DenyCacheRoomTest extends DenyCacheBench {
     advance(AGE);
 
     assertThat(acquire().allowed()).isTrue();
-    assertThat(acquire().source()).isEqualTo(Source.STORE);
-    assertThat(acquire().source()).isEqualTo(Source.DENY_CACHE);
+    assertThat(acquire().decidedBy()).isEqualTo(DecidedBy.STORE);
+    assertThat(acquire().decidedBy()).isEqualTo(DecidedBy.DENY_CACHE);
   }
 
   @Test

@@ -4,14 +4,14 @@ package io.limiter.core.resilience;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.limiter.core.Key;
+import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
 import io.limiter.core.Outcome;
-import io.limiter.core.Receipt;
-import io.limiter.core.Source;
+import io.limiter.core.Reservation;
+import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -34,7 +34,7 @@ class DenyCacheStrangeStoreTest extends DenyCacheBench {
         }
 
         @Override
-        public CompletionStage<Void> reset(Collection<Key> keys) {
+        public CompletionStage<Void> reset(Collection<StateKey> keys) {
           return store.reset(keys);
         }
 
@@ -60,7 +60,7 @@ class DenyCacheStrangeStoreTest extends DenyCacheBench {
     answer = this::looked;
     CompletionStage<Verdict> next = before.decide(caller, Mode.ACQUIRE);
     assertThat(next).isCompleted();
-    assertThat(next.toCompletableFuture().join().source()).isEqualTo(Source.STORE);
+    assertThat(next.toCompletableFuture().join().decidedBy()).isEqualTo(DecidedBy.STORE);
   }
 
   @Test
@@ -94,10 +94,10 @@ class DenyCacheStrangeStoreTest extends DenyCacheBench {
             Optional.empty(),
             Optional.empty(),
             Duration.ZERO,
-            Source.STORE,
+            DecidedBy.STORE,
             Optional.empty(),
             Optional.empty(),
-            Receipt.NOTHING);
+            Reservation.NOTHING);
     answer = () -> CompletableFuture.completedFuture(unexplained);
 
     for (int i = 0; i < 3; i++) {

@@ -9,17 +9,17 @@ import static io.limiter.core.StoreHarness.submit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
-import io.limiter.core.Source;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -35,7 +35,7 @@ class DenyCacheTest extends DenyCacheBench {
     Verdict verdict = acquire();
 
     assertThat(store.looks).isZero();
-    assertThat(verdict.source()).isEqualTo(Source.DENY_CACHE);
+    assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.DENY_CACHE);
     assertThat(verdict.allowed()).isFalse();
     assertThat(verdict.retryAfter()).contains(MINUTE.minus(AGE).plusMillis(1));
     assertThat(verdict.rules().get(0).resetAfter()).isEqualTo(MINUTE.minus(AGE).plusMillis(1));
@@ -108,8 +108,8 @@ class DenyCacheTest extends DenyCacheBench {
     LimitStore local = new MemoryStore(10, () -> clock);
     DenyCache before = new DenyCache(new FallbackStore(store, local));
     for (int i = 0; i < 3; i++) {
-      assertThat(before.decide(caller, Mode.ACQUIRE).toCompletableFuture().join().source())
-          .isEqualTo(Source.FALLBACK);
+      assertThat(before.decide(caller, Mode.ACQUIRE).toCompletableFuture().join().decidedBy())
+          .isEqualTo(DecidedBy.FALLBACK);
     }
   }
 

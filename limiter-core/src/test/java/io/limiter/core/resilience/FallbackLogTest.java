@@ -10,9 +10,9 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
 import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 

@@ -5,20 +5,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.limiter.core.Charge;
+import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
-import io.limiter.core.Key;
-import io.limiter.core.KnownUse;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
 import io.limiter.core.Policy;
 import io.limiter.core.RuleVerdict;
-import io.limiter.core.SlidingWindowLog;
-import io.limiter.core.Source;
+import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.store.KnownUse;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -35,7 +35,7 @@ class FallbackStoreTest {
       LimitRequest.of(
           Policy.of("sms", SlidingWindowLog.of(5, Duration.ofHours(1))),
           new Subject("user", "ada"));
-  private static final List<Key> KEYS = List.of(CALL.charge(0).key());
+  private static final List<StateKey> KEYS = List.of(CALL.charge(0).key());
 
   private final Breakable first = new Breakable();
   private final Breakable second = new Breakable();
@@ -45,7 +45,7 @@ class FallbackStoreTest {
   void theStoreDecidesAsLongAsItCan() {
     Verdict verdict = acquire();
 
-    assertThat(verdict.source()).isEqualTo(Source.STORE);
+    assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.STORE);
     assertThat(verdict.reason()).isEmpty();
     assertThat(first.remaining()).isEqualTo(4);
     assertThat(second.remaining()).isEqualTo(5);
@@ -59,7 +59,7 @@ class FallbackStoreTest {
     Verdict verdict = acquire();
 
     assertThat(verdict.allowed()).isTrue();
-    assertThat(verdict.source()).isEqualTo(Source.FALLBACK);
+    assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.FALLBACK);
     assertThat(verdict.reason()).contains(reason);
     assertThat(verdict.rules()).extracting(RuleVerdict::remaining).containsExactly(4L);
     assertThat(second.remaining()).isEqualTo(4);
@@ -83,7 +83,7 @@ class FallbackStoreTest {
     first.failure = null;
     Verdict back = acquire();
 
-    assertThat(back.source()).isEqualTo(Source.STORE);
+    assertThat(back.decidedBy()).isEqualTo(DecidedBy.STORE);
     assertThat(back.rules().get(0).remaining()).isEqualTo(1);
   }
 
@@ -112,11 +112,11 @@ class FallbackStoreTest {
     Verdict fromFallback = acquire();
     first.failure = null;
 
-    assertThat(fromFallback.receipt().refund()).isCompletedWithValue(1L);
+    assertThat(fromFallback.reservation().refund()).isCompletedWithValue(1L);
     assertThat(first.remaining()).isEqualTo(4);
     assertThat(second.remaining()).as("but for the unit of the store").isEqualTo(4);
 
-    assertThat(fromStore.receipt().refund()).isCompletedWithValue(1L);
+    assertThat(fromStore.reservation().refund()).isCompletedWithValue(1L);
     assertThat(first.remaining()).isEqualTo(5);
   }
 
@@ -233,7 +233,7 @@ class FallbackStoreTest {
     }
 
     @Override
-    public CompletionStage<Void> reset(Collection<Key> keys) {
+    public CompletionStage<Void> reset(Collection<StateKey> keys) {
       return this.<Void>failed().orElseGet(() -> memory.reset(keys).toCompletableFuture());
     }
 

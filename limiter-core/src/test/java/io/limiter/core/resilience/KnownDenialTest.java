@@ -8,19 +8,19 @@ import static io.limiter.core.StoreHarness.rule;
 import static io.limiter.core.StoreHarness.submit;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.Ban;
-import io.limiter.core.ConcurrencyLimit;
-import io.limiter.core.Counting;
-import io.limiter.core.LeakyBucket;
+import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Mode;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
-import io.limiter.core.Rule;
-import io.limiter.core.Source;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.Counting;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.store.Mode;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -38,7 +38,7 @@ class KnownDenialTest {
   }
 
   /** Who answers a call that the store has just refused. */
-  private Source afterARefusal(LimitRequest request) {
+  private DecidedBy afterARefusal(LimitRequest request) {
     Verdict verdict = acquire(request);
     for (int i = 0; verdict.allowed() && i < 20; i++) {
       verdict = acquire(request);
@@ -46,7 +46,7 @@ class KnownDenialTest {
     assertThat(verdict.allowed()).isFalse();
     Verdict next = acquire(request);
     assertThat(next.outcome()).isEqualTo(verdict.outcome());
-    return next.source();
+    return next.decidedBy();
   }
 
   private static LimitRequest by(Policy policy) {
@@ -56,13 +56,13 @@ class KnownDenialTest {
   @Test
   void rulesThatCountEveryCallAreKnown() {
     assertThat(afterARefusal(call(rule(1, MINUTE), rule(5, MINUTE.multipliedBy(2)))))
-        .isEqualTo(Source.DENY_CACHE);
+        .isEqualTo(DecidedBy.DENY_CACHE);
   }
 
   @Test
   void callsThatCountTowardsABanAreAskedFor() {
     LimitRequest banned =
-        by(Policy.of("search", rule(1, MINUTE)).withBan(Ban.of(3, MINUTE, MINUTE)));
+        by(Policy.of("search", rule(1, MINUTE)).withBan(BanRule.of(3, MINUTE, MINUTE)));
     List<Verdict> verdicts = new ArrayList<>();
     for (int i = 0; i < 6; i++) {
       verdicts.add(acquire(banned));
@@ -77,48 +77,49 @@ class KnownDenialTest {
             Outcome.BANNED,
             Outcome.BANNED);
     assertThat(verdicts)
-        .extracting(Verdict::source)
+        .extracting(Verdict::decidedBy)
         .containsExactly(
-            Source.STORE,
-            Source.STORE,
-            Source.STORE,
-            Source.STORE,
-            Source.DENY_CACHE,
-            Source.DENY_CACHE);
+            DecidedBy.STORE,
+            DecidedBy.STORE,
+            DecidedBy.STORE,
+            DecidedBy.STORE,
+            DecidedBy.DENY_CACHE,
+            DecidedBy.DENY_CACHE);
   }
 
   @Test
   void aDuplicateMayBeReleasedAnyTime() {
-    assertThat(afterARefusal(submit("order", rule(10, MINUTE)))).isEqualTo(Source.STORE);
+    assertThat(afterARefusal(submit("order", rule(10, MINUTE)))).isEqualTo(DecidedBy.STORE);
   }
 
   @Test
   void whoMayMakeNoCallMayMakeNoSubmission() {
     acquire(submit("first", rule(1, MINUTE)));
 
-    assertThat(afterARefusal(submit("second", rule(1, MINUTE)))).isEqualTo(Source.DENY_CACHE);
+    assertThat(afterARefusal(submit("second", rule(1, MINUTE)))).isEqualTo(DecidedBy.DENY_CACHE);
   }
 
   @Test
   void placesInFlightComeBackAnyTime() {
-    assertThat(afterARefusal(call(ConcurrencyLimit.of(1)))).isEqualTo(Source.STORE);
+    assertThat(afterARefusal(call(ConcurrencyLimit.of(1)))).isEqualTo(DecidedBy.STORE);
   }
 
   @Test
   void unitsOfCallsThatDoNotCountComeBackAnyTime() {
     assertThat(
             afterARefusal(by(Policy.of("login", rule(1, MINUTE)).withCounting(Counting.FAILURES))))
-        .isEqualTo(Source.STORE);
+        .isEqualTo(DecidedBy.STORE);
   }
 
   @Test
   void placesInAQueueComeBackAnyTime() {
-    assertThat(afterARefusal(call(LeakyBucket.of(1, MINUTE, 1, MINUTE)))).isEqualTo(Source.STORE);
+    assertThat(afterARefusal(call(LeakyBucket.of(1, MINUTE, 1, MINUTE))))
+        .isEqualTo(DecidedBy.STORE);
   }
 
   @Test
   void aCallThatIsTooCostlyIsNotAboutTime() {
-    assertThat(afterARefusal(call(rule(1, MINUTE)).withCost(2))).isEqualTo(Source.STORE);
+    assertThat(afterARefusal(call(rule(1, MINUTE)).withCost(2))).isEqualTo(DecidedBy.STORE);
   }
 
   @Test
@@ -128,14 +129,14 @@ class KnownDenialTest {
         by(Policy.of("each", rule(1, MINUTE)))
             .and(LimitRequest.of(Policy.of("running", inFlight), SOMEBODY));
 
-    assertThat(afterARefusal(both)).isEqualTo(Source.DENY_CACHE);
+    assertThat(afterARefusal(both)).isEqualTo(DecidedBy.DENY_CACHE);
   }
 
   @Test
   void whatIsOnlyObservedRefusesNobody() {
     LimitRequest observed = call(rule(1, SECOND)).observe();
     for (int i = 0; i < 3; i++) {
-      assertThat(acquire(observed).source()).isEqualTo(Source.STORE);
+      assertThat(acquire(observed).decidedBy()).isEqualTo(DecidedBy.STORE);
     }
   }
 
@@ -144,7 +145,7 @@ class KnownDenialTest {
     LimitRequest failures = by(Policy.of("login", rule(1, MINUTE)).withCounting(Counting.FAILURES));
 
     assertThat(afterARefusal(by(Policy.of("each", rule(10, MINUTE))).and(failures)))
-        .isEqualTo(Source.STORE);
+        .isEqualTo(DecidedBy.STORE);
   }
 
   @Test
@@ -153,7 +154,7 @@ class KnownDenialTest {
     memory.decide(costly, Mode.RECORD);
 
     assertThat(acquire(costly).violated()).hasSize(2);
-    assertThat(afterARefusal(costly)).isEqualTo(Source.STORE);
+    assertThat(afterARefusal(costly)).isEqualTo(DecidedBy.STORE);
   }
 
   @Test
@@ -161,6 +162,6 @@ class KnownDenialTest {
     LimitRequest observed = by(Policy.of("observed", rule(1, MINUTE))).observe();
 
     assertThat(afterARefusal(by(Policy.of("each", rule(2, MINUTE))).and(observed).withCost(2)))
-        .isEqualTo(Source.DENY_CACHE);
+        .isEqualTo(DecidedBy.DENY_CACHE);
   }
 }

@@ -6,15 +6,15 @@ import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisURI;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
 import io.limiter.core.Policy;
-import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.Subject;
-import io.limiter.core.redis.RedisClients;
-import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
-import io.limiter.core.redis.SharedConnection;
+import io.limiter.core.redis.connection.LettuceClients;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.connection.SharedConnection;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
@@ -119,7 +119,7 @@ class EventLoopBlockingTest {
     RedisSettings settings =
         new RedisSettings(RedisSettings.DEFAULT_PREFIX, deadline).withHardDeadline(deadline);
     return new RedisStore(
-        SharedConnection.open(RedisClients.create(), RedisURI.create(redis.uri()), settings),
+        SharedConnection.open(LettuceClients.create(), RedisURI.create(redis.uri()), settings),
         settings);
   }
 

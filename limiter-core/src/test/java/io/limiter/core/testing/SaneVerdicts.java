@@ -3,10 +3,10 @@ package io.limiter.core.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.Outcome;
 import io.limiter.core.RuleVerdict;
-import io.limiter.core.Source;
 import io.limiter.core.Verdict;
 import java.time.Duration;
 import java.util.stream.Stream;
@@ -21,10 +21,10 @@ public final class SaneVerdicts {
 
   /** By the store, or by a fallback that says why; of numbers that can be. */
   public static void assertSane(Verdict verdict) {
-    if (verdict.source() == Source.FALLBACK) {
+    if (verdict.decidedBy() == DecidedBy.FALLBACK) {
       assertThat(verdict.reason()).isPresent();
     } else {
-      assertThat(verdict.source()).isEqualTo(Source.STORE);
+      assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.STORE);
     }
     boolean refused = false;
     for (RuleVerdict rule : verdict.rules()) {

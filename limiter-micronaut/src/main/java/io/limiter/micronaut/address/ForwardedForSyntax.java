@@ -18,6 +18,6 @@ final class ForwardedForSyntax implements HopSyntax {
   @Override
   public @Nullable IpAddress read(String line, int from, int to) {
     int begin = HopSyntax.skipBlanks(line, from, to);
-    return Node.readQuoted(line, begin, HopSyntax.dropBlanks(line, begin, to));
+    return ForwardedNode.readQuoted(line, begin, HopSyntax.dropBlanks(line, begin, to));
   }
 }

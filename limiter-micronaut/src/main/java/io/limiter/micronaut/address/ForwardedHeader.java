@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.address;
 
+import io.micronaut.core.annotation.Internal;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -9,6 +10,7 @@ import org.jspecify.annotations.Nullable;
  * The one header in which proxies tell whose request they pass on. Others are not looked at: a
  * proxy that writes one of them passes on the others as a caller has forged them.
  */
+@Internal
 public final class ForwardedHeader {
 
   /** What most proxies write. */
@@ -73,6 +75,6 @@ public final class ForwardedHeader {
     }
     String line = lines.get(0);
     int begin = HopSyntax.skipBlanks(line, 0, line.length());
-    return Node.readQuoted(line, begin, HopSyntax.dropBlanks(line, begin, line.length()));
+    return ForwardedNode.readQuoted(line, begin, HopSyntax.dropBlanks(line, begin, line.length()));
   }
 }

@@ -52,7 +52,7 @@ final class ForwardedSyntax implements HopSyntax {
             return null;
           }
           named = true;
-          found = Node.readQuoted(line, equals + 1, last);
+          found = ForwardedNode.readQuoted(line, equals + 1, last);
         }
       }
       at = end + 1;

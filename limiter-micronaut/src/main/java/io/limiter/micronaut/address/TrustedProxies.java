@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.address;
 
+import io.micronaut.core.annotation.Internal;
 import java.util.List;
 
 /** The proxies whose word on their client's address is believed. */
+@Internal
 public final class TrustedProxies {
 
   /** Each address of a chain is compared with all of them. */

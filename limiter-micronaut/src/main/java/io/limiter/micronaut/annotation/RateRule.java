@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.annotation;
 
-import io.limiter.core.CustomAlgorithm;
+import io.limiter.core.rule.CustomAlgorithm;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Inherited;

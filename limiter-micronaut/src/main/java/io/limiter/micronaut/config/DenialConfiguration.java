@@ -90,7 +90,7 @@ public final class DenialConfiguration {
 
   /** Default value {@code application}; or {@code problem}, or {@code template}. */
   public void setBody(String body) {
-    this.body = Choice.of(Body.class, PREFIX + ".body", body);
+    this.body = EnumSetting.of(Body.class, PREFIX + ".body", body);
   }
 
   /** Status of an answer to a call that a rule refused. Default value 429; 400 to 599. */

@@ -31,7 +31,7 @@ public final class DenyCacheConfiguration {
    * Default value true. A single policy is left out by {@code limiter.policies.<name>.deny-cache}.
    */
   public void setEnabled(String enabled) {
-    this.enabled = Choice.isOn(PREFIX + ".enabled", enabled);
+    this.enabled = EnumSetting.isOn(PREFIX + ".enabled", enabled);
   }
 
   /** Refused callers that are remembered at the same time. */

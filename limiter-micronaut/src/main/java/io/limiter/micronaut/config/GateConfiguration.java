@@ -21,6 +21,6 @@ public final class GateConfiguration {
 
   /** Default value true. */
   public void setEnabled(String enabled) {
-    this.enabled = Choice.isOn(PREFIX + ".enabled", enabled);
+    this.enabled = EnumSetting.isOn(PREFIX + ".enabled", enabled);
   }
 }

@@ -36,7 +36,7 @@ public final class HeadersConfiguration {
 
   /** Default value true. */
   public void setEnabled(String enabled) {
-    this.enabled = Choice.isOn(PREFIX + ".enabled", enabled);
+    this.enabled = EnumSetting.isOn(PREFIX + ".enabled", enabled);
   }
 
   /** Whether {@code Retry-After} is sent. */
@@ -46,7 +46,7 @@ public final class HeadersConfiguration {
 
   /** Default value true. */
   public void setRetryAfter(String retryAfter) {
-    this.retryAfter = Choice.isOn(PREFIX + ".retry-after", retryAfter);
+    this.retryAfter = EnumSetting.isOn(PREFIX + ".retry-after", retryAfter);
   }
 
   /** Whether and how {@code X-RateLimit-Limit}, {@code -Remaining} and {@code -Reset} are sent. */
@@ -60,6 +60,6 @@ public final class HeadersConfiguration {
     this.legacy =
         form.equalsIgnoreCase("false")
             ? Legacy.OFF
-            : Choice.of(Legacy.class, PREFIX + ".x-rate-limit", form);
+            : EnumSetting.of(Legacy.class, PREFIX + ".x-rate-limit", form);
   }
 }

@@ -19,7 +19,7 @@ public final class HealthConfiguration {
    * micronaut-redis is left as it is.
    */
   public void setEnabled(String enabled) {
-    var unused = Choice.isOn(PREFIX + ".enabled", enabled);
+    var unused = EnumSetting.isOn(PREFIX + ".enabled", enabled);
   }
 
   /** Whether the limiter is down while Redis is away, although memory decides then. */
@@ -29,6 +29,6 @@ public final class HealthConfiguration {
 
   /** Default value false. */
   public void setRequired(String required) {
-    this.required = Choice.isOn(PREFIX + ".required", required);
+    this.required = EnumSetting.isOn(PREFIX + ".required", required);
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.config;
 
-import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.resilience.Fallback;
+import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
@@ -33,7 +33,7 @@ public final class LimiterConfiguration {
    * @throws ConfigurationException if it is a word for neither
    */
   public void setEnabled(String enabled) {
-    var unused = Choice.isOn(PREFIX + ".enabled", enabled);
+    var unused = EnumSetting.isOn(PREFIX + ".enabled", enabled);
   }
 
   /**
@@ -64,7 +64,7 @@ public final class LimiterConfiguration {
 
   /** Default value {@code address}; or {@code refuse}. */
   public void setAnonymous(String anonymous) {
-    this.anonymous = Choice.of(Anonymous.class, PREFIX + ".anonymous", anonymous);
+    this.anonymous = EnumSetting.of(Anonymous.class, PREFIX + ".anonymous", anonymous);
   }
 
   /** Who decides while Redis does not answer, where a policy has no fallback of its own. */
@@ -77,7 +77,7 @@ public final class LimiterConfiguration {
    * there is nothing to fall back from, and memory decides.
    */
   public void setFallback(String fallback) {
-    this.fallback = Choice.of(Fallback.class, PREFIX + ".fallback", fallback);
+    this.fallback = EnumSetting.of(Fallback.class, PREFIX + ".fallback", fallback);
   }
 
   /** Whose clock aligned windows begin by, where a rule does not say it. */

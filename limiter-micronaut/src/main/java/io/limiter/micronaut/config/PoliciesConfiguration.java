@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.config;
 
-import io.limiter.core.redis.RedisSettings;
+import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.resilience.Fallback;
-import io.limiter.core.resilience.Fallbacks;
+import io.limiter.core.resilience.FallbackPolicies;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.env.Environment;
 import io.micronaut.context.exceptions.ConfigurationException;
@@ -63,15 +63,15 @@ public final class PoliciesConfiguration {
 
   private void set(String policy, String property, String value, ConversionService conversion) {
     switch (property.substring(property.lastIndexOf('.') + 1)) {
-      case "fallback" -> fallbacks.put(policy, Choice.of(Fallback.class, property, value));
+      case "fallback" -> fallbacks.put(policy, EnumSetting.of(Fallback.class, property, value));
       case "deadline" -> deadlines.put(policy, deadline(property, value, conversion));
       case "observe" -> {
-        if (Choice.isOn(property, value)) {
+        if (EnumSetting.isOn(property, value)) {
           observed.add(policy);
         }
       }
       case "deny-cache" -> {
-        if (!Choice.isOn(property, value)) {
+        if (!EnumSetting.isOn(property, value)) {
           asked.add(policy);
         }
       }
@@ -102,8 +102,8 @@ public final class PoliciesConfiguration {
    *
    * @param usual that of policies that have none of their own
    */
-  public Fallbacks fallbacks(Fallback usual) {
-    return new Fallbacks(usual, fallbacks);
+  public FallbackPolicies fallbacks(Fallback usual) {
+    return new FallbackPolicies(usual, fallbacks);
   }
 
   /** The deadlines of policies that have one of their own. */

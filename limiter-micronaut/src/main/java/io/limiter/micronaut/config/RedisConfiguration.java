@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.config;
 
-import io.limiter.core.redis.KeySecret;
-import io.limiter.core.redis.RedisSettings;
+import io.limiter.core.redis.connection.KeySecret;
+import io.limiter.core.redis.connection.RedisSettings;
 import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
@@ -115,7 +115,7 @@ public final class RedisConfiguration {
 
   /** Default value {@code auto}; or {@code event-loop}, or {@code shared}. */
   public void setConnections(String connections) {
-    this.connections = Choice.of(Connections.class, PREFIX + ".connections", connections);
+    this.connections = EnumSetting.of(Connections.class, PREFIX + ".connections", connections);
   }
 
   /** The most connections; the server's other event loops use those of its first. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.health;
 
-import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.redis.RedisHealth;
+import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.micronaut.config.HealthConfiguration;
 import io.micronaut.configuration.lettuce.health.RedisHealthIndicator;

@@ -3,7 +3,7 @@ package io.limiter.micronaut.health;
 
 import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.api.StatefulConnection;
-import io.limiter.core.redis.ConnectionSource;
+import io.limiter.core.redis.connection.ConnectionSource;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.condition.Condition;

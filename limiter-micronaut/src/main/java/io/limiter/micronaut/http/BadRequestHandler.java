@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
-import io.limiter.micronaut.message.DenialMessages;
+import io.limiter.micronaut.denial.DenialMessages;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponse;
 import io.micronaut.http.HttpStatus;

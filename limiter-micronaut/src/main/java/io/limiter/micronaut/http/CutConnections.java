@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
-import io.limiter.micronaut.plan.Ticket;
+import io.limiter.micronaut.call.RequestDecision;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpVersion;
@@ -25,7 +25,7 @@ final class CutConnections {
   }
 
   /** Gives up the call of an admitted request once its connection is closed. */
-  void watch(HttpRequest<?> request, Ticket ticket) {
+  void watch(HttpRequest<?> request, RequestDecision ticket) {
     if (request.getHttpVersion() == HttpVersion.HTTP_2_0) {
       request.setAttribute(ATTRIBUTE, threads.onGone(Optional.of(request), ticket::cutOff));
     }

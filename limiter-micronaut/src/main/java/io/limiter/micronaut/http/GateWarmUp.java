@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
-import io.limiter.core.LimitStore;
-import io.limiter.micronaut.WarmUp;
+import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.address.IpAddress;
+import io.limiter.micronaut.call.AdmittedCall;
+import io.limiter.micronaut.call.CallEnds;
+import io.limiter.micronaut.call.RequestDecision;
+import io.limiter.micronaut.call.TurnQueue;
 import io.limiter.micronaut.config.AddressConfiguration;
 import io.limiter.micronaut.config.DenialConfiguration;
 import io.limiter.micronaut.config.GateConfiguration;
 import io.limiter.micronaut.config.HeadersConfiguration;
+import io.limiter.micronaut.denial.DenialBody;
+import io.limiter.micronaut.denial.DenialMessages;
+import io.limiter.micronaut.denial.ProblemBody;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.LimitDeniedException;
-import io.limiter.micronaut.message.DenialMessages;
-import io.limiter.micronaut.plan.CallEnd;
-import io.limiter.micronaut.plan.CallEnds;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.RoutePlans;
-import io.limiter.micronaut.plan.Ticket;
-import io.limiter.micronaut.plan.Turns;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.limiter.micronaut.thread.Continuations;
+import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.MessageSource;
 import io.micronaut.context.annotation.Requires;
@@ -62,25 +64,26 @@ import java.util.function.Function;
  */
 @Singleton
 @Requires(beans = EmbeddedServer.class)
-final class GateWarmUp implements WarmUp {
+final class GateWarmUp implements WarmUpStep {
 
   private static final String PATH = "/" + POLICY;
 
   private static final List<Class<?>> FILTERS =
-      List.of(EarlyGate.class, LimitGate.class, LimitAnswer.class, RefusalAnswer.class);
+      List.of(
+          EarlyGateFilter.class, GateFilter.class, LimitedResponseFilter.class, DenialFilter.class);
 
   private final GateConfiguration gate;
   private final RoutePlans routes;
   private final CallEnds ends;
-  private final Turns turns;
+  private final TurnQueue turns;
   private final RequestSubjects subjects;
   private final Continuations continuations;
-  private final GateDecisions beanOfGates;
+  private final GateDecision beanOfGates;
   private final RateLimitFields fields;
-  private final DenialResponses responses;
-  private final DirectAnswers answers;
+  private final DenialResponseFactory responses;
+  private final DirectDenials answers;
   private final DenialText text;
-  private final RequestEnds requestEnds;
+  private final RequestEndListener requestEnds;
   private final UserWarnings users;
   private final Optional<MessageBodyHandlerRegistry> writers;
   private final ByteBodyFactory bodies;
@@ -88,12 +91,12 @@ final class GateWarmUp implements WarmUp {
   @SuppressWarnings("rawtypes") // as Micronaut declares its bean
   GateWarmUp(
       BeanContext beans,
-      GateDecisions decisions,
-      DirectAnswers answers,
+      GateDecision decisions,
+      DirectDenials answers,
       GateConfiguration gate,
       RoutePlans routes,
       CallEnds ends,
-      Turns turns,
+      TurnQueue turns,
       AddressConfiguration addresses,
       Continuations continuations,
       DenialConfiguration denials,
@@ -101,7 +104,7 @@ final class GateWarmUp implements WarmUp {
       RateLimitFields fields,
       DenialBody body,
       DenialMessages messages,
-      RequestEnds requestEnds,
+      RequestEndListener requestEnds,
       UserWarnings users) {
     this.gate = gate;
     this.routes = routes;
@@ -117,7 +120,7 @@ final class GateWarmUp implements WarmUp {
     boolean words = wordsAreOurs(beans, messages);
     this.text = words ? DenialText.NONE : DenialText.message(POLICY);
     this.responses =
-        new DenialResponses(
+        new DenialResponseFactory(
             denials,
             words ? messages : silent(beans),
             this.fields,
@@ -185,7 +188,7 @@ final class GateWarmUp implements WarmUp {
     CallerThreads threads = new CallerThreads(List.of(request -> Optional.of(home)), continuations);
     Doors doors =
         new Doors(
-            new GateDecisions(
+            new GateDecision(
                 routes,
                 subjects,
                 store,
@@ -196,8 +199,8 @@ final class GateWarmUp implements WarmUp {
                 answers,
                 users,
                 new CutConnections(threads)),
-            new LimitAnswer(routes, fields, threads, users, writers),
-            new RefusalAnswer(fields));
+            new LimitedResponseFilter(routes, fields, threads, users, writers),
+            new DenialFilter(fields));
     // Of this run alone: another may have used up what the plan allows.
     String limit = POLICY + '.' + Long.toHexString(ThreadLocalRandom.current().nextLong());
     LimitPlan limited = LimitPlan.ofWarmUp(limit, false, text);
@@ -233,9 +236,9 @@ final class GateWarmUp implements WarmUp {
 
   private CompletionStage<MutableHttpResponse<?>> answer(
       Doors doors, HttpRequest<?> request, Optional<MutableHttpResponse<?>> refusal) {
-    Optional<Ticket> ticket = Ticket.of(request);
+    Optional<RequestDecision> ticket = RequestDecision.of(request);
     if (ticket.isPresent()) {
-      CallEnd end = ticket.get().end(); // as the guard does, where it goes on
+      AdmittedCall end = ticket.get().end(); // as the guard does, where it goes on
       if (end.entered()) {
         var unused = end.returned(null);
       }
@@ -285,5 +288,5 @@ final class GateWarmUp implements WarmUp {
   private record Call(LimitPlan plan, Locale language) {}
 
   /** What a limited request passes. */
-  private record Doors(GateDecisions gate, LimitAnswer answer, RefusalAnswer refusals) {}
+  private record Doors(GateDecision gate, LimitedResponseFilter answer, DenialFilter refusals) {}
 }

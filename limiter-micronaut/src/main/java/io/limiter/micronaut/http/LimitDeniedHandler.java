@@ -16,9 +16,9 @@ import jakarta.inject.Singleton;
 @Produces
 public class LimitDeniedHandler implements ExceptionHandler<LimitDeniedException, HttpResponse<?>> {
 
-  private final DenialResponses responses;
+  private final DenialResponseFactory responses;
 
-  public LimitDeniedHandler(DenialResponses responses) {
+  public LimitDeniedHandler(DenialResponseFactory responses) {
     this.responses = responses;
   }
 

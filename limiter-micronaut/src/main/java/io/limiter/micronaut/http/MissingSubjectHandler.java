@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
+import io.limiter.micronaut.denial.DenialMessages;
 import io.limiter.micronaut.exception.MissingSubjectException;
-import io.limiter.micronaut.message.DenialMessages;
 import io.micronaut.http.annotation.Produces;
 import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 import jakarta.inject.Singleton;

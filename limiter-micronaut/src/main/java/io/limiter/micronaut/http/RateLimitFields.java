@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
-import io.limiter.core.ConcurrencyLimit;
-import io.limiter.core.Rule;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.config.HeadersConfiguration;
 import io.limiter.micronaut.config.HeadersConfiguration.Legacy;
+import io.limiter.micronaut.denial.DenialTimes;
 import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.MutableHttpHeaders;
 import io.micronaut.http.MutableHttpResponse;
@@ -62,7 +63,7 @@ public class RateLimitFields {
       headers.set(LIMIT, limit(verdict));
     }
     if (configuration.legacy() != Legacy.OFF && !headers.contains(LEGACY_LIMIT)) {
-      Waits.closestToExhaustion(verdict)
+      DenialTimes.closestToExhaustion(verdict)
           .ifPresent(rule -> writeLegacy(rule, verdict.ban(), headers));
     }
   }
@@ -79,7 +80,7 @@ public class RateLimitFields {
       headers.set(HttpHeaders.CACHE_CONTROL, NO_STORE);
     }
     if (configuration.retryAfter() && !headers.contains(HttpHeaders.RETRY_AFTER)) {
-      OptionalLong seconds = Waits.retryAfter(verdict);
+      OptionalLong seconds = DenialTimes.retryAfter(verdict);
       if (seconds.isPresent()) {
         headers.set(HttpHeaders.RETRY_AFTER, Long.toString(seconds.getAsLong()));
       }
@@ -109,11 +110,11 @@ public class RateLimitFields {
     headers.set(
         LEGACY_RESET,
         Long.toString(
-            configuration.legacy() == Legacy.EPOCH ? epoch(wait) : Waits.secondsUp(wait)));
+            configuration.legacy() == Legacy.EPOCH ? epoch(wait) : DenialTimes.secondsUp(wait)));
   }
 
   private static long epoch(Duration ahead) {
-    return Waits.secondsUp(Duration.ofMillis(System.currentTimeMillis()).plus(ahead));
+    return DenialTimes.secondsUp(Duration.ofMillis(System.currentTimeMillis()).plus(ahead));
   }
 
   private String policy(Verdict verdict) {
@@ -138,7 +139,7 @@ public class RateLimitFields {
   private static String limit(Verdict verdict) {
     StringBuilder field = new StringBuilder(32 * (verdict.rules().size() + 1));
     if (verdict.ban().isPresent()) {
-      field.append(BAN).append(";r=0;t=").append(Waits.secondsUp(verdict.ban().get()));
+      field.append(BAN).append(";r=0;t=").append(DenialTimes.secondsUp(verdict.ban().get()));
     }
     for (RuleVerdict rule : verdict.rules()) {
       field
@@ -148,7 +149,7 @@ public class RateLimitFields {
           .append("\";r=")
           .append(rule.remaining());
       if (!(rule.rule() instanceof ConcurrencyLimit)) { // nobody knows when a call ends
-        field.append(";t=").append(Waits.secondsUp(rule.effectiveWindow()));
+        field.append(";t=").append(DenialTimes.secondsUp(rule.effectiveWindow()));
       }
     }
     return field.toString();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
-import io.limiter.micronaut.plan.CallEnd;
+import io.limiter.micronaut.call.AdmittedCall;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.exceptions.HttpStatusException;
@@ -18,7 +18,7 @@ import reactor.core.publisher.Mono;
  *
  * @param status of the answer that the stream is part of
  */
-record StreamEnd(CallEnd end, int status, CallerThreads threads, HttpRequest<?> request) {
+record StreamEnd(AdmittedCall end, int status, CallerThreads threads, HttpRequest<?> request) {
 
   /** The same items. */
   Flux<Object> of(Publisher<?> stream) {

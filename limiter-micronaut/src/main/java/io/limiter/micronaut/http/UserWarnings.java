@@ -46,7 +46,7 @@ final class UserWarnings implements ApplicationEventListener<StartupEvent> {
       LOG.warn(
           "{} methods count users (limitType = USER_ID), but micronaut-security is not there, or is switched off. If no filter of the application sets the principal of a request before the gate decides, which is at order {}, their callers are counted by address: add micronaut-security, or give that filter @Order({}). The methods are {}",
           methods.size(),
-          LimitGate.ORDER,
+          GateFilter.ORDER,
           ServerFilterPhase.SECURITY.order(),
           LimitPlans.listed(methods));
     }
@@ -74,7 +74,7 @@ final class UserWarnings implements ApplicationEventListener<StartupEvent> {
       LOG.warn(
           "{} counts users (limitType = USER_ID), but a request had no principal when the gate decided, at order {}, so it was counted by its address. The principal was set later: let the filter that sets it run before the gate, with @Order({}). A @ServerFilter without an order runs last",
           method,
-          LimitGate.ORDER,
+          GateFilter.ORDER,
           ServerFilterPhase.SECURITY.order());
     }
   }

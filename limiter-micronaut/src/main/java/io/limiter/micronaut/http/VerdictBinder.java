@@ -2,9 +2,9 @@
 package io.limiter.micronaut.http;
 
 import io.limiter.core.Verdict;
+import io.limiter.micronaut.call.RequestDecision;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.RoutePlans;
-import io.limiter.micronaut.plan.Ticket;
 import io.limiter.micronaut.plan.VerdictArguments;
 import io.micronaut.core.convert.ArgumentConversionContext;
 import io.micronaut.core.type.Argument;
@@ -36,8 +36,8 @@ final class VerdictBinder implements TypedRequestArgumentBinder<Verdict> {
   public BindingResult<Verdict> bind(
       ArgumentConversionContext<Verdict> context, HttpRequest<?> request) {
     Optional<Verdict> verdict =
-        Ticket.of(request)
-            .map(Ticket::verdict)
+        RequestDecision.of(request)
+            .map(RequestDecision::verdict)
             .or(() -> routes.of(request).map(LimitPlan::policy).map(Verdict::free))
             .or(() -> Optional.of(VerdictArguments.unlimited()));
     return () -> verdict;

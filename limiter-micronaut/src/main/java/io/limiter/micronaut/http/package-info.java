@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/**
- * What the limiter does at the edge: decides before the route, answers refused callers, tells all
- * callers where they stand.
- */
+
+/** The gate in front of a limited route, the response filters behind it, and the header fields. */
 @NullMarked
 package io.limiter.micronaut.http;
 

@@ -2,9 +2,9 @@
 package io.limiter.micronaut.intercept;
 
 import io.limiter.core.Verdict;
-import io.limiter.micronaut.plan.CallEnd;
+import io.limiter.micronaut.call.AdmittedCall;
+import io.limiter.micronaut.call.RequestDecision;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.Ticket;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  * @param ticket the request's ticket, if the method is the request's route
  * @param end the end of the call, which the answer sees to if its ticket says so
  */
-record Admission(LimitPlan plan, Verdict verdict, Optional<Ticket> ticket, CallEnd end) {
+record Admission(
+    LimitPlan plan, Verdict verdict, Optional<RequestDecision> ticket, AdmittedCall end) {
 
   /** The same for a stream whose end its answer does not see. */
   Admission streamed() {

@@ -6,7 +6,7 @@ import io.limiter.micronaut.plan.Cost;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.Submission;
 import io.limiter.micronaut.plan.Submissions;
-import io.limiter.micronaut.subject.Counted;
+import io.limiter.micronaut.subject.CountedSubject;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.subject.SubmissionDigest;
@@ -71,13 +71,13 @@ final class CallSubjects {
         .of(plan.method(), call.getArguments(), call.getParameterValues(), by.positions());
   }
 
-  private Counted counted(
+  private CountedSubject counted(
       SubjectSource source,
       MethodInvocationContext<?, ?> call,
       LimitPlan plan,
       Optional<HttpRequest<?>> request) {
     if (source instanceof SubjectSource.Expression argument) {
-      return Counted.known(
+      return CountedSubject.known(
           argument.ordinal() == 0 ? ARGUMENT : ARGUMENT + '.' + (argument.ordinal() + 1),
           argument.expression().evaluate(call.getTarget(), call.getParameterValues()));
     }
@@ -88,7 +88,7 @@ final class CallSubjects {
   }
 
   private static int units(Cost cost, MethodInvocationContext<?, ?> call) {
-    return cost instanceof Cost.ByArguments by
+    return cost instanceof Cost.OfArguments by
         ? by.expression().of(call.getTarget(), call.getParameterValues())
         : Cost.byRequest(cost);
   }

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.intercept;
 
-import io.limiter.core.LimitStore;
 import io.limiter.core.Verdict;
-import io.limiter.micronaut.WarmUp;
+import io.limiter.core.store.LimitStore;
+import io.limiter.micronaut.call.AdmittedCall;
+import io.limiter.micronaut.call.CallEnds;
+import io.limiter.micronaut.call.RequestDecision;
+import io.limiter.micronaut.call.TurnQueue;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.LimitDeniedException;
-import io.limiter.micronaut.plan.CallEnd;
-import io.limiter.micronaut.plan.CallEnds;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.RoutePlans;
-import io.limiter.micronaut.plan.Ticket;
-import io.limiter.micronaut.plan.Turns;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.subject.SubmissionDigest;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.limiter.micronaut.thread.Continuations;
+import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.aop.Interceptor;
 import io.micronaut.aop.MethodInvocationContext;
 import io.micronaut.aop.chain.MethodInterceptorChain;
@@ -45,7 +45,7 @@ import reactor.core.publisher.Mono;
  * gives, and, as far as an event loop may wait for that, on a decision of the guard.
  */
 @Singleton
-final class GuardWarmUp implements WarmUp {
+final class GuardWarmUp implements WarmUpStep {
 
   private static final Argument<?>[] ARGUMENTS = {
     Argument.of(String.class, "text"), Argument.of(int.class, "number")
@@ -55,7 +55,7 @@ final class GuardWarmUp implements WarmUp {
   private final LimitInterceptor interceptor;
   private final RoutePlans routes;
   private final CallEnds ends;
-  private final Turns turns;
+  private final TurnQueue turns;
   private final Continuations continuations;
   private final CallSubjects subjects;
   private final Optional<SubmissionDigest> digest;
@@ -66,7 +66,7 @@ final class GuardWarmUp implements WarmUp {
       LimitInterceptor interceptor,
       RoutePlans routes,
       CallEnds ends,
-      Turns turns,
+      TurnQueue turns,
       BeanProvider<SubmissionDigest> digests,
       Continuations continuations) {
     this.beans = beans;
@@ -122,7 +122,7 @@ final class GuardWarmUp implements WarmUp {
     LimitPlan plan = LimitPlan.ofWarmUp(limit, false, DenialText.NONE);
     for (ExecutableMethod<Object, Object> method : methods) {
       HttpRequest<?> admitted = request();
-      Ticket.issue(admitted, plan, Verdict.free(plan.policy()), CallEnd.NOTHING);
+      RequestDecision.issue(admitted, plan, Verdict.free(plan.policy()), AdmittedCall.NOTHING);
       enter(calls, plan, method, admitted);
     }
     if (digest.isPresent()) {

@@ -3,14 +3,14 @@ package io.limiter.micronaut.intercept;
 
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Verdict;
+import io.limiter.micronaut.call.AdmittedCall;
+import io.limiter.micronaut.call.RequestDecision;
+import io.limiter.micronaut.call.StoreAnswer;
+import io.limiter.micronaut.call.TurnQueue;
 import io.limiter.micronaut.exception.CallAbandonedException;
 import io.limiter.micronaut.exception.LimitDeniedException;
-import io.limiter.micronaut.plan.CallEnd;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.RoutePlans;
-import io.limiter.micronaut.plan.StoreAnswer;
-import io.limiter.micronaut.plan.Ticket;
-import io.limiter.micronaut.plan.Turns;
 import io.limiter.micronaut.plan.VerdictArguments;
 import io.limiter.micronaut.thread.CallContext;
 import io.micronaut.aop.MethodInvocationContext;
@@ -57,8 +57,8 @@ final class GuardedCall {
         request.isPresent() ? Optional.of(request.get()) : Optional.empty(),
         CallContext.current(),
         new AtomicReference<>());
-    Optional<Ticket> ticket =
-        request.isPresent() ? Ticket.take(request.get(), plan) : Optional.empty();
+    Optional<RequestDecision> ticket =
+        request.isPresent() ? RequestDecision.take(request.get(), plan) : Optional.empty();
     if (ticket.isPresent()) {
       granted.set(new Admission(plan, ticket.get().verdict(), ticket, ticket.get().end()));
     }
@@ -110,9 +110,10 @@ final class GuardedCall {
     if (request.isEmpty()) {
       return false;
     }
-    Optional<Ticket> ticket = Ticket.of(request.get()); // a changed copy has the same attributes
+    Optional<RequestDecision> ticket =
+        RequestDecision.of(request.get()); // a changed copy has the same attributes
     return innermost(request.get()) == innermost(other)
-        || (ticket.isPresent() && ticket.equals(Ticket.of(other)));
+        || (ticket.isPresent() && ticket.equals(RequestDecision.of(other)));
   }
 
   private static HttpRequest<?> innermost(HttpRequest<?> request) {
@@ -131,11 +132,11 @@ final class GuardedCall {
   }
 
   /** Arrives with the admission that came with the request, once; else it is decided anew. */
-  Arrival arrive() {
+  ArrivingCall arrive() {
     Admission ready = granted.getAndSet(null);
     return ready != null
-        ? Arrival.of(ready) // it has waited
-        : new Arrival(this, decided().thenApply(this::admit));
+        ? ArrivingCall.of(ready) // it has waited
+        : new ArrivingCall(this, decided().thenApply(this::admit));
   }
 
   /** The decision, where the caller is at home, behind those before it on its connection. */
@@ -193,7 +194,7 @@ final class GuardedCall {
       return parts.threads().await(decision, plan.method());
     } catch (RuntimeException failure) {
       if (Thread.currentThread().isInterrupted()) { // what comes yet is for nobody
-        var unused = decision.thenAccept(late -> late.receipt().refund());
+        var unused = decision.thenAccept(late -> late.reservation().refund());
       }
       throw failure;
     }
@@ -204,7 +205,7 @@ final class GuardedCall {
     try {
       parts.threads().await(turn, plan.method(), admission.verdict().delay());
     } catch (RuntimeException abandoned) {
-      Turns.abandon(turn); // an interrupt too, be it as the turn comes
+      TurnQueue.abandon(turn); // an interrupt too, be it as the turn comes
       admission.abandoned();
       throw abandoned;
     }
@@ -244,12 +245,12 @@ final class GuardedCall {
 
   /** Whether the method runs on another thread, behind what its caller waits for. */
   boolean isHandedOn() {
-    return AsyncEnd.sees(context);
+    return AsyncCompletion.sees(context);
   }
 
   /** Has that thread run the rest of the call so. */
-  void handOn(AsyncEnd.Rest rest) {
-    AsyncEnd.handOn(context, rest);
+  void handOn(AsyncCompletion.Rest rest) {
+    AsyncCompletion.handOn(context, rest);
   }
 
   boolean single() {
@@ -301,16 +302,16 @@ final class GuardedCall {
     Verdict verdict = StoreAnswer.present(answer, plan);
     if (!plan.admits(verdict)) {
       if (isRoute()) {
-        Ticket.refuse(request.orElseThrow(), plan, verdict);
+        RequestDecision.refuse(request.orElseThrow(), plan, verdict);
       }
       LimitDeniedException denied = LimitDeniedException.of(verdict, plan.text(verdict));
       refusal = denied;
       throw denied;
     }
-    CallEnd end = parts.ends().begin(plan, verdict);
-    Optional<Ticket> ticket =
+    AdmittedCall end = parts.ends().begin(plan, verdict);
+    Optional<RequestDecision> ticket =
         isRoute()
-            ? Optional.of(Ticket.record(request.orElseThrow(), plan, verdict, end))
+            ? Optional.of(RequestDecision.record(request.orElseThrow(), plan, verdict, end))
             : Optional.empty();
     Admission admission = new Admission(plan, verdict, ticket, end);
     RuntimeException failure = indigestible;
@@ -366,7 +367,7 @@ final class GuardedCall {
   }
 
   private boolean isRoute() {
-    if (request.isEmpty() || Ticket.isAnswered(request.get())) {
+    if (request.isEmpty() || RequestDecision.isAnswered(request.get())) {
       return false;
     }
     Optional<LimitPlan> route = parts.routes().of(request.get());

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.intercept;
 
-import io.limiter.core.LimitStore;
-import io.limiter.micronaut.plan.CallEnds;
+import io.limiter.core.store.LimitStore;
+import io.limiter.micronaut.call.CallEnds;
+import io.limiter.micronaut.call.TurnQueue;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.RoutePlans;
-import io.limiter.micronaut.plan.Turns;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.micronaut.aop.MethodInvocationContext;
 import io.micronaut.context.BeanContext;
@@ -27,7 +27,7 @@ record GuardedCalls(
     CallerThreads threads,
     RoutePlans routes,
     CallEnds ends,
-    Turns turns,
+    TurnQueue turns,
     BeanContext beans) {
 
   /** Begins a call on the thread that made it, which is where its request is known first. */

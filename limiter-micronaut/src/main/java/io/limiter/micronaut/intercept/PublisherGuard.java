@@ -99,7 +99,7 @@ final class PublisherGuard {
 
   /** Who goes away while it is decided, or while the method runs, frees what the call holds. */
   private static Mono<Admission> admission(GuardedCall call) {
-    Arrival arrival = call.arrive();
+    ArrivingCall arrival = call.arrive();
     boolean goesOnIfCancelled = true;
     Mono<Admission> admission = Mono.fromFuture(arrival.admission(), goesOnIfCancelled);
     return !call.endMatters()

@@ -15,7 +15,7 @@ final class StageGuard {
 
   static CompletionStage<@Nullable Object> enter(
       GuardedCall call, Supplier<CompletionStage<?>> method) {
-    Arrival arrival = call.arrive();
+    ArrivingCall arrival = call.arrive();
     CompletableFuture<@Nullable Object> result =
         arrival.admission().thenCompose(admission -> run(call, admission, method));
     if (call.mayWait()) {

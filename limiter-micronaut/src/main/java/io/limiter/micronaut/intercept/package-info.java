@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The guard: no limited method is entered without a decision, whoever calls it. */
+
+/** The guard: no limited method is entered without a decision. */
 @NullMarked
 package io.limiter.micronaut.intercept;
 

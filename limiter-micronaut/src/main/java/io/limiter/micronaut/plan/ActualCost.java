@@ -3,7 +3,8 @@ package io.limiter.micronaut.plan;
 
 import io.limiter.core.Charge;
 import io.limiter.micronaut.annotation.ResultCost;
-import io.limiter.micronaut.message.BrokenPartLog;
+import io.limiter.micronaut.log.BrokenPartLog;
+import io.micronaut.core.annotation.Internal;
 import java.util.OptionalInt;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -13,7 +14,8 @@ import org.slf4j.LoggerFactory;
  * What a call has cost, as a bean of the application's tells from its result. Two of them are equal
  * if they name the same bean.
  */
-record ActualCost(Class<? extends ResultCost> type, Supplier<? extends ResultCost> bean) {
+@Internal
+public record ActualCost(Class<? extends ResultCost> type, Supplier<? extends ResultCost> bean) {
 
   private static final BrokenPartLog LOG =
       new BrokenPartLog(LoggerFactory.getLogger(ActualCost.class));

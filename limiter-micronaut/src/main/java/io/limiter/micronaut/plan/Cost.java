@@ -2,8 +2,10 @@
 package io.limiter.micronaut.plan;
 
 import io.limiter.micronaut.subject.CallCost;
+import io.micronaut.core.annotation.Internal;
 
 /** What a call takes from each rule of one annotation. */
+@Internal
 public sealed interface Cost {
 
   /** The same for every call. */
@@ -19,7 +21,7 @@ public sealed interface Cost {
   }
 
   /** What the method's arguments tell. */
-  record ByArguments(CallCost expression) implements Cost {
+  record OfArguments(CallCost expression) implements Cost {
     @Override
     public String toString() {
       return expression.toString();
@@ -28,7 +30,7 @@ public sealed interface Cost {
 
   /** Whether only a call of the method tells, with its arguments. */
   default boolean needsArguments() {
-    return this instanceof ByArguments;
+    return this instanceof OfArguments;
   }
 
   /**

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
-import io.limiter.core.RuleStack;
+import io.limiter.core.rule.RuleStack;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.subject.SubjectSource;
+import io.micronaut.core.annotation.Internal;
 import java.util.Optional;
 
 /**
@@ -18,17 +19,18 @@ import java.util.Optional;
  * @param release after which failures a submission may be made again
  * @param text what the caller of a duplicate is answered
  */
-record DuplicateGuard(
+@Internal
+public record DuplicateGuard(
     String limit,
     SubjectSource submitter,
     RuleStack stack,
     Submission submission,
     Optional<String> chosen,
-    Release release,
+    GuardRelease release,
     DenialText text) {
 
   /** The same guard before security, where no default can compare arguments. */
-  DuplicateGuard beforeSecurity() {
+  public DuplicateGuard beforeSecurity() {
     return chosen.isEmpty()
         ? this
         : new DuplicateGuard(

@@ -2,16 +2,17 @@
 package io.limiter.micronaut.plan;
 
 import io.limiter.core.Charge;
-import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
-import io.limiter.core.RuleStack;
-import io.limiter.core.SlidingWindowLog;
+import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
-import io.limiter.micronaut.WarmUp;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.micronaut.exception.DenialText;
-import io.limiter.micronaut.subject.Counted;
+import io.limiter.micronaut.subject.CountedSubject;
 import io.limiter.micronaut.subject.SubjectSource;
+import io.limiter.micronaut.thread.WarmUpStep;
+import io.micronaut.core.annotation.Internal;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,16 +23,17 @@ import java.util.function.ToIntFunction;
 import java.util.stream.Stream;
 
 /** How one method is limited. Immutable, and made once for each method. */
+@Internal
 public final class LimitPlan {
 
   private final String method;
   private final Policy policy;
   private final String namedBy;
-  private final List<Quota> quotas;
+  private final List<PlannedCharge> quotas;
   private final Optional<DuplicateGuard> duplicates;
   private final Map<String, DenialText> texts;
-  private final Outcomes outcomes;
-  private final Refusals refusals;
+  private final CompletionPlan outcomes;
+  private final DenialPlan refusals;
   private final boolean decidedByRequest;
   private final boolean beforeSecurity;
   private final boolean countsUsers;
@@ -46,15 +48,15 @@ public final class LimitPlan {
    * @param refusals what becomes of calls that are not admitted
    * @param beforeSecurity whether they are decided before security; then the request decides them
    */
-  LimitPlan(
+  public LimitPlan(
       String method,
       String name,
       String namedBy,
-      List<Quota> quotas,
+      List<PlannedCharge> quotas,
       Optional<DuplicateGuard> duplicates,
       Map<String, DenialText> texts,
-      Failure failure,
-      Refusals refusals,
+      FailureRule failure,
+      DenialPlan refusals,
       boolean beforeSecurity) {
     this.refusals = refusals;
     this.beforeSecurity = beforeSecurity;
@@ -63,16 +65,16 @@ public final class LimitPlan {
     this.quotas = quotas;
     this.duplicates = duplicates;
     this.texts = texts;
-    this.outcomes = Outcomes.of(quotas, failure);
+    this.outcomes = CompletionPlan.of(quotas, failure);
     this.policy =
         new Policy(
             name,
             quotas.isEmpty() ? duplicates.orElseThrow().limit() : quotas.get(0).limit(),
-            quotas.stream().map(Quota::rules).toList(),
+            quotas.stream().map(PlannedCharge::rules).toList(),
             duplicates.map(DuplicateGuard::stack));
     this.countsUsers =
         Stream.concat(
-                quotas.stream().map(Quota::source),
+                quotas.stream().map(PlannedCharge::source),
                 duplicates.stream().map(DuplicateGuard::submitter))
             .anyMatch(SubjectSource.User.class::isInstance);
     this.decidedByRequest =
@@ -87,8 +89,8 @@ public final class LimitPlan {
   }
 
   /**
-   * A plan of no method, for a {@link WarmUp}: it admits one call of an address in a second, or one
-   * submission, and refuses the next.
+   * A plan of no method, for a {@link WarmUpStep}: it admits one call of an address in a second, or
+   * one submission, and refuses the next.
    *
    * @param limit what is limited, and nothing else is limited under this name
    * @param submissions whether it has a duplicate guard and no rule, else the reverse
@@ -97,7 +99,8 @@ public final class LimitPlan {
   public static LimitPlan ofWarmUp(String limit, boolean submissions, DenialText text) {
     RuleStack stack = RuleStack.of(List.of(SlidingWindowLog.of(1, Duration.ofSeconds(1))));
     SubjectSource source = new SubjectSource.Address();
-    Quota quota = new Quota(limit, source, stack, stack, Cost.Fixed.ONE, Optional.empty());
+    PlannedCharge quota =
+        new PlannedCharge(limit, source, stack, stack, Cost.Fixed.ONE, Optional.empty());
     DuplicateGuard guard =
         new DuplicateGuard(
             limit,
@@ -105,17 +108,17 @@ public final class LimitPlan {
             stack,
             new Submission.ByCaller(),
             Optional.empty(),
-            new Release.OnFailure(),
+            new GuardRelease.OnFailure(),
             text);
     return new LimitPlan(
-        WarmUp.POLICY,
-        WarmUp.POLICY,
-        WarmUp.POLICY,
+        WarmUpStep.POLICY,
+        WarmUpStep.POLICY,
+        WarmUpStep.POLICY,
         submissions ? List.of() : List.of(quota),
         submissions ? Optional.of(guard) : Optional.empty(),
         Map.of(stack.rules().get(0).name(), text),
-        Failure.USUAL,
-        new Refusals(WarmUp.POLICY, false, false),
+        FailureRule.USUAL,
+        new DenialPlan(WarmUpStep.POLICY, false, false),
         false);
   }
 
@@ -136,20 +139,20 @@ public final class LimitPlan {
     return namedBy;
   }
 
-  List<Quota> quotas() {
+  public List<PlannedCharge> quotas() {
     return quotas;
   }
 
-  Map<String, DenialText> texts() {
+  public Map<String, DenialText> texts() {
     return texts;
   }
 
-  Optional<DuplicateGuard> duplicates() {
+  public Optional<DuplicateGuard> duplicates() {
     return duplicates;
   }
 
   /** What the end of its calls decides. */
-  Outcomes outcomes() {
+  public CompletionPlan outcomes() {
     return outcomes;
   }
 
@@ -172,8 +175,8 @@ public final class LimitPlan {
   }
 
   /** After which outcomes a submission may be made again. */
-  Release release() {
-    return duplicates.map(DuplicateGuard::release).orElseGet(Release.Never::new);
+  public GuardRelease release() {
+    return duplicates.map(DuplicateGuard::release).orElseGet(GuardRelease.Never::new);
   }
 
   /** Whether it makes a difference how a call ends, or that its caller leaves while it waits. */
@@ -205,22 +208,22 @@ public final class LimitPlan {
    * @param price tells what the call costs
    */
   public Optional<LimitRequest> request(
-      Function<SubjectSource, Counted> who,
+      Function<SubjectSource, CountedSubject> who,
       Function<Submission, Optional<String>> what,
       ToIntFunction<Cost> price) {
     Optional<String> content = duplicates.flatMap(guard -> what.apply(guard.submission()));
     List<Charge> charges = new ArrayList<>(quotas.size());
     Cost priced = Cost.Fixed.ONE;
     int units = 1;
-    for (Quota quota : quotas) {
+    for (PlannedCharge quota : quotas) {
       boolean leased = quota.rules().lease().isPresent(); // one place, whatever it costs
       if (!leased && !quota.cost().equals(priced)) { // once for the quotas of one annotation
         priced = quota.cost();
         units = price.applyAsInt(priced);
       }
-      Counted counted = who.apply(quota.source());
+      CountedSubject counted = who.apply(quota.source());
       RuleStack stack = quota.rules(counted.anonymous());
-      Key key = Key.of(quota.limit(), counted.subject()).of(stack);
+      StateKey key = StateKey.of(quota.limit(), counted.subject()).of(stack);
       charges.add(new Charge(quota.limit(), key, stack, leased ? 1 : units));
     }
     Optional<Charge> submission =
@@ -235,24 +238,24 @@ public final class LimitPlan {
   }
 
   /** The key of the submitter, whose hash is known where a rule counts him too. */
-  private Key submitter(
-      DuplicateGuard guard, List<Charge> charges, Function<SubjectSource, Counted> who) {
+  private StateKey submitter(
+      DuplicateGuard guard, List<Charge> charges, Function<SubjectSource, CountedSubject> who) {
     for (int i = 0; i < quotas.size(); i++) {
       if (quotas.get(i).limit().equals(guard.limit())
           && quotas.get(i).source().equals(guard.submitter())) {
         return charges.get(i).key();
       }
     }
-    return Key.of(guard.limit(), who.apply(guard.submitter()).subject());
+    return StateKey.of(guard.limit(), who.apply(guard.submitter()).subject());
   }
 
   /** The submitter is asked for even if there is nothing to submit: he may have to be refused. */
   private Optional<Charge> submission(
       DuplicateGuard guard,
       List<Charge> charges,
-      Function<SubjectSource, Counted> who,
+      Function<SubjectSource, CountedSubject> who,
       Optional<String> content) {
-    Key submitter = submitter(guard, charges, who);
+    StateKey submitter = submitter(guard, charges, who);
     // No method's description has a line break, so no content can make one look like another.
     return content.map(
         text ->
@@ -262,6 +265,6 @@ public final class LimitPlan {
 
   /** What the annotations say that a refused caller is answered; nothing of who is banned. */
   public DenialText text(Verdict verdict) {
-    return DenialTexts.of(verdict, texts, duplicates);
+    return DenialWording.of(verdict, texts, duplicates);
   }
 }

@@ -2,9 +2,8 @@
 package io.limiter.micronaut.plan;
 
 import io.limiter.micronaut.annotation.Limited;
-import io.limiter.micronaut.annotation.RateLimiter;
-import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.processor.ExecutableMethodProcessor;
+import io.micronaut.core.annotation.Internal;
 import io.micronaut.inject.BeanDefinition;
 import io.micronaut.inject.DelegatingExecutableMethod;
 import io.micronaut.inject.ExecutableMethod;
@@ -25,12 +24,13 @@ import org.jspecify.annotations.Nullable;
  * starts, so that a mistake in an annotation stops the start; those of beans that a factory makes
  * are planned when they are first called.
  */
+@Internal
 @Singleton
 public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
 
   private static final int MAX_LISTED = 20;
 
-  private final LimitPlanBuilder builder;
+  private final LimitPlanSource source;
   private final SharedLimits shared = new SharedLimits();
   // Bounded by the methods of beans that are still in use.
   private final Map<Object, Optional<LimitPlan>> known = new ConcurrentHashMap<>();
@@ -38,8 +38,8 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   // Bounded by the number of limited methods in the application.
   private final Map<Limits, Optional<LimitPlan>> plans = new ConcurrentHashMap<>();
 
-  LimitPlans(LimitPlanBuilder builder) {
-    this.builder = builder;
+  LimitPlans(LimitPlanSource source) {
+    this.source = source;
   }
 
   /**
@@ -70,7 +70,7 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   }
 
   /** What a request looks a method up by, without a reference that the collector has to look at. */
-  private record Asked(ExecutableMethod<?, ?> method) {
+  private record Lookup(ExecutableMethod<?, ?> method) {
 
     @Override
     public boolean equals(@Nullable Object other) {
@@ -86,13 +86,11 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   /** A method and what limits it: a factory may make two beans of one class with other limits. */
   private record Limits(ExecutableMethod<?, ?> method, List<String> annotations) {
 
-    static Limits of(ExecutableMethod<?, ?> method) {
+    static Limits of(LimitPlanSource source, ExecutableMethod<?, ?> method) {
       // The start names a method by its bean, a request does not: else it would be planned twice.
       return new Limits(
           method instanceof DelegatingExecutableMethod<?, ?> named ? named.getTarget() : method,
-          List.of(
-              Place.asWritten(method.getAnnotationValuesByType(RateLimiter.class).toArray()),
-              Place.asWritten(method.getAnnotationValuesByType(RateRule.class).toArray())));
+          source.limits(method));
     }
   }
 
@@ -103,12 +101,12 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
 
   /** The plan of a method; empty if it is not limited. */
   public Optional<LimitPlan> of(ExecutableMethod<?, ?> method) {
-    Optional<LimitPlan> plan = known.get(new Asked(method));
+    Optional<LimitPlan> plan = known.get(new Lookup(method));
     return plan != null ? plan : find(method);
   }
 
   /** The names of the policies of all methods that are planned by now. */
-  Set<String> policyNames() {
+  public Set<String> policyNames() {
     return plans.values().stream()
         .flatMap(Optional::stream)
         .map(plan -> plan.policy().name())
@@ -116,7 +114,7 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   }
 
   /** The methods, of those that are planned by now, of whose rules none counts by another. */
-  List<String> countedByChoice() {
+  public List<String> countedByChoice() {
     return plans.values().stream()
         .flatMap(Optional::stream)
         .filter(plan -> !plan.quotas().isEmpty())
@@ -133,7 +131,7 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   }
 
   /** What the default of duplicateBy chose for methods that are planned by now. */
-  List<String> duplicatesByDefault() {
+  public List<String> duplicatesByDefault() {
     return plans.values().stream()
         .flatMap(Optional::stream)
         .flatMap(
@@ -158,7 +156,7 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   private Optional<LimitPlan> find(ExecutableMethod<?, ?> method) {
     Optional<LimitPlan> plan =
         method.hasStereotype(Limited.class)
-            ? plans.computeIfAbsent(Limits.of(method), any -> build(method))
+            ? plans.computeIfAbsent(Limits.of(source, method), any -> build(method))
             : Optional.empty();
     for (Object unused = gone.poll(); unused != null; unused = gone.poll()) {
       known.remove(unused);
@@ -168,7 +166,7 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   }
 
   private Optional<LimitPlan> build(ExecutableMethod<?, ?> method) {
-    Optional<LimitPlan> plan = builder.build(method);
+    Optional<LimitPlan> plan = source.plan(method);
     plan.ifPresent(shared::register);
     return plan;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
+import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.inject.ExecutableMethod;
 import io.micronaut.inject.MethodExecutionHandle;
@@ -9,6 +10,7 @@ import jakarta.inject.Singleton;
 import java.util.Optional;
 
 /** The plans of the methods that answer requests. */
+@Internal
 @Singleton
 public final class RoutePlans {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
-import io.limiter.core.Ban;
-import io.limiter.core.Counting;
-import io.limiter.core.Rule;
-import io.limiter.core.RuleStack;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.Counting;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.context.exceptions.ConfigurationException;
 import java.util.ArrayList;
@@ -21,15 +21,15 @@ final class SharedLimits {
 
   private record Named(String by, String method) {}
 
-  private record Ruled(List<Counted> quotas, String method) {}
+  private record Ruled(List<CountedRules> quotas, String method) {}
 
   /** Whom rules count, in what way, and which: their names may differ, and what a call costs. */
-  private record Counted(
+  private record CountedRules(
       String who,
       Counting counting,
       List<Rule> rules,
       List<Rule> anonymousRules,
-      Optional<Ban> ban) {}
+      Optional<BanRule> ban) {}
 
   // Both are bounded by what the application's annotations say.
   private final Map<String, Named> names = new HashMap<>();
@@ -46,7 +46,7 @@ final class SharedLimits {
     counted(plan).forEach((limit, quotas) -> requireSame(plan, limit, quotas));
   }
 
-  private void requireSame(LimitPlan plan, String limit, List<Counted> quotas) {
+  private void requireSame(LimitPlan plan, String limit, List<CountedRules> quotas) {
     Ruled sharer = limits.putIfAbsent(limit, new Ruled(quotas, plan.method()));
     if (sharer != null && !sharer.quotas.equals(quotas)) {
       throw new ConfigurationException(
@@ -55,13 +55,13 @@ final class SharedLimits {
     }
   }
 
-  private static Map<String, List<Counted>> counted(LimitPlan plan) {
-    Map<String, List<Counted>> counted = new HashMap<>();
-    for (Quota quota : plan.quotas()) {
+  private static Map<String, List<CountedRules>> counted(LimitPlan plan) {
+    Map<String, List<CountedRules>> counted = new HashMap<>();
+    for (PlannedCharge quota : plan.quotas()) {
       counted
           .computeIfAbsent(quota.limit(), any -> new ArrayList<>())
           .add(
-              new Counted(
+              new CountedRules(
                   who(quota.source()),
                   quota.rules().counting(),
                   nameless(quota.rules()),

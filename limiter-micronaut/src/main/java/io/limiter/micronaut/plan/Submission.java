@@ -2,9 +2,11 @@
 package io.limiter.micronaut.plan;
 
 import io.limiter.micronaut.subject.CallExpression;
+import io.micronaut.core.annotation.Internal;
 import java.util.List;
 
 /** What makes two submissions of one caller to one method the same. */
+@Internal
 public sealed interface Submission {
 
   /** They come from the same caller. */

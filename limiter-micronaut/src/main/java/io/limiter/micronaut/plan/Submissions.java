@@ -3,10 +3,12 @@ package io.limiter.micronaut.plan;
 
 import io.limiter.micronaut.exception.InvalidIdempotencyKeyException;
 import io.limiter.micronaut.subject.IdempotencyKey;
+import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
 import java.util.Optional;
 
 /** Tells submissions of one caller to one method apart by their requests. */
+@Internal
 public final class Submissions {
 
   private Submissions() {}

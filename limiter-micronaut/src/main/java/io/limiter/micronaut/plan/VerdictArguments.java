@@ -2,14 +2,16 @@
 package io.limiter.micronaut.plan;
 
 import io.limiter.core.Policy;
-import io.limiter.core.SlidingWindowLog;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.type.Argument;
 import java.time.Duration;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /** The parameters of a method that take the verdict on its call: whatever else is passed there. */
+@Internal
 public final class VerdictArguments {
 
   /** What is told where nothing limits a call; a policy has to have a rule. */
@@ -23,12 +25,12 @@ public final class VerdictArguments {
     return UNLIMITED;
   }
 
-  static boolean any(Argument<?>[] arguments) {
+  public static boolean any(Argument<?>[] arguments) {
     return Arrays.stream(arguments).anyMatch(VerdictArguments::takesVerdict);
   }
 
   /** Whether a parameter is one of them. */
-  static boolean takesVerdict(Argument<?> argument) {
+  public static boolean takesVerdict(Argument<?> argument) {
     return argument.getType() == Verdict.class;
   }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/**
- * What the annotations of a method come to: read once, when the context starts, and shared by the
- * two places that decide, the gate before the route and the guard around the method.
- */
+
+/** The immutable plan of a limited method. Nothing here happens during a call. */
 @NullMarked
 package io.limiter.micronaut.plan;
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.redis;
 
-import io.limiter.core.LimitStore;
 import io.limiter.core.Limiter;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.redis.RedisHealth;
-import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
+import io.limiter.core.redis.connection.ConnectionSource;
+import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.resilience.DenyCache;
-import io.limiter.core.resilience.DividedStore;
 import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.resilience.FallbackStore;
+import io.limiter.core.resilience.ShareStore;
+import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.config.DenyCacheConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration;
 import io.limiter.micronaut.config.MemoryConfiguration;
@@ -97,8 +97,8 @@ public final class LimitStores {
 
   private static LimitStore inMemory(MemoryConfiguration memory) {
     LimitStore store = new MemoryStore(memory.getMaxSubjects());
-    return new OpenToTheEnd(
-        memory.getInstances() == 1 ? store : new DividedStore(store, memory.getInstances()));
+    return new UnclosedStore(
+        memory.getInstances() == 1 ? store : new ShareStore(store, memory.getInstances()));
   }
 
   /** How often a fallback decided, for whoever wants to know. */

@@ -4,7 +4,7 @@ package io.limiter.micronaut.redis;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
-import io.limiter.core.redis.ConnectionSource;
+import io.limiter.core.redis.connection.ConnectionSource;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;

@@ -2,14 +2,14 @@
 package io.limiter.micronaut.redis;
 
 import io.lettuce.core.RedisURI;
-import io.limiter.core.CustomAlgorithm;
-import io.limiter.core.redis.ClusterConnections;
-import io.limiter.core.redis.ConnectionSource;
-import io.limiter.core.redis.LoopConnections;
-import io.limiter.core.redis.LoopTransport;
-import io.limiter.core.redis.RedisClients;
-import io.limiter.core.redis.RedisSettings;
-import io.limiter.core.redis.SharedConnection;
+import io.limiter.core.redis.cluster.ClusterConnections;
+import io.limiter.core.redis.connection.ConnectionSource;
+import io.limiter.core.redis.connection.LettuceClients;
+import io.limiter.core.redis.connection.LoopConnections;
+import io.limiter.core.redis.connection.LoopTransport;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.connection.SharedConnection;
+import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration.Connections;
@@ -108,7 +108,7 @@ final class RedisConnections {
       Optional<ServerLoops> server) {
     List<EventLoop> loops = loops(limiter, server);
     if (loops.isEmpty()) {
-      return SharedConnection.open(RedisClients.create(), uri, settings);
+      return SharedConnection.open(LettuceClients.create(), uri, settings);
     }
     return LoopConnections.open(loops, uri, settings);
   }

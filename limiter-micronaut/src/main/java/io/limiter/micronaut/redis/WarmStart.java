@@ -2,21 +2,21 @@
 package io.limiter.micronaut.redis;
 
 import io.limiter.core.FailureReason;
-import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
+import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.redis.ConnectionSource;
+import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.resilience.DenyCache;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackCounts;
+import io.limiter.core.resilience.FallbackPolicies;
 import io.limiter.core.resilience.FallbackStore;
-import io.limiter.core.resilience.Fallbacks;
-import io.limiter.micronaut.WarmUp;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import io.limiter.micronaut.config.RedisConfiguration;
+import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.BeanRegistration;
 import io.micronaut.context.event.ApplicationEventListener;
@@ -43,11 +43,11 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.helpers.NOPLogger;
 
 /**
- * Holds the start until each event loop has run every {@link WarmUp}, so that no request pays for
- * what is done for the first time: once the server is made, and before it listens; without a server
- * when the context has started. The fallback decides first, then Redis. It waits on the thread that
- * starts the application, for a bounded time, and not for Redis once an attempt to connect has
- * failed.
+ * Holds the start until each event loop has run every {@link WarmUpStep}, so that no request pays
+ * for what is done for the first time: once the server is made, and before it listens; without a
+ * server when the context has started. The fallback decides first, then Redis. It waits on the
+ * thread that starts the application, for a bounded time, and not for Redis once an attempt to
+ * connect has failed.
  */
 @Singleton
 final class WarmStart
@@ -122,7 +122,7 @@ final class WarmStart
    */
   private CompletableFuture<Void> warm(
       List<? extends Executor> loops, CompletableFuture<Boolean> connected) {
-    Collection<WarmUp> parts = parts();
+    Collection<WarmUpStep> parts = parts();
     Optional<LimitStore> redis = redis();
     LimitStore local = redis.isPresent() ? apart(new Away()) : new MemoryStore();
     // Here first: this thread may make beans, and what it loads no event loop has to.
@@ -153,9 +153,9 @@ final class WarmStart
     return Optional.empty();
   }
 
-  private Collection<WarmUp> parts() {
+  private Collection<WarmUpStep> parts() {
     try {
-      return context.getBeansOfType(WarmUp.class);
+      return context.getBeansOfType(WarmUpStep.class);
     } catch (RuntimeException | LinkageError broken) {
       LOG.debug("There is no warm-up", broken);
       return List.of();
@@ -164,9 +164,9 @@ final class WarmStart
 
   /** One after another; what fails stops nothing. */
   private static CompletableFuture<Void> run(
-      Collection<WarmUp> parts, LimitStore store, Executor home) {
+      Collection<WarmUpStep> parts, LimitStore store, Executor home) {
     CompletableFuture<Void> all = CompletableFuture.completedFuture(null);
-    for (WarmUp part : parts) {
+    for (WarmUpStep part : parts) {
       all =
           all.thenCompose(before -> run(part, store, home))
               .handle(
@@ -180,7 +180,7 @@ final class WarmStart
     return all;
   }
 
-  private static CompletionStage<?> run(WarmUp part, LimitStore store, Executor home) {
+  private static CompletionStage<?> run(WarmUpStep part, LimitStore store, Executor home) {
     try {
       return part.run(store, home);
     } catch (RuntimeException | LinkageError broken) {
@@ -194,7 +194,7 @@ final class WarmStart
         new FallbackStore(
             store,
             new MemoryStore(),
-            Fallbacks.of(Fallback.LOCAL),
+            FallbackPolicies.of(Fallback.LOCAL),
             new FallbackCounts(),
             FallbackStore.DEFAULT_MAX_KNOWN,
             System::nanoTime,
@@ -216,7 +216,7 @@ final class WarmStart
     }
 
     @Override
-    public CompletionStage<Void> reset(Collection<Key> keys) {
+    public CompletionStage<Void> reset(Collection<StateKey> keys) {
       return failed();
     }
 

@@ -4,6 +4,7 @@ package io.limiter.micronaut.subject;
 import io.limiter.core.Charge;
 import io.limiter.micronaut.exception.InvalidCostException;
 import io.micronaut.context.exceptions.ExpressionEvaluationException;
+import io.micronaut.core.annotation.Internal;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import org.jspecify.annotations.Nullable;
@@ -12,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  * What a call costs, as an expression over its arguments tells. Two of them are equal if their
  * texts are: they stand on one method.
  */
+@Internal
 public record CallCost(CallExpression expression) {
 
   private static final String BOUNDS = "it must be a whole number from 1 to " + Charge.MAX_COST;

@@ -4,6 +4,7 @@ package io.limiter.micronaut.subject;
 import io.limiter.micronaut.exception.MissingSubjectException;
 import io.micronaut.context.exceptions.ExpressionEvaluationException;
 import io.micronaut.core.annotation.AnnotationValue;
+import io.micronaut.core.annotation.Internal;
 import io.micronaut.inject.annotation.EvaluatedAnnotationValue;
 import io.micronaut.json.tree.JsonNode;
 import java.util.Map;
@@ -14,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * An expression over the arguments of a method, where it stands in an annotation. The compiler has
  * checked its names and types. Two of them are equal if their texts are: they stand on one method.
  */
+@Internal
 public final class CallExpression {
 
   /** The method of every expression that Micronaut's compiler makes. */

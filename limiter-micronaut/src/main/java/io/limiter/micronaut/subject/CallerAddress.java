@@ -22,13 +22,13 @@ final class CallerAddress implements ClientAddress {
   /** Callers whose address nobody tells, such as those of a Unix socket, are counted as one. */
   private static final String LOCAL = "local";
 
-  private final Peers peers;
+  private final PeerAddresses peers;
   private final TrustedProxies proxies;
   private final ForwardedHeader header;
   private final int ipv6Prefix;
   private final ProxyWarnings warnings;
 
-  CallerAddress(Peers peers, AddressConfiguration configuration, ProxyWarnings warnings) {
+  CallerAddress(PeerAddresses peers, AddressConfiguration configuration, ProxyWarnings warnings) {
     this.peers = peers;
     this.proxies = configuration.proxies();
     this.header = configuration.header();
@@ -38,7 +38,7 @@ final class CallerAddress implements ClientAddress {
 
   @Override
   public String of(HttpRequest<?> request) {
-    Peers.Peer peer = peers.of(request);
+    PeerAddresses.Peer peer = peers.of(request);
     IpAddress address = peer.address();
     if (proxies.isEmpty()) {
       warnings.nobodyIsTrusted(request);
@@ -54,7 +54,7 @@ final class CallerAddress implements ClientAddress {
     return text(address);
   }
 
-  private boolean isProxy(Peers.Peer peer) {
+  private boolean isProxy(PeerAddresses.Peer peer) {
     IpAddress address = peer.address();
     return address == null
         ? peer.unixSocket() && proxies.trustUnixSockets()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.subject;
 
+import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.beans.BeanIntrospector;
 import io.micronaut.core.beans.BeanReadProperty;
 import io.micronaut.core.type.Argument;
@@ -22,6 +23,7 @@ import java.util.stream.Stream;
  * Tells at start whether a submission can be told from another by an argument of this type. What is
  * not known to be data is refused: a stream or a request would make all submissions equal, or none.
  */
+@Internal
 public final class DigestibleTypes {
 
   private DigestibleTypes() {}

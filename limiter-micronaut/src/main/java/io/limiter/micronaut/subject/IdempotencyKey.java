@@ -2,6 +2,7 @@
 package io.limiter.micronaut.subject;
 
 import io.limiter.micronaut.exception.InvalidIdempotencyKeyException;
+import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
 import java.util.List;
 import java.util.Optional;
@@ -11,6 +12,7 @@ import java.util.Optional;
  * draft-ietf-httpapi-idempotency-key-header, or the bare text that most clients send. Both are the
  * same key.
  */
+@Internal
 public final class IdempotencyKey {
 
   /** The header's name. */

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.subject;
 
+import io.micronaut.core.annotation.Internal;
 import java.math.BigDecimal;
 
 /** One text for one number, however it is written: 1, 1.0 and 1e0 are the same. */
+@Internal
 public final class NumberText {
 
   private NumberText() {}

@@ -14,7 +14,7 @@ import java.util.Optional;
 @Singleton
 public class RequestSubjects {
 
-  private static final Counted EVERYBODY = new Counted(Subject.global(), false);
+  private static final CountedSubject EVERYBODY = new CountedSubject(Subject.global(), false);
   private static final String ADDRESS = "ip";
   private static final String USER = "user";
   private static final String HEADER = "header";
@@ -36,9 +36,9 @@ public class RequestSubjects {
    * @throws MissingSubjectException if the request does not tell, and such are refused
    * @throws IllegalArgumentException if only the method's arguments tell
    */
-  public Counted resolve(SubjectSource source, HttpRequest<?> request) {
+  public CountedSubject resolve(SubjectSource source, HttpRequest<?> request) {
     if (source instanceof SubjectSource.Address) {
-      return Counted.known(ADDRESS, address(request));
+      return CountedSubject.known(ADDRESS, address(request));
     }
     if (source instanceof SubjectSource.Everybody) {
       return EVERYBODY;
@@ -52,7 +52,7 @@ public class RequestSubjects {
     if (source instanceof SubjectSource.Header header) {
       // A field's name has no line break, nor has a class: so no value looks like another's.
       return present(Optional.ofNullable(request.getHeaders().get(header.name())))
-          .map(value -> Counted.known(HEADER, header.name() + '\n' + value))
+          .map(value -> CountedSubject.known(HEADER, header.name() + '\n' + value))
           .orElseGet(() -> anonymous(HEADER + ' ' + header.name(), header.anonymous(), request));
     }
     if (source instanceof SubjectSource.Resolver resolver) {
@@ -67,7 +67,7 @@ public class RequestSubjects {
   }
 
   /** Who is counted for a call outside of any request; empty if the source needs one. */
-  public Optional<Counted> resolveOutsideOfRequest(SubjectSource source) {
+  public Optional<CountedSubject> resolveOutsideOfRequest(SubjectSource source) {
     if (source instanceof SubjectSource.Everybody || source instanceof SubjectSource.Submitter) {
       return Optional.of(EVERYBODY);
     }
@@ -77,17 +77,17 @@ public class RequestSubjects {
         : Optional.empty();
   }
 
-  private Counted user(HttpRequest<?> request, Anonymous anonymous) {
+  private CountedSubject user(HttpRequest<?> request, Anonymous anonymous) {
     return request
         .getUserPrincipal()
         .map(Principal::getName)
         .filter(name -> !name.isBlank())
-        .map(name -> Counted.known(USER, name))
+        .map(name -> CountedSubject.known(USER, name))
         .orElseGet(() -> anonymous(USER, anonymous, request));
   }
 
-  private static Counted resolved(SubjectSource.Resolver resolver, String value) {
-    return Counted.known(RESOLVER, resolver.type().getName() + '\n' + value);
+  private static CountedSubject resolved(SubjectSource.Resolver resolver, String value) {
+    return CountedSubject.known(RESOLVER, resolver.type().getName() + '\n' + value);
   }
 
   /** Java lets a bean of the application give null, whatever our annotations say. */
@@ -119,11 +119,11 @@ public class RequestSubjects {
   }
 
   /** Apart from those who are counted by their address anyway, and from other limits' strangers. */
-  private Counted anonymous(String source, Anonymous anonymous, HttpRequest<?> request) {
+  private CountedSubject anonymous(String source, Anonymous anonymous, HttpRequest<?> request) {
     if (anonymous == Anonymous.REFUSE) {
       throw new MissingSubjectException(
           "The request tells no %s to count, and such are refused".formatted(source));
     }
-    return new Counted(new Subject(ANONYMOUS, source + '\n' + address(request)), true);
+    return new CountedSubject(new Subject(ANONYMOUS, source + '\n' + address(request)), true);
   }
 }

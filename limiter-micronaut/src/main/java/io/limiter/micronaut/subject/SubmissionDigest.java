@@ -2,6 +2,7 @@
 package io.limiter.micronaut.subject;
 
 import io.limiter.micronaut.exception.InvalidSubmissionException;
+import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.beans.BeanIntrospection;
 import io.micronaut.core.beans.BeanIntrospector;
 import io.micronaut.core.beans.BeanReadProperty;
@@ -29,6 +30,7 @@ import org.jspecify.annotations.Nullable;
  * writes it, members in order of their names. What the mapper leaves out, such as null members,
  * tells nothing apart.
  */
+@Internal
 @Singleton
 public final class SubmissionDigest {
 

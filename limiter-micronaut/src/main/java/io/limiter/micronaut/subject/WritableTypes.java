@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.subject;
 
+import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.type.Argument;
 import java.util.Optional;
 
 /** Which types the application's JSON mapper can write, where that is known before there is one. */
+@Internal
 @FunctionalInterface
 public interface WritableTypes {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.thread;
 
+import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.async.propagation.ReactorPropagation;
 import io.micronaut.core.propagation.PropagatedContext;
 import io.micronaut.http.HttpRequest;
@@ -17,6 +18,7 @@ import reactor.util.context.ContextView;
  * @param propagated Micronaut's context
  * @param mdc what log lines of the thread bear; null if there is nothing
  */
+@Internal
 public record CallContext(PropagatedContext propagated, @Nullable Map<String, String> mdc) {
 
   /** An empty one. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.thread;
 
+import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
 import jakarta.inject.Singleton;
 import java.time.Duration;
@@ -20,6 +21,7 @@ import reactor.core.scheduler.NonBlocking;
  * there; any other goes on on a thread of {@link Continuations}, since the executor that it came
  * from may have none but those that wait for it.
  */
+@Internal
 @Singleton
 public final class CallerThreads {
 
@@ -29,10 +31,10 @@ public final class CallerThreads {
    */
   private static final long MAX_WAIT_SECONDS = 65;
 
-  private final List<CallerThread> servers;
+  private final List<CallerThreadFinder> servers;
   private final Continuations continuations;
 
-  public CallerThreads(List<CallerThread> servers, Continuations continuations) {
+  public CallerThreads(List<CallerThreadFinder> servers, Continuations continuations) {
     this.servers = servers;
     this.continuations = continuations;
   }
@@ -86,7 +88,7 @@ public final class CallerThreads {
   private <T> Optional<CompletableFuture<T>> lined(
       CompletionStage<T> decision, Optional<HttpRequest<?>> request) {
     if (request.isPresent()) {
-      for (CallerThread server : servers) {
+      for (CallerThreadFinder server : servers) {
         Optional<CompletableFuture<T>> inOrder =
             server.inOrder(request.get(), decision.toCompletableFuture());
         if (inOrder.isPresent()) {
@@ -113,7 +115,7 @@ public final class CallerThreads {
   }
 
   private Optional<Executor> server(HttpRequest<?> request) {
-    for (CallerThread server : servers) {
+    for (CallerThreadFinder server : servers) {
       Optional<Executor> executor = server.current(request);
       if (executor.isPresent()) {
         return executor;
@@ -151,7 +153,7 @@ public final class CallerThreads {
   /** Whether the current thread must never wait. */
   public boolean mustNotBlock() {
     return Thread.currentThread() instanceof NonBlocking
-        || servers.stream().anyMatch(CallerThread::isEventLoop);
+        || servers.stream().anyMatch(CallerThreadFinder::isEventLoop);
   }
 
   /**

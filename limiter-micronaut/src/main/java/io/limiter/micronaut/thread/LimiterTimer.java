@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.thread;
 
+import io.micronaut.core.annotation.Internal;
 import jakarta.annotation.PreDestroy;
 import jakarta.inject.Singleton;
 import java.util.concurrent.Future;
@@ -13,6 +14,7 @@ import java.util.concurrent.TimeUnit;
  * of them, which never waits; there is none before the first. It holds one entry for each such call
  * and forgets it as soon as that is cancelled.
  */
+@Internal
 @Singleton
 public final class LimiterTimer {
 

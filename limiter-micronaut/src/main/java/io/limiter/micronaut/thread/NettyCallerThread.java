@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.thread;
 
-import io.limiter.core.LimitStore;
-import io.limiter.micronaut.WarmUp;
+import io.limiter.core.store.LimitStore;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpRequestWrapper;
@@ -27,10 +26,10 @@ import org.jspecify.annotations.Nullable;
 /** The event loop of the request's connection, if that is where the call is. */
 @Singleton
 @Requires(classes = NettyHttpRequest.class)
-final class NettyCallerThread implements CallerThread, WarmUp {
+final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
 
-  private static final AttributeKey<Line> LINE = AttributeKey.valueOf("io.limiter.line");
-  private static final AttributeKey<Lane> LANE = AttributeKey.valueOf("io.limiter.lane");
+  private static final AttributeKey<DecisionQueue> LINE = AttributeKey.valueOf("io.limiter.line");
+  private static final AttributeKey<OrderedExecutor> LANE = AttributeKey.valueOf("io.limiter.lane");
 
   @Override
   public Optional<Executor> current(HttpRequest<?> request) {
@@ -58,8 +57,8 @@ final class NettyCallerThread implements CallerThread, WarmUp {
     if (channel == null || !channel.eventLoop().inEventLoop()) {
       return Optional.empty();
     }
-    Attribute<Line> kept = channel.attr(LINE);
-    Line line = kept.get();
+    Attribute<DecisionQueue> kept = channel.attr(LINE);
+    DecisionQueue line = kept.get();
     if (line == null) {
       if (decision.isDone()) {
         return Optional.of(decision);
@@ -67,7 +66,7 @@ final class NettyCallerThread implements CallerThread, WarmUp {
       if (request.getHttpVersion() == HttpVersion.HTTP_2_0) {
         return Optional.empty();
       }
-      line = new Line(new Home(channel.eventLoop()));
+      line = new DecisionQueue(new Home(channel.eventLoop()));
       kept.set(line);
     }
     return line.add(decision);
@@ -79,11 +78,11 @@ final class NettyCallerThread implements CallerThread, WarmUp {
     if (channel == null) {
       return Optional.empty();
     }
-    Attribute<Lane> kept = channel.attr(LANE);
-    Lane lane = kept.get();
+    Attribute<OrderedExecutor> kept = channel.attr(LANE);
+    OrderedExecutor lane = kept.get();
     if (lane == null) {
-      Lane made = new Lane(threads, on -> channel.config().setAutoRead(on));
-      Lane before = kept.setIfAbsent(made);
+      OrderedExecutor made = new OrderedExecutor(threads, on -> channel.config().setAutoRead(on));
+      OrderedExecutor before = kept.setIfAbsent(made);
       lane = before == null ? made : before;
     }
     return Optional.of(lane);
@@ -135,7 +134,8 @@ final class NettyCallerThread implements CallerThread, WarmUp {
       return CompletableFuture.completedFuture(null);
     }
     CompletableFuture<Void> decision = new CompletableFuture<>();
-    CompletableFuture<Void> inOrder = new Line(new Home(loop)).add(decision).orElse(decision);
+    CompletableFuture<Void> inOrder =
+        new DecisionQueue(new Home(loop)).add(decision).orElse(decision);
     decision.complete(null);
     return inOrder.thenRunAsync(() -> {}, new Home(loop));
   }

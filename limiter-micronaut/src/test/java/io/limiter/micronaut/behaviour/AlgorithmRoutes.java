@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
-import io.limiter.core.CustomAlgorithm;
-import io.limiter.core.CustomRule;
+import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.rule.CustomRule;
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -110,14 +110,14 @@ class AlgorithmRoutes {
     }
 
     @Override
-    public Reading read(double now, double cost, CustomRule rule, double @Nullable [] state) {
+    public Evaluation read(double now, double cost, CustomRule rule, double @Nullable [] state) {
       double window = rule.window().toNanos() / 1_000.0;
       boolean running = state != null && now - state[0] < window;
       double begin = running ? state[0] : now;
       double used = running ? state[1] : 0;
       double left = Math.floor(rule.count() / rule.parameters().get(0)) - used;
       double rest = begin + window - now;
-      return new Reading(left, rest, rest, new double[] {begin, used + cost});
+      return new Evaluation(left, rest, rest, new double[] {begin, used + cost});
     }
 
     @Override

@@ -4,11 +4,11 @@ package io.limiter.micronaut.behaviour;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
+import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import io.limiter.core.testing.ClusterGroup;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -86,7 +86,7 @@ class ConnectionOrderTest {
         }
 
         @Override
-        public CompletionStage<Void> reset(Collection<Key> keys) {
+        public CompletionStage<Void> reset(Collection<StateKey> keys) {
           return store.reset(keys);
         }
 

@@ -6,11 +6,11 @@ import static io.limiter.micronaut.behaviour.DenialAnswersTest.second;
 import static io.limiter.micronaut.behaviour.LimitedRoutesContract.field;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.micronaut.denial.Denial;
+import io.limiter.micronaut.denial.DenialBody;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.exception.RateLimitExceededException;
-import io.limiter.micronaut.http.Denial;
-import io.limiter.micronaut.http.DenialBody;
-import io.limiter.micronaut.http.DenialResponses;
+import io.limiter.micronaut.http.DenialResponseFactory;
 import io.limiter.micronaut.http.LimitDeniedHandler;
 import io.micronaut.context.annotation.Replaces;
 import io.micronaut.context.annotation.Requires;
@@ -48,7 +48,7 @@ class DenialOverridesTest {
   @Replaces(LimitDeniedHandler.class)
   @Requires(property = OVERRIDE, value = "handler")
   static class OwnHandler extends LimitDeniedHandler {
-    OwnHandler(DenialResponses responses) {
+    OwnHandler(DenialResponseFactory responses) {
       super(responses);
     }
 

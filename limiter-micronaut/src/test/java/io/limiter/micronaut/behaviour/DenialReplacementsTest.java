@@ -8,16 +8,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.config.DenialConfiguration;
 import io.limiter.micronaut.config.HeadersConfiguration;
+import io.limiter.micronaut.denial.DenialBody;
+import io.limiter.micronaut.denial.DenialBodyFactory;
+import io.limiter.micronaut.denial.DenialMessages;
 import io.limiter.micronaut.exception.InvalidIdempotencyKeyException;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.exception.MissingSubjectException;
-import io.limiter.micronaut.http.DenialBodies;
-import io.limiter.micronaut.http.DenialBody;
-import io.limiter.micronaut.http.DenialResponses;
+import io.limiter.micronaut.http.DenialResponseFactory;
 import io.limiter.micronaut.http.InvalidIdempotencyKeyHandler;
 import io.limiter.micronaut.http.MissingSubjectHandler;
 import io.limiter.micronaut.http.RateLimitFields;
-import io.limiter.micronaut.message.DenialMessages;
 import io.micronaut.context.MessageSource;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Replaces;
@@ -72,7 +72,7 @@ class DenialReplacementsTest {
   @Requires(property = REPLACED, value = "bodies")
   static class OwnBodies {
     @Singleton
-    @Replaces(bean = DenialBody.class, factory = DenialBodies.class)
+    @Replaces(bean = DenialBody.class, factory = DenialBodyFactory.class)
     DenialBody own() {
       return (denial, response) ->
           response.body(
@@ -82,9 +82,9 @@ class DenialReplacementsTest {
 
   /** Whole answers. */
   @Singleton
-  @Replaces(DenialResponses.class)
+  @Replaces(DenialResponseFactory.class)
   @Requires(property = REPLACED, value = "responses")
-  static class OwnResponses extends DenialResponses {
+  static class OwnResponses extends DenialResponseFactory {
     OwnResponses(
         DenialConfiguration configuration,
         DenialMessages messages,

@@ -85,7 +85,7 @@ class DenyCacheTest {
     @Error(LimitDeniedException.class)
     @Status(HttpStatus.I_AM_A_TEAPOT)
     String refused(LimitDeniedException denied) {
-      return "refused by " + denied.verdict().source();
+      return "refused by " + denied.verdict().decidedBy();
     }
   }
 

@@ -4,8 +4,8 @@ package io.limiter.micronaut.behaviour;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.http.Denial;
-import io.limiter.micronaut.http.DenialBody;
+import io.limiter.micronaut.denial.Denial;
+import io.limiter.micronaut.denial.DenialBody;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.MediaType;

@@ -3,7 +3,7 @@ package io.limiter.micronaut.behaviour;
 
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.http.LimitGate;
+import io.limiter.micronaut.http.GateFilter;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Nullable;
 import io.micronaut.core.annotation.Order;
@@ -41,7 +41,7 @@ class FilterRoutes {
   @Requires(property = "spec.name", value = SPEC)
   static class Late {
     @RequestFilter
-    @Order(LimitGate.ORDER + 100)
+    @Order(GateFilter.ORDER + 100)
     @Nullable
     HttpResponse<?> late(HttpRequest<?> request) {
       return request.getHeaders().contains(REFUSE) ? HttpResponse.unauthorized() : null;

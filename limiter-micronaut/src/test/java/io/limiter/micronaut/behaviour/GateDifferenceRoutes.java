@@ -7,7 +7,7 @@ import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.exception.LimitDeniedException;
-import io.limiter.micronaut.http.LimitGate;
+import io.limiter.micronaut.http.GateFilter;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.http.HttpAttributes;
@@ -52,7 +52,7 @@ class GateDifferenceRoutes {
     final AtomicInteger passed = new AtomicInteger();
 
     @RequestFilter
-    @Order(LimitGate.ORDER + 100)
+    @Order(GateFilter.ORDER + 100)
     @Nullable HttpResponse<?> late(HttpRequest<?> request) {
       passed.incrementAndGet();
       String user = request.getHeaders().get(LATE_USER);

@@ -4,16 +4,16 @@ package io.limiter.micronaut.behaviour;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.limiter.core.LeakyBucket;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
+import io.limiter.core.rule.LeakyBucket;
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.plan.Turns;
+import io.limiter.micronaut.call.TurnQueue;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
@@ -80,7 +80,7 @@ class LeavingWaitersTest {
     try (TestServer server = TestServer.start(SPEC, Map.of("limiter.fallback", "deny"));
         LoggedWarnings warnings = LoggedWarnings.begin()) {
       Limiter limiter = server.context().getBean(Limiter.class);
-      Turns turns = server.context().getBean(Turns.class);
+      TurnQueue turns = server.context().getBean(TurnQueue.class);
       assertThat(server.get("/queue").body()).isEqualTo("departed 1");
       for (int left = 0; left < clients; left += 100) {
         List<Socket> waiting = new ArrayList<>();

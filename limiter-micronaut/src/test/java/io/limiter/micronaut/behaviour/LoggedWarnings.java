@@ -24,8 +24,8 @@ public final class LoggedWarnings implements AutoCloseable {
   private static final List<String> TOLD =
       List.of(
           "io.limiter.core.resilience.FallbackStore",
-          "io.limiter.core.redis.Breaker",
-          "io.limiter.core.redis.SilenceWatch");
+          "io.limiter.core.redis.connection.Breaker",
+          "io.limiter.core.redis.connection.SilenceWatch");
 
   private final Queue<ILoggingEvent> events = new ConcurrentLinkedQueue<>();
   private final Map<Logger, Level> silenced =

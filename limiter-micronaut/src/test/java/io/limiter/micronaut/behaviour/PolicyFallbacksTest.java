@@ -5,17 +5,17 @@ import static io.limiter.micronaut.behaviour.LimitedRoutesContract.field;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
-import io.limiter.core.SlidingWindowLog;
-import io.limiter.core.Source;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackCounts;
+import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -130,7 +130,7 @@ class PolicyFallbacksTest {
       Verdict verdict = limiter.peek(failure).toCompletableFuture().join();
 
       assertThat(verdict.outcome()).isEqualTo(Outcome.UNAVAILABLE);
-      assertThat(verdict.source()).isEqualTo(Source.FALLBACK);
+      assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.FALLBACK);
       assertThat(verdict.reason()).isPresent();
     }
   }

@@ -10,7 +10,7 @@ import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Counts;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.http.LimitAnswer;
+import io.limiter.micronaut.http.LimitedResponseFilter;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.http.HttpResponse;
@@ -189,7 +189,7 @@ class SettledAnswersTest {
   static class Replacing {
 
     @ResponseFilter
-    @Order(LimitAnswer.ORDER - 10)
+    @Order(LimitedResponseFilter.ORDER - 10)
     MutableHttpResponse<?> replace(MutableHttpResponse<?> response) {
       return response.body("something else");
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
-import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
+import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.BeanCreatedEvent;
 import io.micronaut.context.event.BeanCreatedEventListener;
@@ -65,7 +65,7 @@ final class SlowStore implements BeanCreatedEventListener<LimitStore> {
       }
 
       @Override
-      public CompletionStage<Void> reset(Collection<Key> keys) {
+      public CompletionStage<Void> reset(Collection<StateKey> keys) {
         return store.reset(keys);
       }
 

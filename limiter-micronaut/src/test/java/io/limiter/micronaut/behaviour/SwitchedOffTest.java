@@ -3,14 +3,14 @@ package io.limiter.micronaut.behaviour;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
 import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
-import io.limiter.core.SlidingWindowLog;
-import io.limiter.core.Source;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.store.LimitStore;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.Map;
@@ -48,7 +48,7 @@ class SwitchedOffTest {
       for (int i = 0; i < 3; i++) {
         Verdict verdict = limiter.acquire(call).toCompletableFuture().join();
         assertThat(verdict.allowed()).isTrue();
-        assertThat(verdict.source()).isEqualTo(Source.NONE);
+        assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.NONE);
       }
       assertThat(server.keys().all()).isEmpty();
     }

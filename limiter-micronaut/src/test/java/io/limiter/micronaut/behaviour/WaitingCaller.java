@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
-import io.limiter.core.LeakyBucket;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
+import io.limiter.core.rule.LeakyBucket;
 import io.limiter.micronaut.testing.StatedCallers;
 import java.net.http.HttpResponse;
 import java.time.Duration;

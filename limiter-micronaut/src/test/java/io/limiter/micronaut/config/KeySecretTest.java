@@ -7,14 +7,14 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
-import io.limiter.core.SlidingWindowLog;
-import io.limiter.core.Source;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.redis.RedisSettings;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.testing.RedisFixture;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
@@ -74,7 +74,7 @@ class KeySecretTest {
 
   private static Verdict call(ApplicationContext instance) {
     Verdict verdict = instance.getBean(Limiter.class).acquire(CALL).toCompletableFuture().join();
-    assertThat(verdict.source()).isEqualTo(Source.STORE);
+    assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.STORE);
     return verdict;
   }
 

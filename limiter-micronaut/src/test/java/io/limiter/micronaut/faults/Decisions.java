@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.faults;
 
-import io.limiter.core.Key;
+import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
-import io.limiter.core.Source;
+import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.BeanCreatedEvent;
 import io.micronaut.context.event.BeanCreatedEventListener;
@@ -23,12 +23,12 @@ import java.util.stream.Collectors;
 @Requires(property = "spec.name", value = LimitedService.SPEC)
 final class Decisions implements BeanCreatedEventListener<LimitStore> {
 
-  private final Map<Source, AtomicLong> bySource =
-      Arrays.stream(Source.values())
+  private final Map<DecidedBy, AtomicLong> bySource =
+      Arrays.stream(DecidedBy.values())
           .collect(Collectors.toUnmodifiableMap(source -> source, source -> new AtomicLong()));
   private final AtomicLong failed = new AtomicLong();
 
-  long by(Source source) {
+  long by(DecidedBy source) {
     return bySource.get(source).get();
   }
 
@@ -51,7 +51,7 @@ final class Decisions implements BeanCreatedEventListener<LimitStore> {
       }
 
       @Override
-      public CompletionStage<Void> reset(Collection<Key> keys) {
+      public CompletionStage<Void> reset(Collection<StateKey> keys) {
         return store.reset(keys);
       }
 
@@ -63,7 +63,7 @@ final class Decisions implements BeanCreatedEventListener<LimitStore> {
   }
 
   private void count(Verdict verdict) {
-    (verdict == null ? failed : bySource.get(verdict.source())).incrementAndGet();
+    (verdict == null ? failed : bySource.get(verdict.decidedBy())).incrementAndGet();
   }
 
   @Override

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.faults;
 
-import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
+import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.AuditedStore;
-import io.limiter.core.redis.ConnectionSource;
+import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.resilience.FallbackStore;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -140,7 +140,7 @@ final class PausedService {
       String ending =
           verdict == null
               ? "failed"
-              : verdict.reason().map(Enum::name).orElse(verdict.source().name());
+              : verdict.reason().map(Enum::name).orElse(verdict.decidedBy().name());
       count(ending);
       if (nanos > PAUSED_NANOS) {
         count("paused " + ending);
@@ -174,7 +174,7 @@ final class PausedService {
         }
 
         @Override
-        public CompletionStage<Void> reset(Collection<Key> keys) {
+        public CompletionStage<Void> reset(Collection<StateKey> keys) {
           return store.reset(keys);
         }
 

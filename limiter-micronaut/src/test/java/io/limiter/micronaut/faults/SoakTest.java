@@ -5,7 +5,7 @@ import static io.limiter.core.faults.FaultBench.pass;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.limiter.core.Source;
+import io.limiter.core.DecidedBy;
 import io.limiter.micronaut.behaviour.LoggedWarnings;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.util.ResourceLeakDetector;
@@ -81,7 +81,7 @@ class SoakTest {
                 (path, status, body) -> admissions.answered(path, key(path), status == 200))) {
       await()
           .atMost(Duration.ofMinutes(1))
-          .until(() -> service.decisions.by(Source.STORE) > PER_SECOND);
+          .until(() -> service.decisions.by(DecidedBy.STORE) > PER_SECOND);
       pass(WARM_UP);
       Set<String> threads = LimitedService.threads();
       long heap = LimitedService.heap();
@@ -113,7 +113,7 @@ class SoakTest {
       assertThat(answers.byStatus().keySet()).containsExactly(200, 429);
       assertThat(answers.strange).as("lost connections").hasValue(0);
       assertThat(service.decisions.failed()).as("decisions that failed").isZero();
-      assertThat(service.decisions.by(Source.FALLBACK)).as("decided by the fallback").isZero();
+      assertThat(service.decisions.by(DecidedBy.FALLBACK)).as("decided by the fallback").isZero();
       more.removeAll(threads);
       assertThat(more).as("threads that were not there before").isEmpty();
       assertThat(grown).as("growth of the heap").isLessThan(10 * MEGABYTE);

@@ -7,7 +7,7 @@ import static io.limiter.core.faults.FaultBench.pass;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.limiter.core.Source;
+import io.limiter.core.DecidedBy;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
@@ -100,8 +100,8 @@ class StalledServiceTest {
       await().until(answers::complete);
       LOG.info("Without Redis: {}; {}; {}; lags {}", fault, answers, service.decisions, lags);
 
-      assertThat(service.decisions.by(Source.STORE)).as("decided by Redis").isZero();
-      assertThat(service.decisions.by(Source.FALLBACK))
+      assertThat(service.decisions.by(DecidedBy.STORE)).as("decided by Redis").isZero();
+      assertThat(service.decisions.by(DecidedBy.FALLBACK))
           .as("decided by the fallback")
           .isGreaterThan(perSecond * seconds / 2L);
       assertAllAnswered(answers, service);
@@ -136,12 +136,13 @@ class StalledServiceTest {
     await()
         .pollInterval(Duration.ofMillis(5))
         .atMost(fault.healed.multipliedBy(NOISE))
-        .until(() -> service.decisions.by(Source.STORE) > 0);
+        .until(() -> service.decisions.by(DecidedBy.STORE) > 0);
     long healed = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - ended);
     service.decisions.forget();
     await()
         .atMost(SECOND.multipliedBy(10)) // the machine may be busy
-        .until(() -> service.decisions.by(Source.STORE) > 2L * perSecond); // longer than a window
+        .until(
+            () -> service.decisions.by(DecidedBy.STORE) > 2L * perSecond); // longer than a window
     Tally answers = load.stop();
     await().until(answers::complete);
     LOG.info("Redis decides again after {} ms: {}; {}", healed, answers, service.decisions);
@@ -171,6 +172,6 @@ class StalledServiceTest {
 
   /** On a busy machine a cold JVM may need some time for the whole load. */
   private static void awaitRedis(LimitedService service) {
-    await().atMost(Duration.ofMinutes(1)).until(() -> service.decisions.by(Source.STORE) > 100);
+    await().atMost(Duration.ofMinutes(1)).until(() -> service.decisions.by(DecidedBy.STORE) > 100);
   }
 }

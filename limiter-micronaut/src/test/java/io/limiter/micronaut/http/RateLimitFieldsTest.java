@@ -3,17 +3,17 @@ package io.limiter.micronaut.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.ConcurrencyLimit;
+import io.limiter.core.DecidedBy;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
-import io.limiter.core.Receipt;
-import io.limiter.core.Rule;
+import io.limiter.core.Reservation;
 import io.limiter.core.RuleVerdict;
-import io.limiter.core.SlidingWindowLog;
-import io.limiter.core.Source;
 import io.limiter.core.StoreException;
-import io.limiter.core.TokenBucket;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.TokenBucket;
 import io.limiter.micronaut.config.HeadersConfiguration;
 import io.micronaut.http.HttpResponse;
 import io.micronaut.http.MutableHttpResponse;
@@ -208,10 +208,10 @@ class RateLimitFieldsTest {
         Optional.empty(),
         ban,
         Duration.ZERO,
-        Source.STORE,
+        DecidedBy.STORE,
         Optional.empty(),
         Optional.empty(),
-        Receipt.NOTHING);
+        Reservation.NOTHING);
   }
 
   /** One that refuses has a wait. */

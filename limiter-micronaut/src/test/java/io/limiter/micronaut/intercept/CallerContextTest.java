@@ -3,11 +3,11 @@ package io.limiter.micronaut.intercept;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
+import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -68,7 +68,7 @@ class CallerContextTest {
         }
 
         @Override
-        public CompletionStage<Void> reset(Collection<Key> keys) {
+        public CompletionStage<Void> reset(Collection<StateKey> keys) {
           return store.reset(keys);
         }
 

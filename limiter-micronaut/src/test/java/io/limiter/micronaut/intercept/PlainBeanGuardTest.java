@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.Outcome;
 import io.limiter.core.RuleVerdict;
-import io.limiter.core.Source;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -118,7 +118,7 @@ class PlainBeanGuardTest {
             denied -> {
               Verdict verdict = denied.verdict();
               assertThat(verdict.outcome()).isEqualTo(Outcome.LIMITED);
-              assertThat(verdict.source()).isEqualTo(Source.STORE);
+              assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.STORE);
               assertThat(verdict.rules())
                   .extracting(RuleVerdict::violated)
                   .containsExactly(true, false);

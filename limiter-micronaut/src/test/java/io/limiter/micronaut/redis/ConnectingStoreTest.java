@@ -4,16 +4,16 @@ package io.limiter.micronaut.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
 import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
-import io.limiter.core.SlidingWindowLog;
-import io.limiter.core.Source;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.redis.ConnectionSource;
+import io.limiter.core.redis.connection.ConnectionSource;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.store.LimitStore;
 import io.limiter.core.testing.RedisFixture;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
@@ -110,7 +110,7 @@ class ConnectingStoreTest {
                 "limiter.redis.warm-up", "10s"))) {
       assertThat(context.getBean(EarlyBird.class).verdict.toCompletableFuture())
           .succeedsWithin(Duration.ofSeconds(10))
-          .matches(verdict -> verdict.source() == Source.STORE);
+          .matches(verdict -> verdict.decidedBy() == DecidedBy.STORE);
     }
   }
 

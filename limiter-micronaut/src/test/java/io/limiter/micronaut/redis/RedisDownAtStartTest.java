@@ -4,8 +4,8 @@ package io.limiter.micronaut.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
-import io.limiter.core.Source;
 import io.limiter.core.Verdict;
 import io.limiter.core.testing.RedisProcess;
 import java.time.Duration;
@@ -35,7 +35,7 @@ class RedisDownAtStartTest {
       service.fallsBack(Service.COUNT - 1, FailureReason.DISCONNECTED, FailureReason.BREAKER_OPEN);
       Verdict refused = service.call();
       assertThat(refused.allowed()).isFalse();
-      assertThat(refused.source()).isEqualTo(Source.FALLBACK);
+      assertThat(refused.decidedBy()).isEqualTo(DecidedBy.FALLBACK);
     }
   }
 
@@ -84,7 +84,7 @@ class RedisDownAtStartTest {
 
     assertThat(starting).succeedsWithin(Duration.ofSeconds(20));
     try (Service service = starting.join()) {
-      assertThat(service.call().source()).isEqualTo(Source.STORE);
+      assertThat(service.call().decidedBy()).isEqualTo(DecidedBy.STORE);
     }
   }
 }

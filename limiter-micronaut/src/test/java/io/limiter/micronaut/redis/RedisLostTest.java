@@ -4,8 +4,8 @@ package io.limiter.micronaut.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
-import io.limiter.core.Source;
 import io.limiter.core.Verdict;
 import io.limiter.core.testing.RedisProcess;
 import java.time.Duration;
@@ -28,7 +28,7 @@ class RedisLostTest {
   @BeforeEach
   void callOnce() {
     await().atMost(HEALS_WITHIN).until(service::decidesInRedis);
-    await().until(() -> service.call().source() == Source.STORE);
+    await().until(() -> service.call().decidedBy() == DecidedBy.STORE);
   }
 
   @AfterEach
@@ -62,7 +62,7 @@ class RedisLostTest {
     await().atMost(HEALS_WITHIN).until(service::decidesInRedis);
 
     assertThat(service.used()).as("what memory has admitted").isEqualTo(20);
-    assertThat(service.call().source()).isEqualTo(Source.STORE);
+    assertThat(service.call().decidedBy()).isEqualTo(DecidedBy.STORE);
     assertThat(service.used()).isEqualTo(21);
   }
 
@@ -86,7 +86,7 @@ class RedisLostTest {
     // with it what memory admitted for them, unless their late replies came first.
     assertThat(service.used()).isBetween(before + 5, before + 10);
     long used = service.used();
-    assertThat(service.call().source()).isEqualTo(Source.STORE);
+    assertThat(service.call().decidedBy()).isEqualTo(DecidedBy.STORE);
     assertThat(service.used()).isEqualTo(used + 1);
   }
 }

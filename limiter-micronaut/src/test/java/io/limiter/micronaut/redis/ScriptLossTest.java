@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.sync.RedisCommands;
-import io.limiter.core.Source;
+import io.limiter.core.DecidedBy;
 import io.limiter.core.Verdict;
 import io.limiter.core.testing.RedisProcess;
 import java.util.ArrayList;
@@ -37,7 +37,7 @@ class ScriptLossTest {
       commands.scriptFlush();
       Verdict verdict = service.call();
 
-      assertThat(verdict.source()).isEqualTo(Source.STORE);
+      assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.STORE);
       assertThat(verdict.rules().get(0).remaining()).isEqualTo(Service.COUNT - i);
     }
   }
@@ -66,7 +66,7 @@ class ScriptLossTest {
     }
     List<Verdict> verdicts = calls.stream().map(CompletableFuture::join).toList();
 
-    assertThat(verdicts).extracting(Verdict::source).doesNotContain(Source.FALLBACK);
+    assertThat(verdicts).extracting(Verdict::decidedBy).doesNotContain(DecidedBy.FALLBACK);
     assertThat(verdicts).filteredOn(Verdict::allowed).hasSize(Service.COUNT);
     assertThat(service.used()).isEqualTo(Service.COUNT);
   }

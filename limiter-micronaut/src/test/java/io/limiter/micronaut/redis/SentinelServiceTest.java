@@ -4,8 +4,8 @@ package io.limiter.micronaut.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
-import io.limiter.core.Source;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.core.testing.SentinelGroup;
 import io.limiter.core.testing.TypedCommand;
@@ -39,7 +39,7 @@ class SentinelServiceTest {
   void thePrimaryThatTheyNameDecides() {
     group.replicas().forEach(RedisProcess::suspend);
 
-    assertThat(service.call().source()).isEqualTo(Source.STORE);
+    assertThat(service.call().decidedBy()).isEqualTo(DecidedBy.STORE);
     assertThat(service.used()).isEqualTo(1);
   }
 
@@ -56,7 +56,7 @@ class SentinelServiceTest {
     await().atMost(HEALS_WITHIN).until(() -> connections(named) == eventLoops);
     await().atMost(HEALS_WITHIN).until(service::decidesInRedis);
     assertThat(service.callTogether(20))
-        .allSatisfy(verdict -> assertThat(verdict.source()).isEqualTo(Source.STORE));
+        .allSatisfy(verdict -> assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.STORE));
     assertThat(service.used()).isEqualTo(20);
   }
 

@@ -6,11 +6,11 @@ import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
-import io.limiter.core.Key;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
+import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.ApplicationContext;
@@ -164,7 +164,7 @@ class ServerConnectionsTest {
         }
 
         @Override
-        public CompletionStage<Void> reset(Collection<Key> keys) {
+        public CompletionStage<Void> reset(Collection<StateKey> keys) {
           return store.reset(keys);
         }
 

@@ -3,14 +3,14 @@ package io.limiter.micronaut.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
-import io.limiter.core.SlidingWindowLog;
-import io.limiter.core.Source;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.testing.RedisProcess;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.runtime.server.EmbeddedServer;
@@ -88,7 +88,7 @@ final class Service implements AutoCloseable {
       long before = System.nanoTime();
       Verdict verdict = call();
       nanos.add(System.nanoTime() - before);
-      assertThat(verdict.source()).isEqualTo(Source.FALLBACK);
+      assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.FALLBACK);
       assertThat(verdict.reason().orElseThrow()).isIn((Object[]) reasons);
     }
     List<Duration> times = nanos.stream().sorted().map(Duration::ofNanos).toList();
@@ -102,7 +102,7 @@ final class Service implements AutoCloseable {
   }
 
   boolean decidesInRedis() {
-    return peek().source() == Source.STORE;
+    return peek().decidedBy() == DecidedBy.STORE;
   }
 
   private Verdict peek() {

@@ -6,12 +6,12 @@ import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
-import io.limiter.core.Source;
+import io.limiter.core.DecidedBy;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.plan.Ticket;
+import io.limiter.micronaut.call.RequestDecision;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
@@ -58,7 +58,7 @@ class WarmStartTest {
         .doesNotContain("cmdstat_eval:");
     long before = evalshas();
 
-    assertThat(get()).isEqualTo(Source.STORE.name());
+    assertThat(get()).isEqualTo(DecidedBy.STORE.name());
 
     assertThat(evalshas()).isEqualTo(before + 1);
     assertThat(stats()).doesNotContain("cmdstat_eval:");
@@ -114,7 +114,7 @@ class WarmStartTest {
     @Get(value = "/who-decided", produces = "text/plain")
     @RateRule
     String by(HttpRequest<?> request) {
-      return Ticket.of(request).orElseThrow().verdict().source().name();
+      return RequestDecision.of(request).orElseThrow().verdict().decidedBy().name();
     }
   }
 }

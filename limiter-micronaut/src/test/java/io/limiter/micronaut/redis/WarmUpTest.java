@@ -3,27 +3,27 @@ package io.limiter.micronaut.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.LimitStore;
-import io.limiter.core.Mode;
 import io.limiter.core.Policy;
-import io.limiter.core.SlidingWindowLog;
-import io.limiter.core.Source;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackCounts;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
-import io.limiter.micronaut.WarmUp;
 import io.limiter.micronaut.config.DenialConfiguration;
 import io.limiter.micronaut.config.HeadersConfiguration;
+import io.limiter.micronaut.denial.Denial;
+import io.limiter.micronaut.denial.DenialBody;
+import io.limiter.micronaut.denial.DenialMessages;
 import io.limiter.micronaut.exception.LimitDeniedException;
-import io.limiter.micronaut.http.Denial;
-import io.limiter.micronaut.http.DenialBody;
-import io.limiter.micronaut.http.DenialResponses;
+import io.limiter.micronaut.http.DenialResponseFactory;
 import io.limiter.micronaut.http.RateLimitFields;
-import io.limiter.micronaut.message.DenialMessages;
 import io.limiter.micronaut.subject.ClientAddress;
+import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.context.AbstractMessageSource;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Replaces;
@@ -64,7 +64,7 @@ class WarmUpTest {
   }
 
   /** Who decided, and the thread that went on with it. */
-  private record Run(Source source, String thread) {}
+  private record Run(DecidedBy source, String thread) {}
 
   private static final ConcurrentLinkedQueue<Run> RUNS = new ConcurrentLinkedQueue<>();
 
@@ -83,7 +83,7 @@ class WarmUpTest {
     return ApplicationContext.run(EmbeddedServer.class, all);
   }
 
-  private static Set<String> threads(Source source) {
+  private static Set<String> threads(DecidedBy source) {
     return RUNS.stream()
         .filter(run -> run.source() == source && run.thread().contains("oop"))
         .map(Run::thread)
@@ -99,8 +99,8 @@ class WarmUpTest {
   void theFallbackAndRedisDecideOnEachEventLoop() {
     try (RedisProcess redis = RedisProcess.onFreePort().start();
         EmbeddedServer server = start("WarmUpTest", "redis.uri", redis.uri())) {
-      assertThat(threads(Source.FALLBACK)).hasSize(LOOPS);
-      assertThat(threads(Source.STORE)).hasSize(LOOPS);
+      assertThat(threads(DecidedBy.FALLBACK)).hasSize(LOOPS);
+      assertThat(threads(DecidedBy.STORE)).hasSize(LOOPS);
       assertThat(counted(server)).isZero();
     }
   }
@@ -110,7 +110,7 @@ class WarmUpTest {
     long begin = System.nanoTime();
     try (RedisProcess redis = RedisProcess.onFreePort();
         EmbeddedServer server = start("WarmUpTest", "redis.uri", redis.uri())) {
-      assertThat(threads(Source.FALLBACK)).hasSize(LOOPS);
+      assertThat(threads(DecidedBy.FALLBACK)).hasSize(LOOPS);
       assertThat(counted(server)).isZero();
     }
     assertThat(System.nanoTime() - begin).isLessThan(25_000_000_000L);
@@ -120,7 +120,7 @@ class WarmUpTest {
   void memoryDecidesOnEachEventLoopWhereThereIsNoRedis() {
     try (EmbeddedServer server = start("WarmUpTest")) {
       assertThat(server.isRunning()).isTrue();
-      assertThat(threads(Source.STORE)).hasSize(LOOPS);
+      assertThat(threads(DecidedBy.STORE)).hasSize(LOOPS);
     }
   }
 
@@ -151,7 +151,7 @@ class WarmUpTest {
 
   @Singleton
   @Requires(property = "spec.name", value = "WarmUpTest")
-  static class Recorded implements WarmUp {
+  static class Recorded implements WarmUpStep {
 
     @Override
     public CompletionStage<?> run(LimitStore store, Executor home) {
@@ -162,14 +162,14 @@ class WarmUpTest {
       return store
           .decide(call, Mode.ACQUIRE)
           .thenAcceptAsync(
-              verdict -> RUNS.add(new Run(verdict.source(), Thread.currentThread().getName())),
+              verdict -> RUNS.add(new Run(verdict.decidedBy(), Thread.currentThread().getName())),
               home);
     }
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "WarmUpTest.broken")
-  static class Throws implements WarmUp {
+  static class Throws implements WarmUpStep {
     @Override
     public CompletionStage<?> run(LimitStore store, Executor home) {
       ASKED.add("thrown");
@@ -179,7 +179,7 @@ class WarmUpTest {
 
   @Singleton
   @Requires(property = "spec.name", value = "WarmUpTest.broken")
-  static class Fails implements WarmUp {
+  static class Fails implements WarmUpStep {
     @Override
     public CompletionStage<?> run(LimitStore store, Executor home) {
       ASKED.add("failed");
@@ -261,9 +261,9 @@ class WarmUpTest {
   }
 
   @Singleton
-  @Replaces(DenialResponses.class)
+  @Replaces(DenialResponseFactory.class)
   @Requires(property = "spec.name", value = "WarmUpTest.replaced")
-  static class OwnResponses extends DenialResponses {
+  static class OwnResponses extends DenialResponseFactory {
     OwnResponses(
         DenialConfiguration configuration,
         DenialMessages messages,

@@ -138,7 +138,8 @@ class CallerAddressTest {
   }
 
   private String of(HttpRequest<?> request, Optional<UnixSockets> sockets) {
-    return new CallerAddress(new Peers(sockets), configuration, new ProxyWarnings(configuration))
+    return new CallerAddress(
+            new PeerAddresses(sockets), configuration, new ProxyWarnings(configuration))
         .of(request);
   }
 

@@ -103,7 +103,7 @@ class ProxyWarningsTest {
 
   private CallerAddress address() {
     return new CallerAddress(
-        new Peers(Optional.empty()), configuration, new ProxyWarnings(configuration));
+        new PeerAddresses(Optional.empty()), configuration, new ProxyWarnings(configuration));
   }
 
   private List<String> messages() {

@@ -3,7 +3,7 @@ package io.limiter.micronaut.subject;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.Key;
+import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -111,7 +111,7 @@ class RequestSubjectsTest {
                 known.stream()
                     .filter(
                         subject ->
-                            Key.of(request.policy().limit(), subject)
+                            StateKey.of(request.policy().limit(), subject)
                                 .equals(request.charge(0).key()))
                     .findFirst()
                     .orElse(new Subject("unknown", "?")))

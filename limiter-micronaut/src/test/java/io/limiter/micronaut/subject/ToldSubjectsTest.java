@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
-import io.limiter.core.Key;
+import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.SubjectResolver;
@@ -43,7 +43,7 @@ class ToldSubjectsTest {
 
   @Test
   void aHeaderTellsByItsValueWhateverTheCaseOfItsName() {
-    Counted known = counted(header("x-key"), new FakeRequest().header("x-key", "a"));
+    CountedSubject known = counted(header("x-key"), new FakeRequest().header("x-key", "a"));
 
     assertThat(known.anonymous()).isFalse();
     assertThat(counted(header("x-key"), new FakeRequest().header("X-KEY", "a"))).isEqualTo(known);
@@ -186,7 +186,7 @@ class ToldSubjectsTest {
     assertDifferent(
         forgeries()
             .map(value -> counted(header("x-key"), new FakeRequest().header("X-Key", value)))
-            .toArray(Counted[]::new));
+            .toArray(CountedSubject[]::new));
   }
 
   @Test
@@ -208,7 +208,7 @@ class ToldSubjectsTest {
     assertThat(subjects.resolveOutsideOfRequest(known))
         .contains(counted(resolver(One.class, "job"), new FakeRequest()));
     assertThat(subjects.resolveOutsideOfRequest(new SubjectSource.Everybody()))
-        .contains(new Counted(Subject.global(), false));
+        .contains(new CountedSubject(Subject.global(), false));
     assertThat(
             Stream.of(
                 resolver(One.class, "a"),
@@ -218,13 +218,13 @@ class ToldSubjectsTest {
         .allSatisfy(source -> assertThat(subjects.resolveOutsideOfRequest(source)).isEmpty());
   }
 
-  private Counted counted(SubjectSource source, HttpRequest<?> request) {
+  private CountedSubject counted(SubjectSource source, HttpRequest<?> request) {
     return subjects.resolve(source, request);
   }
 
   /** Different in what becomes of them: keys of one length, without any of their text. */
-  private static void assertDifferent(Counted... all) {
-    List<Key> keys = Stream.of(all).map(each -> Key.of("limit", each.subject())).toList();
+  private static void assertDifferent(CountedSubject... all) {
+    List<StateKey> keys = Stream.of(all).map(each -> StateKey.of("limit", each.subject())).toList();
     assertThat(keys).doesNotHaveDuplicates();
     assertThat(keys).extracting(key -> key.tag().length()).containsOnly(22);
   }

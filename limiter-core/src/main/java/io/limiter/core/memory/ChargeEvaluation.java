@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.memory;
+
+import io.limiter.core.Charge;
+import io.limiter.core.StateKey;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.StackShape;
+import io.limiter.core.state.CellReadout;
+import io.limiter.core.store.DecisionReadout;
+import io.limiter.core.store.Mode;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One charge of one decision: what it meets under its key, what that says, and what becomes of it.
+ * The log is read here, all else by a {@link CellEvaluation}. Times are microseconds. All methods
+ * are called under the lock of the stripe, but for those that {@link DecisionReadout} describes.
+ */
+public final class ChargeEvaluation {
+
+  private static final long[] NOTHING = {};
+
+  final Charge charge;
+  final int stripe;
+
+  /**
+   * For each rule with a log: units left, then the wait; as {@link DecisionReadout} describes them.
+   */
+  private final long[] found;
+
+  private final StackShape shape;
+  private final boolean logs;
+  private final @Nullable CellEvaluation cells;
+
+  private LogTable table;
+  private StateKey key;
+  private boolean kept = true;
+  private @Nullable UnitLog known;
+  private @Nullable UnitLog log;
+  private long now;
+  private long shift;
+  private long sinceNewest = Long.MAX_VALUE;
+
+  public ChargeEvaluation(Charge charge, int stripe, LogTable subjects) {
+    this.charge = charge;
+    this.stripe = stripe;
+    this.key = charge.key();
+    this.table = subjects;
+    this.shape = charge.stack().shape();
+    int size = charge.stack().rules().size();
+    this.logs = shape.logs() > 0;
+    this.found = logs ? new long[2 * size] : NOTHING;
+    this.cells =
+        shape.logs() < size || charge.stack().ban().isPresent() ? new CellEvaluation(charge) : null;
+  }
+
+  private @Nullable CellReadout gauge(int rule) {
+    return cells == null || shape.isLog(rule) ? null : cells.gauge(shape.place(rule));
+  }
+
+  long left(int rule) {
+    CellReadout gauge = gauge(rule);
+    return gauge == null ? found[2 * rule] : gauge.left();
+  }
+
+  long waitFor(int rule, boolean taken) {
+    CellReadout gauge = gauge(rule);
+    return gauge == null ? found[2 * rule + 1] : gauge.waitFor(taken);
+  }
+
+  long resetAfter(int rule, boolean taken) {
+    CellReadout gauge = gauge(rule);
+    if (gauge != null) {
+      return gauge.resetAfter(taken);
+    }
+    long window = shape.windowMicros(rule);
+    return taken ? window : Math.max(0, window - sinceNewest);
+  }
+
+  long delay(int rule) {
+    CellReadout gauge = gauge(rule);
+    return gauge == null ? 0 : gauge.delay();
+  }
+
+  long bannedFor() {
+    return cells == null ? 0 : cells.bannedFor();
+  }
+
+  /** Finds what is known of the key. Returns whether it may be known: if not, there is no room. */
+  boolean find(long clock) {
+    known = table.find(key, clock);
+    return known != null || !table.full();
+  }
+
+  /** Shares what is known of the overflow. */
+  void share(LogTable overflows, StateKey overflow, long clock) {
+    table = overflows;
+    key = overflow;
+    known = overflows.find(overflow, clock);
+  }
+
+  /** Is not remembered at all. */
+  void forgo() {
+    kept = false;
+  }
+
+  /** Reads what is known. Returns whether every rule admits the charge, and no ban is on. */
+  boolean read(long clock, Mode mode) {
+    boolean admitted = !logs || readLog(clock, mode);
+    return cells == null
+        ? admitted
+        : cells.read(known == null ? null : known.cells(), clock, mode, admitted);
+  }
+
+  /** Takes units that were taken before, at some time, or with the newest if those are younger. */
+  void record(long clock) {
+    long at = clock;
+    if (known != null) {
+      if (logs && known.size() > 0) {
+        at = Math.max(at, known.newest() - known.shift());
+      }
+      CellArray counted = known.cells();
+      if (cells != null && counted != null) {
+        at = Math.max(at, counted.lastWrite());
+      }
+    }
+    boolean unused = read(at, Mode.RECORD);
+    UnitLog into = known();
+    if (logs) {
+      write(into);
+    }
+    if (cells != null) {
+      into.remember(cells.record(into.cells()));
+    }
+  }
+
+  private boolean readLog(long clock, Mode mode) {
+    int size = 0;
+    now = clock;
+    if (known != null && known.size() > 0) {
+      log = known;
+      size = log.size();
+      // Where the clock was set back, the log's time goes on from its newest unit.
+      long behind = Math.max(0, log.newest() - (clock + log.shift()));
+      shift = log.shift() + behind;
+      now = clock + shift;
+      sinceNewest = now - log.newest();
+    }
+    boolean admitted = true;
+    List<Rule> rules = charge.stack().rules();
+    for (int r = 0; r < rules.size(); r++) {
+      if (!shape.isLog(r)) {
+        continue;
+      }
+      long count = rules.get(r).count();
+      long window = shape.windowMicros(r);
+      int first = log == null ? 0 : log.firstYounger(now, window);
+      long left = count - size + first;
+      // The unit that must leave first: for units to come back,
+      long leaves = first;
+      if (left < charge.cost()) {
+        // for this call to pass, or, after a record, for any call to pass.
+        leaves = size + charge.cost() - count - (mode == Mode.RECORD ? 0 : 1);
+        admitted &= mode == Mode.RECORD;
+      }
+      found[2 * r] = left;
+      if (log != null && leaves < size) {
+        found[2 * r + 1] = window - (now - log.stamp((int) leaves));
+      } else {
+        boolean never = left < charge.cost() && mode != Mode.RECORD;
+        found[2 * r + 1] = never ? DecisionReadout.NEVER : window;
+      }
+    }
+    return admitted;
+  }
+
+  /** Takes the units. */
+  void take() {
+    if (!kept) {
+      return;
+    }
+    UnitLog into = known();
+    if (logs) {
+      write(into);
+    }
+    if (cells != null) {
+      into.remember(cells.take(into.cells()));
+    }
+  }
+
+  private void write(UnitLog into) {
+    into.shiftTo(shift);
+    into.take(now, charge.cost(), shape.kept(), shape.horizon());
+  }
+
+  private UnitLog known() {
+    if (known == null) {
+      known = new UnitLog();
+      table.put(key, known);
+    }
+    return known;
+  }
+
+  /**
+   * What a refused call writes. Of the log that is the shift alone: without it a log whose clock
+   * was set back by an hour would deny for an hour.
+   */
+  void refuse() {
+    if (log != null) {
+      log.shiftTo(shift);
+    }
+    if (cells != null && kept) {
+      CellArray left = cells.refuse(known == null ? null : known.cells());
+      if (left != null) {
+        known().remember(left);
+      }
+    }
+  }
+
+  /**
+   * Gives back units that {@link #take} took, as far as they are still there: all but those of a
+   * call that costs less.
+   */
+  int giveBack(int units, long clock) {
+    UnitLog from = kept ? table.peek(key) : null;
+    if (from == null) {
+      return 0;
+    }
+    int lower = charge.cost() - units;
+    int given = logs ? from.giveBack(now, Math.max(0, loggedUnits() - lower)) : 0;
+    CellArray counted = from.cells();
+    if (cells != null && counted != null) {
+      given = Math.max(given, cells.giveBack(counted, lower, clock));
+    }
+    if (from.size() == 0 && counted == null) {
+      table.remove(key);
+    }
+    return given;
+  }
+
+  /** As {@link StackShape#loggedUnits}. */
+  private int loggedUnits() {
+    int longest = shape.longestLog();
+    return shape.loggedUnits(
+        charge.cost(), charge.stack().rules().get(longest).count() - left(longest));
+  }
+
+  /**
+   * Takes the units out of the log and takes them anew. Returns how many: none if nothing is known
+   * of the key by now and there is no room to remember it.
+   */
+  int renew(long clock) {
+    known = table.peek(key);
+    if (known == null && table.full()) {
+      return 0;
+    }
+    UnitLog into = known();
+    int unused = into.giveBack(now, charge.cost());
+    long behind = into.size() == 0 ? 0 : into.newest() - (clock + into.shift());
+    shift = into.size() == 0 ? 0 : into.shift() + Math.max(0, behind);
+    now = clock + shift;
+    write(into);
+    return charge.cost();
+  }
+}

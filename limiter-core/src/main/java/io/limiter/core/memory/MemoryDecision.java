@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.memory;
+
+import io.limiter.core.Charge;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.PastCharge;
+import io.limiter.core.Reservation;
+import io.limiter.core.Verdict;
+import io.limiter.core.rule.Micros;
+import io.limiter.core.store.DecisionReadout;
+import io.limiter.core.store.Mode;
+
+/** Decides one call: all rules of all its keys, all or nothing. Reads all, decides, then writes. */
+final class MemoryDecision implements DecisionReadout {
+
+  private final LimitRequest request;
+  private final ChargeEvaluation[] readings;
+  private final StripedState stripes;
+  private final long mask;
+  private long decidedAt;
+  private final boolean[] admits;
+  private boolean overflowed;
+
+  MemoryDecision(LimitRequest request, StripedState stripes) {
+    this.request = request;
+    this.stripes = stripes;
+    readings = new ChargeEvaluation[request.size()];
+    admits = new boolean[readings.length];
+    long locks = 0;
+    for (int c = 0; c < readings.length; c++) {
+      Charge charge = request.charge(c);
+      int stripe = stripes.indexOf(charge.key());
+      readings[c] = new ChargeEvaluation(charge, stripe, stripes.get(stripe).subjects);
+      locks |= 1L << stripe;
+    }
+    for (PastCharge past : request.past()) {
+      locks |= 1L << stripes.indexOf(past.charge().key());
+    }
+    mask = locks;
+  }
+
+  Verdict decide(Mode mode) {
+    boolean admitted = true;
+    stripes.lock(mask);
+    try {
+      long clock = stripes.clock();
+      decidedAt = clock;
+      request.past().forEach(past -> record(past, clock));
+      for (int c = 0; c < readings.length; c++) {
+        if (!readings[c].find(clock)) {
+          overflow(c, clock);
+        }
+        admits[c] = readings[c].read(clock, mode);
+        admitted &= admits[c] || request.charge(c).observed();
+      }
+      if (mode != Mode.PEEK) {
+        for (int c = 0; c < readings.length; c++) {
+          if (admitted && admits[c]) {
+            readings[c].take();
+          } else {
+            readings[c].refuse();
+          }
+        }
+      }
+    } finally {
+      stripes.unlock(mask);
+    }
+    if (overflowed) {
+      stripes.warnOfOverflow(); // not under the locks: a log may be slow to write
+    }
+    boolean taken = admitted && mode != Mode.PEEK;
+    return verdict(
+        request,
+        mode,
+        taken ? new MemoryReservation(request, readings, admits, stripes) : Reservation.NOTHING);
+  }
+
+  /** Not what there is no room for: nothing is known of its key, then. */
+  private void record(PastCharge past, long clock) {
+    int stripe = stripes.indexOf(past.charge().key());
+    ChargeEvaluation reading =
+        new ChargeEvaluation(past.charge(), stripe, stripes.get(stripe).subjects);
+    long then = clock - Micros.of(past.age());
+    if (reading.find(then)) { // what has expired since may not have, then
+      reading.record(then);
+    }
+  }
+
+  /**
+   * A subject without a log of its own shares one with other strangers. Not so a submission, which
+   * would be a duplicate of theirs: it is not remembered, and the rules alone decide.
+   */
+  private void overflow(int c, long clock) {
+    overflowed = true;
+    if (c == request.charges().size()) {
+      readings[c].forgo();
+    } else {
+      Stripe stripe = stripes.get(readings[c].stripe);
+      readings[c].share(stripe.overflows, stripe.overflow(readings[c].charge, c, clock), clock);
+    }
+  }
+
+  @Override
+  public Status status(int charge) {
+    if (admits[charge]) {
+      return Status.ADMITTED;
+    }
+    return readings[charge].bannedFor() > 0 ? Status.BANNED : Status.LIMITED;
+  }
+
+  @Override
+  public long decidedAt() {
+    return decidedAt;
+  }
+
+  @Override
+  public long left(int charge, int rule) {
+    return readings[charge].left(rule);
+  }
+
+  @Override
+  public long waitFor(int charge, int rule, boolean taken) {
+    return readings[charge].waitFor(rule, taken);
+  }
+
+  @Override
+  public long resetAfter(int charge, int rule, boolean taken) {
+    return readings[charge].resetAfter(rule, taken);
+  }
+
+  @Override
+  public long delay(int charge, int rule) {
+    return readings[charge].delay(rule);
+  }
+
+  @Override
+  public long bannedFor(int charge) {
+    return readings[charge].bannedFor();
+  }
+}

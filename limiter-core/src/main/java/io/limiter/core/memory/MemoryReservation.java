@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.memory;
+
+import io.limiter.core.Charge;
+import io.limiter.core.Completion;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Reservation;
+import io.limiter.core.StoreException;
+import io.limiter.core.store.Mode;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.IntUnaryOperator;
+import java.util.stream.IntStream;
+
+/** Gives back what one decision took: the rules' units once, and the duplicate guard's once. */
+final class MemoryReservation implements Reservation {
+
+  private final LimitRequest request;
+  private final ChargeEvaluation[] readings;
+  private final boolean[] took;
+  private final StripedState stripes;
+  private final int guard;
+  private boolean ended;
+  private boolean released;
+
+  /**
+   * @param took for each charge whether it took its units
+   */
+  MemoryReservation(
+      LimitRequest request, ChargeEvaluation[] readings, boolean[] took, StripedState stripes) {
+    this.request = request;
+    this.readings = readings;
+    this.took = took;
+    this.stripes = stripes;
+    this.guard = request.charges().size();
+  }
+
+  @Override
+  public synchronized CompletionStage<Long> refund() {
+    int from = ended ? guard : 0;
+    int to = released ? guard : readings.length;
+    ended = true;
+    released = true;
+    return done(giveBack(from, to, c -> request.charge(c).cost()));
+  }
+
+  @Override
+  public synchronized CompletionStage<Long> release() {
+    int to = released ? guard : readings.length;
+    released = true;
+    return done(giveBack(guard, to, c -> request.charge(c).cost()));
+  }
+
+  @Override
+  public synchronized CompletionStage<Long> settle(Completion ending) {
+    if (ended) {
+      return done(0);
+    }
+    Completion told;
+    try {
+      told = ending.told(request.charges());
+    } catch (RuntimeException broken) {
+      return CompletableFuture.failedFuture(broken);
+    }
+    ended = true;
+    long units = giveBack(0, guard, c -> told.returned(request.charge(c)));
+    Optional<LimitRequest> rest = told.rest(request, c -> took[request.charges().indexOf(c)]);
+    if (rest.isPresent()) {
+      try {
+        var unused = new MemoryDecision(rest.get(), stripes).decide(Mode.RECORD);
+      } catch (StoreException algorithmFailed) {
+        return CompletableFuture.failedFuture(algorithmFailed);
+      }
+    }
+    return done(units);
+  }
+
+  @Override
+  public synchronized CompletionStage<Long> renew() {
+    if (ended) {
+      return done(0);
+    }
+    return done(locked(0, guard, (c, clock) -> leased(c) ? readings[c].renew(clock) : 0));
+  }
+
+  @Override
+  public Optional<Duration> lease() {
+    return IntStream.range(0, guard)
+        .filter(this::leased)
+        .mapToObj(c -> request.charge(c).stack().lease().orElseThrow())
+        .min(Comparator.naturalOrder());
+  }
+
+  private boolean leased(int c) {
+    Charge charge = request.charge(c);
+    return took[c] && charge.stack().lease().isPresent();
+  }
+
+  private long giveBack(int from, int to, IntUnaryOperator units) {
+    return locked(
+        from,
+        to,
+        (c, clock) -> {
+          int some = took[c] ? units.applyAsInt(c) : 0;
+          return some == 0 ? 0 : readings[c].giveBack(some, clock);
+        });
+  }
+
+  /** What is done to a charge, at a time, and to how many of its units. */
+  private interface Action {
+    int on(int charge, long clock);
+  }
+
+  /** The sum of what is done to some charges, under the locks of their stripes. */
+  private long locked(int from, int to, Action action) {
+    long mask = 0;
+    for (int c = from; c < to; c++) {
+      mask |= 1L << readings[c].stripe;
+    }
+    long units = 0;
+    stripes.lock(mask);
+    try {
+      long clock = stripes.clock();
+      for (int c = from; c < to; c++) {
+        units += action.on(c, clock);
+      }
+    } finally {
+      stripes.unlock(mask);
+    }
+    return units;
+  }
+
+  private static CompletionStage<Long> done(long units) {
+    return CompletableFuture.completedFuture(units);
+  }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.memory;
+
+import io.limiter.core.StateKey;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * All stripes, and the clock. A set of stripes is a bit mask, which is locked from the lowest bit
+ * up: whoever needs several takes them in the same order, so that nobody waits in a circle.
+ */
+final class StripedState {
+
+  private static final Logger LOG = LoggerFactory.getLogger(MemoryStore.class);
+
+  private static final int MAX_STRIPES = Long.SIZE;
+
+  /** A stripe of fewer keys would overflow by chance long before the others are full. */
+  private static final int MIN_KEYS = 256;
+
+  private final Stripe[] stripes;
+  private final LongSupplier clock;
+  private final int capacity;
+  private final AtomicBoolean overflowed = new AtomicBoolean();
+
+  StripedState(int capacity, LongSupplier clock, long grace) {
+    int count = Integer.highestOneBit(Math.min(MAX_STRIPES, Math.max(1, capacity / MIN_KEYS)));
+    this.capacity = capacity;
+    this.clock = clock;
+    this.stripes = new Stripe[count];
+    for (int i = 0; i < count; i++) {
+      long share = (i + 1L) * capacity / count - (long) i * capacity / count;
+      stripes[i] = new Stripe((int) share, grace);
+    }
+  }
+
+  int indexOf(StateKey key) {
+    int spread = key.hashCode() * 0x9E3779B9;
+    return spread >>> 16 & stripes.length - 1;
+  }
+
+  Stripe get(int index) {
+    return stripes[index];
+  }
+
+  int count() {
+    return stripes.length;
+  }
+
+  /** Microseconds; to be read under the locks, so that time does not run backwards in a log. */
+  long clock() {
+    return clock.getAsLong();
+  }
+
+  void lock(long mask) {
+    for (long rest = mask; rest != 0; rest &= rest - 1) {
+      stripes[Long.numberOfTrailingZeros(rest)].lock();
+    }
+  }
+
+  void unlock(long mask) {
+    for (long rest = mask; rest != 0; rest &= rest - 1) {
+      stripes[Long.numberOfTrailingZeros(rest)].unlock();
+    }
+  }
+
+  /** Says so once: from then on strangers are limited together. */
+  void warnOfOverflow() {
+    if (!overflowed.get() && overflowed.compareAndSet(false, true)) {
+      LOG.warn(
+          "The memory store has no room for another subject: {} keys are live, and new subjects share"
+              + " the limits of an overflow. If these are honest callers, give it room for more keys",
+          capacity);
+    }
+  }
+}

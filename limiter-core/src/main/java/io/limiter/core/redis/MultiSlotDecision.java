@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import io.limiter.core.Charge;
+import io.limiter.core.FailureReason;
+import io.limiter.core.StoreException;
+import io.limiter.core.redis.cluster.SlotMoving;
+import io.limiter.core.redis.connection.RedisFailures;
+import io.limiter.core.redis.wire.DecideReply;
+import io.limiter.core.redis.wire.EncodedCall;
+import io.limiter.core.redis.wire.MergedReply;
+import io.limiter.core.redis.wire.StoredDecision;
+import io.limiter.core.redis.wire.TakenUnits;
+import io.limiter.core.store.Mode;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * One call whose keys no single script can decide about, within one deadline. It takes from one
+ * part after another; where a part refuses, what was taken before is given back, and the rest is
+ * only looked at, so that every rule has its say. Nobody ever gets more than his rules allow; but
+ * what is taken for a moment may refuse another call of the same subject in that moment, and what
+ * cannot be given back, because its node is lost just then, is gone until its windows end.
+ */
+final class MultiSlotDecision {
+
+  private final RedisStore store;
+  private final EncodedCall call;
+  private final DecisionTime time;
+  private final MergedReply reply;
+  private final List<int[]> taken = new ArrayList<>();
+
+  MultiSlotDecision(RedisStore store, EncodedCall call, DecisionTime time) {
+    this.store = store;
+    this.call = call;
+    this.time = time;
+    this.reply = new MergedReply(call.size());
+  }
+
+  static CompletionStage<StoredDecision> decide(
+      RedisStore store, EncodedCall call, List<int[]> parts, Mode mode, DecisionTime time) {
+    MultiSlotDecision decision = new MultiSlotDecision(store, call, time);
+    CompletionStage<Void> decided =
+        mode == Mode.ACQUIRE ? decision.take(new ArrayDeque<>(parts)) : decision.ask(parts, mode);
+    return decided.thenApply(done -> decision.reply);
+  }
+
+  private CompletionStage<Void> take(Deque<int[]> rest) {
+    int[] part = rest.poll();
+    if (part == null) {
+      return CompletableFuture.completedFuture(null);
+    }
+    return run(part, Mode.ACQUIRE)
+        .handle(
+            (found, failure) ->
+                failure == null ? took(part, found, rest) : failed(part, failure, rest))
+        .thenCompose(next -> next);
+  }
+
+  private CompletionStage<Void> took(int[] part, DecideReply found, Deque<int[]> rest) {
+    reply.add(part, found);
+    if (refuses(part, found)) {
+      return ask(rest, Mode.PEEK).thenCombine(whenGivenBack(), (asked, back) -> null);
+    }
+    taken.add(part);
+    return take(rest);
+  }
+
+  private boolean refuses(int[] part, DecideReply found) {
+    for (int i = 0; i < part.length; i++) {
+      if (!found.admits(i) && !call.charge(part[i]).observed()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private CompletionStage<Void> failed(int[] part, Throwable failure, Deque<int[]> rest) {
+    if (isDivisible(part, failure)) {
+      List<int[]> singles = SlotGroups.oneByOne(call, part);
+      for (int i = singles.size() - 1; i >= 0; i--) {
+        rest.push(singles.get(i));
+      }
+      return take(rest);
+    }
+    var unused = giveBack(time.again()); // the caller does not wait for it: the fallback decides
+    return CompletableFuture.failedFuture(RedisFailures.unwrap(failure));
+  }
+
+  private static boolean isDivisible(int[] part, Throwable failure) {
+    return part.length > 1 && SlotMoving.is(failure);
+  }
+
+  /**
+   * Within the time that is left: whether or not the units could be given back, the call is denied.
+   * They are sent in any case.
+   */
+  private CompletionStage<Void> whenGivenBack() {
+    return giveBack(time).handle((units, failure) -> null);
+  }
+
+  private CompletionStage<Long> giveBack(DecisionTime within) {
+    List<TakenUnits> units = new ArrayList<>();
+    for (int[] part : taken) {
+      for (int index : part) {
+        if (reply.admits(index)) {
+          Charge charge = call.charge(index);
+          units.add(reply.units(charge, index, charge.cost()));
+        }
+      }
+    }
+    return units.isEmpty()
+        ? CompletableFuture.completedFuture(0L)
+        : store.units().refund(units, within);
+  }
+
+  /** All at once: looking, and counting whatever the rules say, need no order. */
+  private CompletionStage<Void> ask(Collection<int[]> parts, Mode mode) {
+    return CompletableFuture.allOf(
+        parts.stream()
+            .map(part -> ask(part, mode).toCompletableFuture())
+            .toArray(CompletableFuture[]::new));
+  }
+
+  private CompletionStage<Void> ask(int[] part, Mode mode) {
+    return run(part, mode)
+        .thenAccept(found -> reply.add(part, found))
+        .exceptionallyCompose(
+            failure ->
+                isDivisible(part, failure)
+                    ? ask(SlotGroups.oneByOne(call, part), mode)
+                    : CompletableFuture.failedFuture(failure));
+  }
+
+  private CompletionStage<DecideReply> run(int[] part, Mode mode) {
+    if (time.leftNanos() <= 0) {
+      return CompletableFuture.failedFuture(
+          new StoreException(
+              FailureReason.TIMEOUT,
+              "Redis did not answer within " + time.deadline().toMillis() + " ms",
+              null));
+    }
+    return store.decide(call.part(part), mode, time);
+  }
+}

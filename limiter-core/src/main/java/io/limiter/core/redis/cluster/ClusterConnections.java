@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.cluster;
+
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.cluster.SlotHash;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.resource.ClientResources;
+import io.limiter.core.FailureReason;
+import io.limiter.core.StoreException;
+import io.limiter.core.redis.connection.ConnectionLog;
+import io.limiter.core.redis.connection.ConnectionWarmUp;
+import io.limiter.core.redis.connection.LettuceClients;
+import io.limiter.core.redis.connection.ManagedConnection;
+import io.limiter.core.redis.connection.NodeAddress;
+import io.limiter.core.redis.connection.Redirection;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.connection.ServerCheck;
+import io.limiter.core.redis.wire.DecisionScripts;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One connection to each primary of a Redis Cluster, for all threads. Who has which slot is looked
+ * up beside the calls, never by them; a primary gets its slots here once its connection is warm.
+ *
+ * <p>Not Lettuce's own Cluster connection: that sends calls on whose deadline has passed, and those
+ * of a connection it closes; it opens connections when a call first needs them, and looks names up
+ * on the thread of the call.
+ */
+public final class ClusterConnections implements ClusterSource {
+
+  private static final Logger LOG = LoggerFactory.getLogger(ClusterConnections.class);
+
+  /** How long a node may have neither slots nor hope of any before its connection is closed. */
+  private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+  private final ClientResources resources = LettuceClients.resources().build();
+  private final RedisURI seed;
+  private final RedisSettings settings;
+
+  /** Read once: nodes are connected to on threads that must not read files. */
+  private final DecisionScripts scripts;
+
+  private final RedisClient seedClient;
+  private final ClusterViews views;
+  private final TopologyWatch watch;
+  private final String name;
+  private final Set<String> said = ConcurrentHashMap.newKeySet();
+  private final ConnectionLog log;
+  private final Map<NodeAddress, ClusterNode> nodes = new ConcurrentHashMap<>();
+  private final AtomicReferenceArray<@Nullable ClusterNode> owners =
+      new AtomicReferenceArray<>(SlotHash.SLOT_COUNT);
+  private final CompletableFuture<Boolean> firstAttempt = new CompletableFuture<>();
+  private volatile @Nullable ClusterTopology topology;
+  private volatile boolean closed;
+
+  private ClusterConnections(List<RedisURI> seeds, RedisSettings settings) {
+    this.seed = seeds.get(0);
+    this.settings = settings;
+    this.scripts = DecisionScripts.load(settings.algorithms());
+    this.seedClient = LettuceClients.ofNode(resources);
+    this.views = new ClusterViews(seedClient, seeds);
+    this.watch = new TopologyWatch(resources.eventExecutorGroup(), this::look);
+    this.name =
+        seeds.stream()
+            .map(NodeAddress::text)
+            .collect(Collectors.joining(", ", "Redis Cluster at ", ""));
+    this.log =
+        new ConnectionLog(LOG, name, 1, "one connection to each", new ServerCheck(LOG, name, said));
+  }
+
+  /**
+   * Begins to connect.
+   *
+   * @param seeds some nodes of the Cluster, which name the others; all are connected to as the
+   *     first says: user, password, TLS, client name
+   */
+  public static ClusterConnections open(List<RedisURI> seeds, RedisSettings settings) {
+    if (seeds.isEmpty()) {
+      throw new IllegalArgumentException("No node of the Cluster to begin with: name one or more");
+    }
+    ClusterConnections connections = new ClusterConnections(seeds, settings);
+    connections.watch.start();
+    return connections;
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  @Override
+  public CompletionStage<Boolean> firstAttempt() {
+    return firstAttempt.copy();
+  }
+
+  @Override
+  public Primary node(int slot) {
+    Primary owner = owners.get(slot);
+    if (owner == null) {
+      watch.soon();
+      throw new StoreException(
+          FailureReason.DISCONNECTED, name + ": no node is known for this key", null);
+    }
+    return owner;
+  }
+
+  @Override
+  public CompletionStage<Primary> node(Redirection redirection, Primary from) {
+    NodeAddress address = redirection.address();
+    if (from instanceof ClusterNode teller) {
+      address = address.orAt(teller.address().host());
+    }
+    ClusterTopology found = topology;
+    NodeAddress known = found == null ? address : found.known(address);
+    ClusterNode open = nodes.get(known);
+    CompletionStage<ClusterNode> tried =
+        open != null && open.isOpen()
+            ? CompletableFuture.completedFuture(open)
+            : CompletableFuture.supplyAsync(() -> node(known, new BitSet()), executor())
+                .thenCompose(node -> node.firstAttempt().thenApply(warm -> node));
+    if (redirection.ask()) {
+      return tried.thenApply(node -> node);
+    }
+    watch.soon();
+    return tried.thenApply(
+        node -> {
+          owners.set(redirection.slot(), node);
+          return node;
+        });
+  }
+
+  /** For what may look a name up: not on the threads that wait for Redis. */
+  private Executor executor() {
+    return resources.eventExecutorGroup();
+  }
+
+  /** Any node's. */
+  @Override
+  public RedisClusterAsyncCommands<byte[], byte[]> commands() {
+    for (ClusterNode node : nodes.values()) {
+      if (node.isOpen()) {
+        return node.commands();
+      }
+    }
+    throw new StoreException(FailureReason.DISCONNECTED, name + ": no node is connected", null);
+  }
+
+  private ClusterNode node(NodeAddress address, BitSet slots) {
+    return nodes.computeIfAbsent(address, unknown -> connect(unknown, slots));
+  }
+
+  private ClusterNode connect(NodeAddress address, BitSet slots) {
+    String nodeName = ClusterNode.name(address);
+    ClusterNode node =
+        ClusterNode.open(
+            address,
+            LettuceClients.ofNode(resources),
+            seed,
+            ConnectionWarmUp.ofNode(settings, scripts, slots),
+            new ConnectionLog(LOG, nodeName, 0, "", new ServerCheck(LOG, nodeName, said)),
+            watch::soon);
+    if (closed) {
+      node.close();
+    }
+    return node;
+  }
+
+  private CompletionStage<Boolean> look() {
+    return views
+        .ask(nodes.values())
+        .thenApply(told -> ClusterTopology.of(told, seed.isSsl()))
+        .thenComposeAsync(this::adopt, executor())
+        .exceptionally(
+            failure -> {
+              log.failed(failure, ManagedConnection.HANDSHAKE_MILLIS);
+              firstAttempt.complete(false);
+              return false;
+            });
+  }
+
+  /** Completes when all primaries have been tried once: with whether all is well. */
+  private CompletionStage<Boolean> adopt(ClusterTopology found) {
+    topology = found;
+    List<CompletableFuture<?>> tried = new ArrayList<>();
+    found
+        .slots()
+        .forEach(
+            (address, slots) -> {
+              ClusterNode node = node(address, slots);
+              tried.add(
+                  node.firstAttempt()
+                      .thenAccept(warm -> assign(slots, node))
+                      .toCompletableFuture());
+            });
+    closeIdle(found);
+    return CompletableFuture.allOf(tried.toArray(CompletableFuture[]::new))
+        .thenApply(
+            done -> {
+              boolean well =
+                  found.isWell()
+                      && found.slots().keySet().stream()
+                          .allMatch(address -> node(address, new BitSet()).isOpen());
+              nodes.values().stream()
+                  .filter(ClusterNode::isOpen)
+                  .findAny()
+                  .ifPresent(any -> log.connected(any.commands(), primaries(found)));
+              firstAttempt.complete(well);
+              return well;
+            });
+  }
+
+  private String primaries(ClusterTopology found) {
+    int all = found.slots().size();
+    long open =
+        found.slots().keySet().stream()
+            .map(nodes::get)
+            .filter(node -> node != null && node.isOpen())
+            .count();
+    return (open == all ? "" : open + " of ") + (all == 1 ? "one primary" : all + " primaries");
+  }
+
+  private void assign(BitSet slots, ClusterNode node) {
+    slots.stream().filter(slot -> owners.get(slot) != node).forEach(slot -> owners.set(slot, node));
+  }
+
+  private void closeIdle(ClusterTopology found) {
+    long now = System.nanoTime();
+    for (ClusterNode node : List.copyOf(nodes.values())) {
+      if (found.slots().containsKey(node.address())) {
+        node.idleSince = 0;
+      } else if (node.idleSince == 0) {
+        node.idleSince = now;
+      } else if (now - node.idleSince > IDLE_NANOS) {
+        nodes.remove(node.address());
+        node.close();
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    if (closed) {
+      return; // clients that are closing say at once that they are closed
+    }
+    closed = true;
+    watch.close();
+    Collection<RedisClient> clients = new ArrayList<>();
+    clients.add(seedClient);
+    nodes.values().forEach(node -> clients.add(node.retire()));
+    LettuceClients.shutdown(clients, resources);
+  }
+}

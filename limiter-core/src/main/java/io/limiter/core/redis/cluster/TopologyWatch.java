@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.cluster;
+
+import io.netty.util.concurrent.EventExecutorGroup;
+import io.netty.util.concurrent.ScheduledFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Says when to look who has which slot: every {@value #PERIOD_MILLIS} ms, since it costs one short
+ * command over connections that are open anyway; about every {@value #LEAST_MILLIS} ms while
+ * something is amiss; and when somebody wants to know, no more often than that.
+ */
+final class TopologyWatch {
+
+  static final long PERIOD_MILLIS = 5_000;
+  static final long LEAST_MILLIS = 500;
+
+  private final EventExecutorGroup executor;
+  private final Supplier<CompletionStage<Boolean>> look;
+  private @Nullable ScheduledFuture<?> next;
+  private boolean looking;
+  private boolean again;
+  private long lastBegan;
+
+  /** When the next look is due, in ns; far off if none is. */
+  private volatile long due;
+
+  private volatile boolean closed;
+
+  /**
+   * @param look completes with whether all is well; never fails
+   */
+  TopologyWatch(EventExecutorGroup executor, Supplier<CompletionStage<Boolean>> look) {
+    this.executor = executor;
+    this.look = look;
+    this.lastBegan = System.nanoTime() - nanos(LEAST_MILLIS);
+    this.due = farOff();
+  }
+
+  void start() {
+    schedule(0);
+  }
+
+  /** Something has changed, or may have. Cheap: called for each call that fails. */
+  void soon() {
+    long now = System.nanoTime();
+    if (due - now > nanos(LEAST_MILLIS)) {
+      schedule(0);
+    }
+  }
+
+  private synchronized void schedule(long delayMillis) {
+    long now = System.nanoTime();
+    long at = Math.max(now + nanos(delayMillis), lastBegan + nanos(LEAST_MILLIS));
+    again = looking; // what it finds may be older than the reason to look
+    if (closed || looking || at - due >= 0) {
+      return;
+    }
+    if (next != null) {
+      next.cancel(false);
+    }
+    due = at;
+    try {
+      next = executor.schedule(this::run, Math.max(0, at - now), TimeUnit.NANOSECONDS);
+    } catch (RejectedExecutionException closing) {
+      closed = true;
+    }
+  }
+
+  private void run() {
+    synchronized (this) {
+      looking = true;
+      again = false;
+      lastBegan = System.nanoTime();
+      due = farOff();
+    }
+    look.get().whenComplete((well, failure) -> looked(failure == null && well));
+  }
+
+  private void looked(boolean well) {
+    boolean settled;
+    synchronized (this) {
+      looking = false;
+      settled = well && !again;
+      due = farOff();
+      next = null;
+    }
+    schedule(
+        settled
+            ? PERIOD_MILLIS
+            : ThreadLocalRandom.current().nextLong(LEAST_MILLIS, LEAST_MILLIS * 3 / 2));
+  }
+
+  private static long farOff() {
+    return System.nanoTime() + TimeUnit.DAYS.toNanos(1);
+  }
+
+  private static long nanos(long millis) {
+    return TimeUnit.MILLISECONDS.toNanos(millis);
+  }
+
+  synchronized void close() {
+    closed = true;
+    if (next != null) {
+      next.cancel(false);
+    }
+  }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.connection;
+
+import io.lettuce.core.RedisAsyncCommandsImpl;
+import io.lettuce.core.RedisChannelWriter;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisReactiveCommandsImpl;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.StatefulRedisConnectionImpl;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.reactive.RedisReactiveCommands;
+import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.codec.RedisCodec;
+import io.lettuce.core.json.JsonParser;
+import io.lettuce.core.protocol.AsyncCommand;
+import io.lettuce.core.protocol.PushHandler;
+import io.lettuce.core.protocol.RedisCommand;
+import io.lettuce.core.resource.ClientResources;
+import java.time.Duration;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Opens connections whose commands are {@linkplain TimedCommand timed}, and whose synchronous and
+ * reactive commands are made at their first use. Nothing here uses them, and the synchronous ones
+ * are a proxy for hundreds of methods, which took a quarter of a service's start.
+ */
+class AsyncClient extends RedisClient {
+
+  AsyncClient(ClientResources resources) {
+    super(resources, new RedisURI());
+  }
+
+  @Override
+  protected <K, V> StatefulRedisConnectionImpl<K, V> newStatefulRedisConnection(
+      RedisChannelWriter writer, PushHandler pushes, RedisCodec<K, V> codec, Duration timeout) {
+    return new AsyncConnection<>(writer, pushes, codec, timeout, getOptions().getJsonParser());
+  }
+
+  private static final class AsyncConnection<K, V> extends StatefulRedisConnectionImpl<K, V> {
+
+    private volatile @Nullable RedisCommands<K, V> blocking;
+    private volatile @Nullable RedisReactiveCommands<K, V> publishing;
+
+    AsyncConnection(
+        RedisChannelWriter writer,
+        PushHandler pushes,
+        RedisCodec<K, V> codec,
+        Duration timeout,
+        Supplier<JsonParser> parser) {
+      super(writer, pushes, codec, timeout, parser);
+    }
+
+    /** Also while the connection is made: it has no field of its own yet. */
+    @Override
+    protected RedisAsyncCommandsImpl<K, V> newRedisAsyncCommandsImpl() {
+      return new TimedCommands<>(this, getCodec());
+    }
+
+    /** While the connection is made. */
+    @Override
+    @SuppressWarnings("NullAway")
+    protected RedisCommands<K, V> newRedisSyncCommandsImpl() {
+      return null;
+    }
+
+    /** The same. */
+    @Override
+    @SuppressWarnings("NullAway")
+    protected RedisReactiveCommandsImpl<K, V> newRedisReactiveCommandsImpl() {
+      return null;
+    }
+
+    @Override
+    public RedisCommands<K, V> sync() {
+      RedisCommands<K, V> made = blocking;
+      if (made == null) {
+        made = super.newRedisSyncCommandsImpl();
+        blocking = made;
+      }
+      return made;
+    }
+
+    @Override
+    public RedisReactiveCommands<K, V> reactive() {
+      RedisReactiveCommands<K, V> made = publishing;
+      if (made == null) {
+        made = super.newRedisReactiveCommandsImpl();
+        publishing = made;
+      }
+      return made;
+    }
+  }
+
+  private static final class TimedCommands<K, V> extends RedisAsyncCommandsImpl<K, V> {
+
+    private final StatefulRedisConnection<K, V> connection;
+
+    TimedCommands(StatefulRedisConnection<K, V> connection, RedisCodec<K, V> codec) {
+      super(connection, codec);
+      this.connection = connection;
+    }
+
+    @Override
+    public <T> AsyncCommand<K, V, T> dispatch(RedisCommand<K, V, T> command) {
+      TimedCommand<K, V, T> timed = new TimedCommand<>(command);
+      RedisCommand<K, V, T> unused = connection.dispatch(timed);
+      return timed;
+    }
+  }
+}

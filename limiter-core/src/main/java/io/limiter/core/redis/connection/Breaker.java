@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.connection;
+
+import io.limiter.core.StoreException;
+import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.DoubleSupplier;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps calls from waiting for a Redis node that has just failed: the circuit breaker of Michael
+ * Nygard's "Release It!", with the rolling window of Hystrix. Closed, it lets all calls through. It
+ * opens when {@value #IN_A_ROW} of them fail in a row, or half of {@value #MIN_CALLS} or more that
+ * ended within a second. A call that could not be sent is none of them. Open, it refuses calls, and
+ * lets one probe through after a second, more or less by a fifth, so that instances do not all
+ * probe at once. The probe's answer closes it; if it fails, the next one goes a second after it.
+ *
+ * <p>Letting a call through neither locks nor allocates; transitions alone do.
+ */
+public final class Breaker {
+
+  public static final int IN_A_ROW = 5;
+  static final int MIN_CALLS = 20;
+
+  private static final long OPEN_NANOS = Duration.ofSeconds(1).toNanos();
+  private static final double SHORTEST = 0.8;
+  private static final double SPREAD = 0.4;
+
+  private final LongSupplier nanos;
+  private final DoubleSupplier random;
+  private final BreakerLog log;
+  private final String notAsked;
+  private final AtomicReference<Period> period;
+
+  /** A breaker on the clock of {@link System#nanoTime}. */
+  public Breaker(BreakerLog log) {
+    this(log, System::nanoTime, () -> ThreadLocalRandom.current().nextDouble());
+  }
+
+  /**
+   * @param nanos the clock; where it starts does not matter
+   * @param random 0 to 1, for the time it stays open
+   */
+  public Breaker(BreakerLog log, LongSupplier nanos, DoubleSupplier random) {
+    this.nanos = nanos;
+    this.random = random;
+    this.log = log;
+    this.notAsked = log.node() + " failed a moment ago, so it was not asked";
+    this.period = new AtomicReference<>(new Closed(nanos.getAsLong()));
+  }
+
+  /**
+   * The time from one transition to the next. It is told how the calls end that it has let through;
+   * what ends after it has no say in the periods that follow.
+   */
+  public interface Period {
+
+    /** The node has answered, if only with an error that speaks of one key. */
+    void answered();
+
+    /** The node has not answered, or with an error that would meet other calls too. */
+    void failed(StoreException why);
+
+    /**
+     * The call has ended for a reason that says nothing of the node, or was not sent, because there
+     * is no connection. That cost nobody any time, so the next call may find out whether there is
+     * one: else decisions would lag behind it by up to a second.
+     */
+    void undecided();
+  }
+
+  /** For a call that waits for no node. */
+  public static final Period UNCONCERNED =
+      new Period() {
+        @Override
+        public void answered() {}
+
+        @Override
+        public void failed(StoreException why) {}
+
+        @Override
+        public void undecided() {}
+      };
+
+  /** The period that lets a call through; null if it may not be sent. */
+  @Nullable
+  public Period admit() {
+    Period now = period.get();
+    return now instanceof Open open && !open.takeProbe() ? null : now;
+  }
+
+  /** What callers are told that are not let through. */
+  StoreException refusal() {
+    Duration wait =
+        period.get() instanceof Open open ? Duration.ofNanos(open.untilProbe()) : Duration.ZERO;
+    return StoreException.notAsked(notAsked, wait);
+  }
+
+  /** Whether calls are refused now, unless a probe is due. */
+  boolean isOpen() {
+    return period.get() instanceof Open;
+  }
+
+  private final class Closed implements Period {
+
+    private final AtomicInteger inARow = new AtomicInteger();
+    private final CallWindow window;
+
+    Closed(long now) {
+      window = new CallWindow(now);
+    }
+
+    @Override
+    public void answered() {
+      if (inARow.get() != 0) { // else all threads would write to one cache line
+        inARow.set(0);
+      }
+      window.count(nanos.getAsLong(), false);
+    }
+
+    @Override
+    public void failed(StoreException why) {
+      long now = nanos.getAsLong();
+      window.count(now, true);
+      int failedInARow = inARow.incrementAndGet();
+      long calls = window.calls(now);
+      long failures = window.failures(now);
+      if (failedInARow >= IN_A_ROW) {
+        open(now, failedInARow + " calls in a row failed", why);
+      } else if (calls >= MIN_CALLS && 2 * failures >= calls) {
+        open(now, failures + " of " + calls + " calls within a second failed", why);
+      }
+    }
+
+    @Override
+    public void undecided() {}
+
+    private void open(long now, String what, StoreException why) {
+      if (period.compareAndSet(this, new Open(now))) {
+        log.opened(now, what, why);
+      }
+    }
+  }
+
+  private final class Open implements Period {
+
+    /**
+     * When the next call is a probe. Whoever moves it is the probe, and moves it by a whole second:
+     * should the probe end much later, or never be told to have ended, another goes.
+     */
+    private final AtomicLong probeAt;
+
+    Open(long now) {
+      probeAt = new AtomicLong(now + openNanos());
+    }
+
+    boolean takeProbe() {
+      long now = nanos.getAsLong();
+      long due = probeAt.get();
+      return now - due >= 0 && probeAt.compareAndSet(due, now + openNanos());
+    }
+
+    long untilProbe() {
+      return Math.max(0, probeAt.get() - nanos.getAsLong());
+    }
+
+    @Override
+    public void answered() {
+      long now = nanos.getAsLong();
+      if (period.compareAndSet(this, new Closed(now))) {
+        log.closed();
+      }
+    }
+
+    @Override
+    public void failed(StoreException why) {
+      if (period.get() == this) {
+        log.stillOpen(nanos.getAsLong(), why);
+      }
+    }
+
+    @Override
+    public void undecided() {
+      probeAt.set(nanos.getAsLong());
+    }
+
+    private long openNanos() {
+      return (long) (OPEN_NANOS * (SHORTEST + SPREAD * random.getAsDouble()));
+    }
+  }
+}

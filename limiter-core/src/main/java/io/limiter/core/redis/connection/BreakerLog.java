@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.connection;
+
+import io.limiter.core.StoreException;
+import java.time.Duration;
+import org.slf4j.Logger;
+
+/**
+ * Says when a breaker opens and closes. A Redis that comes and goes is said to open at most once in
+ * two seconds, and to close only if that was said: one line a second at most in the long run, the
+ * last of which is true.
+ */
+public final class BreakerLog {
+
+  private static final long INTERVAL_NANOS = Duration.ofSeconds(2).toNanos();
+
+  private final Logger log;
+  private final String node;
+  private boolean saidBefore;
+  private long lastSaid;
+  private boolean openIsSaid;
+  private long unsaid;
+
+  /**
+   * @param node what the breaker stands before, in words
+   */
+  public BreakerLog(Logger log, String node) {
+    this.log = log;
+    this.node = node;
+  }
+
+  /** What the breaker stands before, in words. */
+  String node() {
+    return node;
+  }
+
+  synchronized void opened(long now, String what, StoreException why) {
+    openIsSaid = false;
+    unsaid++;
+    say(now, what, why);
+  }
+
+  /** A probe has failed. */
+  synchronized void stillOpen(long now, StoreException why) {
+    if (!openIsSaid) {
+      say(now, "a probe failed", why);
+    }
+  }
+
+  private void say(long now, String what, StoreException why) {
+    if (saidBefore && now - lastSaid < INTERVAL_NANOS) {
+      return;
+    }
+    log.warn(
+        "{} is not asked for about a second at a time, until a probe succeeds: {}, the last with {} ({}). Times it came to this since the last message: {}",
+        node,
+        what,
+        why.reason(),
+        why.getMessage(),
+        unsaid);
+    saidBefore = true;
+    openIsSaid = true;
+    lastSaid = now;
+    unsaid = 0;
+  }
+
+  synchronized void closed() {
+    if (openIsSaid) {
+      log.info("{} has answered a probe: it decides again", node);
+    }
+  }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.connection;
+
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.resource.ClientResources;
+import io.limiter.core.FailureReason;
+import io.limiter.core.StoreException;
+import io.netty.channel.EventLoop;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One connection on each of a server's event loops: a decision is written, answered and gone on
+ * with on the thread that serves the request. What one turn of a loop writes leaves in one packet.
+ * Other threads use any of the connections.
+ *
+ * <p>The loops are the server's: they are neither started nor stopped here.
+ */
+public final class LoopConnections implements ConnectionSource {
+
+  private static final Logger LOG = LoggerFactory.getLogger(LoopConnections.class);
+
+  private final String name;
+  private final ClientResources resources;
+  private final List<RedisClient> clients = new ArrayList<>();
+  private final List<ManagedConnection> connections = new ArrayList<>();
+  // One entry for each loop that has a connection.
+  private final Map<Thread, ManagedConnection> byThread = new ConcurrentHashMap<>();
+
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  private LoopConnections(String name, ClientResources resources) {
+    this.name = name;
+    this.resources = resources;
+  }
+
+  private void connect(EventLoop loop, RedisURI uri, RedisSettings settings, ConnectionLog log) {
+    RedisClient client = LettuceClients.onLoop(resources, loop);
+    clients.add(client);
+    ManagedConnection connection = ManagedConnection.open(client, uri, settings, log);
+    connections.add(connection);
+    loop.execute(() -> byThread.put(Thread.currentThread(), connection));
+  }
+
+  /**
+   * Begins to connect.
+   *
+   * @param loops event loops for which {@link LoopTransport#matches}; one or more
+   */
+  public static LoopConnections open(
+      Collection<? extends EventLoop> loops, RedisURI uri, RedisSettings settings) {
+    return open(loops, uri, settings, LettuceClients.resources());
+  }
+
+  static LoopConnections open(
+      Collection<? extends EventLoop> loops,
+      RedisURI uri,
+      RedisSettings settings,
+      ClientResources.Builder resources) {
+    if (loops.isEmpty()) {
+      throw new IllegalArgumentException("No event loops to connect on: name one or more");
+    }
+    LoopConnections opened = new LoopConnections(ConnectionSource.name(uri), resources.build());
+    String how =
+        loops.size() == 1
+            ? "one connection on an event loop"
+            : loops.size() + " connections, each on an event loop of its own";
+    ConnectionLog log = new ConnectionLog(LOG, opened.name, loops.size(), how);
+    try {
+      loops.forEach(loop -> opened.connect(loop, uri, settings, log));
+    } catch (RuntimeException ended) { // a loop that has gone takes no task
+      opened.close();
+      throw ended;
+    }
+    return opened;
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  @Override
+  public CompletionStage<Boolean> firstAttempt() {
+    CompletionStage<Boolean> all = CompletableFuture.completedFuture(true);
+    for (ManagedConnection connection : connections) {
+      all = all.thenCombine(connection.firstAttempt(), Boolean::logicalAnd);
+    }
+    return all;
+  }
+
+  @Override
+  public RedisClusterAsyncCommands<byte[], byte[]> commands() {
+    Thread current = Thread.currentThread();
+    ManagedConnection own = byThread.get(current);
+    StatefulRedisConnection<byte[], byte[]> open = own == null ? null : own.ifOpen();
+    if (open == null) {
+      open = any(current.hashCode());
+    }
+    if (open == null) {
+      throw new StoreException(FailureReason.DISCONNECTED, name + " is not connected", null);
+    }
+    return open.async();
+  }
+
+  /** The first that is open, from one on that is mostly another for another thread. */
+  private @Nullable StatefulRedisConnection<byte[], byte[]> any(int start) {
+    int size = connections.size();
+    for (int i = 0; i < size; i++) {
+      StatefulRedisConnection<byte[], byte[]> open =
+          connections.get(Math.floorMod(start + i, size)).ifOpen();
+      if (open != null) {
+        return open;
+      }
+    }
+    return null;
+  }
+
+  @Override
+  public void renew() {
+    connections.forEach(ManagedConnection::renew);
+  }
+
+  /** How many connections there are, open or not. */
+  public int size() {
+    return connections.size();
+  }
+
+  @Override
+  public void close() {
+    if (closed.getAndSet(true)) {
+      return; // clients that are closing say at once that they are closed
+    }
+    connections.forEach(ManagedConnection::close);
+    LettuceClients.shutdown(clients, resources);
+  }
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.connection;
+
+import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisConnectionStateListener;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.protocol.DefaultEndpoint;
+import io.limiter.core.redis.wire.DecisionScripts;
+import java.net.SocketAddress;
+import java.time.Duration;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One connection, opened without blocking and tried again, with jitter, until it stands; from then
+ * on Lettuce keeps it up. It is handed out only once it is warm.
+ */
+public final class ManagedConnection {
+
+  private static final int MAX_RETRY_MILLIS = 1_000;
+
+  /** Time for Redis to answer what a new connection begins with, by its event loop's clock. */
+  public static final long HANDSHAKE_MILLIS = 1_500;
+
+  /**
+   * Time for one attempt, whichever side is late. A Redis that is silent ends it far earlier: by
+   * the time for the connection, by that for the handshake, or by {@link SilenceWatch}; all these
+   * are measured by the event loop, which may be late itself while its classes are loaded.
+   */
+  private static final long ATTEMPT_MILLIS = 10_000;
+
+  private final RedisClient client;
+  private final RedisURI uri;
+  private final ConnectionWarmUp warmUp;
+  private final ConnectionLog log;
+  private final CompletableFuture<Boolean> firstAttempt = new CompletableFuture<>();
+  private volatile @Nullable StatefulRedisConnection<byte[], byte[]> connection;
+  private volatile @Nullable SocketAddress address;
+  private volatile boolean closed;
+
+  private ManagedConnection(
+      RedisClient client, RedisURI uri, ConnectionWarmUp warmUp, ConnectionLog log) {
+    this.client = client;
+    this.uri = uri;
+    this.warmUp = warmUp;
+    this.log = log;
+  }
+
+  /** Begins to connect. */
+  public static ManagedConnection open(
+      RedisClient client, RedisURI uri, RedisSettings settings, ConnectionLog log) {
+    return open(
+        client,
+        uri,
+        new ConnectionWarmUp(settings, DecisionScripts.load(settings.algorithms())),
+        log);
+  }
+
+  /** Begins to connect, and warms the connection in a way of the caller's. */
+  public static ManagedConnection open(
+      RedisClient client, RedisURI uri, ConnectionWarmUp warmUp, ConnectionLog log) {
+    ManagedConnection connection = new ManagedConnection(client, bounded(uri), warmUp, log);
+    client.addListener(connection.reconnects());
+    connection.connect();
+    return connection;
+  }
+
+  /**
+   * Gives the scripts to whatever Redis Lettuce has connected to anew. It tells of that on the
+   * channel's event loop before the loop can write what other threads send, so the scripts are
+   * there before the first decision.
+   */
+  private RedisConnectionStateListener reconnects() {
+    return new RedisConnectionStateListener() {
+      @Override
+      public void onRedisConnected(RedisChannelHandler<?, ?> connected, SocketAddress found) {
+        if (connected instanceof StatefulRedisConnection) { // and no connection to a sentinel
+          address = found;
+        }
+        StatefulRedisConnection<byte[], byte[]> mine = connection;
+        if (mine == connected) { // and none that is not warm yet
+          warmUp.load(mine.async());
+        }
+      }
+    };
+  }
+
+  /**
+   * Completes when the first attempt has ended: with true if the connection is warm, else with
+   * false. Never fails.
+   */
+  public CompletionStage<Boolean> firstAttempt() {
+    return firstAttempt.copy();
+  }
+
+  /** The connection, if it is open now. */
+  @Nullable
+  public StatefulRedisConnection<byte[], byte[]> ifOpen() {
+    StatefulRedisConnection<byte[], byte[]> open = connection;
+    return open != null && open.isOpen() ? open : null;
+  }
+
+  /** How this Redis is found and runs, for messages. */
+  private String topology() {
+    return uri.getSentinels().isEmpty() ? "stand-alone" : "now at " + NodeAddress.text(address);
+  }
+
+  private void connect() {
+    if (closed) {
+      return;
+    }
+    CompletableFuture<StatefulRedisConnection<byte[], byte[]>> attempt = new CompletableFuture<>();
+    var unused =
+        attempt
+            .orTimeout(attemptMillis(uri), TimeUnit.MILLISECONDS)
+            .whenComplete((opened, failure) -> attempted(opened, failure));
+    try {
+      var unusedPending =
+          client
+              .connectAsync(ByteArrayCodec.INSTANCE, uri)
+              .whenComplete(
+                  (opened, failure) -> {
+                    if (failure == null) {
+                      warm(opened, attempt);
+                    } else {
+                      attempt.completeExceptionally(failure);
+                    }
+                  });
+    } catch (RuntimeException refused) {
+      attempt.completeExceptionally(refused);
+    }
+  }
+
+  /**
+   * A connection that does not become warm in time is closed, also one that opens too late, or
+   * after {@link #close}: its event loop may be another's, and live on.
+   */
+  private void warm(
+      StatefulRedisConnection<byte[], byte[]> opened,
+      CompletableFuture<StatefulRedisConnection<byte[], byte[]>> attempt) {
+    if (closed) {
+      attempt.completeExceptionally(new CancellationException("The limiter was closed"));
+    }
+    var unusedClosing =
+        attempt.whenComplete(
+            (warm, failure) -> {
+              if (failure != null) {
+                var unused = opened.closeAsync();
+              }
+            });
+    if (attempt.isDone()) {
+      return;
+    }
+    var unusedWarming =
+        warmUp
+            .run(opened.async())
+            .whenComplete(
+                (done, failure) -> {
+                  if (failure == null) {
+                    attempt.complete(opened);
+                  } else {
+                    attempt.completeExceptionally(failure);
+                  }
+                });
+  }
+
+  private void attempted(
+      @Nullable StatefulRedisConnection<byte[], byte[]> opened, @Nullable Throwable failure) {
+    connection = opened;
+    firstAttempt.complete(opened != null);
+    if (opened != null) {
+      log.connected(opened.async(), topology());
+    } else if (!closed) {
+      log.failed(failure, attemptMillis(uri));
+      retry();
+    }
+  }
+
+  private void retry() {
+    int delay = ThreadLocalRandom.current().nextInt(MAX_RETRY_MILLIS / 10, MAX_RETRY_MILLIS);
+    try {
+      client.getResources().timer().newTimeout(expired -> connect(), delay, TimeUnit.MILLISECONDS);
+    } catch (IllegalStateException closing) { // the timer has ended, with the client
+      closed = true;
+    }
+  }
+
+  /** Sentinels that are silent take time too. */
+  private static long attemptMillis(RedisURI uri) {
+    return ATTEMPT_MILLIS + uri.getSentinels().size() * SentinelClient.PATIENCE.toMillis();
+  }
+
+  /** Lettuce would wait a minute for a handshake, at each reconnect too. */
+  public static RedisURI bounded(RedisURI uri) {
+    RedisURI.Builder builder =
+        RedisURI.builder(uri).withTimeout(Duration.ofMillis(HANDSHAKE_MILLIS));
+    uri.getSentinels().forEach(sentinel -> builder.withSentinel(bounded(sentinel)));
+    if (uri.getSentinelMasterId() != null) {
+      builder.withSentinelMasterId(uri.getSentinelMasterId());
+    }
+    return builder.build();
+  }
+
+  /** Ends the connection, so that Lettuce opens another, where sentinels or names lead now. */
+  public void renew() {
+    if (connection instanceof RedisChannelHandler<?, ?> handler
+        && handler.getChannelWriter() instanceof DefaultEndpoint endpoint) {
+      endpoint.disconnect();
+    }
+  }
+
+  /** Tries no more. Whoever made the client closes that. */
+  public void close() {
+    closed = true;
+  }
+}

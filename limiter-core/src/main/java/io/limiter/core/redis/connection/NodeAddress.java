@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.connection;
+
+import io.lettuce.core.RedisURI;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import org.jspecify.annotations.Nullable;
+
+/** Where Redis listens. */
+public record NodeAddress(String host, int port) {
+
+  /** As Redis writes it, an IPv6 address without brackets: {@code host:port}. */
+  public static NodeAddress parse(String text) {
+    int colon = text.lastIndexOf(':');
+    return new NodeAddress(text.substring(0, colon), Integer.parseInt(text.substring(colon + 1)));
+  }
+
+  /** The same port at another host, where this one is not told: it is that of who told it. */
+  public NodeAddress orAt(String teller) {
+    return host.isEmpty() || host.equals("?") ? new NodeAddress(teller, port) : this;
+  }
+
+  /** Host and port of a URI, for messages. */
+  public static String text(RedisURI uri) {
+    return new NodeAddress(uri.getHost(), uri.getPort()).toString();
+  }
+
+  /** The other end of a channel, for messages. */
+  static @Nullable String text(@Nullable SocketAddress address) {
+    return address instanceof InetSocketAddress known
+        ? new NodeAddress(known.getHostString(), known.getPort()).toString()
+        : null;
+  }
+
+  /** For messages: {@code host:port}, an IPv6 address in brackets. */
+  @Override
+  public String toString() {
+    boolean bare = host.indexOf(':') >= 0 && !host.startsWith("[");
+    return (bare ? '[' + host + ']' : host) + ':' + port;
+  }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.connection;
+
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisException;
+import io.limiter.core.FailureReason;
+import io.limiter.core.StoreException;
+import java.io.IOException;
+import java.util.Set;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletionException;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Names what went wrong in Redis, in words that carry no key and no secret. */
+public final class RedisFailures {
+
+  /** What Lettuce says when its queue of commands to send, or of answers to come, is full. */
+  private static final Pattern FULL = Pattern.compile("(queue|stack) size exceeded");
+
+  /** What Lettuce says of a connection that has ended just now, instead of sending. */
+  private static final Pattern NOT_SENT =
+      Pattern.compile("Currently not connected|Connection is closed");
+
+  private static final Pattern CODE = Pattern.compile("[A-Z]+");
+
+  /** Redis before 7 puts the error of a command into one that the script has made. */
+  private static final Pattern CODE_IN_SCRIPT =
+      Pattern.compile("ERR [^\n]{0,160}?user_script: ?\\d+: -?([A-Z]+) ");
+
+  /** What Redis says of a command that was renamed or removed, or that is too new for it. */
+  private static final Pattern UNKNOWN_COMMAND =
+      Pattern.compile("ERR [^\n]{0,160}?unknown (redis )?command", Pattern.CASE_INSENSITIVE);
+
+  /** Errors with which any other call would meet too. */
+  private static final Set<String> OF_THE_NODE =
+      Set.of(
+          "BUSY",
+          "CLUSTERDOWN",
+          "LOADING",
+          "MASTERDOWN",
+          "MISCONF",
+          "NOAUTH",
+          "NOPERM",
+          "NOREPLICAS",
+          "OOM",
+          "READONLY",
+          "UNKILLABLE",
+          "WRONGPASS");
+
+  /** Whose a failure is. */
+  public enum Blame {
+    /** The node's: another call would fail as well. */
+    NODE,
+    /** This call's: the node has answered, and would answer others. */
+    CALL,
+    /** That of this process, or of a connection that had gone before anything was sent. */
+    NOBODY
+  }
+
+  private RedisFailures() {}
+
+  /**
+   * @param node what was asked, as {@link ConnectionSource#name} has it
+   */
+  public static StoreException translate(Throwable failure, String node) {
+    if (failure instanceof StoreException known) {
+      return known;
+    }
+    if (failure instanceof RedisCommandExecutionException reply) {
+      return new StoreException(
+          FailureReason.ERROR,
+          node + " answered with the error " + code(String.valueOf(reply.getMessage())),
+          null);
+    }
+    if (failure instanceof RedisException && says(FULL, failure)) {
+      return new StoreException(
+          FailureReason.OVERLOADED, "Too many commands wait for " + node + " to answer", failure);
+    }
+    // Lettuce hands the socket's own failure to the oldest command as it is.
+    if (failure instanceof RedisException
+        || failure instanceof IOException
+        || failure instanceof CancellationException) {
+      return new StoreException(FailureReason.DISCONNECTED, node + " is not connected", failure);
+    }
+    return new StoreException(FailureReason.ERROR, node + " could not be asked", failure);
+  }
+
+  /** Whether the node was a primary, and is none any more. */
+  public static boolean isDemotion(Throwable failure) {
+    return failure instanceof RedisCommandExecutionException reply
+        && code(String.valueOf(reply.getMessage())).equals("READONLY");
+  }
+
+  /** Whether a slot is on its way to another node, and some keys of the call were there already. */
+  public static boolean isTryAgain(Throwable failure) {
+    return failure instanceof RedisCommandExecutionException reply
+        && code(String.valueOf(reply.getMessage())).equals("TRYAGAIN");
+  }
+
+  /** What is the matter, without what futures wrap it in. */
+  public static Throwable unwrap(Throwable failure) {
+    return failure instanceof CompletionException && failure.getCause() != null
+        ? failure.getCause()
+        : failure;
+  }
+
+  /** Whether a failure is a reason not to ask the node. One caller's broken key is none. */
+  public static Blame blame(Throwable failure) {
+    if (failure instanceof RedisCommandExecutionException reply) {
+      String message = String.valueOf(reply.getMessage());
+      return OF_THE_NODE.contains(code(message)) ? Blame.NODE : Blame.CALL;
+    }
+    if (failure instanceof RedisException && says(NOT_SENT, failure)) {
+      return Blame.NOBODY;
+    }
+    return translate(failure, "Redis").reason() == FailureReason.ERROR ? Blame.NOBODY : Blame.NODE;
+  }
+
+  private static boolean says(Pattern words, Throwable failure) {
+    return words.matcher(String.valueOf(failure.getMessage())).find();
+  }
+
+  /**
+   * The code that an error reply begins with: the rest may quote keys or arguments. With a word of
+   * ours where that code says nothing.
+   */
+  private static String code(String message) {
+    Matcher inScript = CODE_IN_SCRIPT.matcher(message);
+    if (inScript.lookingAt()) {
+      return inScript.group(1);
+    }
+    if (UNKNOWN_COMMAND.matcher(message).lookingAt()) {
+      return "ERR (it does not know a command that the limiter needs)";
+    }
+    Matcher code = CODE.matcher(message);
+    return code.lookingAt() ? code.group() : "that has no code";
+  }
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.connection;
+
+import io.limiter.core.Policy;
+import io.limiter.core.StateKey;
+import io.limiter.core.rule.CustomAlgorithm;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * How the store uses Redis.
+ *
+ * @param prefix put before every key, up to 32 letters, digits and {@code :._-}; services that
+ *     share a Redis but not their limits need different ones; {@value #DEFAULT_PREFIX} by default
+ * @param deadline time that Redis has for an answer, 1 ms to 10 s; 100 ms by default. Only time
+ *     counts in which the event loop of the connection runs
+ * @param policyDeadlines the same for decisions under some policies, by name
+ * @param algorithms those of the user's own that rules may be of: the scripts then know them
+ * @param keySecret what the names of keys are made with; if empty, who can read Redis can test
+ *     guesses of who was counted
+ * @param hardDeadline time after which a decision fails even if this process is what is late, from
+ *     the longest deadline to 1 min; if empty, 2 s, or twice the decision's deadline if that is
+ *     more
+ */
+public record RedisSettings(
+    String prefix,
+    Duration deadline,
+    Map<String, Duration> policyDeadlines,
+    List<CustomAlgorithm> algorithms,
+    Optional<KeySecret> keySecret,
+    Optional<Duration> hardDeadline) {
+
+  public static final String DEFAULT_PREFIX = "limiter:";
+  public static final Duration DEFAULT_DEADLINE = Duration.ofMillis(100);
+  public static final Duration MIN_DEADLINE = Duration.ofMillis(1);
+  public static final Duration MAX_DEADLINE = Duration.ofSeconds(10);
+
+  /** The hard deadline of a decision whose deadline is at most half of it. */
+  public static final Duration DEFAULT_HARD_DEADLINE = Duration.ofSeconds(2);
+
+  /** The longest hard deadline. */
+  public static final Duration MAX_HARD_DEADLINE = Duration.ofMinutes(1);
+
+  public RedisSettings {
+    if (!prefix.matches("[A-Za-z0-9:._-]{0,32}")) {
+      throw new IllegalArgumentException(
+          "The key prefix '%s' is not usable: give it up to 32 letters, digits and :._-"
+              .formatted(prefix));
+    }
+    policyDeadlines = Map.copyOf(policyDeadlines);
+    algorithms = List.copyOf(algorithms);
+    requireDeadline("Redis deadline", deadline);
+    policyDeadlines.forEach(
+        (policy, own) -> requireDeadline("Redis deadline of the policy '" + policy + "',", own));
+    if (hardDeadline.isPresent()) {
+      requireHardDeadline(hardDeadline.get(), longest(deadline, policyDeadlines));
+    }
+  }
+
+  private static Duration longest(Duration usual, Map<String, Duration> deadlines) {
+    return deadlines.values().stream().reduce(usual, (a, b) -> a.compareTo(b) > 0 ? a : b);
+  }
+
+  private static void requireHardDeadline(Duration hard, Duration longest) {
+    if (hard.compareTo(longest) < 0 || hard.compareTo(MAX_HARD_DEADLINE) > 0) {
+      throw new IllegalArgumentException(
+          "The hard deadline %s is not usable: give it the longest deadline, %s, to 1 min"
+              .formatted(hard, longest));
+    }
+  }
+
+  /** Settings with one deadline for all. */
+  public RedisSettings(String prefix, Duration deadline) {
+    this(prefix, deadline, Map.of(), List.of(), Optional.empty(), Optional.empty());
+  }
+
+  private static void requireDeadline(String what, Duration deadline) {
+    if (deadline.compareTo(MIN_DEADLINE) < 0 || deadline.compareTo(MAX_DEADLINE) > 0) {
+      throw new IllegalArgumentException(
+          "The %s %s is not usable: give it 1 ms to 10 s".formatted(what, deadline));
+    }
+  }
+
+  /** The same settings with deadlines of their own for these policies. */
+  public RedisSettings withPolicyDeadlines(Map<String, Duration> deadlines) {
+    return new RedisSettings(prefix, deadline, deadlines, algorithms, keySecret, hardDeadline);
+  }
+
+  /** The same settings with these algorithms of the user's own. */
+  public RedisSettings withAlgorithms(List<CustomAlgorithm> own) {
+    return new RedisSettings(prefix, deadline, policyDeadlines, own, keySecret, hardDeadline);
+  }
+
+  /**
+   * The same settings with this secret. Keys that were written with another, or without, are not
+   * found any more, so all limits begin anew.
+   */
+  public RedisSettings withKeySecret(KeySecret secret) {
+    return new RedisSettings(
+        prefix, deadline, policyDeadlines, algorithms, Optional.of(secret), hardDeadline);
+  }
+
+  /** The same settings with this hard deadline for all decisions. */
+  public RedisSettings withHardDeadline(Duration hard) {
+    return new RedisSettings(
+        prefix, deadline, policyDeadlines, algorithms, keySecret, Optional.of(hard));
+  }
+
+  public Duration deadline(Policy policy) {
+    Duration own = policyDeadlines.get(policy.name());
+    return own == null ? deadline : own;
+  }
+
+  /** The hard deadline of a decision that has this deadline. */
+  public Duration hardDeadline(Duration own) {
+    Duration twice = own.multipliedBy(2);
+    return hardDeadline.orElse(
+        twice.compareTo(DEFAULT_HARD_DEADLINE) > 0 ? twice : DEFAULT_HARD_DEADLINE);
+  }
+
+  /** The longest that any decision takes, whichever side is late. */
+  public Duration longestWait() {
+    return hardDeadline(longest(deadline, policyDeadlines));
+  }
+
+  /** The name of a key in Redis: within its braces the part that names its slot in a Cluster. */
+  public byte[] name(StateKey key) {
+    String tag = key.tag();
+    String own = key.name();
+    if (keySecret.isPresent()) {
+      tag = keySecret.get().tag(key);
+      own = keySecret.get().name(key);
+    }
+    return (prefix + '{' + tag + "}:" + own).getBytes(StandardCharsets.US_ASCII);
+  }
+
+  public static RedisSettings defaults() {
+    return new RedisSettings(DEFAULT_PREFIX, DEFAULT_DEADLINE);
+  }
+}

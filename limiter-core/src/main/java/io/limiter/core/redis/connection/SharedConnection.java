@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.connection;
+
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.limiter.core.FailureReason;
+import io.limiter.core.StoreException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.slf4j.LoggerFactory;
+
+/** One connection for all threads, on a thread of Lettuce's. */
+public final class SharedConnection implements ConnectionSource {
+
+  private final String name;
+  private final RedisClient client;
+  private final ManagedConnection connection;
+
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  private SharedConnection(String name, RedisClient client, ManagedConnection connection) {
+    this.name = name;
+    this.client = client;
+    this.connection = connection;
+  }
+
+  /**
+   * Begins to connect.
+   *
+   * @param client made by {@link LettuceClients#create}; closed with the connection
+   */
+  public static SharedConnection open(RedisClient client, RedisURI uri, RedisSettings settings) {
+    String name = ConnectionSource.name(uri);
+    ConnectionLog log =
+        new ConnectionLog(
+            LoggerFactory.getLogger(SharedConnection.class),
+            name,
+            1,
+            "one connection for all threads");
+    ManagedConnection connection = ManagedConnection.open(client, uri, settings, log);
+    return new SharedConnection(name, client, connection);
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  @Override
+  public CompletionStage<Boolean> firstAttempt() {
+    return connection.firstAttempt();
+  }
+
+  @Override
+  public RedisClusterAsyncCommands<byte[], byte[]> commands() {
+    StatefulRedisConnection<byte[], byte[]> open = connection.ifOpen();
+    if (open == null) {
+      throw new StoreException(FailureReason.DISCONNECTED, name + " is not connected", null);
+    }
+    return open.async();
+  }
+
+  @Override
+  public void renew() {
+    connection.renew();
+  }
+
+  @Override
+  public void close() {
+    if (closed.getAndSet(true)) {
+      return; // a client that is closing says at once that it is closed
+    }
+    connection.close();
+    LettuceClients.shutdown(client);
+  }
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.connection;
+
+import io.lettuce.core.protocol.AsyncCommand;
+import io.lettuce.core.protocol.CommandWrapper;
+import io.lettuce.core.protocol.RedisCommand;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A command that records when its connection's event loop handed it to Lettuce's pipeline. That
+ * happens once at most: a command that was withdrawn before is never sent, and one that was handed
+ * over is never handed over again, whatever Lettuce does with it after a reconnect.
+ *
+ * <p>{@link UnansweredCommands} hands it over and measures its time.
+ */
+public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
+
+  /** What waits for the reply, for a bounded time. */
+  public interface Waiter {
+
+    /** Nanoseconds that Redis has for the reply, from the handover; a part of them is spent. */
+    long budgetNanos();
+
+    /** The {@link System#nanoTime} at which the wait ends, whichever side is late. */
+    long hardDue();
+
+    /** Redis has had its time. On the event loop. */
+    void redisIsLate();
+
+    /**
+     * The hard deadline has passed, and Redis has not had its time. On the event loop.
+     *
+     * @param standstillNanos for which the event loop did not run
+     */
+    void processIsLate(long standstillNanos);
+  }
+
+  private static final int NEW = 0;
+  private static final int HANDED_OVER = 1;
+  private static final int WITHDRAWN = 2;
+
+  @SuppressWarnings("rawtypes")
+  private static final AtomicIntegerFieldUpdater<TimedCommand> STATE =
+      AtomicIntegerFieldUpdater.newUpdater(TimedCommand.class, "state");
+
+  private volatile int state;
+
+  // Written before the state is.
+  private @Nullable UnansweredCommands loop;
+  private @Nullable Thread thread;
+  private long handedOverAt;
+  private long loopNanos;
+
+  private volatile @Nullable Waiter waiter;
+
+  // Of the event loop alone: whether the next look decides, and whether the wait has ended.
+  private boolean overdue;
+  private boolean expired;
+
+  public TimedCommand(RedisCommand<K, V, T> command) {
+    super(command);
+  }
+
+  /** The timed command in what Lettuce writes; null if there is none. */
+  static @Nullable TimedCommand<?, ?, ?> of(Object message) {
+    if (message instanceof TimedCommand<?, ?, ?> timed) {
+      return timed;
+    }
+    return message instanceof CommandWrapper<?, ?, ?> wrapper
+        ? CommandWrapper.unwrap(wrapper, TimedCommand.class)
+        : null;
+  }
+
+  /**
+   * Begins to measure, unless the command was withdrawn or handed over before.
+   *
+   * @param now the time of {@link System#nanoTime}
+   * @param ownNanos the event loop's own time
+   */
+  boolean handOver(UnansweredCommands to, long now, long ownNanos) {
+    if (state != NEW) {
+      return false;
+    }
+    loop = to;
+    thread = Thread.currentThread();
+    handedOverAt = now;
+    loopNanos = ownNanos;
+    return STATE.compareAndSet(this, NEW, HANDED_OVER);
+  }
+
+  /**
+   * Keeps the command from being handed over; false if it has been. It is still to be cancelled.
+   */
+  public boolean withdraw() {
+    return STATE.compareAndSet(this, NEW, WITHDRAWN);
+  }
+
+  public boolean isHandedOver() {
+    return state == HANDED_OVER;
+  }
+
+  /** Whether this very thread has handed it over, so that it is the connection's event loop. */
+  public boolean isHandedOverHere() {
+    return state == HANDED_OVER && thread == Thread.currentThread();
+  }
+
+  /** Names what waits for the reply. */
+  public void awaitedBy(Waiter waits) {
+    waiter = waits;
+  }
+
+  /** Time that Redis has had for the reply; none before the handover. On the event loop. */
+  public long spentNanos() {
+    UnansweredCommands handedTo = loop;
+    return state == HANDED_OVER && handedTo != null ? handedTo.ownNanos() - loopNanos : 0;
+  }
+
+  /**
+   * Time since the handover for which the event loop did not run, as far as other threads can see
+   * it.
+   */
+  public long standstillNanos(long now) {
+    UnansweredCommands handedTo = loop;
+    return state == HANDED_OVER && handedTo != null
+        ? Math.max(0, now - handedOverAt - (handedTo.countedNanos() - loopNanos))
+        : 0;
+  }
+
+  /** What waits for the reply; null as long as it is not named. */
+  @Nullable Waiter waiter() {
+    return waiter;
+  }
+
+  /** Whether nothing waits any more. */
+  boolean isExpired() {
+    return expired || isDone();
+  }
+
+  /**
+   * Whether the wait is over. Answers so at the second look only: before that the event loop reads
+   * once more, since the reply may lie in the socket.
+   */
+  boolean isOver(Waiter waits, long now, long ownNanos) {
+    boolean over = ownNanos - loopNanos >= waits.budgetNanos() || now - waits.hardDue() >= 0;
+    if (over && overdue) {
+      return true;
+    }
+    overdue = over;
+    return false;
+  }
+
+  /** Whether the next look decides. */
+  boolean isOverdue() {
+    return overdue;
+  }
+
+  /** Ends the wait. The command stays for its reply. */
+  void expire(Waiter waits, long now, long ownNanos) {
+    expired = true;
+    long had = ownNanos - loopNanos;
+    if (had >= waits.budgetNanos()) {
+      waits.redisIsLate();
+    } else {
+      waits.processIsLate(now - handedOverAt - had);
+    }
+  }
+}

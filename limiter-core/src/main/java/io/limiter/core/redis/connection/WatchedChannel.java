@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.connection;
+
+import io.lettuce.core.protocol.CommandHandler;
+import io.lettuce.core.resource.NettyCustomizer;
+import io.netty.channel.Channel;
+import io.netty.handler.flush.FlushConsolidationHandler;
+
+/** What is added to each channel that Lettuce opens: at first, and at each reconnect. */
+final class WatchedChannel implements NettyCustomizer {
+
+  /** Writes that wait at most for one flush. */
+  private static final int MAX_CONSOLIDATED = 256;
+
+  private final boolean consolidated;
+
+  /**
+   * @param consolidated whether what is written in one turn of the channel's event loop is sent at
+   *     its end, not packet by packet
+   */
+  WatchedChannel(boolean consolidated) {
+    this.consolidated = consolidated;
+  }
+
+  @Override
+  public void afterChannelInitialized(Channel opened) {
+    opened.pipeline().addFirst(new SilenceWatch());
+    if (consolidated) {
+      opened.pipeline().addFirst(new FlushConsolidationHandler(MAX_CONSOLIDATED, true));
+    }
+    opened.pipeline().addLast(UnansweredCommands.of(opened.pipeline().get(CommandHandler.class)));
+  }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.wire;
+
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.LoggedRule;
+import io.limiter.core.rule.Micros;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.state.Cell;
+import java.math.BigInteger;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.zip.CRC32;
+
+/** What {@code cells.lua} is told of one cell: its algorithm and numbers. */
+public final class CellCode {
+
+  /** The first number of an algorithm of the user's own. */
+  public static final int CUSTOM = 64;
+
+  private static final int COUNTER = 1;
+  private static final int WINDOW = 2;
+  private static final int ALIGNED = 3;
+  private static final int BUCKET = 4;
+  private static final int INTERVAL_BUCKET = 5;
+  private static final int LEAKY_BUCKET = 6;
+  static final int BAN = 9;
+
+  /** The print of the first cell, which describes the others. */
+  static final int DATA = 10;
+
+  /** Numbers that a ban keeps. */
+  public static final int BAN_SIZE = 4;
+
+  private final List<CustomAlgorithm> algorithms;
+
+  CellCode(List<CustomAlgorithm> algorithms) {
+    this.algorithms = algorithms;
+  }
+
+  /** What the first cell says of a rule's own, for rules that have others. */
+  static long description(Rule rule) {
+    Cell unused = Cell.unused(rule);
+    return description(unused.kind(), Cell.longestMemoryMicros(rule), unused.scale());
+  }
+
+  static long description(int kind, long memoryMicros, long scale) {
+    return ((long) kind << 56) + ((long) Cell.exponent(memoryMicros) << 48) + scale;
+  }
+
+  /** Numbers that a rule keeps. */
+  static int size(Rule rule) {
+    return Cell.unused(rule).size();
+  }
+
+  /** Tells rules apart whose cells mean something else. What only moves a limit is left out. */
+  static int print(Rule rule) {
+    String what;
+    if (rule instanceof TokenBucket bucket) {
+      what = "bucket %d %s %b".formatted(bucket.refill(), bucket.interval(), bucket.greedy());
+    } else if (rule instanceof LeakyBucket leaky) {
+      what = "leaky %d %s".formatted(leaky.count(), leaky.window());
+    } else if (rule instanceof FixedWindow fixed) {
+      what = "window %s %s".formatted(fixed.window(), fixed.alignment());
+    } else if (rule instanceof CustomRule custom) {
+      what =
+          "%s %s %s %s"
+              .formatted(
+                  custom.algorithm().name(), custom.window(), custom.parameters(), custom.memory());
+    } else {
+      what = "counter " + rule.window();
+    }
+    CRC32 crc = new CRC32();
+    crc.update(what.getBytes(StandardCharsets.UTF_8));
+    return (int) crc.getValue();
+  }
+
+  byte[] of(Rule rule, long wallMicros) {
+    long window = Micros.of(rule.window());
+    if (rule instanceof TokenBucket bucket) {
+      return bucket(bucket);
+    }
+    if (rule instanceof LeakyBucket leaky) {
+      return leaky(leaky);
+    }
+    if (rule instanceof CustomRule custom) {
+      return custom(custom);
+    }
+    if (rule instanceof FixedWindow fixed && fixed.alignment().isPresent()) {
+      ZoneChange change = ZoneChange.nearest(fixed.alignment().get().zone(), wallMicros);
+      long phase = ZoneChange.phase(fixed.alignment().get(), fixed.window());
+      return numbers(
+          ALIGNED, rule.count(), window, phase, change.before(), change.at(), change.after());
+    }
+    if (rule instanceof LoggedRule) {
+      throw new IllegalArgumentException("A log has no cell: " + rule);
+    }
+    return numbers(rule instanceof FixedWindow ? WINDOW : COUNTER, rule.count(), window);
+  }
+
+  private static byte[] bucket(TokenBucket bucket) {
+    long micros = Micros.of(bucket.interval());
+    long missing = bucket.count() - bucket.initial();
+    if (!bucket.greedy()) {
+      return numbers(INTERVAL_BUCKET, bucket.count(), micros, bucket.refill(), missing);
+    }
+    long divisor =
+        BigInteger.valueOf(micros).gcd(BigInteger.valueOf(bucket.refill())).longValueExact();
+    long unit = micros / divisor;
+    return numbers(BUCKET, bucket.count(), unit, bucket.refill() / divisor, missing * unit);
+  }
+
+  private static byte[] leaky(LeakyBucket leaky) {
+    long micros = Micros.of(leaky.window());
+    long divisor =
+        BigInteger.valueOf(micros).gcd(BigInteger.valueOf(leaky.count())).longValueExact();
+    long rate = leaky.count() / divisor;
+    long longest = Micros.of(leaky.maxWait()) * rate;
+    return numbers(
+        LEAKY_BUCKET, micros / divisor, rate, leaky.queue(), longest, leaky.fair() ? 1 : 0);
+  }
+
+  private byte[] custom(CustomRule rule) {
+    int known = 0;
+    while (known < algorithms.size()
+        && !algorithms.get(known).name().equals(rule.algorithm().name())) {
+      known++;
+    }
+    if (known == algorithms.size()) {
+      throw new IllegalArgumentException(
+          "The rule '%s' is of the algorithm '%s', which the Redis store was not given: give it to the store when it is made"
+              .formatted(rule.name(), rule.algorithm().name()));
+    }
+    ByteBuffer cell = ByteBuffer.allocate(27 + 8 * rule.parameters().size());
+    cell.put((byte) (CUSTOM + known)).put((byte) rule.algorithm().stateSize());
+    cell.putDouble((double) rule.count()).putDouble((double) Micros.of(rule.window()));
+    cell.putDouble((double) Micros.of(rule.memory())).put((byte) rule.parameters().size());
+    rule.parameters().forEach(cell::putDouble);
+    return cell.array();
+  }
+
+  static byte[] of(BanRule ban) {
+    return numbers(
+        BAN,
+        ban.violations(),
+        Micros.of(ban.within()),
+        Micros.of(ban.time()),
+        ban.growth(),
+        Micros.of(ban.longest()));
+  }
+
+  private static byte[] numbers(int algorithm, long... numbers) {
+    ByteBuffer cell = ByteBuffer.allocate(1 + 8 * numbers.length);
+    cell.put((byte) algorithm);
+    for (long number : numbers) {
+      cell.putDouble((double) number);
+    }
+    return cell.array();
+  }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.wire;
+
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.state.Cell;
+import java.io.ByteArrayOutputStream;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Optional;
+import java.util.zip.CRC32;
+
+/**
+ * What a plan says of the rules that keep numbers; {@code decide.lua} and {@code cells.lua}
+ * describe it.
+ */
+final class CellPlan {
+
+  /** Bytes before the first cell's print. */
+  private static final int HEADER = 24;
+
+  /** In the mark of cells: tells them from a log. */
+  static final int CELLS = 1 << 31;
+
+  /** In the mark: the longest that there is room for, four years. */
+  private static final long MOST_SECONDS = (1 << Cell.MOST_EXPONENT) - 1;
+
+  private final List<Rule> rules;
+  private final Optional<BanRule> ban;
+  private final CellCode code;
+  private final byte[] unused;
+
+  /**
+   * @param rules none of them a log; there may be none if there is a ban
+   */
+  CellPlan(List<Rule> rules, Optional<BanRule> ban, List<CustomAlgorithm> algorithms) {
+    this.rules = rules;
+    this.ban = ban;
+    this.code = new CellCode(algorithms);
+    this.unused = neverUsed();
+  }
+
+  /** Whether {@link #codes} change with time. */
+  boolean isZoned() {
+    return rules.stream()
+        .anyMatch(
+            rule ->
+                rule instanceof FixedWindow fixed
+                    && fixed.alignment().isPresent()
+                    && !fixed.alignment().get().zone().getRules().isFixedOffset());
+  }
+
+  List<Rule> rules() {
+    return rules;
+  }
+
+  boolean bans() {
+    return ban.isPresent();
+  }
+
+  /** How many cells. */
+  int size() {
+    return rules.size() + (bans() ? 1 : 0);
+  }
+
+  /** What cells begin with that these rules wrote. */
+  int print() {
+    return ByteBuffer.wrap(unused).getInt();
+  }
+
+  /** The longest time that a rule's cell is needed for after it was written. */
+  long memoryMicros() {
+    return rules.stream().mapToLong(Cell::memoryMicros).max().orElse(0);
+  }
+
+  /** The longest time that any cell may be needed for, which mostly is known to the script only. */
+  private long mostSeconds() {
+    long micros = memoryMicros();
+    for (Rule rule : rules) {
+      micros = Math.max(micros, Cell.longestMemoryMicros(rule));
+    }
+    if (ban.isPresent()) {
+      micros = Math.max(micros, Cell.memoryMicros(ban.get()));
+    }
+    return Math.min(MOST_SECONDS, micros / 1_000_000 + 1);
+  }
+
+  /**
+   * For each cell its algorithm and numbers.
+   *
+   * @throws IllegalArgumentException if a rule is of an algorithm that the scripts do not know
+   */
+  byte[] codes(long wallMicros) {
+    ByteArrayOutputStream codes = new ByteArrayOutputStream();
+    rules.forEach(rule -> codes.writeBytes(code.of(rule, wallMicros)));
+    ban.ifPresent(known -> codes.writeBytes(CellCode.of(known)));
+    return codes.toByteArray();
+  }
+
+  /** The cells as they are if nothing was ever used. */
+  byte[] unused() {
+    return unused;
+  }
+
+  private byte[] neverUsed() {
+    int[] sizes = new int[size()];
+    int numbers = 1 + sizes.length;
+    for (int c = 0; c < sizes.length; c++) {
+      sizes[c] = c < rules.size() ? CellCode.size(rules.get(c)) : CellCode.BAN_SIZE;
+      numbers += sizes[c];
+    }
+    int all = sizes.length + 1;
+    ByteBuffer state = ByteBuffer.allocate(HEADER + 5 * all + 8 * numbers);
+    state.putInt(0).putInt(CELLS + all).putDouble(0).putDouble(0);
+    state.putInt(CellCode.DATA).put((byte) all);
+    for (int c = 0; c < sizes.length; c++) {
+      state
+          .putInt(c < rules.size() ? CellCode.print(rules.get(c)) : CellCode.BAN)
+          .put((byte) sizes[c]);
+    }
+    state.putDouble(-1); // written by the script, when it first writes any of them
+    for (int c = 0; c < sizes.length; c++) {
+      state.putLong(c < rules.size() ? CellCode.description(rules.get(c)) : description());
+    }
+    // Descriptions too: rules that are needed for longer are others, though cells may serve both.
+    CRC32 crc = new CRC32();
+    crc.update(state.array(), 0, state.position());
+    for (int c = 0; c < sizes.length; c++) {
+      state.putDouble(c < rules.size() ? -1 : 0);
+      state.position(state.position() + 8 * (sizes[c] - 1));
+    }
+    // 0 marks cells of several stacks, and a log that no stack's cursors belong to.
+    return state
+        .putInt(0, crc.getValue() == 0 ? 1 : (int) crc.getValue())
+        .putInt(4, CELLS + 16 * (int) mostSeconds() + all)
+        .array();
+  }
+
+  private long description() {
+    return ban.map(known -> CellCode.description(0, Cell.memoryMicros(known), 0)).orElseThrow();
+  }
+}

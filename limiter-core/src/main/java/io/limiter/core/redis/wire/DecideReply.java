@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.wire;
+
+import io.limiter.core.Charge;
+import io.limiter.core.FailureReason;
+import io.limiter.core.StoreException;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.store.Mode;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads what {@code decide.lua} returned. What it decided is in the status of each charge; the
+ * numbers have to bear it out, or the call is decided elsewhere.
+ */
+public final class DecideReply implements StoredDecision {
+
+  /** The statuses, as {@code decide.lua} has them. */
+  public static final char ADMITTED = 'A';
+
+  static final char LIMITED = 'L';
+  static final char BANNED = 'B';
+
+  private final ByteBuffer reply;
+  private final EncodedStack[] stacks;
+  private final Charge[] charges;
+
+  /** Where the parts of each charge begin, behind its status; they follow each other. */
+  private final int[] offsets;
+
+  private final Status[] statuses;
+  private final StackPart.Said[][] said;
+
+  public DecideReply(byte @Nullable [] reply, EncodedStack[] stacks, Charge[] charges, Mode mode) {
+    this.stacks = stacks;
+    this.charges = charges;
+    this.offsets = new int[stacks.length];
+    int length = 0;
+    for (int i = 0; i < stacks.length; i++) {
+      offsets[i] = length + EncodedStack.STATUS;
+      length += stacks[i].replyLength();
+    }
+    if (reply == null || reply.length != length) {
+      throw new StoreException(
+          FailureReason.ERROR,
+          "Redis answered a decision with %s bytes instead of %d"
+              .formatted(reply == null ? "no" : reply.length, length),
+          null);
+    }
+    this.reply = ByteBuffer.wrap(reply);
+    this.statuses = new Status[stacks.length];
+    this.said = new StackPart.Said[stacks.length][];
+    for (int i = 0; i < stacks.length; i++) {
+      statuses[i] = status(this.reply.get(offsets[i] - EncodedStack.STATUS));
+      said[i] = new StackPart.Said[stacks[i].size()];
+      for (int part = 0; part < said[i].length; part++) {
+        said[i][part] =
+            stacks[i].part(part).read(this.reply, offset(i, part), mode, charges[i].cost());
+      }
+      requireAgreement(i, mode);
+    }
+  }
+
+  private static Status status(byte status) {
+    return switch (status) {
+      case ADMITTED -> Status.ADMITTED;
+      case LIMITED -> Status.LIMITED;
+      case BANNED -> Status.BANNED;
+      default ->
+          throw new StoreException(
+              FailureReason.ERROR,
+              "Redis answered a decision with the status %d instead of %d, %d or %d"
+                  .formatted(status, (int) ADMITTED, (int) LIMITED, (int) BANNED),
+              null);
+    };
+  }
+
+  /**
+   * The status says what was written, the numbers say what the caller is told. Both follow from the
+   * same state by code that exists twice, in Lua and in Java, and may differ where an algorithm of
+   * the user's own does. Then neither is right: the caller would be admitted while nothing is
+   * counted, or the reverse.
+   */
+  private void requireAgreement(int c, Mode mode) {
+    Status byNumbers = Status.ADMITTED;
+    if (mode != Mode.RECORD) {
+      boolean bans = mode == Mode.PEEK || !charges[c].observed(); // else the script reads no ban
+      if (bans && bannedFor(c) > 0) {
+        byNumbers = Status.BANNED;
+      } else if (isShort(c)) {
+        byNumbers = Status.LIMITED;
+      }
+    }
+    if (statuses[c] != byNumbers) {
+      throw disagreement(c, byNumbers);
+    }
+  }
+
+  private boolean isShort(int c) {
+    for (int rule = 0; rule < charges[c].stack().rules().size(); rule++) {
+      if (left(c, rule) < charges[c].cost()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private StoreException disagreement(int c, Status byNumbers) {
+    List<Rule> suspects = suspects(c);
+    String names = suspects.stream().map(DecideReply::name).collect(Collectors.joining(" or "));
+    boolean own = suspects.stream().anyMatch(CustomRule.class::isInstance);
+    return new StoreException(
+        FailureReason.ERROR,
+        "Redis answered a decision with the status %s, but by its numbers the call is %s, under %s%s"
+            .formatted(
+                statuses[c],
+                byNumbers,
+                names,
+                own ? ": let the algorithm's script() and read() find the same" : ""),
+        null);
+  }
+
+  /** The rules that refuse the call by the numbers; if none does, any may have, in the script. */
+  private List<Rule> suspects(int c) {
+    List<Rule> rules = charges[c].stack().rules();
+    List<Rule> all = new ArrayList<>();
+    List<Rule> own = new ArrayList<>();
+    for (int rule = 0; rule < rules.size(); rule++) {
+      if (!isShort(c) || left(c, rule) < charges[c].cost()) {
+        all.add(rules.get(rule));
+        if (rules.get(rule) instanceof CustomRule) {
+          own.add(rules.get(rule));
+        }
+      }
+    }
+    return own.isEmpty() ? all : own;
+  }
+
+  private static String name(Rule rule) {
+    String algorithm =
+        rule instanceof CustomRule custom
+            ? "'" + custom.algorithm().name() + "'"
+            : rule.getClass().getSimpleName();
+    return "the algorithm %s of the rule '%s'".formatted(algorithm, rule.name());
+  }
+
+  @Override
+  public Status status(int charge) {
+    return statuses[charge];
+  }
+
+  @Override
+  public long left(int charge, int rule) {
+    return of(charge, rule).left(stacks[charge].indexInPart(rule));
+  }
+
+  @Override
+  public long waitFor(int charge, int rule, boolean taken) {
+    return of(charge, rule).waitFor(stacks[charge].indexInPart(rule), taken);
+  }
+
+  @Override
+  public long resetAfter(int charge, int rule, boolean taken) {
+    return of(charge, rule).resetAfter(stacks[charge].indexInPart(rule), taken);
+  }
+
+  @Override
+  public long delay(int charge, int rule) {
+    return of(charge, rule).delay(stacks[charge].indexInPart(rule));
+  }
+
+  private StackPart.Said of(int charge, int rule) {
+    return said[charge][stacks[charge].partOf(rule)];
+  }
+
+  @Override
+  public long bannedFor(int charge) {
+    return said[charge][said[charge].length - 1].bannedFor();
+  }
+
+  @Override
+  public long decidedAt() {
+    return (long) reply.getDouble(offsets[0]);
+  }
+
+  @Override
+  public byte[] returning(int charge, int some) {
+    EncodedStack stack = stacks[charge];
+    if (stack.isLogOnly()) {
+      byte[] stamp = new byte[8];
+      reply.get(offsets[charge], stamp);
+      return stamp;
+    }
+    int cells = stack.size() - 1;
+    int[] taken = said[charge][cells].taken();
+    byte[] plan = stack.plan().ofTaken(charges[charge].cost());
+    ByteBuffer argument =
+        ByteBuffer.allocate(8 + 8 + plan.length + 8 * taken.length + 8)
+            .putDouble(cells == 0 ? 0 : reply.getDouble(offsets[charge]))
+            .putDouble(reply.getDouble(offset(charge, cells)))
+            .put(plan);
+    for (int units : taken) {
+      argument.putInt(givenBack(charge, units, some)).putInt(units);
+    }
+    return argument.putDouble((double) said[charge][cells].departure()).array();
+  }
+
+  @Override
+  public int logged(int charge, int some) {
+    boolean hasLog = stacks[charge].isLogOnly() || stacks[charge].size() > 1;
+    return hasLog ? givenBack(charge, said[charge][0].taken()[0], some) : 0;
+  }
+
+  /** Of units that a rule took: what it would not have taken of a call that costs less. */
+  private int givenBack(int charge, int taken, int some) {
+    return Math.max(0, taken - (charges[charge].cost() - some));
+  }
+
+  @Override
+  public EncodedStack stack(int charge) {
+    return stacks[charge];
+  }
+
+  private int offset(int charge, int part) {
+    return part == 0 ? offsets[charge] : offsets[charge] + stacks[charge].part(0).replyLength();
+  }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.wire;
+
+import io.limiter.core.rule.CustomAlgorithm;
+import java.util.Comparator;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The scripts of the store. Tests put their own clock into copies of them.
+ *
+ * @param decide decides one call
+ * @param refund gives back what a call took
+ * @param renew takes what a call holds while it runs anew
+ * @param algorithms those of the user's own that the scripts know, in the order of their numbers
+ */
+public record DecisionScripts(
+    RedisScript decide, RedisScript refund, RedisScript renew, List<CustomAlgorithm> algorithms) {
+
+  private static final String ALGORITHMS = "--%algorithms\n";
+
+  /** Where a part of a script belongs, by the name of its file. */
+  private static final Pattern PART = Pattern.compile("--%(?!algorithms)([a-z]+)\n");
+
+  public DecisionScripts(RedisScript decide, RedisScript refund) {
+    this(decide, refund, RedisScript.of(whole("renew.lua")), List.of());
+  }
+
+  /** The scripts as they are without algorithms of the user's own; read once. */
+  public static DecisionScripts load() {
+    return WithoutOwn.SCRIPTS;
+  }
+
+  /**
+   * The scripts with these algorithms: the same text, whatever the order, so that instances share
+   * what Redis has compiled.
+   *
+   * @throws IllegalArgumentException if two algorithms have one name, or there are too many
+   */
+  public static DecisionScripts load(List<CustomAlgorithm> own) {
+    return own.isEmpty() ? load() : read(own);
+  }
+
+  /** Several connections and the store ask for them while a service starts. */
+  private static final class WithoutOwn {
+    static final DecisionScripts SCRIPTS = read(List.of());
+  }
+
+  private static DecisionScripts read(List<CustomAlgorithm> own) {
+    List<CustomAlgorithm> algorithms =
+        own.stream().sorted(Comparator.comparing(CustomAlgorithm::name)).toList();
+    for (int i = 1; i < algorithms.size(); i++) {
+      if (algorithms.get(i).name().equals(algorithms.get(i - 1).name())) {
+        throw new IllegalArgumentException(
+            "Two algorithms are named '%s': give one of them another name"
+                .formatted(algorithms.get(i).name()));
+      }
+    }
+    if (algorithms.size() > 64) {
+      throw new IllegalArgumentException(
+          "%d algorithms of your own: give it 64 at most".formatted(algorithms.size()));
+    }
+    StringBuilder branches = new StringBuilder();
+    for (int i = 0; i < algorithms.size(); i++) {
+      branches.append(
+          "%s algorithm == %d then%n-- %s%nread = function(now, cost, count, window, p, state)%n%s%nend%n"
+              .formatted(
+                  i == 0 ? "if" : "elseif",
+                  CellCode.CUSTOM + i,
+                  algorithms.get(i).name(),
+                  algorithms.get(i).script()));
+    }
+    String ownBranches = branches.length() == 0 ? "" : branches + "end\n";
+    return new DecisionScripts(
+        RedisScript.of(whole("decide.lua").replace(ALGORITHMS, ownBranches)),
+        RedisScript.of(whole("refund.lua")),
+        RedisScript.of(whole("renew.lua")),
+        algorithms);
+  }
+
+  /** A script with its parts, each of which stands in a file of its own. */
+  private static String whole(String file) {
+    return PART.matcher(RedisScript.read(file))
+        .replaceAll(part -> Matcher.quoteReplacement(whole(part.group(1) + ".lua")));
+  }
+}

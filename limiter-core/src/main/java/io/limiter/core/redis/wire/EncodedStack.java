@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.wire;
+
+import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.rule.LoggedRule;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.LongSupplier;
+import java.util.stream.Stream;
+
+/**
+ * A stack of rules as the scripts read it; made once for each stack. Its parts are those of its
+ * rules that have a log, and those that keep numbers: each has its own reply, and both one key.
+ */
+public final class EncodedStack {
+
+  /** The status of the charge, before the replies of the parts. */
+  static final int STATUS = 1;
+
+  private final StackPlan plan;
+  private final StackPart[] parts;
+  private final boolean logOnly;
+  private final int[] partOf;
+  private final int[] indexInPart;
+
+  /**
+   * @param algorithms those that the scripts know, beside their own
+   * @param wallMicros the wall clock, for the changes of the clocks of time zones
+   */
+  public EncodedStack(RuleStack stack, List<CustomAlgorithm> algorithms, LongSupplier wallMicros) {
+    List<LoggedRule> logged = new ArrayList<>();
+    List<Rule> counted = new ArrayList<>();
+    int size = stack.rules().size();
+    partOf = new int[size];
+    indexInPart = new int[size];
+    for (int r = 0; r < size; r++) {
+      if (stack.rules().get(r) instanceof LoggedRule log) {
+        indexInPart[r] = logged.size();
+        logged.add(log);
+      } else {
+        partOf[r] = 1;
+        indexInPart[r] = counted.size();
+        counted.add(stack.rules().get(r));
+      }
+    }
+    Optional<EncodedLog> log =
+        logged.isEmpty() ? Optional.empty() : Optional.of(new EncodedLog(logged));
+    Optional<CellPlan> cells =
+        counted.isEmpty() && stack.ban().isEmpty()
+            ? Optional.empty()
+            : Optional.of(new CellPlan(counted, stack.ban(), algorithms));
+    if (log.isEmpty()) {
+      Arrays.fill(partOf, 0);
+    }
+    plan = new StackPlan(log, cells, wallMicros);
+    parts =
+        Stream.concat(log.stream(), cells.stream().map(EncodedCells::new))
+            .toArray(StackPart[]::new);
+    logOnly = cells.isEmpty();
+  }
+
+  /** What the scripts are told of it. */
+  public StackPlan plan() {
+    return plan;
+  }
+
+  /** Whether all its rules read the log, and there is no ban. */
+  boolean isLogOnly() {
+    return logOnly;
+  }
+
+  /** How many parts there are. */
+  int size() {
+    return parts.length;
+  }
+
+  StackPart part(int index) {
+    return parts[index];
+  }
+
+  /** Which part a rule belongs to. */
+  int partOf(int rule) {
+    return partOf[rule];
+  }
+
+  /** The index of a rule within its part. */
+  int indexInPart(int rule) {
+    return indexInPart[rule];
+  }
+
+  /** Length of the reply: the status, then all parts. */
+  int replyLength() {
+    int length = STATUS;
+    for (StackPart part : parts) {
+      length += part.replyLength();
+    }
+    return length;
+  }
+}

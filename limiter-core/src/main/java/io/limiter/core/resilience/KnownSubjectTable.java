@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.resilience;
+
+import io.limiter.core.Charge;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.PastCharge;
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.StateKey;
+import io.limiter.core.Verdict;
+import io.limiter.core.store.KnownUse;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What this instance knows of subjects: the last verdict of the store on each, which carries what
+ * all instances had used; what is on its way to the store; and what the fallback has admitted
+ * since. So the fallback goes on from there, and the store hears of what it missed.
+ *
+ * <p>Bounded: while {@code size} keys are known, further ones are not, and the fallback decides
+ * about them from nothing. A key is known as long as any rule of it needs.
+ */
+final class KnownSubjectTable {
+
+  /** While there is no room, expired keys are searched for so often. */
+  private static final long SWEEP_NANOS = Duration.ofMillis(100).toNanos();
+
+  private final int size;
+  private final LongSupplier nanos;
+  private final Map<StateKey, KnownSubject> subjects = new ConcurrentHashMap<>();
+  private final AtomicInteger owing = new AtomicInteger();
+  private final AtomicLong swept;
+  private final String instance;
+  private final AtomicLong ids = new AtomicLong();
+
+  /**
+   * @param size keys at most
+   * @param nanos a clock that is never set back, in nanoseconds
+   */
+  KnownSubjectTable(int size, LongSupplier nanos) {
+    this.size = size;
+    this.nanos = nanos;
+    this.swept = new AtomicLong(nanos.getAsLong() - SWEEP_NANOS);
+    byte[] random =
+        ByteBuffer.allocate(2 * Long.BYTES)
+            .putLong(ThreadLocalRandom.current().nextLong())
+            .putLong(ThreadLocalRandom.current().nextLong())
+            .array();
+    this.instance = Base64.getUrlEncoder().withoutPadding().encodeToString(random).substring(0, 16);
+  }
+
+  /**
+   * What is known of the subjects of one call, one for each charge; null where there is no room.
+   */
+  @Nullable KnownSubject[] of(LimitRequest request) {
+    @Nullable KnownSubject[] known = new KnownSubject[request.size()];
+    for (int c = 0; c < known.length; c++) {
+      Charge charge = request.charge(c);
+      known[c] = charge.stack().lease().isPresent() ? null : of(charge.key());
+    }
+    return known;
+  }
+
+  private @Nullable KnownSubject of(StateKey key) {
+    KnownSubject known = subjects.get(key);
+    if (known != null) {
+      return known;
+    }
+    return hasRoom() ? subjects.computeIfAbsent(key, unknown -> new KnownSubject()) : null;
+  }
+
+  private boolean hasRoom() {
+    if (subjects.size() < size) {
+      return true;
+    }
+    long now = nanos.getAsLong();
+    long last = swept.get();
+    if (now - last >= SWEEP_NANOS && swept.compareAndSet(last, now)) {
+      subjects.values().removeIf(known -> known.forgetIfExpired(now, this));
+    }
+    return subjects.size() < size;
+  }
+
+  /** Counts the subjects whose units the store has not heard of, by one more or less. */
+  void owe(int more) {
+    owing.addAndGet(more);
+  }
+
+  /** A name that no other units have. */
+  String nextId() {
+    return instance + Long.toString(ids.incrementAndGet(), Character.MAX_RADIX);
+  }
+
+  /** The call, with what the store has to hear of its subjects. */
+  LimitRequest withPast(LimitRequest request, @Nullable KnownSubject[] known, long now) {
+    if (owing.get() == 0) {
+      return request;
+    }
+    List<PastCharge> past = new ArrayList<>();
+    for (int c = 0; c < known.length; c++) {
+      KnownSubject subject = known[c];
+      if (subject != null) {
+        subject.addPast(past, now, this);
+      }
+    }
+    return past.isEmpty() ? request : request.after(past);
+  }
+
+  /** The call has been sent: until it is answered its units may be used. */
+  void sent(LimitRequest request, @Nullable KnownSubject[] known) {
+    for (int c = 0; c < known.length; c++) {
+      KnownSubject subject = known[c];
+      if (subject != null) {
+        subject.sent(request.charge(c).cost());
+      }
+    }
+  }
+
+  /** The call has not been answered in time, or not been sent. */
+  void unanswered(LimitRequest request, @Nullable KnownSubject[] known) {
+    for (int c = 0; c < known.length; c++) {
+      KnownSubject subject = known[c];
+      if (subject != null) {
+        subject.answered(request.charge(c).cost());
+      }
+    }
+  }
+
+  /**
+   * The store has decided.
+   *
+   * @param brought what the request had with it of the past, which the store has heard of now
+   * @param asked when it was asked
+   * @param late whether this comes when the call has long been decided elsewhere
+   */
+  void learn(
+      LimitRequest brought,
+      @Nullable KnownSubject[] known,
+      Verdict verdict,
+      Mode mode,
+      long asked,
+      boolean late) {
+    long now = nanos.getAsLong();
+    int rule = 0;
+    int ruleVerdicts = verdict.rules().size();
+    boolean took = verdict.allowed() && mode != Mode.PEEK;
+    for (int c = 0; c < known.length; c++) {
+      Charge charge = brought.charge(c);
+      KnownSubject subject = known[c];
+      boolean guard = c == brought.charges().size();
+      int rules = charge.stack().rules().size();
+      if (subject != null) {
+        if (!late) {
+          subject.answered(charge.cost());
+        }
+        if (!brought.past().isEmpty()) {
+          subject.heard(brought.past(), this);
+        }
+        if (guard ? verdict.duplicate().isPresent() : rule + rules <= ruleVerdicts) {
+          subject.learn(charge, verdict, guard ? -1 : rule, c == 0, took, asked, now, this);
+        }
+      }
+      rule += guard ? 0 : rules;
+    }
+  }
+
+  /**
+   * Has the fallback decide, from what is known.
+   *
+   * @param decide by the store that adopts it; completes at once
+   */
+  <T> T decide(
+      LimitRequest request, @Nullable KnownSubject[] known, LimitStore local, Supplier<T> decide) {
+    List<Locked> locked = new ArrayList<>(known.length);
+    for (int c = 0; c < known.length; c++) {
+      KnownSubject subject = known[c];
+      if (subject != null) {
+        locked.add(new Locked(request.charge(c), subject));
+      }
+    }
+    locked.sort(
+        Comparator.<Locked, String>comparing(one -> one.charge().key().tag())
+            .thenComparing(one -> one.charge().key().name()));
+    return under(locked, 0, () -> adopted(locked, local, decide));
+  }
+
+  private record Locked(Charge charge, KnownSubject subject) {}
+
+  /** All of them, always in one order. */
+  private static <T> T under(List<Locked> locked, int from, Supplier<T> action) {
+    if (from == locked.size()) {
+      return action.get();
+    }
+    synchronized (locked.get(from).subject()) {
+      return under(locked, from + 1, action);
+    }
+  }
+
+  private <T> T adopted(List<Locked> locked, LimitStore local, Supplier<T> decide) {
+    long now = nanos.getAsLong();
+    for (Locked one : locked) {
+      KnownUse use = one.subject().useIfNews(one.charge(), now);
+      if (use != null) {
+        local.adopt(one.charge(), use);
+      }
+    }
+    return decide.get();
+  }
+
+  /** What the fallback has admitted, and the store has not heard of; the subjects are locked. */
+  UnreportedUnits owed(
+      LimitRequest request, @Nullable KnownSubject[] known, Verdict verdict, long now) {
+    KnownSubject.@Nullable Pending[] pending = new KnownSubject.@Nullable Pending[known.length];
+    int rule = 0;
+    for (int c = 0; c < known.length; c++) {
+      KnownSubject subject = known[c];
+      Charge charge = request.charge(c);
+      long used = 0;
+      if (c < request.charges().size()) {
+        for (int r = 0; r < charge.stack().rules().size(); r++) {
+          used = Math.max(used, used(verdict.rules().get(rule++)));
+        }
+      } else {
+        used = used(verdict.duplicate().orElseThrow());
+      }
+      if (subject != null) {
+        pending[c] = subject.admitted(charge, used, now, this);
+      }
+    }
+    return new UnreportedUnits(this, request, known, pending);
+  }
+
+  private static long used(RuleVerdict rule) {
+    return rule.rule().capacity() - rule.remaining();
+  }
+
+  /** Forgets these keys. */
+  void forget(Collection<StateKey> keys) {
+    for (StateKey key : keys) {
+      KnownSubject known = subjects.remove(key);
+      if (known != null) {
+        known.forget(this);
+      }
+    }
+  }
+
+  int size() {
+    return subjects.size();
+  }
+
+  /** Subjects whose units the store has not heard of. */
+  int owing() {
+    return owing.get();
+  }
+}

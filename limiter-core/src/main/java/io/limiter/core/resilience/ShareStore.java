@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.resilience;
+
+import io.limiter.core.Charge;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.StateKey;
+import io.limiter.core.Verdict;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.store.KnownUse;
+import io.limiter.core.store.KnownUse.RuleUse;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Gives each of several instances its share, where each counts for itself: the count of every rule
+ * divided by their number, rounded up; of a token bucket the initial tokens and the rate of the
+ * refill too, of a leaky bucket the queue and the rate. Together they admit at most instances ×
+ * ceil(count / instances), less than count + instances, instead of instances × count.
+ *
+ * <p>Verdicts speak of the shares, since they are what decides; the rules keep their names. A call
+ * that costs more than a share is refused. Duplicate guards are not divided: a share of one
+ * submission is one.
+ */
+public final class ShareStore implements LimitStore {
+
+  /** Stacks whose share is remembered. A service has one or two a method. */
+  private static final int MAX_REMEMBERED = 4_096;
+
+  private final LimitStore store;
+  private final int instances;
+  private final Map<RuleStack, RuleStack> shares = new ConcurrentHashMap<>();
+
+  /**
+   * @param instances how many there are, 1 or more
+   */
+  public ShareStore(LimitStore store, int instances) {
+    if (instances < 1) {
+      throw new IllegalArgumentException(
+          "Limits divided among %d instances: give it 1 or more".formatted(instances));
+    }
+    this.store = store;
+    this.instances = instances;
+  }
+
+  @Override
+  public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+    List<Charge> charges =
+        request.charges().stream()
+            .map(
+                all ->
+                    new Charge(
+                        all.limit(), all.key(), share(all.stack()), all.cost(), all.observed()))
+            .toList();
+    return store
+        .decide(new LimitRequest(request.policy(), charges, request.duplicate()), mode)
+        .thenApply(
+            verdict ->
+                verdict.withReservation(new ShareReservation(verdict.reservation(), request)));
+  }
+
+  /**
+   * Each rule has left what its share allows beyond this instance's own use, and what the whole
+   * allows beyond everybody's.
+   */
+  @Override
+  public void adopt(Charge whole, KnownUse known) {
+    RuleStack share = share(whole.stack());
+    List<RuleUse> uses = new ArrayList<>(known.rules().size());
+    for (int r = 0; r < known.rules().size(); r++) {
+      RuleUse use = known.rules().get(r);
+      long rest = share.rules().get(r).capacity() - use.own();
+      uses.add(
+          new RuleUse(
+              Math.max(0, Math.min(use.remaining(), rest)),
+              1,
+              use.resetsAfterMicros(),
+              use.resetsAfterMicros(),
+              use.own()));
+    }
+    store.adopt(
+        new Charge(whole.limit(), whole.key(), share, whole.cost(), whole.observed()),
+        known.withRules(uses));
+  }
+
+  private RuleStack share(RuleStack whole) {
+    RuleStack known = shares.get(whole);
+    if (known != null) {
+      return known;
+    }
+    RuleStack rules = RuleStack.of(whole.rules().stream().map(this::share).toList());
+    RuleStack made = whole.ban().map(rules::withBan).orElse(rules).withCounting(whole.counting());
+    if (shares.size() < MAX_REMEMBERED) {
+      shares.put(whole, made);
+    }
+    return made;
+  }
+
+  private Rule share(Rule whole) {
+    if (whole instanceof LeakyBucket leaky) {
+      return slower(leaky.withQueue((int) share(leaky.queue())));
+    }
+    Rule share = whole.withCount(share(whole.count()));
+    return share instanceof TokenBucket bucket && whole instanceof TokenBucket all
+        ? slower(bucket.startingWith(share(all.initial())))
+        : share;
+  }
+
+  private long share(long units) {
+    return (units + instances - 1) / instances;
+  }
+
+  /**
+   * At a share of the rate; at the whole, where that would be slower than a rule may be, or could
+   * not be counted exactly.
+   */
+  private TokenBucket slower(TokenBucket bucket) {
+    try {
+      return bucket.slowedDown(instances);
+    } catch (IllegalArgumentException tooSlow) {
+      return bucket;
+    }
+  }
+
+  private LeakyBucket slower(LeakyBucket bucket) {
+    try {
+      return bucket.slowedDown(instances);
+    } catch (IllegalArgumentException tooSlow) {
+      return bucket;
+    }
+  }
+
+  @Override
+  public CompletionStage<Void> reset(Collection<StateKey> keys) {
+    return store.reset(keys);
+  }
+
+  @Override
+  public void close() {
+    store.close();
+  }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.resilience;
+
+import io.limiter.core.Charge;
+import io.limiter.core.LimitRequest;
+import java.util.function.ToIntFunction;
+import org.jspecify.annotations.Nullable;
+
+/** The units of one call that the fallback has admitted, until the store has heard of them. */
+final class UnreportedUnits {
+
+  private final KnownSubjectTable all;
+  private final LimitRequest request;
+  private final @Nullable KnownSubject[] subjects;
+  private final KnownSubject.@Nullable Pending[] pending;
+  private final int[] left;
+
+  UnreportedUnits(
+      KnownSubjectTable all,
+      LimitRequest request,
+      @Nullable KnownSubject[] subjects,
+      KnownSubject.@Nullable Pending[] pending) {
+    this.all = all;
+    this.request = request;
+    this.subjects = subjects;
+    this.pending = pending;
+    this.left = new int[pending.length];
+    for (int c = 0; c < left.length; c++) {
+      left[c] = request.charge(c).cost();
+    }
+  }
+
+  /** The store need not hear of so many units of each charge, or of as many as are left. */
+  synchronized void giveBack(ToIntFunction<Charge> units) {
+    for (int c = 0; c < subjects.length; c++) {
+      KnownSubject subject = subjects[c];
+      KnownSubject.Pending from = pending[c];
+      int some = Math.min(left[c], units.applyAsInt(request.charge(c)));
+      if (subject != null && from != null && some > 0) {
+        left[c] -= some;
+        subject.giveBack(from, some, all);
+      }
+    }
+  }
+}

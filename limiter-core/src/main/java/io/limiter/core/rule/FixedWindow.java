@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.rule;
+
+import java.time.Duration;
+import java.time.ZoneId;
+import java.util.Optional;
+
+/**
+ * Fixed window: at most {@code count} units in each window; one number for each subject. A window
+ * begins with the first call after the one before has ended, or, aligned, where the clock says: at
+ * each full minute, hour or day of a time zone. An interval of one window may hold twice the count,
+ * where it spans the end of one and the start of the next.
+ *
+ * @param name the rule's name; the factories make one from the numbers
+ * @param count the most units in a window, 1 to {@value Rule#MAX_COUNT}
+ * @param window the length of the window, 1 ms to 366 days, in whole microseconds; 7 days at most
+ *     if it is aligned
+ * @param alignment where windows begin; empty if with the first call
+ */
+public record FixedWindow(String name, long count, Duration window, Optional<Alignment> alignment)
+    implements Rule {
+
+  public FixedWindow {
+    Rule.requireNumbers(name, count, MAX_COUNT, window);
+    if (alignment.isPresent()) {
+      alignment.get().requireFits(name, window);
+    }
+  }
+
+  /** Windows that begin with a call; named after its numbers, such as {@code 10-per-60s}. */
+  public static FixedWindow of(long count, Duration window) {
+    return new FixedWindow(Rule.nameOf(count, window), count, window, Optional.empty());
+  }
+
+  /**
+   * Windows that begin at full seconds, minutes, hours or days of a time zone: every window that
+   * divides a day can be aligned. Where clocks are changed, a day has 23 or 25 hours.
+   */
+  public static FixedWindow aligned(long count, Duration window, ZoneId zone) {
+    return of(count, window).alignedTo(Alignment.to(zone));
+  }
+
+  /** The same rule with windows that begin where the clock says. */
+  public FixedWindow alignedTo(Alignment other) {
+    return new FixedWindow(name, count, window, Optional.of(other));
+  }
+
+  @Override
+  public FixedWindow withName(String other) {
+    return new FixedWindow(other, count, window, alignment);
+  }
+
+  @Override
+  public FixedWindow withCount(long other) {
+    return new FixedWindow(name, other, window, alignment);
+  }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.rule;
+
+import java.math.BigInteger;
+import java.time.Duration;
+
+/**
+ * Leaky bucket whose calls wait for their turn: at most {@code count} units depart in each {@code
+ * window}, evenly spaced. A call departs at once if the last departure is an interval ago, {@code
+ * window / count}; else {@code Verdict.delay} tells after what time it may begin, and whoever runs
+ * it waits so long. A call of cost n takes n departures and begins at the first of them. It is
+ * refused at once where the queue is full, or where it would have to wait longer than {@code
+ * maxWait}.
+ *
+ * <p>A call that goes away while it waits is refunded ({@code Reservation.refund}), which frees its
+ * place in the queue. What becomes of its departure is what {@code fair} says. Once its departure
+ * has come a refund gives nothing back.
+ *
+ * <p>Departures are kept in parts of a microsecond so small that an interval is a whole number of
+ * them: three a second are three a second for ever.
+ *
+ * @param name the rule's name; the factory makes one from the numbers
+ * @param count units that depart in a window, 1 to {@value Rule#MAX_COUNT}
+ * @param window 1 ms to 366 days, in whole microseconds
+ * @param queue the most units that wait, 1 to {@value #MAX_QUEUE}. A call that costs more than one
+ *     unit more can never be admitted. Where nobody is to wait, take {@code TokenBucket.of(1,
+ *     count, window)}
+ * @param maxWait the longest that a call may have to wait, 1 ms to 5 minutes, in whole
+ *     microseconds, and no longer than {@value #MAX_DEPARTURES} departures take: its client holds
+ *     the line meanwhile
+ * @param fair whether calls depart in the order in which they came: then the departure of a call
+ *     that went away passes unused. Else the next call of one unit takes the earliest one that was
+ *     given up, and may overtake those that wait
+ */
+public record LeakyBucket(
+    String name, long count, Duration window, int queue, Duration maxWait, boolean fair)
+    implements Rule {
+
+  /** The longest queue. */
+  public static final int MAX_QUEUE = 10_000;
+
+  /** The longest wait. */
+  public static final Duration MAX_WAIT = Duration.ofMinutes(5);
+
+  /** The most departures within {@code maxWait}: 400 a second, if that is 5 minutes. */
+  public static final int MAX_DEPARTURES = 120_000;
+
+  /** Below it, doubles are exact, and Redis' scripts know no other numbers. */
+  private static final BigInteger EXACT = BigInteger.ONE.shiftLeft(53);
+
+  public LeakyBucket {
+    Rule.requireNumbers(name, count, MAX_COUNT, window);
+    if (queue < 1 || queue > MAX_QUEUE) {
+      throw new IllegalArgumentException(
+          "The rule '%s' has a queue of %d: give it 1 to %d; where nobody is to wait, take a token bucket of 1"
+              .formatted(name, queue, MAX_QUEUE));
+    }
+    if (maxWait.compareTo(MIN_WINDOW) < 0
+        || maxWait.compareTo(MAX_WAIT) > 0
+        || maxWait.toNanosPart() % 1_000 != 0) {
+      throw new IllegalArgumentException(
+          "The rule '%s' lets calls wait up to %s: give it 1 ms to 5 minutes, in whole microseconds"
+              .formatted(name, maxWait));
+    }
+    BigInteger micros = BigInteger.valueOf(Micros.of(window));
+    BigInteger units = BigInteger.valueOf(count);
+    BigInteger part = micros.gcd(units);
+    BigInteger waiting = units.divide(part).multiply(BigInteger.valueOf(Micros.of(maxWait)));
+    BigInteger queued = micros.divide(part).multiply(BigInteger.valueOf(queue + 1L));
+    BigInteger departures = waiting.divide(micros.divide(part));
+    if (departures.compareTo(BigInteger.valueOf(MAX_DEPARTURES)) > 0) {
+      throw new IllegalArgumentException(
+          "The rule '%s' lets calls wait up to %s, for %d others: give it a wait of %d departures at most"
+              .formatted(name, maxWait, departures, MAX_DEPARTURES));
+    }
+    if (waiting.add(queued).compareTo(EXACT) >= 0) {
+      throw new IllegalArgumentException(
+          "The rule '%s' spaces %d in %s, which cannot be counted exactly for waits up to %s: give it rounder numbers, a shorter queue, or a shorter wait"
+              .formatted(name, count, window, maxWait));
+    }
+  }
+
+  /** A fair rule named after its numbers, such as {@code 2-per-1s-queue-10}. */
+  public static LeakyBucket of(long count, Duration window, int queue, Duration maxWait) {
+    return new LeakyBucket(
+        Rule.nameOf(count, window) + "-queue-" + queue, count, window, queue, maxWait, true);
+  }
+
+  /** The same rule, first come, first served; or not. */
+  public LeakyBucket withFair(boolean firstComeFirstServed) {
+    return new LeakyBucket(name, count, window, queue, maxWait, firstComeFirstServed);
+  }
+
+  /** The same rule with another queue. */
+  public LeakyBucket withQueue(int units) {
+    return new LeakyBucket(name, count, window, units, maxWait, fair);
+  }
+
+  /**
+   * The same rule, so many times slower.
+   *
+   * @throws IllegalArgumentException if it would then be slower than a rule may be
+   */
+  public LeakyBucket slowedDown(int factor) {
+    return new LeakyBucket(name, count, window.multipliedBy(factor), queue, maxWait, fair);
+  }
+
+  @Override
+  public boolean waits() {
+    return true;
+  }
+
+  /** A queue, and the unit that departs at once. */
+  @Override
+  public long capacity() {
+    return queue + 1L;
+  }
+
+  @Override
+  public LeakyBucket withName(String other) {
+    return new LeakyBucket(other, count, window, queue, maxWait, fair);
+  }
+
+  @Override
+  public LeakyBucket withCount(long other) {
+    return new LeakyBucket(name, other, window, queue, maxWait, fair);
+  }
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.rule;
+
+import java.time.Duration;
+
+/** Times as stores count them: in whole microseconds. */
+public final class Micros {
+
+  private Micros() {}
+
+  /** A duration in whole microseconds; the rest is cut off. */
+  public static long of(Duration duration) {
+    return duration.toSeconds() * 1_000_000 + duration.toNanosPart() / 1_000;
+  }
+
+  /** Microseconds as a duration. */
+  public static Duration toDuration(long micros) {
+    return Duration.ofSeconds(micros / 1_000_000, micros % 1_000_000 * 1_000);
+  }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.rule;
+
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * The rules that count one subject together: they share its state and are decided at once.
+ * Immutable; made once for each policy, so that a store can prepare for it.
+ */
+public final class RuleStack {
+
+  /** The most rules in one stack. */
+  public static final int MAX_RULES = 8;
+
+  private final List<Rule> rules;
+  private final Optional<BanRule> ban;
+  private final Counting counting;
+  private final Optional<Duration> lease;
+  private final Optional<Rule> waiting;
+  private final StackShape shape;
+  private final int hash;
+
+  private RuleStack(List<Rule> rules, Optional<BanRule> ban, Counting counting) {
+    this.rules = rules;
+    this.ban = ban;
+    this.counting = counting;
+    this.lease =
+        rules.stream()
+            .filter(rule -> rule instanceof ConcurrencyLimit)
+            .map(Rule::window)
+            .min(Comparator.naturalOrder());
+    this.hash = 31 * (31 * rules.hashCode() + ban.hashCode()) + counting.hashCode();
+    this.waiting = rules.stream().filter(Rule::waits).findFirst();
+    this.shape = new StackShape(rules);
+    requireConsistent();
+  }
+
+  private void requireConsistent() {
+    for (Rule rule : rules) {
+      if (lease.isPresent() && !(rule instanceof ConcurrencyLimit)) {
+        throw new IllegalArgumentException(
+            "The rule '%s' stands in one stack with calls in flight: give these a stack of their own, and join both by LimitRequest.and"
+                .formatted(rule.name()));
+      }
+      if (counting != Counting.ALL && rule instanceof ConcurrencyLimit) {
+        throw new IllegalArgumentException(
+            "The rule '%s' counts %s: calls in flight are counted whatever becomes of them, so let it count ALL"
+                .formatted(rule.name(), counting));
+      }
+      if (counting != Counting.ALL && rule.waits()) {
+        throw new IllegalArgumentException(
+            "The rule '%s', whose calls wait for their turn, counts %s: let it count ALL, since a turn that has passed cannot be given back, and give the rules that count by outcome a stack of their own"
+                .formatted(rule.name(), counting));
+      }
+    }
+    if (lease.isPresent() && ban.isPresent()) {
+      throw new IllegalArgumentException(
+          "The rule '%s' has a ban: give it none, since the caller cannot know when a place is free; put the ban on the other rules of the subject"
+              .formatted(rules.get(0).name()));
+    }
+  }
+
+  /**
+   * A stack of 1 to {@value #MAX_RULES} rules in the order in which they are reported.
+   *
+   * @throws IllegalArgumentException if there are none or too many, if two of them have one name,
+   *     if some of them are a {@link ConcurrencyLimit} and others not, or if two make calls wait
+   */
+  public static RuleStack of(List<? extends Rule> rules) {
+    if (rules.isEmpty() || rules.size() > MAX_RULES) {
+      throw new IllegalArgumentException(
+          "%d rules in one stack: give it 1 to %d".formatted(rules.size(), MAX_RULES));
+    }
+    Set<String> names = new HashSet<>();
+    for (Rule rule : rules) {
+      if (!names.add(rule.name())) {
+        throw new IllegalArgumentException(
+            "Two rules of one stack are named '%s': remove one of them, or give it a name of its own"
+                .formatted(rule.name()));
+      }
+    }
+    requireOneThatWaits(rules.stream().filter(Rule::waits).map(Rule::name).toList());
+    return new RuleStack(List.copyOf(rules), Optional.empty(), Counting.ALL);
+  }
+
+  /** Calls that depart from one bucket evenly would come to the next in any order. */
+  public static void requireOneThatWaits(List<String> names) {
+    if (names.size() > 1) {
+      throw new IllegalArgumentException(
+          "The rules '%s' all make one call wait: leave it one of them, and let the others refuse"
+              .formatted(String.join("', '", names)));
+    }
+  }
+
+  /** The rule whose calls wait for their turn. */
+  public Optional<Rule> waiting() {
+    return waiting;
+  }
+
+  /**
+   * The same rules, with a ban for whom they refuse too often.
+   *
+   * @throws IllegalArgumentException if they limit calls in flight
+   */
+  public RuleStack withBan(BanRule other) {
+    return new RuleStack(rules, Optional.of(other), counting);
+  }
+
+  /**
+   * The same rules, which count only such calls. Each call takes its units when it begins, and
+   * {@code Reservation.settle} gives them back if its ending does not count.
+   *
+   * @throws IllegalArgumentException if they limit calls in flight, or make calls wait, and are to
+   *     count others than {@link Counting#ALL}
+   */
+  public RuleStack withCounting(Counting other) {
+    return new RuleStack(rules, ban, other);
+  }
+
+  /** What a store asks at every call. */
+  public StackShape shape() {
+    return shape;
+  }
+
+  /** The rules, in the order in which they are reported. */
+  public List<Rule> rules() {
+    return rules;
+  }
+
+  /** What becomes of a subject that these rules refuse too often. */
+  public Optional<BanRule> ban() {
+    return ban;
+  }
+
+  /** Which calls these rules count. */
+  public Counting counting() {
+    return counting;
+  }
+
+  /**
+   * If these rules limit calls in flight, the shortest of their leases; empty if they are other
+   * rules.
+   */
+  public Optional<Duration> lease() {
+    return lease;
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return this == other
+        || (other instanceof RuleStack stack
+            && hash == stack.hash
+            && rules.equals(stack.rules)
+            && ban.equals(stack.ban)
+            && counting == stack.counting);
+  }
+
+  @Override
+  public int hashCode() {
+    return hash;
+  }
+
+  @Override
+  public String toString() {
+    return rules
+        + ban.map(known -> ", " + known).orElse("")
+        + (counting == Counting.ALL ? "" : ", " + counting);
+  }
+}

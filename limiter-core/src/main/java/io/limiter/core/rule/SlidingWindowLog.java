@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.rule;
+
+import java.time.Duration;
+
+/**
+ * Sliding window log: at most {@code count} units in <em>any</em> interval of length {@code
+ * window}. Exact: every unit is remembered, with the microsecond it was taken at, until it has left
+ * the window; a unit taken at t counts in [t, t + window). Its memory grows with {@code count}, by
+ * about 8 bytes a unit.
+ *
+ * @param name the rule's name; {@link #of(long, Duration)} makes one from the numbers
+ * @param count the most units in any window, 1 to {@value #MAX_COUNT}
+ * @param window the length of the window, 1 ms to 366 days, in whole microseconds
+ */
+public record SlidingWindowLog(String name, long count, Duration window) implements LoggedRule {
+
+  /** The largest count of an exact log: some 8 MB for each subject. */
+  public static final long MAX_COUNT = 1_000_000;
+
+  public SlidingWindowLog {
+    Rule.requireNumbers(name, count, MAX_COUNT, window);
+  }
+
+  /** A rule named after its numbers, such as {@code 10-per-60s} or {@code 3-per-500ms}. */
+  public static SlidingWindowLog of(long count, Duration window) {
+    return new SlidingWindowLog(Rule.nameOf(count, window), count, window);
+  }
+
+  @Override
+  public long kept() {
+    return count;
+  }
+
+  @Override
+  public SlidingWindowLog withName(String other) {
+    return new SlidingWindowLog(other, count, window);
+  }
+
+  @Override
+  public SlidingWindowLog withCount(long other) {
+    return new SlidingWindowLog(name, other, window);
+  }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.rule;
+
+import java.math.BigInteger;
+import java.time.Duration;
+
+/**
+ * Token bucket: a call takes a token for each unit, and tokens come back at a steady rate, up to a
+ * capacity. In any interval of length t at most {@code count + refill × t / interval} units are
+ * admitted. Two numbers for each subject. GCRA with a burst of {@code count} and an emission
+ * interval of {@code interval / refill} decides alike: it keeps a time where this keeps a level.
+ *
+ * <p>Levels are whole numbers, in parts of a token so small that each microsecond brings a whole
+ * number of them: nothing is rounded, and nothing drifts.
+ *
+ * @param name the rule's name; the factories make one from the numbers
+ * @param count the capacity: the most tokens there are at once, 1 to {@value Rule#MAX_COUNT}
+ * @param refill tokens that come back in an interval, 1 to {@value Rule#MAX_COUNT}
+ * @param interval 1 ms to 366 days, in whole microseconds
+ * @param greedy whether tokens come one by one, evenly over the interval, rather than all at its
+ *     end. Intervals begin with the first call that finds the bucket full
+ * @param initial tokens that a subject has at its first call, 0 to {@code count}. From then on its
+ *     bucket fills, also if that call is denied. A subject that stays away for the {@link
+ *     #memory()} is new again
+ */
+public record TokenBucket(
+    String name, long count, long refill, Duration interval, boolean greedy, long initial)
+    implements Rule {
+
+  /** Below it, doubles are exact, and Redis' scripts know no other numbers. */
+  private static final BigInteger EXACT = BigInteger.ONE.shiftLeft(53);
+
+  private static final Duration LEAST_MEMORY = Duration.ofHours(1);
+
+  public TokenBucket {
+    Rule.requireNumbers(name, count, MAX_COUNT, interval);
+    if (refill < 1 || refill > MAX_COUNT) {
+      throw new IllegalArgumentException(
+          "The rule '%s' has a refill of %d: give it 1 to %d".formatted(name, refill, MAX_COUNT));
+    }
+    if (initial < 0 || initial > count) {
+      throw new IllegalArgumentException(
+          "The rule '%s' has %d initial tokens: give it 0 to %d, its capacity"
+              .formatted(name, initial, count));
+    }
+    if (greedy) {
+      BigInteger micros = BigInteger.valueOf(Micros.of(interval));
+      BigInteger part = micros.gcd(BigInteger.valueOf(refill));
+      if (micros.divide(part).multiply(BigInteger.valueOf(count)).compareTo(EXACT) > 0) {
+        throw new IllegalArgumentException(
+            "The rule '%s' refills %d in %s, which cannot be counted exactly up to %d: give it rounder numbers, or a shorter interval"
+                .formatted(name, refill, interval, count));
+      }
+    }
+    Rule.requireWindow(
+        "The rule '" + name + "' fills its bucket in", fill(count, refill, interval, greedy));
+  }
+
+  /**
+   * A full bucket to begin with, and tokens one by one; named after its numbers, such as {@code
+   * 20-at-5-per-1s}.
+   */
+  public static TokenBucket of(long capacity, long refill, Duration interval) {
+    return new TokenBucket(
+        capacity + "-at-" + Rule.nameOf(refill, interval),
+        capacity,
+        refill,
+        interval,
+        true,
+        capacity);
+  }
+
+  /** The same bucket, refilled at the end of each interval. */
+  public TokenBucket byInterval() {
+    return new TokenBucket(name, count, refill, interval, false, initial);
+  }
+
+  /** The same bucket with so many tokens at a subject's first call. */
+  public TokenBucket startingWith(long tokens) {
+    return new TokenBucket(name, count, refill, interval, greedy, tokens);
+  }
+
+  /**
+   * The same bucket, refilled so many times more slowly.
+   *
+   * @throws IllegalArgumentException if it would then take longer than 366 days to fill
+   */
+  public TokenBucket slowedDown(int factor) {
+    return new TokenBucket(name, count, refill, interval.multipliedBy(factor), greedy, initial);
+  }
+
+  /**
+   * The time after which a subject that stays away is new again, and has the initial tokens: twice
+   * the time that it takes to fill a bucket, and no less than an hour, so that a subject which
+   * calls rarely finds the tokens that it has waited for. Zero if a bucket starts full.
+   */
+  public Duration memory() {
+    if (initial == count) {
+      return Duration.ZERO;
+    }
+    Duration twice = window().multipliedBy(2);
+    return twice.compareTo(LEAST_MEMORY) < 0 ? LEAST_MEMORY : twice;
+  }
+
+  /** The time that it takes to fill an empty bucket. */
+  @Override
+  public Duration window() {
+    return fill(count, refill, interval, greedy);
+  }
+
+  private static Duration fill(long count, long refill, Duration interval, boolean greedy) {
+    long interval0 = Micros.of(interval);
+    if (greedy && count <= Long.MAX_VALUE / interval0 - 1) { // almost always, and without garbage
+      return Micros.toDuration((count * interval0 - 1) / refill + 1);
+    }
+    BigInteger refills = BigInteger.valueOf(count);
+    BigInteger micros = BigInteger.valueOf(Micros.of(interval));
+    BigInteger each = BigInteger.valueOf(refill);
+    BigInteger time =
+        greedy ? up(refills.multiply(micros), each) : up(refills, each).multiply(micros);
+    BigInteger most = BigInteger.valueOf(Micros.of(MAX_WINDOW)).add(BigInteger.ONE);
+    return Micros.toDuration(time.min(most).longValueExact());
+  }
+
+  private static BigInteger up(BigInteger dividend, BigInteger divisor) {
+    return dividend.add(divisor).subtract(BigInteger.ONE).divide(divisor);
+  }
+
+  @Override
+  public TokenBucket withName(String other) {
+    return new TokenBucket(other, count, refill, interval, greedy, initial);
+  }
+
+  /** The same rule with another capacity; as many initial tokens as it has room for. */
+  @Override
+  public TokenBucket withCount(long other) {
+    return new TokenBucket(
+        name, other, refill, interval, greedy, initial == count ? other : Math.min(initial, other));
+  }
+}

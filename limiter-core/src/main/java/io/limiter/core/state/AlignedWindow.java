@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.state;
+
+import io.limiter.core.rule.Alignment;
+import io.limiter.core.rule.Micros;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.time.ZoneOffset;
+import java.time.temporal.ChronoUnit;
+import java.time.zone.ZoneOffsetTransition;
+import java.time.zone.ZoneRules;
+
+/**
+ * A window that begins and ends where the clocks of a zone say. Microseconds since the epoch; local
+ * times are counted from the local epoch.
+ *
+ * <p>A window begins when clocks show its beginning, if they do so twice then each time, or when
+ * they are changed from another window into it. So it is longer where they are set back within it,
+ * and shorter where they are set forward.
+ *
+ * @param end the first time that is not in it
+ */
+record AlignedWindow(long start, long end) {
+
+  private static final LocalDateTime EPOCH = LocalDateTime.of(1970, 1, 1, 0, 0);
+
+  /** The window in which a time lies. */
+  static AlignedWindow of(Alignment alignment, Duration window, long now) {
+    long length = Micros.of(window);
+    long phase =
+        alignment.anchor().map(anchor -> ChronoUnit.MICROS.between(EPOCH, anchor)).orElse(0L);
+    return of(alignment.zone().getRules(), length, phase, now);
+  }
+
+  private static AlignedWindow of(ZoneRules zone, long length, long phase, long now) {
+    Instant instant = Instant.EPOCH.plus(now, ChronoUnit.MICROS);
+    long offset = micros(zone.getOffset(instant));
+    long local = now + offset - Math.floorMod(now + offset - phase, length);
+    long start = local - offset;
+    long end = start + length;
+    ZoneOffsetTransition last = zone.previousTransition(instant.plusNanos(1));
+    if (last != null && start < at(last)) {
+      long before = local - micros(last.getOffsetBefore());
+      boolean wentOn = before < at(last) && before + length >= at(last);
+      start = wentOn ? before : at(last);
+    }
+    ZoneOffsetTransition next = zone.nextTransition(instant);
+    if (next != null && at(next) <= end) {
+      boolean goesOn = of(zone, length, phase, at(next)).start == start;
+      end = goesOn ? local + length - micros(next.getOffsetAfter()) : at(next);
+    }
+    return new AlignedWindow(start, end);
+  }
+
+  private static long at(ZoneOffsetTransition change) {
+    return change.toEpochSecond() * 1_000_000;
+  }
+
+  private static long micros(ZoneOffset offset) {
+    return offset.getTotalSeconds() * 1_000_000L;
+  }
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.state;
+
+import io.limiter.core.rule.Micros;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.store.Mode;
+import java.math.BigInteger;
+
+/**
+ * A {@link TokenBucket} whose tokens come back one by one. It keeps what is missing from a full
+ * bucket, so that its capacity may change, in parts of a token so small that each microsecond
+ * brings a whole number of them. More may be missing than there is room for where another rule,
+ * with a larger count, took it.
+ *
+ * @param unit parts of a token
+ * @param rate parts that come back in a microsecond
+ * @param begun whether time runs for this subject: false if it is new. Once it runs the bucket goes
+ *     on to full
+ * @param last when something was last taken, or time began
+ * @param debt the parts that were missing then
+ */
+record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long last, long debt)
+    implements Cell {
+
+  static GreedyCell unused(TokenBucket bucket) {
+    long micros = Micros.of(bucket.interval());
+    long divisor =
+        BigInteger.valueOf(micros).gcd(BigInteger.valueOf(bucket.refill())).longValueExact();
+    return new GreedyCell(bucket, micros / divisor, bucket.refill() / divisor, false, 0, 0);
+  }
+
+  GreedyCell begun(long at, long missing) {
+    return new GreedyCell(rule, unit, rate, true, at, missing);
+  }
+
+  @Override
+  public int kind() {
+    return 4;
+  }
+
+  @Override
+  public long scale() {
+    return unit;
+  }
+
+  @Override
+  public long missing() {
+    return debt;
+  }
+
+  @Override
+  public long time() {
+    return begun ? last : -1;
+  }
+
+  @Override
+  public long memoryMicros() {
+    return Cell.longestMemoryMicros(rule);
+  }
+
+  @Override
+  public boolean serves(Rule other) {
+    return other == rule
+        || (other instanceof TokenBucket bucket
+            && bucket.greedy()
+            && bucket.refill() == rule.refill()
+            && bucket.interval().equals(rule.interval()));
+  }
+
+  @Override
+  public Cell under(Rule other) {
+    return new GreedyCell((TokenBucket) other, unit, rate, begun, last, debt);
+  }
+
+  @Override
+  public CellReadout read(Rule reading, long now, int cost, Mode mode) {
+    TokenBucket bucket = (TokenBucket) reading;
+    long missing = (bucket.count() - bucket.initial()) * unit;
+    long more = 0;
+    if (begun) {
+      missing = missing(Math.min(debt, bucket.count() * unit), now - last);
+      more = missing(debt, now - last) - missing;
+    }
+    return new GreedyFilling(
+        new GreedyCell(bucket, unit, rate, begun, now, missing), more, bucket.count(), cost, mode);
+  }
+
+  /** The last token may have been whole where it was taken. */
+  @Override
+  public Cell recorded(Rule reading, long at, int units) {
+    GreedyFilling now = (GreedyFilling) read(reading, at, units, Mode.RECORD);
+    long room = ((TokenBucket) reading).count() * unit;
+    long owed = Math.min(room, now.cell.debt + units * unit) + now.more;
+    return new GreedyCell(now.cell.rule, unit, rate, true, at, owed);
+  }
+
+  private long missing(long before, long since) {
+    return since > before / rate ? 0 : before - since * rate;
+  }
+
+  @Override
+  public Cell giveBack(long stamp, int units, int taken) {
+    // As a double, since both may be above what a long holds; exact where it decides anything.
+    double still = (double) taken * unit - (double) Math.max(0, last - stamp) * rate;
+    double credit = Math.min(still, (double) units * unit);
+    return credit > 0 && debt > 0
+        ? new GreedyCell(rule, unit, rate, begun, last, (long) Math.max(0, debt - credit))
+        : this;
+  }
+
+  @Override
+  public long neededUntil() {
+    return last + Math.max(Cell.ceil(debt, rate), Micros.of(rule.memory()));
+  }
+
+  @Override
+  public String toString() {
+    return "GreedyCell[begun=%b, last=%d, debt=%d]".formatted(begun, last, debt);
+  }
+
+  private static final class GreedyFilling extends CellReadout.Plain {
+
+    private final GreedyCell cell;
+
+    /** Than this rule can owe: a rule with a larger count took it, and it stays owed. */
+    private final long more;
+
+    private final long count;
+
+    GreedyFilling(GreedyCell cell, long more, long count, int cost, Mode mode) {
+      super(count, cost, mode, (count * cell.unit - cell.debt) / cell.unit);
+      this.cell = cell;
+      this.more = more;
+      this.count = count;
+    }
+
+    @Override
+    long untilLeft(long wanted, long taken) {
+      return Cell.ceil(cell.debt - (count - wanted - taken) * cell.unit, cell.rate);
+    }
+
+    @Override
+    long untilMore(long taken) {
+      long broken = cell.debt % cell.unit;
+      return Cell.ceil(broken == 0 ? cell.unit : broken, cell.rate);
+    }
+
+    @Override
+    long untilUnused(long taken) {
+      return Cell.ceil(cell.debt + taken * cell.unit, cell.rate);
+    }
+
+    @Override
+    Cell with(long taken) {
+      long owed = cell.debt + taken * cell.unit + more;
+      return new GreedyCell(cell.rule, cell.unit, cell.rate, true, cell.last, owed);
+    }
+
+    /** A subject with fewer initial tokens than it asks for would else never get more. */
+    @Override
+    public Cell refused(Cell read) {
+      return waits() && !cell.begun ? with(0) : read;
+    }
+  }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.state;
+
+import io.limiter.core.rule.Micros;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.store.Mode;
+
+/**
+ * A {@link TokenBucket} whose tokens come back at the end of each interval.
+ *
+ * @param begun whether time runs for this subject: false if it is new. Once it runs the bucket goes
+ *     on to full
+ * @param last when the interval began in which something was last taken, or time began
+ * @param used the tokens that were missing then
+ */
+record IntervalCell(TokenBucket rule, boolean begun, long last, long used) implements Cell {
+
+  @Override
+  public int kind() {
+    return 4;
+  }
+
+  @Override
+  public long scale() {
+    return 1;
+  }
+
+  @Override
+  public long missing() {
+    return used;
+  }
+
+  @Override
+  public long time() {
+    return begun ? last : -1;
+  }
+
+  @Override
+  public long memoryMicros() {
+    return Cell.longestMemoryMicros(rule);
+  }
+
+  @Override
+  public boolean serves(Rule other) {
+    return other == rule
+        || (other instanceof TokenBucket bucket
+            && !bucket.greedy()
+            && bucket.refill() == rule.refill()
+            && bucket.interval().equals(rule.interval()));
+  }
+
+  @Override
+  public Cell under(Rule other) {
+    return new IntervalCell((TokenBucket) other, begun, last, used);
+  }
+
+  @Override
+  public CellReadout read(Rule reading, long now, int cost, Mode mode) {
+    TokenBucket bucket = (TokenBucket) reading;
+    long missing = bucket.count() - bucket.initial();
+    long more = 0;
+    long from = now;
+    if (begun) {
+      long interval = Micros.of(bucket.interval());
+      long refills = (now - last) / interval;
+      missing = missing(Math.min(used, bucket.count()), refills);
+      more = missing(used, refills) - missing;
+      from = missing + more == 0 ? now : last + refills * interval;
+    }
+    return new Filling(new IntervalCell(bucket, begun, from, missing), more, now, cost, mode);
+  }
+
+  private long missing(long before, long refills) {
+    return refills > before / rule.refill() ? 0 : before - refills * rule.refill();
+  }
+
+  @Override
+  public Cell giveBack(long stamp, int units, int taken) {
+    long interval = Micros.of(rule.interval());
+    long refills = Cell.ceil(Math.max(0, last - stamp), interval);
+    long still = refills > taken / rule.refill() ? 0 : taken - refills * rule.refill();
+    long credit = Math.min(still, units);
+    return credit > 0 && used > 0
+        ? new IntervalCell(rule, begun, last, Math.max(0, used - credit))
+        : this;
+  }
+
+  @Override
+  public long neededUntil() {
+    long filled = Cell.ceil(used, rule.refill()) * Micros.of(rule.interval());
+    return last + Math.max(filled, Micros.of(rule.memory()));
+  }
+
+  @Override
+  public String toString() {
+    return "IntervalCell[begun=%b, last=%d, used=%d]".formatted(begun, last, used);
+  }
+
+  private static final class Filling extends CellReadout.Plain {
+
+    private final IntervalCell cell;
+
+    /** Than this rule can owe: a rule with a larger count took it, and it stays owed. */
+    private final long more;
+
+    private final long interval;
+    private final long past;
+
+    Filling(IntervalCell cell, long more, long now, int cost, Mode mode) {
+      super(cell.rule.count(), cost, mode, cell.rule.count() - cell.used);
+      this.cell = cell;
+      this.more = more;
+      this.interval = Micros.of(cell.rule.interval());
+      this.past = now - cell.last;
+    }
+
+    @Override
+    long untilLeft(long wanted, long taken) {
+      return untilBack(wanted + taken - (cell.rule.count() - cell.used));
+    }
+
+    @Override
+    long untilMore(long taken) {
+      return interval - past;
+    }
+
+    @Override
+    long untilUnused(long taken) {
+      return cell.used + taken == 0 ? 0 : untilBack(cell.used + taken);
+    }
+
+    private long untilBack(long tokens) {
+      return Cell.ceil(tokens, cell.rule.refill()) * interval - past;
+    }
+
+    @Override
+    Cell with(long taken) {
+      return new IntervalCell(cell.rule, true, cell.last, cell.used + taken + more);
+    }
+
+    /** A subject with fewer initial tokens than it asks for would else never get more. */
+    @Override
+    public Cell refused(Cell read) {
+      return waits() && !cell.begun ? with(0) : read;
+    }
+  }
+}

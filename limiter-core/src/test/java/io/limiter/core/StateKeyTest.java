@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class StateKeyTest {
+
+  /** Texts that a careless concatenation, encoding or normalisation would confuse. */
+  private static final List<String> TRICKY =
+      List.of(
+          "a",
+          "b",
+          "A",
+          "ab",
+          "a b",
+          " a",
+          "a ",
+          "a:b",
+          "a|b",
+          "a\0b",
+          "a\0",
+          "a{b}",
+          "{",
+          "}",
+          "a\r\nb",
+          "*",
+          "?",
+          "\ud800",
+          "\udc00",
+          "\ud800?",
+          "?\ud800",
+          "\ufffd",
+          "\ud83d\ude00",
+          "\u00e9",
+          "e\u0301",
+          "\u0130",
+          "i",
+          "\u0131",
+          "\u200b",
+          "\u202ea",
+          "1",
+          "01",
+          "1.0",
+          "::1",
+          "0:0:0:0:0:0:0:1",
+          "x".repeat(10_000),
+          "x".repeat(10_001));
+
+  @Test
+  void everyLimitKindAndValueHasAKeyOfItsOwn() {
+    Set<StateKey> keys = new HashSet<>();
+    for (String limit : TRICKY) {
+      for (String value : TRICKY) {
+        keys.add(StateKey.of(limit, new Subject("user", value)));
+        keys.add(StateKey.of(limit, new Subject("ip", value)));
+      }
+    }
+    assertThat(keys).hasSize(2 * TRICKY.size() * TRICKY.size());
+  }
+
+  @Test
+  void whatIsMovedFromOnePartToTheNextIsAnotherKey() {
+    assertThat(StateKey.of("ab", new Subject("c", "d")))
+        .isNotEqualTo(StateKey.of("a", new Subject("bc", "d")))
+        .isNotEqualTo(StateKey.of("ab", new Subject("cd", "c")));
+    assertThat(StateKey.of("a", new Subject("b", "cb")))
+        .isNotEqualTo(StateKey.of("ab", new Subject("c", "b")));
+  }
+
+  @Test
+  void everySubmissionHasAKeyOfItsOwn() {
+    StateKey key = StateKey.of("limit", Subject.global());
+    Set<StateKey> keys = new HashSet<>(Set.of(key, key.duplicates(), key.duplicates("")));
+    TRICKY.forEach(submission -> keys.add(key.duplicates(submission)));
+    assertThat(keys).hasSize(TRICKY.size() + 3);
+  }
+
+  @Test
+  void aKeyIsShortPlainAndWithoutAnyTextOfItsParts() {
+    for (String value : TRICKY) {
+      StateKey key = StateKey.of("limit", new Subject("user", value));
+      assertThat(key.tag()).matches("[A-Za-z0-9_-]{22}");
+      assertThat(key.name()).isEqualTo("r");
+      assertThat(key.duplicates(value).name()).matches("d\\.[A-Za-z0-9_-]{22}");
+    }
+    assertThat(StateKey.of("limit", new Subject("user", "alice@example.com")).toString())
+        .doesNotContain("alice")
+        .doesNotContain("limit");
+  }
+
+  @Test
+  void theKeysOfOneSubjectUnderOneLimitShareTheirTag() {
+    StateKey key = StateKey.of("limit", Subject.global());
+    assertThat(List.of(key.duplicates(), key.duplicates("x")))
+        .extracting(StateKey::tag)
+        .containsOnly(key.tag());
+  }
+
+  @Test
+  void aKeyIsTheSameInEveryProcess() {
+    assertThat(StateKey.of("limit", new Subject("user", "x")).tag())
+        .isEqualTo("oij1m8xv8i6UHbi0SejIfA");
+    assertThat(StateKey.of("limit", new Subject("user", "\ud83d\ude00")).tag())
+        .isEqualTo("JP505nRAxYFA-xhnRYc-zw");
+  }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.connection;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.limiter.core.FailureReason;
+import io.limiter.core.StoreException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+/** What an operator reads of a breaker, and how often. */
+class BreakerLogTest {
+
+  private static final Duration SECOND = Duration.ofSeconds(1);
+  private static final StoreException TIMEOUT =
+      new StoreException(
+          FailureReason.TIMEOUT, "Redis at db:6379 did not answer within 100 ms", null);
+
+  private final Logger logger = (Logger) LoggerFactory.getLogger(BreakerLogTest.class);
+  private final ListAppender<ILoggingEvent> messages = new ListAppender<>();
+  private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5);
+  private double random = 0.5;
+  private final Breaker breaker =
+      new Breaker(new BreakerLog(logger, "Redis at db:6379"), nanos::get, () -> random);
+
+  @BeforeEach
+  void listen() {
+    logger.setAdditive(false);
+    logger.setLevel(Level.INFO);
+    messages.start();
+    logger.addAppender(messages);
+  }
+
+  @AfterEach
+  void stopListening() {
+    logger.detachAppender(messages);
+    logger.setAdditive(true);
+    logger.setLevel(null);
+  }
+
+  @Test
+  void itsTransitionsAreSaid() {
+    fail(5);
+    advance(SECOND);
+    breaker.admit().answered();
+
+    assertThat(said())
+        .containsExactly(
+            "Redis at db:6379 is not asked for about a second at a time, until a probe succeeds: 5 calls in a row failed, the last with TIMEOUT (Redis at db:6379 did not answer within 100 ms). Times it came to this since the last message: 1",
+            "Redis at db:6379 has answered a probe: it decides again");
+  }
+
+  @Test
+  void aRateOfFailuresIsSaidAsOne() {
+    for (int i = 0; i < 10; i++) {
+      answer(1);
+      fail(1);
+    }
+
+    assertThat(said()).singleElement().asString().contains("10 of 20 calls within a second failed");
+  }
+
+  @Test
+  void aRedisThatComesAndGoesIsSaidOnceASecondAtMostAndTheLastMessageIsTrue() {
+    random = 0;
+    for (int i = 0; i < 100; i++) { // for 81 s
+      fail(5);
+      advance(Duration.ofMillis(800));
+      breaker.admit().answered();
+      advance(Duration.ofMillis(10));
+    }
+    assertThat(said()).hasSizeBetween(40, 81).last().asString().endsWith("decides again");
+
+    fail(5);
+    advance(Duration.ofMillis(800));
+    breaker.admit().failed(TIMEOUT);
+    advance(Duration.ofMillis(800));
+    breaker.admit().failed(TIMEOUT);
+    advance(Duration.ofMillis(800));
+    breaker.admit().failed(TIMEOUT);
+
+    assertThat(said()).last().asString().startsWith("Redis at db:6379 is not asked");
+  }
+
+  @Test
+  void aLongOutageIsSaidOnce() {
+    fail(5);
+    for (int i = 0; i < 60; i++) {
+      advance(SECOND);
+      breaker.admit().failed(TIMEOUT);
+    }
+
+    assertThat(said()).hasSize(1);
+  }
+
+  private List<String> said() {
+    return messages.list.stream().map(ILoggingEvent::getFormattedMessage).toList();
+  }
+
+  private void advance(Duration time) {
+    nanos.addAndGet(time.toNanos());
+  }
+
+  private void fail(int calls) {
+    for (int i = 0; i < calls; i++) {
+      breaker.admit().failed(TIMEOUT);
+    }
+  }
+
+  private void answer(int calls) {
+    for (int i = 0; i < calls; i++) {
+      breaker.admit().answered();
+    }
+  }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.connection;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.lettuce.core.cluster.SlotHash;
+import io.limiter.core.StateKey;
+import io.limiter.core.Subject;
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.Counting;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.SlidingWindowLog;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What keys are called in Redis where a secret is set. */
+class KeySecretTest {
+
+  private static final String SECRET = "sixteen or more random characters";
+  private static final RedisSettings OPEN = RedisSettings.defaults();
+  private static final RedisSettings HIDDEN = OPEN.withKeySecret(KeySecret.of(SECRET));
+  private static final StateKey ADA = StateKey.of("limit", new Subject("user", "x"));
+  private static final StateKey BOB = StateKey.of("limit", new Subject("user", "bob"));
+
+  private static String name(RedisSettings settings, StateKey key) {
+    return new String(settings.name(key), StandardCharsets.US_ASCII);
+  }
+
+  /** All keys that a subject may have under a limit. */
+  private static Stream<StateKey> keysOf(StateKey key) {
+    Rule log = SlidingWindowLog.of(1, Duration.ofSeconds(1));
+    return Stream.of(
+        key,
+        key.of(RuleStack.of(List.of(log)).withCounting(Counting.FAILURES)),
+        key.of(RuleStack.of(List.of(log)).withCounting(Counting.SUCCESSES)),
+        key.of(RuleStack.of(List.of(ConcurrencyLimit.of(1)))),
+        key.duplicates(),
+        key.duplicates("order 1"),
+        key.duplicates("order 2"));
+  }
+
+  @Test
+  void withoutASecretKeysAreNamedByTheirHash() {
+    assertThat(name(OPEN, ADA)).isEqualTo("limiter:{oij1m8xv8i6UHbi0SejIfA}:r");
+  }
+
+  /** It must not change with a release: all limits would begin anew. */
+  @Test
+  void withOneTheyAreNamedByTheHmacOfThatHash() {
+    assertThat(name(HIDDEN, ADA)).isEqualTo("limiter:{BzwYMuN9Lc6yTTtN0YgMcw}:r");
+    assertThat(name(OPEN.withKeySecret(KeySecret.of(SECRET)), ADA)).isEqualTo(name(HIDDEN, ADA));
+  }
+
+  @Test
+  void anotherSecretMakesOtherNames() {
+    RedisSettings other = OPEN.withKeySecret(KeySecret.of(SECRET + "."));
+
+    assertThat(keysOf(ADA).map(key -> name(other, key)))
+        .doesNotContainAnyElementsOf(keysOf(ADA).map(key -> name(HIDDEN, key)).toList());
+  }
+
+  @Test
+  void everyKeyStillHasANameOfItsOwnAsLongAsBeforeAndInTheSlotOfItsSubject() {
+    Set<String> names = new HashSet<>();
+    for (StateKey key : List.of(ADA, BOB)) {
+      keysOf(key)
+          .forEach(
+              each -> {
+                assertThat(names.add(name(HIDDEN, each))).isTrue();
+                assertThat(name(HIDDEN, each))
+                    .hasSameSizeAs(name(OPEN, each))
+                    .matches("limiter:\\{[\\w-]{22}}:[rfsid][\\w.-]*");
+                assertThat(SlotHash.getSlot(HIDDEN.name(each)))
+                    .isEqualTo(SlotHash.getSlot(HIDDEN.name(key)));
+              });
+    }
+  }
+
+  @Test
+  void noHashThatCanBeTriedOutIsLeftInAName() {
+    String submission = ADA.duplicates("order 1").name().substring("d.".length());
+
+    assertThat(name(OPEN, ADA.duplicates("order 1"))).contains(ADA.tag(), submission);
+    assertThat(name(HIDDEN, ADA.duplicates("order 1"))).doesNotContain(ADA.tag(), submission);
+  }
+
+  @Test
+  void thatTwoCallersSubmittedTheSameCannotBeSeen() {
+    String ada = name(HIDDEN, ADA.duplicates("order 1")).replaceAll(".*}", "");
+    String bob = name(HIDDEN, BOB.duplicates("order 1")).replaceAll(".*}", "");
+
+    assertThat(ada).isNotEqualTo(bob);
+  }
+
+  @Test
+  void namesAreTheSameOnAllThreadsAtOnce() {
+    List<StateKey> keys = IntStream.range(0, 64).mapToObj(i -> BOB.duplicates("" + i)).toList();
+    List<String> expected = keys.stream().map(key -> name(HIDDEN, key)).toList();
+
+    assertThat(
+            IntStream.range(0, 20_000)
+                .parallel()
+                .filter(i -> !name(HIDDEN, keys.get(i % 64)).equals(expected.get(i % 64)))
+                .count())
+        .isZero();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "fifteen letters", "aaaaaaaaaaaaaaaaaaaaaaaa"})
+  void aSecretThatIsNoneIsRefusedWithoutBeingTold(String text) {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> KeySecret.of(text))
+        .withMessage(
+            "The key secret, of %d characters, is not usable: give it 16 or more random ones",
+            text.length());
+  }
+
+  @Test
+  void noTextHasTheSecret() {
+    assertThat(HIDDEN.toString()).doesNotContain(SECRET).contains("KeySecret");
+    assertThat(KeySecret.of(SECRET)).hasToString("KeySecret");
+  }
+}

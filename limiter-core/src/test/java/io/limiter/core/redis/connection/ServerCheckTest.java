@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.connection;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.lettuce.core.RedisURI;
+import io.limiter.core.testing.RedisProcess;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
+
+class ServerCheckTest {
+
+  @ParameterizedTest
+  @ValueSource(strings = {"6.2.0", "6.10.1", "7.0.15", "10.1.0"})
+  void versionsThatItIsTestedWithAreFine(String version) {
+    assertThat(ServerCheck.warnings("redis_version:" + version + "\r\n")).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource({"6.0.16, 6.0", "5.0.7, 5.0", "2.8.24, 2.8"})
+  void olderOnesAreNamed(String version, String named) {
+    assertThat(ServerCheck.warnings("# Server\r\nredis_version:" + version + "\r\n"))
+        .containsExactly(
+            "has version "
+                + named
+                + ", which is older than 6.2, the oldest that the limiter is tested with: give it a newer one");
+  }
+
+  @Test
+  void whatIsNotSaidIsNotWarnedOf() {
+    assertThat(ServerCheck.warnings("# Server\r\nvalkey:8\r\n")).isEmpty();
+  }
+
+  @Test
+  void aRedisThatEvictsIsNamedOnceHoweverManyConnectionsThereAre() {
+    Logger logger = (Logger) LoggerFactory.getLogger(SharedConnection.class);
+    ListAppender<ILoggingEvent> lines = new ListAppender<>();
+    lines.start();
+    logger.addAppender(lines);
+    try (RedisProcess redis =
+        RedisProcess.onFreePort("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
+            .start()) {
+      SharedConnection connection =
+          SharedConnection.open(
+              LettuceClients.create(), RedisURI.create(redis.uri()), RedisSettings.defaults());
+      try {
+        await()
+            .atMost(Duration.ofSeconds(5))
+            .untilAsserted(
+                () ->
+                    assertThat(List.copyOf(lines.list))
+                        .extracting(ILoggingEvent::getFormattedMessage)
+                        .filteredOn(line -> line.contains("evict"))
+                        .containsExactly(
+                            "Redis at 127.0.0.1:%d may evict what was counted, and then admit too much: its maxmemory-policy is allkeys-lru. Set noeviction, or give the limiter a Redis of its own"
+                                .formatted(redis.port())));
+      } finally {
+        connection.close();
+      }
+    } finally {
+      logger.detachAppender(lines);
+    }
+  }
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.connection;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisFuture;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.limiter.core.FailureReason;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Policy;
+import io.limiter.core.StoreException;
+import io.limiter.core.Subject;
+import io.limiter.core.redis.RedisStore;
+import io.limiter.core.redis.wire.DecisionScripts;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.store.Mode;
+import io.limiter.core.testing.RedisProcess;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class SharedConnectionTest {
+
+  private static final Duration HEALS_WITHIN = Duration.ofSeconds(5);
+
+  private static final LimitRequest CALL =
+      LimitRequest.of(
+          Policy.of("calls", SlidingWindowLog.of(5, Duration.ofHours(1))), Subject.global());
+
+  private RedisProcess redis = RedisProcess.onFreePort();
+  private SharedConnection connection;
+
+  @AfterEach
+  void close() {
+    if (connection != null) {
+      connection.close();
+    }
+    redis.close();
+  }
+
+  @Test
+  void itIsWarmWhenTheFirstAttemptHasSucceeded() {
+    redis.start();
+
+    assertThat(open().firstAttempt()).succeedsWithin(HEALS_WITHIN).isEqualTo(true);
+    assertThat(connection.commands().scriptExists(decideSha(), refundSha()).toCompletableFuture())
+        .succeedsWithin(HEALS_WITHIN)
+        .isEqualTo(List.of(true, true));
+  }
+
+  @Test
+  void itConnectsByItselfOnceRedisIsThere() {
+    assertThat(open().firstAttempt()).succeedsWithin(HEALS_WITHIN).isEqualTo(false);
+    assertDisconnected();
+
+    redis.start();
+
+    await().atMost(HEALS_WITHIN).until(this::isConnected);
+  }
+
+  @Test
+  void itConnectsAgainAfterALoss() {
+    redis.start();
+    assertThat(open().firstAttempt()).succeedsWithin(HEALS_WITHIN).isEqualTo(true);
+
+    redis.kill();
+    await().atMost(HEALS_WITHIN).until(() -> !isConnected());
+    assertDisconnected();
+
+    redis.start();
+    await().atMost(HEALS_WITHIN).until(this::isConnected);
+  }
+
+  /** However many calls wait for it to be back. */
+  @Test
+  void theScriptsAreThereBeforeTheFirstDecisionAfterALoss() {
+    redis.start();
+    assertThat(open().firstAttempt()).succeedsWithin(HEALS_WITHIN).isEqualTo(true);
+    RedisStore store = new RedisStore(connection, RedisSettings.defaults());
+
+    for (int loss = 0; loss < 3; loss++) {
+      redis.kill();
+      redis.start(); // knows no script
+      await()
+          .pollInterval(Duration.ofMillis(1))
+          .atMost(HEALS_WITHIN)
+          .ignoreExceptions()
+          .until(() -> store.decide(CALL, Mode.PEEK).toCompletableFuture().join().allowed());
+    }
+
+    String statistics = connection.commands().info("commandstats").toCompletableFuture().join();
+    assertThat(statistics).contains("cmdstat_evalsha:").doesNotContain("cmdstat_eval:");
+    assertThat(connection.commands().scriptExists(decideSha(), refundSha()).toCompletableFuture())
+        .succeedsWithin(HEALS_WITHIN)
+        .isEqualTo(List.of(true, true));
+  }
+
+  /** Where it leads may have changed: sentinels, or a name, tell of another primary. */
+  @Test
+  void aConnectionToADemotedNodeIsOpenedAnew() {
+    redis.start();
+    assertThat(open().firstAttempt()).succeedsWithin(HEALS_WITHIN).isEqualTo(true);
+    Long before = connection.commands().clientId().toCompletableFuture().join();
+
+    connection.renew();
+
+    await()
+        .atMost(HEALS_WITHIN)
+        .until(
+            () ->
+                isConnected()
+                    && !connection
+                        .commands()
+                        .clientId()
+                        .toCompletableFuture()
+                        .join()
+                        .equals(before));
+  }
+
+  @Test
+  void aConnectionThatCannotBeWarmedIsNotHandedOut() {
+    redis = RedisProcess.onFreePort("--rename-command", "SCRIPT", "").start();
+
+    assertThat(open().firstAttempt()).succeedsWithin(HEALS_WITHIN).isEqualTo(false);
+
+    assertDisconnected();
+    assertThat(connectedClients()).as("the test's own, and the next attempt").isLessThan(3);
+  }
+
+  @Test
+  void aRedisThatAcceptsAndSaysNothingEndsTheAttempt() {
+    redis.start();
+    redis.suspend();
+
+    assertThat(open().firstAttempt()).succeedsWithin(Duration.ofSeconds(3)).isEqualTo(false);
+    assertDisconnected();
+
+    redis.resume();
+    await().atMost(HEALS_WITHIN).until(this::isConnected);
+  }
+
+  @Test
+  void aClosedOneTriesNoMore() {
+    assertThat(open().firstAttempt()).succeedsWithin(HEALS_WITHIN).isEqualTo(false);
+    connection.close();
+
+    redis.start();
+
+    // Longer than the longest pause between two attempts.
+    await()
+        .during(Duration.ofMillis(1_100))
+        .atMost(HEALS_WITHIN)
+        .until(() -> connectedClients() == 1);
+  }
+
+  @Test
+  void aSilentRedisKeepsTheCommandWhoseDeadlineHasPassedForItsReply() {
+    redis.start();
+    assertThat(open().firstAttempt()).succeedsWithin(HEALS_WITHIN).isEqualTo(true);
+    List<RedisFuture<?>> sent = new CopyOnWriteArrayList<>();
+    RedisStore store =
+        new RedisStore(recording(sent), new RedisSettings("silent:", Duration.ofMillis(50)));
+    redis.suspend();
+
+    assertThat(store.decide(CALL, Mode.ACQUIRE))
+        .failsWithin(Duration.ofSeconds(2))
+        .withThrowableThat()
+        .havingRootCause()
+        .isInstanceOfSatisfying(
+            StoreException.class,
+            failure -> assertThat(failure.reason()).isEqualTo(FailureReason.TIMEOUT));
+    assertThat(sent).hasSize(1);
+    assertThat(sent.get(0).toCompletableFuture()).isNotDone();
+    redis.resume();
+    assertThat(sent.get(0).toCompletableFuture()).succeedsWithin(HEALS_WITHIN);
+    store.close();
+  }
+
+  private SharedConnection open() {
+    connection =
+        SharedConnection.open(
+            LettuceClients.create(), RedisURI.create(redis.uri()), RedisSettings.defaults());
+    return connection;
+  }
+
+  private void assertDisconnected() {
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> connection.commands())
+        .withMessage("Redis at 127.0.0.1:%d is not connected", redis.port())
+        .satisfies(e -> assertThat(e.reason()).isEqualTo(FailureReason.DISCONNECTED));
+  }
+
+  private boolean isConnected() {
+    try {
+      return connection.commands().ping().toCompletableFuture().join().equals("PONG");
+    } catch (RuntimeException notNow) {
+      return false;
+    }
+  }
+
+  private long connectedClients() {
+    RedisClient client = RedisClient.create(redis.uri());
+    try (var own = client.connect()) {
+      return own.sync().clientList().lines().count();
+    } finally {
+      client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
+    }
+  }
+
+  private static String decideSha() {
+    return DecisionScripts.load().decide().sha();
+  }
+
+  private static String refundSha() {
+    return DecisionScripts.load().refund().sha();
+  }
+
+  /** The same connection, with a note of each command. */
+  private ConnectionSource recording(List<RedisFuture<?>> sent) {
+    return new ConnectionSource() {
+      @Override
+      @SuppressWarnings("unchecked")
+      public RedisClusterAsyncCommands<byte[], byte[]> commands() {
+        RedisClusterAsyncCommands<byte[], byte[]> real = connection.commands();
+        return (RedisClusterAsyncCommands<byte[], byte[]>)
+            Proxy.newProxyInstance(
+                getClass().getClassLoader(),
+                new Class<?>[] {RedisClusterAsyncCommands.class},
+                (proxy, method, arguments) -> {
+                  try {
+                    Object reply = method.invoke(real, arguments);
+                    sent.add((RedisFuture<?>) reply);
+                    return reply;
+                  } catch (InvocationTargetException e) {
+                    throw e.getCause();
+                  }
+                });
+      }
+
+      @Override
+      public void close() {}
+    };
+  }
+}

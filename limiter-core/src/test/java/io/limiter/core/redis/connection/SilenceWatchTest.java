@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.connection;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+class SilenceWatchTest {
+
+  private EmbeddedChannel channel;
+
+  @BeforeEach
+  void open() {
+    channel =
+        new EmbeddedChannel() {
+          @Override
+          protected SocketAddress remoteAddress0() {
+            return InetSocketAddress.createUnresolved("redis.example", 6379);
+          }
+        };
+    channel.freezeTime();
+    channel.pipeline().addFirst(new SilenceWatch());
+    channel.pipeline().fireChannelActive();
+  }
+
+  @AfterEach
+  void close() {
+    channel.finishAndReleaseAll();
+  }
+
+  @Test
+  void whoIsAskedAndSaysNothingIsLeft() {
+    channel.writeOutbound("question");
+
+    pass(2_500);
+    assertThat(channel.isOpen()).isTrue();
+    pass(500);
+    assertThat(channel.isOpen()).isFalse();
+  }
+
+  @Test
+  void itsMessageHasTheAddress() {
+    Logger logger = (Logger) LoggerFactory.getLogger(SilenceWatch.class);
+    ListAppender<ILoggingEvent> lines = new ListAppender<>();
+    lines.start();
+    logger.addAppender(lines);
+    try {
+      channel.writeOutbound("question");
+      pass(3_000);
+    } finally {
+      logger.detachAppender(lines);
+    }
+
+    assertThat(lines.list)
+        .extracting(ILoggingEvent::getFormattedMessage)
+        .containsExactly(
+            "Redis at redis.example:6379 has been silent for 2500 ms: the connection is closed, and another opened");
+  }
+
+  @Test
+  void whoIsNotAskedMaySayNothing() {
+    pass(60_000);
+
+    assertThat(channel.isOpen()).isTrue();
+  }
+
+  @Test
+  void whoAnswersInTimeIsNotLeft() {
+    for (int i = 0; i < 20; i++) {
+      channel.writeOutbound("question");
+      pass(2_000);
+      channel.writeInbound("answer");
+    }
+
+    pass(60_000);
+    assertThat(channel.isOpen()).isTrue();
+  }
+
+  @Test
+  void askingAgainAndAgainIsNoAnswer() {
+    for (int i = 0; i < 30; i++) {
+      channel.writeOutbound("question");
+      pass(100);
+    }
+
+    assertThat(channel.isOpen()).isFalse();
+  }
+
+  @Test
+  void aPauseOfThisProcessIsNoSilence() {
+    channel.writeOutbound("question");
+    channel.advanceTimeBy(10_000, TimeUnit.MILLISECONDS);
+    pass(2_000);
+    assertThat(channel.isOpen()).isTrue();
+
+    pass(1_000);
+    assertThat(channel.isOpen()).isFalse();
+  }
+
+  private void pass(long millis) {
+    for (long passed = 0; passed < millis; passed += 100) {
+      channel.advanceTimeBy(100, TimeUnit.MILLISECONDS);
+      channel.runScheduledPendingTasks();
+    }
+  }
+}

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.connection;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.output.StatusOutput;
+import io.lettuce.core.protocol.AsyncCommand;
+import io.lettuce.core.protocol.Command;
+import io.lettuce.core.protocol.CommandType;
+import io.lettuce.core.protocol.CommandWrapper;
+import io.lettuce.core.protocol.RedisCommand;
+import io.limiter.core.FailureReason;
+import io.limiter.core.StoreException;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOutboundHandlerAdapter;
+import io.netty.channel.ChannelPromise;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A channel whose clock and whose event loop the test drives, each by itself. */
+class UnansweredCommandsTest {
+
+  private static final int MOST = 3;
+
+  private final AtomicLong nanos = new AtomicLong(17);
+  private final Queue<RedisCommand<?, ?, ?>> unanswered = new ArrayDeque<>();
+  private final UnansweredCommands bound = new UnansweredCommands(unanswered, MOST, nanos::get);
+  private final EmbeddedChannel channel = new EmbeddedChannel(new Lettuce(), bound);
+  private final List<String> ends = new ArrayList<>();
+
+  UnansweredCommandsTest() {
+    channel.freezeTime();
+  }
+
+  /** Keeps what is written, as Lettuce's own handler does. */
+  private final class Lettuce extends ChannelOutboundHandlerAdapter {
+    @Override
+    public void write(ChannelHandlerContext context, Object message, ChannelPromise promise)
+        throws Exception {
+      unanswered.add((RedisCommand<?, ?, ?>) message);
+      super.write(context, message, promise);
+    }
+  }
+
+  @AfterEach
+  void close() {
+    channel.finishAndReleaseAll();
+  }
+
+  @Test
+  void aCommandTooManyIsRefusedAndNotSent() {
+    fill();
+    AsyncCommand<String, String, String> command = ping();
+
+    channel.writeOneOutbound(command);
+
+    assertThat(unanswered).hasSize(MOST).doesNotContain(command);
+    assertThat(command)
+        .isCompletedExceptionally()
+        .failsWithin(Duration.ZERO)
+        .withThrowableThat()
+        .havingCause()
+        .isInstanceOfSatisfying(
+            StoreException.class,
+            refused -> assertThat(refused.reason()).isEqualTo(FailureReason.OVERLOADED));
+  }
+
+  /** Else Lettuce would log it. */
+  @Test
+  void toRefuseIsNoFailureOfTheChannel() {
+    fill();
+
+    ChannelFuture written = channel.writeOneOutbound(ping());
+
+    assertThat(written.isSuccess()).isTrue();
+  }
+
+  @Test
+  void anAnswerMakesRoom() {
+    fill();
+    unanswered.remove();
+    AsyncCommand<String, String, String> command = ping();
+
+    channel.writeOutbound(command);
+
+    assertThat(unanswered).contains(command);
+    assertThat(command).isNotDone();
+  }
+
+  @Test
+  void aSilentRedisIsLateAtTheDeadlineAndNotBefore() {
+    send(waiting(100, 2_000));
+
+    run(99);
+    assertThat(ends).isEmpty();
+    run(10);
+
+    assertThat(ends).containsExactly("redis");
+  }
+
+  @Test
+  void theShortestDeadlineEndsWithinTwoTicks() {
+    send(waiting(1, 2_000));
+
+    run(10);
+
+    assertThat(ends).containsExactly("redis");
+  }
+
+  @Test
+  void eachCommandHasItsOwnDeadline() {
+    send(waiting(100, 2_000));
+    send(waiting(20, 2_000));
+
+    run(30);
+    assertThat(ends).containsExactly("redis");
+    run(80);
+
+    assertThat(ends).containsExactly("redis", "redis");
+  }
+
+  @Test
+  void anAnswerEndsTheWait() {
+    TimedCommand<String, String, String> command = send(waiting(100, 2_000));
+    run(50);
+    unanswered.remove();
+    command.complete();
+
+    run(3_000);
+
+    assertThat(ends).isEmpty();
+  }
+
+  /** The loop stands still for ten times the deadline, and the answer lies in its socket. */
+  @Test
+  void timeInWhichTheLoopDidNotRunDoesNotCount() {
+    send(waiting(100, 2_000));
+    run(5);
+
+    standStill(1_000);
+    run(80);
+    assertThat(ends).isEmpty();
+    run(20);
+
+    assertThat(ends).containsExactly("redis");
+  }
+
+  @Test
+  void aLoopThatIsAlwaysLateHasItsOwnTime() {
+    send(waiting(100, 10_000));
+
+    for (int turn = 0; turn < 16; turn++) {
+      standStill(200);
+    }
+    assertThat(ends).isEmpty();
+    for (int turn = 0; turn < 3; turn++) {
+      standStill(200);
+    }
+
+    assertThat(ends).containsExactly("redis");
+  }
+
+  @Test
+  void aTurnThatWritesMuchIsOneTurn() {
+    List<Recorded> sent = new ArrayList<>();
+    for (int i = 0; i < MOST; i++) {
+      Recorded waits = waiting(100, 2_000);
+      sent.add(waits);
+      channel.writeOneOutbound(command(waits));
+      nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(200)); // classes are loaded
+    }
+
+    standStill(1);
+    run(80);
+
+    assertThat(ends).isEmpty();
+  }
+
+  @Test
+  void theHardDeadlineEndsTheWaitOfALateProcess() {
+    send(waiting(100, 2_000));
+    run(5);
+
+    standStill(1_500);
+    assertThat(ends).isEmpty();
+    standStill(1_500);
+    run(2);
+
+    assertThat(ends).singleElement().asString().startsWith("process ");
+    assertThat(Long.parseLong(ends.get(0).substring(8))).isBetween(2_900L, 3_010L);
+  }
+
+  /** What has come in meanwhile is read before anything expires. */
+  @Test
+  void theSocketIsReadOnceMore() {
+    TimedCommand<String, String, String> command = send(waiting(100, 2_000));
+    run(99);
+    nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(5));
+    channel.advanceTimeBy(5, TimeUnit.MILLISECONDS);
+    channel.runScheduledPendingTasks();
+    assertThat(ends).as("the deadline has passed, and the last look is to come").isEmpty();
+
+    unanswered.remove();
+    command.complete();
+    run(10);
+
+    assertThat(ends).isEmpty();
+  }
+
+  @Test
+  void anExpiredCommandStaysForItsReply() {
+    TimedCommand<String, String, String> command = send(waiting(100, 2_000));
+    run(200);
+
+    assertThat(unanswered).contains(command);
+    assertThat(command).isNotDone();
+    run(3_000);
+    assertThat(ends).containsExactly("redis");
+  }
+
+  @Test
+  void whatAnExpirySendsIsTimedToo() {
+    Recorded second = waiting(20, 2_000);
+    send(
+        new Recorded(100, 2_000) {
+          @Override
+          public void redisIsLate() {
+            super.redisIsLate();
+            send(second);
+          }
+        });
+    run(110);
+    run(40);
+
+    assertThat(ends).containsExactly("redis", "redis");
+  }
+
+  @Test
+  void aCommandInsideAnotherIsTimed() {
+    Recorded waits = waiting(100, 2_000);
+    channel.writeOneOutbound(new CommandWrapper<>(command(waits)));
+
+    run(110);
+
+    assertThat(ends).containsExactly("redis");
+  }
+
+  @Test
+  void aCommandIsHandedOverOnce() {
+    TimedCommand<String, String, String> command = send(waiting(100, 2_000));
+
+    channel.writeOneOutbound(command);
+
+    assertThat(unanswered).hasSize(1);
+    assertThat(command).isCompletedExceptionally();
+  }
+
+  @Test
+  void aWithdrawnCommandIsNotSent() {
+    TimedCommand<String, String, String> command = command(waiting(100, 2_000));
+    assertThat(command.withdraw()).isTrue();
+
+    channel.writeOneOutbound(command);
+
+    assertThat(unanswered).isEmpty();
+    assertThat(command).isCompletedExceptionally();
+  }
+
+  @Test
+  void aCommandThatWasHandedOverCannotBeWithdrawn() {
+    TimedCommand<String, String, String> command = send(waiting(100, 2_000));
+
+    assertThat(command.withdraw()).isFalse();
+    assertThat(command).isNotDone();
+  }
+
+  @Test
+  void whileNothingWaitsNothingTicks() {
+    TimedCommand<String, String, String> command = send(waiting(100, 2_000));
+    unanswered.remove();
+    command.complete();
+    run(10);
+
+    assertThat(channel.hasPendingTasks()).isFalse();
+  }
+
+  private void fill() {
+    for (int i = 0; i < MOST; i++) {
+      unanswered.add(ping());
+    }
+  }
+
+  private class Recorded implements TimedCommand.Waiter {
+
+    private final long budget;
+    private final long hardDue;
+
+    Recorded(long budgetMillis, long hardMillis) {
+      budget = TimeUnit.MILLISECONDS.toNanos(budgetMillis);
+      hardDue = nanos.get() + TimeUnit.MILLISECONDS.toNanos(hardMillis);
+    }
+
+    @Override
+    public long budgetNanos() {
+      return budget;
+    }
+
+    @Override
+    public long hardDue() {
+      return hardDue;
+    }
+
+    @Override
+    public void redisIsLate() {
+      ends.add("redis");
+    }
+
+    @Override
+    public void processIsLate(long standstillNanos) {
+      ends.add("process " + TimeUnit.NANOSECONDS.toMillis(standstillNanos));
+    }
+  }
+
+  private Recorded waiting(long budgetMillis, long hardMillis) {
+    return new Recorded(budgetMillis, hardMillis);
+  }
+
+  private TimedCommand<String, String, String> send(Recorded waits) {
+    TimedCommand<String, String, String> command = command(waits);
+    channel.writeOneOutbound(command);
+    return command;
+  }
+
+  private static TimedCommand<String, String, String> command(Recorded waits) {
+    TimedCommand<String, String, String> command =
+        new TimedCommand<>(new Command<>(CommandType.PING, new StatusOutput<>(StringCodec.UTF8)));
+    command.awaitedBy(waits);
+    return command;
+  }
+
+  /** The loop runs on time. */
+  private void run(long millis) {
+    for (long i = 0; i < millis; i++) {
+      standStill(1);
+    }
+  }
+
+  /** The loop runs once, after so long. */
+  private void standStill(long millis) {
+    nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(millis));
+    channel.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
+    channel.runScheduledPendingTasks();
+  }
+
+  private static AsyncCommand<String, String, String> ping() {
+    return new AsyncCommand<>(
+        new Command<>(CommandType.PING, new StatusOutput<>(StringCodec.UTF8)));
+  }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.resilience;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.FailureReason;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Outcome;
+import io.limiter.core.Policy;
+import io.limiter.core.Subject;
+import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.store.Mode;
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Each policy has its fallback, and how often which has decided is counted. */
+class FallbackPoliciesTest {
+
+  private final MemoryStore store = new MemoryStore();
+  private final FallbackCounts counts = new FallbackCounts();
+  private final FallbackStore withFallbacks =
+      new FallbackStore(
+          store,
+          new MemoryStore(),
+          new FallbackPolicies(
+              Fallback.LOCAL, Map.of("login", Fallback.DENY, "feed", Fallback.ALLOW)),
+          counts);
+
+  @BeforeEach
+  void storeIsAway() {
+    store.close();
+  }
+
+  @Test
+  void aPolicyHasItsOwnFallbackAndTheOthersTheUsualOne() {
+    assertThat(outcome(call("login"))).isEqualTo(Outcome.UNAVAILABLE);
+    assertThat(outcome(call("feed"))).isEqualTo(Outcome.ALLOWED);
+    assertThat(outcome(call("feed"))).isEqualTo(Outcome.ALLOWED);
+    assertThat(outcome(call("sms"))).isEqualTo(Outcome.ALLOWED);
+    assertThat(outcome(call("sms"))).isEqualTo(Outcome.LIMITED);
+  }
+
+  @Test
+  void aRequestOfSeveralPoliciesHasTheFallbackOfTheFirst() {
+    assertThat(outcome(call("feed").and(call("login")))).isEqualTo(Outcome.ALLOWED);
+    assertThat(outcome(call("login").and(call("feed")))).isEqualTo(Outcome.UNAVAILABLE);
+  }
+
+  @Test
+  void everyDecisionOfAFallbackIsCountedByReason() {
+    outcome(call("login"));
+    outcome(call("feed"));
+    outcome(call("feed"));
+    outcome(call("sms"));
+
+    assertThat(counts.of(Fallback.DENY, FailureReason.DISCONNECTED)).isEqualTo(1);
+    assertThat(counts.of(Fallback.ALLOW, FailureReason.DISCONNECTED)).isEqualTo(2);
+    assertThat(counts.of(Fallback.ALLOW, FailureReason.TIMEOUT)).isZero();
+    assertThat(counts.of(Fallback.LOCAL)).isEqualTo(1);
+    assertThat(counts.of(FailureReason.DISCONNECTED)).isEqualTo(4);
+    assertThat(counts.of(FailureReason.ERROR)).isZero();
+  }
+
+  @Test
+  void whatTheStoreDecidesIsNotCounted() {
+    new FallbackStore(
+            new MemoryStore(), new MemoryStore(), FallbackPolicies.of(Fallback.LOCAL), counts)
+        .decide(call("sms"), Mode.ACQUIRE);
+
+    assertThat(counts.of(Fallback.LOCAL)).isZero();
+  }
+
+  private Outcome outcome(LimitRequest request) {
+    return withFallbacks.decide(request, Mode.ACQUIRE).toCompletableFuture().join().outcome();
+  }
+
+  private static LimitRequest call(String policy) {
+    return LimitRequest.of(
+        Policy.of(policy, SlidingWindowLog.of(1, Duration.ofHours(1))), new Subject("user", "ada"));
+  }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.resilience;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.Completion;
+import io.limiter.core.FailureReason;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Policy;
+import io.limiter.core.Reservation;
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.StateKey;
+import io.limiter.core.StoreException;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
+import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.Test;
+
+/** What a fallback admitted is renewed and settled there, also once the store is back. */
+class FallbackReservationTest {
+
+  private static final Subject ADA = new Subject("user", "ada");
+  private static final LimitRequest CALL =
+      LimitRequest.of(Policy.of("rows", SlidingWindowLog.of(5, Duration.ofHours(1))), ADA)
+          .and(LimitRequest.of(Policy.of("flight", ConcurrencyLimit.of(1)), ADA));
+
+  private final MemoryStore memory = new MemoryStore();
+  private final MemoryStore fallback = new MemoryStore();
+  private boolean away;
+  private final LimitStore first =
+      new LimitStore() {
+        @Override
+        public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+          return away
+              ? CompletableFuture.failedFuture(
+                  new StoreException(FailureReason.TIMEOUT, "away", null))
+              : memory.decide(request, mode);
+        }
+
+        @Override
+        public CompletionStage<Void> reset(Collection<StateKey> keys) {
+          return memory.reset(keys);
+        }
+
+        @Override
+        public void close() {}
+      };
+  private final LimitStore store = new FallbackStore(first, fallback);
+  private final LimitStore open =
+      new FallbackStore(first, fallback, FallbackPolicies.of(Fallback.ALLOW), new FallbackCounts());
+
+  private static Verdict decide(LimitStore store, Mode mode) {
+    return store.decide(CALL, mode).toCompletableFuture().join();
+  }
+
+  @Test
+  void whatIsSettledAndRenewedIsSoInTheStoreThatDecided() {
+    away = true;
+    Reservation reservation = decide(store, Mode.ACQUIRE).reservation();
+    away = false;
+
+    assertThat(reservation.lease()).contains(ConcurrencyLimit.DEFAULT_LEASE);
+    assertThat(reservation.renew()).isCompletedWithValue(1L);
+    assertThat(reservation.settle(Completion.succeeded().withCost(3))).isCompletedWithValue(1L);
+    assertThat(decide(memory, Mode.PEEK).rules())
+        .extracting(RuleVerdict::remaining)
+        .containsExactly(5L, 1L);
+    assertThat(decide(fallback, Mode.PEEK).rules())
+        .extracting(RuleVerdict::remaining)
+        .containsExactly(2L, 1L);
+  }
+
+  @Test
+  void aFallbackThatLooksAtNothingHoldsNothing() {
+    away = true;
+    Reservation reservation = decide(open, Mode.ACQUIRE).reservation();
+
+    assertThat(reservation.lease()).isEmpty();
+    assertThat(reservation.renew()).isCompletedWithValue(0L);
+    assertThat(reservation.settle(Completion.failed())).isCompletedWithValue(0L);
+  }
+}

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.resilience;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import io.limiter.core.Charge;
+import io.limiter.core.Completion;
+import io.limiter.core.DecidedBy;
+import io.limiter.core.FailureReason;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Outcome;
+import io.limiter.core.PastCharge;
+import io.limiter.core.Policy;
+import io.limiter.core.StateKey;
+import io.limiter.core.StoreException;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
+import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.Counting;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The fallback goes on from what this instance knows, and the store hears of what it missed. */
+class KnownSubjectTableTest {
+
+  private static final Duration MINUTE = Duration.ofMinutes(1);
+  private static final int SIZE = 1_000;
+
+  private long micros = Duration.ofDays(20_000).toSeconds() * 1_000_000;
+  private final FailingStore store = new FailingStore();
+  private final MemoryStore memory = new MemoryStore(SIZE, () -> micros);
+  private FallbackStore fallback = with(memory);
+
+  private FallbackStore with(LimitStore local) {
+    return new FallbackStore(
+        store,
+        local,
+        FallbackPolicies.of(Fallback.LOCAL),
+        new FallbackCounts(),
+        SIZE,
+        () -> micros * 1_000);
+  }
+
+  /** How a call ends at the store. */
+  private enum Way {
+    ANSWERED,
+    NOT_SENT,
+    LOST_BEFORE,
+    LOST_AFTER,
+    LATE,
+    THROWS
+  }
+
+  /** A store that decides, but says so to nobody, or too late, or is not reached. */
+  private final class FailingStore implements LimitStore {
+
+    final MemoryStore decides = new MemoryStore(SIZE, () -> micros);
+    final Map<String, Integer> heard = new HashMap<>();
+    final Deque<Runnable> late = new ArrayDeque<>();
+    Way way = Way.ANSWERED;
+    int units;
+
+    @Override
+    public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+      return switch (way) {
+        case ANSWERED -> run(request, mode);
+        case THROWS -> throw new IllegalStateException("a defect");
+        case NOT_SENT -> fails(FailureReason.DISCONNECTED, Optional.empty());
+        case LOST_BEFORE -> fails(FailureReason.TIMEOUT, Optional.empty());
+        case LOST_AFTER -> {
+          var unused = run(request, mode);
+          yield fails(FailureReason.TIMEOUT, Optional.empty());
+        }
+        case LATE -> {
+          Verdict verdict = run(request, mode).toCompletableFuture().join();
+          CompletableFuture<Verdict> told = new CompletableFuture<>();
+          late.add(() -> told.complete(verdict));
+          yield fails(FailureReason.TIMEOUT, Optional.of(told));
+        }
+      };
+    }
+
+    private CompletionStage<Verdict> run(LimitRequest request, Mode mode) {
+      List<PastCharge> past = new ArrayList<>();
+      for (PastCharge taken : request.past()) {
+        int before = heard.getOrDefault(taken.id(), 0);
+        int more = taken.charge().cost() - before;
+        if (more > 0) {
+          heard.put(taken.id(), before + more);
+          past.add(new PastCharge(taken.charge().withCost(more), taken.age(), taken.id()));
+        }
+      }
+      units += past.stream().mapToInt(taken -> taken.charge().cost()).sum();
+      return decides.decide(request.after(past), mode);
+    }
+
+    private CompletionStage<Verdict> fails(
+        FailureReason reason, Optional<CompletionStage<Verdict>> verdict) {
+      StoreException failure = new StoreException(reason, "It fails by intention", null);
+      return CompletableFuture.failedFuture(verdict.map(failure::withLate).orElse(failure));
+    }
+
+    @Override
+    public CompletionStage<Void> reset(Collection<StateKey> keys) {
+      return decides.reset(keys);
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  /** As where another slot of the call fails: the store records what it is brought each time. */
+  @Test
+  void unitsAreRecordedOnceHoweverManyAnswersAreLost() {
+    LimitRequest call = call(SlidingWindowLog.of(10_000, MINUTE));
+    store.way = Way.LOST_AFTER;
+    assertThat(admitted(call, 200)).isEqualTo(200);
+    assertThat(store.units).isEqualTo(199);
+    store.way = Way.ANSWERED;
+    assertThat(admitted(call, 2)).isEqualTo(2);
+    assertThat(store.units).isEqualTo(200);
+  }
+
+  @Test
+  void memoryGoesOnFromWhatTheStoreHasSaid() {
+    LimitRequest call = call(SlidingWindowLog.of(10, MINUTE));
+    assertThat(admitted(call, 7)).isEqualTo(7);
+    micros += 30_000_000;
+
+    store.way = Way.NOT_SENT;
+
+    assertThat(admitted(call, 10)).isEqualTo(3);
+    micros += 30_000_000;
+    assertThat(admitted(call, 10)).as("when the units of the store have left").isEqualTo(7);
+  }
+
+  @Test
+  void whatOthersHaveUsedIsKnownFromTheLastVerdict() {
+    LimitRequest call = call(SlidingWindowLog.of(10, MINUTE));
+    for (int i = 0; i < 8; i++) {
+      var other = store.decides.decide(call, Mode.ACQUIRE);
+    }
+    assertThat(admitted(call, 1)).isEqualTo(1);
+
+    store.way = Way.NOT_SENT;
+
+    assertThat(admitted(call, 10)).isEqualTo(1);
+  }
+
+  @Test
+  void aSubjectThatWasDeniedStaysDeniedUntilItsRetryAfter() {
+    LimitRequest call = call(SlidingWindowLog.of(2, MINUTE));
+    assertThat(admitted(call, 1)).isEqualTo(1);
+    micros += 20_000_000;
+    assertThat(admitted(call, 3)).isEqualTo(1);
+    store.way = Way.NOT_SENT;
+
+    Verdict denied = decide(call);
+
+    assertThat(denied.outcome()).isEqualTo(Outcome.LIMITED);
+    assertThat(denied.decidedBy()).isEqualTo(DecidedBy.FALLBACK);
+    assertThat(denied.retryAfter()).contains(Duration.ofSeconds(40));
+    micros += 40_000_000 - 1;
+    assertThat(admitted(call, 1)).isZero();
+    micros += 1;
+    assertThat(admitted(call, 5)).isEqualTo(1);
+  }
+
+  @Test
+  void aBanGoesOn() {
+    RuleStack stack =
+        RuleStack.of(List.of(SlidingWindowLog.of(1, Duration.ofSeconds(1))))
+            .withBan(BanRule.of(2, MINUTE, Duration.ofMinutes(10)));
+    LimitRequest call = request(stack);
+    assertThat(admitted(call, 3)).isEqualTo(1);
+    assertThat(decide(call).outcome()).isEqualTo(Outcome.BANNED);
+    store.way = Way.NOT_SENT;
+
+    Verdict banned = decide(call);
+
+    assertThat(banned.outcome()).isEqualTo(Outcome.BANNED);
+    assertThat(banned.retryAfter()).contains(Duration.ofMinutes(10));
+  }
+
+  @Test
+  void aDuplicateIsStillOne() {
+    LimitRequest call =
+        LimitRequest.of(
+            Policy.of("known", SlidingWindowLog.of(100, MINUTE))
+                .withDuplicates(SlidingWindowLog.of(1, MINUTE)),
+            new Subject("test", "ada"),
+            Optional.of("tea"));
+    assertThat(decide(call).allowed()).isTrue();
+    store.way = Way.NOT_SENT;
+
+    assertThat(decide(call).outcome()).isEqualTo(Outcome.DUPLICATE);
+  }
+
+  @Test
+  void theStoreHearsOfWhatMemoryHasAdmittedWithItsAge() {
+    LimitRequest call = call(SlidingWindowLog.of(10, MINUTE));
+    store.way = Way.NOT_SENT;
+    assertThat(admitted(call, 4)).isEqualTo(4);
+    micros += 20_000_000;
+    assertThat(admitted(call, 3)).isEqualTo(3);
+    micros += 20_000_000;
+
+    store.way = Way.ANSWERED;
+
+    assertThat(admitted(call, 10)).isEqualTo(3);
+    assertThat(store.units).isEqualTo(7);
+    micros += 20_000_000;
+    assertThat(admitted(call, 10)).as("when the first four have left").isEqualTo(4);
+  }
+
+  @Test
+  void theStoreHearsOfItOnce() {
+    LimitRequest call = call(SlidingWindowLog.of(10, MINUTE));
+    store.way = Way.NOT_SENT;
+    assertThat(admitted(call, 4)).isEqualTo(4);
+    store.way = Way.LOST_AFTER; // has heard, and nothing is known of it
+    assertThat(admitted(call, 1)).isEqualTo(1);
+    store.way = Way.LOST_BEFORE;
+    assertThat(admitted(call, 1)).isEqualTo(1);
+    store.way = Way.ANSWERED;
+
+    assertThat(decide(call).allowed()).isTrue();
+    assertThat(decide(call).allowed()).isTrue();
+    assertThat(store.units).as("units that memory had admitted").isEqualTo(6);
+  }
+
+  @Test
+  void aLateReplyIsKnowledge() {
+    LimitRequest call = call(SlidingWindowLog.of(10, MINUTE));
+    for (int i = 0; i < 9; i++) {
+      var other = store.decides.decide(call, Mode.ACQUIRE);
+    }
+    store.way = Way.LATE;
+    assertThat(admitted(call, 1)).isEqualTo(1);
+    store.way = Way.NOT_SENT;
+    store.late.forEach(Runnable::run);
+
+    assertThat(admitted(call, 10)).as("the tenth unit is used").isZero();
+    store.way = Way.ANSWERED;
+    micros += 61_000_000;
+    assertThat(decide(call).allowed()).isTrue();
+    assertThat(store.units).as("the store has taken the unit itself").isZero();
+  }
+
+  @Test
+  void whatComesBackTheStoreNeedNotHearOf() {
+    LimitRequest call =
+        request(
+            RuleStack.of(List.of(SlidingWindowLog.of(5, MINUTE))).withCounting(Counting.FAILURES));
+    store.way = Way.NOT_SENT;
+    Verdict failed = decide(call);
+    Verdict succeeded = decide(call);
+    var unusedFailed = failed.reservation().settle(Completion.failed());
+    var unused = succeeded.reservation().settle(Completion.succeeded());
+    var unusedTwice = succeeded.reservation().refund();
+    store.way = Way.ANSWERED;
+
+    assertThat(decide(call).rules().get(0).remaining()).isEqualTo(3);
+    assertThat(store.units).isEqualTo(1);
+  }
+
+  /** Else its units would count in memory for ever. */
+  @Test
+  void aCallOfAStoreThatThrowsIsNotUnderWay() {
+    LimitRequest call = call(SlidingWindowLog.of(3, MINUTE));
+    store.way = Way.THROWS;
+    assertThatIllegalStateException().isThrownBy(() -> decide(call));
+    store.way = Way.NOT_SENT;
+
+    assertThat(admitted(call, 5)).isEqualTo(3);
+  }
+
+  @Test
+  void aResetForgets() {
+    LimitRequest call = call(SlidingWindowLog.of(10, MINUTE));
+    assertThat(admitted(call, 5)).isEqualTo(5);
+    store.way = Way.NOT_SENT;
+    assertThat(admitted(call, 3)).isEqualTo(3);
+
+    assertThat(fallback.reset(call.charges().stream().map(Charge::key).toList()))
+        .succeedsWithin(Duration.ZERO);
+
+    assertThat(admitted(call, 20)).isEqualTo(10);
+    store.way = Way.ANSWERED;
+    assertThat(admitted(call, 20)).isZero();
+  }
+
+  @Test
+  void changedRulesBeginWithoutWhatIsKnown() {
+    assertThat(admitted(call(SlidingWindowLog.of(10, MINUTE)), 10)).isEqualTo(10);
+    store.way = Way.NOT_SENT;
+
+    assertThat(admitted(call(SlidingWindowLog.of(12, MINUTE)), 20)).isEqualTo(12);
+  }
+
+  /** Its share less what it has used itself, and no more than all have left together. */
+  @Test
+  void aShareIsReducedByWhatTheInstanceHasUsed() {
+    fallback = with(new ShareStore(memory, 2));
+    LimitRequest call = call(SlidingWindowLog.of(10, MINUTE));
+    assertThat(admitted(call, 3)).isEqualTo(3);
+    store.way = Way.NOT_SENT;
+    assertThat(admitted(call, 10)).as("5, of which 3 are used").isEqualTo(2);
+
+    store.way = Way.ANSWERED;
+    micros += 61_000_000;
+    for (int i = 0; i < 8; i++) {
+      var other = store.decides.decide(call, Mode.ACQUIRE);
+    }
+    assertThat(admitted(call, 1)).isEqualTo(1);
+    store.way = Way.NOT_SENT;
+    assertThat(admitted(call, 10)).as("10, of which all have used 9").isEqualTo(1);
+  }
+
+  @Test
+  void moreThanThereIsRoomForIsNotKnown() {
+    for (int i = 0; i < 2 * SIZE; i++) {
+      var unused = decide(call("subject" + i, SlidingWindowLog.of(10, MINUTE)));
+    }
+    store.way = Way.NOT_SENT;
+
+    assertThat(admitted(call("subject0", SlidingWindowLog.of(10, MINUTE)), 10)).isEqualTo(9);
+    assertThat(admitted(call("subject" + (2 * SIZE - 1), SlidingWindowLog.of(10, MINUTE)), 20))
+        .isEqualTo(10);
+  }
+
+  static LongStream seeds() {
+    return LongStream.range(0, 60);
+  }
+
+  /** While the store keeps its data, one instance alone never admits more, whichever decides. */
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void aloneItNeverAdmitsMoreThanTheCountInAnyWindow(long seed) {
+    Random random = new Random(seed);
+    long count = 1 + random.nextInt(12);
+    long window = 1_000_000L * (1 + random.nextInt(30));
+    Rule rule = rule((int) (seed % 4), count, window);
+    List<Rule> rules = new ArrayList<>(List.of(rule));
+    if (random.nextBoolean()) {
+      rules.add(SlidingWindowLog.of(2 * count, Duration.ofNanos(3 * window * 1_000)));
+    }
+    RuleStack stack = RuleStack.of(rules);
+    List<long[]> admitted = new ArrayList<>();
+    for (int step = 0; step < 3_000; step++) {
+      if (random.nextInt(4) == 0) {
+        micros += (long) (random.nextDouble() * random.nextDouble() * window / 2);
+      }
+      store.way =
+          random.nextInt(30) == 0 ? Way.values()[random.nextInt(Way.THROWS.ordinal())] : store.way;
+      if (random.nextInt(10) == 0) {
+        store.late.forEach(Runnable::run);
+        store.late.clear();
+      }
+      int cost = random.nextInt(5) == 0 ? 1 + random.nextInt((int) Math.min(3, count)) : 1;
+      LimitRequest call = request(stack).withCost(cost);
+      if (decide(call).allowed()) {
+        admitted.add(new long[] {micros, cost});
+        for (Rule one : rules) {
+          assertNotOver(one, admitted, seed, step);
+        }
+      }
+    }
+    assertThat(admitted.size()).as("some calls are admitted").isGreaterThan(20);
+  }
+
+  private static Rule rule(int kind, long count, long window) {
+    Duration time = Duration.ofNanos(window * 1_000);
+    return switch (kind) {
+      case 0 -> SlidingWindowLog.of(count, time);
+      case 1 -> TokenBucket.of(count, count, time);
+      case 2 -> SlidingWindowCounter.of(count, time);
+      default -> FixedWindow.of(count, time);
+    };
+  }
+
+  /** The last admission may be the one too many. */
+  private void assertNotOver(Rule rule, List<long[]> admitted, long seed, int step) {
+    long window = rule.window().toNanos() / 1_000;
+    long units = 0;
+    for (int i = admitted.size() - 1; i >= 0; i--) {
+      long since = micros - admitted.get(i)[0];
+      if (since >= window) {
+        break;
+      }
+      units += admitted.get(i)[1];
+      double bound =
+          rule instanceof TokenBucket
+              ? rule.count() + (double) rule.count() * since / window
+              : rule instanceof SlidingWindowLog ? rule.count() : 2.0 * rule.count();
+      assertThat((double) units)
+          .as("%s, seed %d, step %d, in the last %d us", rule, seed, step, since)
+          .isLessThanOrEqualTo(bound);
+    }
+  }
+
+  private Verdict decide(LimitRequest call) {
+    return fallback.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
+  }
+
+  private int admitted(LimitRequest call, int times) {
+    int admitted = 0;
+    for (int i = 0; i < times; i++) {
+      admitted += decide(call).allowed() ? 1 : 0;
+    }
+    return admitted;
+  }
+
+  private static LimitRequest call(Rule... rules) {
+    return request(RuleStack.of(List.of(rules)));
+  }
+
+  private static LimitRequest call(String subject, Rule rule) {
+    return LimitRequest.of(Policy.of("known", rule), new Subject("test", subject));
+  }
+
+  private static LimitRequest request(RuleStack stack) {
+    return LimitRequest.of(
+        new Policy("known", "known", List.of(stack), Optional.empty()), new Subject("test", "ada"));
+  }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.rule;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class StackShapeTest {
+
+  private static final Duration MINUTE = Duration.ofMinutes(1);
+  private static final Duration HOUR = Duration.ofHours(1);
+
+  private final StackShape shape =
+      RuleStack.of(
+              List.of(
+                  TokenBucket.of(10, 10, MINUTE),
+                  SlidingWindowLog.of(5, HOUR),
+                  FixedWindow.of(100, HOUR),
+                  SlidingWindowLog.of(20, MINUTE)))
+          .shape();
+
+  @Test
+  void logsAndOtherRulesAreToldApart() {
+    assertThat(shape.logs()).isEqualTo(2);
+    assertThat(List.of(0, 1, 2, 3)).filteredOn(shape::isLog).containsExactly(1, 3);
+    assertThat(shape.place(0)).isEqualTo(0);
+    assertThat(shape.place(2)).isEqualTo(1);
+  }
+
+  @Test
+  void aLogKeepsTheMostUnitsForTheLongestWindowOfAnyOfItsRules() {
+    assertThat(shape.kept()).isEqualTo(20);
+    assertThat(shape.horizon()).isEqualTo(Micros.of(HOUR));
+    assertThat(RuleStack.of(List.of(ConcurrencyLimit.of(3))).shape().kept()).isEqualTo(6);
+  }
+
+  @Test
+  void aWholeWindowIsAlwaysTheSameObject() {
+    assertThat(shape.duration(60_000_000, 0)).isSameAs(shape.window(0)).isEqualTo(MINUTE);
+    assertThat(shape.duration(1, 0)).isEqualTo(Duration.ofNanos(1_000));
+  }
+}

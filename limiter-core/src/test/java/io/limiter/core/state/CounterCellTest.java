@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.state;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.rule.Micros;
+import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.store.Mode;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Waits of a sliding counter are exact, also where its numbers are too large to be. */
+class CounterCellTest {
+
+  private static final long DAY = 86_400_000_000L;
+
+  private static SlidingWindowCounter rule(long count, long window) {
+    return SlidingWindowCounter.of(count, Micros.toDuration(window));
+  }
+
+  private static long left(SlidingWindowCounter rule, Cell cell, long now) {
+    return cell.read(rule, now, 1, Mode.PEEK).left();
+  }
+
+  /** Nobody is let through before the wait is over, and everybody then. */
+  private static void assertExact(SlidingWindowCounter rule, Cell cell, long now, int cost) {
+    CellReadout gauge = cell.read(rule, now, cost, Mode.ACQUIRE);
+    long wanted = gauge.left() < cost ? cost : gauge.left() + 1;
+    long wait = gauge.waitFor(false);
+    assertThat(wait).as("%s at %d for %d", cell, now, cost).isPositive();
+    assertThat(left(rule, cell, now + wait))
+        .as("%s at %d for %d, after %d", cell, now, cost, wait)
+        .isGreaterThanOrEqualTo(wanted);
+    assertThat(left(rule, cell, now + wait - 1))
+        .as("%s at %d for %d, before %d", cell, now, cost, wait)
+        .isLessThan(wanted);
+  }
+
+  /** Calculated in one go, the first four are a microsecond late, and the others early. */
+  @ParameterizedTest
+  @CsvSource({
+    "  146031, 29874364126143,   143831",
+    "  624617, 29381196540610,   327303",
+    "19640508, 29480230835331, 17446785",
+    "  344437,  7856132693638,   290704",
+    "11221779, 14911200229134,  2688409",
+    "   71856,  3576894960772,     4713",
+    "  199933, 23597110848356,     6826",
+    "   36196,  7916152027457,     7398"
+  })
+  void unitsOfTheWindowBeforeWeighLessFromTheVeryMicrosecondThatIsTold(
+      long units, long window, long weight) {
+    Cell cell = new CounterCell(window, 0, units, 0);
+    assertExact(rule(weight + 1, window), cell, window, 1);
+  }
+
+  @Test
+  void waitsAreExactWhateverTheNumbers() {
+    Random random = new Random(3);
+    for (int i = 0; i < 5_000; i++) {
+      long window = (long) (1_000 * Math.pow(3e10, random.nextDouble()));
+      long count = (long) Math.pow(1e9, random.nextDouble());
+      long current = random.nextLong(count + 1);
+      long previous = random.nextInt(3) == 0 ? 0 : random.nextLong(count + 1);
+      if (current + previous > 0) {
+        Cell cell = new CounterCell(window, window, current, previous);
+        long now = window + (random.nextInt(3) == 0 ? 0 : random.nextLong(window));
+        int cost = 1 + random.nextInt((int) count);
+        assertExact(rule(count, window), cell, now, random.nextBoolean() ? 1 : cost);
+      }
+    }
+  }
+
+  /** In doubles, so many units × a day / a day are one more. */
+  @Test
+  void whoIsShortAtTheStartOfTheNextWindowTooIsToldToWaitLonger() {
+    long units = 906_876_021;
+    Cell cell = new CounterCell(DAY, 0, units, 1);
+    assertThat(left(rule(units, DAY), cell, DAY)).isEqualTo(-1);
+    assertExact(rule(units + 1, DAY), cell, 1_000, 1);
+    assertExact(rule(units + 2, DAY), cell, 1_000, 1);
+    assertExact(rule(units + 9, DAY), cell, 1_000, 8);
+  }
+
+  @Test
+  void whereOnlyTheWindowBeforeWasUsedThereIsMoreAsItGoesBy() {
+    Cell cell = new CounterCell(1_000_000, 2_000_000, 0, 4);
+    SlidingWindowCounter rule = rule(10, 1_000_000);
+    assertThat(cell.read(rule, 2_100_000, 1, Mode.PEEK).waitFor(false)).isEqualTo(150_000);
+    assertThat(cell.read(rule, 2_800_000, 1, Mode.PEEK).waitFor(false)).isEqualTo(200_000);
+    assertThat(cell.read(rule, 3_000_000, 1, Mode.PEEK).waitFor(false)).isEqualTo(1_000_000);
+  }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.state;
+
+import static io.limiter.core.StoreHarness.SECOND;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.limiter.core.StoreException;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.store.Mode;
+import org.junit.jupiter.api.Test;
+
+/** What an algorithm of the user's own is asked, and which of its answers are believed. */
+class CustomCellTest {
+
+  private static CustomRule saying(double left) {
+    return CustomRule.of(new ScriptedAlgorithm(), 10, SECOND, left);
+  }
+
+  /** Seven units were taken before. */
+  private static CellReadout read(CustomRule rule, int cost, Mode mode) {
+    return new CustomCell(rule, 0, new double[] {7}).read(rule, 500, cost, mode);
+  }
+
+  @Test
+  void whatTakesNothingIsToldWhatACallThatCostsNothingWouldBe() {
+    CellReadout gauge = read(saying(5), 3, Mode.ACQUIRE);
+    assertThat(gauge.left()).isEqualTo(5);
+    assertThat(gauge.waitFor(true)).isEqualTo(10_703);
+    assertThat(gauge.waitFor(false)).isEqualTo(10_700);
+    assertThat(gauge.resetAfter(true)).isEqualTo(20_703);
+    assertThat(gauge.resetAfter(false)).isEqualTo(20_700);
+  }
+
+  @Test
+  void whoIsRefusedIsToldWhenTheSameCallWouldPass() {
+    CellReadout gauge = read(saying(2), 3, Mode.ACQUIRE);
+    assertThat(gauge.waitFor(false)).isEqualTo(10_703);
+    assertThat(gauge.resetAfter(false)).isEqualTo(20_700);
+  }
+
+  @Test
+  void aRecordTakesWhatThereIsAndIsToldWhenThereIsOneMore() {
+    CellReadout gauge = read(saying(2), 3, Mode.RECORD);
+    assertThat(gauge.waitFor(true)).isEqualTo(10_901);
+    assertThat(gauge.resetAfter(true)).isEqualTo(20_702);
+    assertThat(gauge.taken().read(saying(5), 500, 1, Mode.ACQUIRE).waitFor(true)).isEqualTo(10_901);
+  }
+
+  @Test
+  void thereAreNeverMoreUnitsLeftThanTheRuleHasNorFewerThanCanBeCounted() {
+    assertThat(read(saying(10), 1, Mode.PEEK).left()).isEqualTo(10);
+    assertThat(read(saying(-0x1p53), 1, Mode.PEEK).left()).isEqualTo(-(1L << 53));
+    for (double left : new double[] {11, -0x1p53 - 2}) {
+      assertThatThrownBy(() -> read(saying(left), 1, Mode.PEEK))
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining("units left of 10");
+    }
+  }
+}

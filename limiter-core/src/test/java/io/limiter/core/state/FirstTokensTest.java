@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.state;
+
+import static io.limiter.core.StoreHarness.SECOND;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.store.Mode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Time begins for a subject with fewer tokens than it asks for, though it is refused. */
+class FirstTokensTest {
+
+  private static final long NOW = 5_000_000;
+
+  /** Two of ten tokens to begin with, and one more each second. */
+  private static TokenBucket two(boolean greedy) {
+    return full(greedy).startingWith(2);
+  }
+
+  private static TokenBucket full(boolean greedy) {
+    TokenBucket bucket = TokenBucket.of(10, 1, SECOND);
+    return greedy ? bucket : bucket.byInterval();
+  }
+
+  private static Cell refused(TokenBucket rule, Cell cell, int cost) {
+    return cell.read(rule, NOW, cost, Mode.ACQUIRE).refused(cell);
+  }
+
+  private static long left(TokenBucket rule, Cell cell, long now) {
+    return cell.read(rule, now, 1, Mode.PEEK).left();
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void whoIsRefusedAtFirstHasMoreTokensLater(boolean greedy) {
+    TokenBucket rule = two(greedy);
+    for (int cost : new int[] {3, 10}) {
+      Cell cell = refused(rule, Cell.unused(rule), cost);
+      assertThat(left(rule, cell, NOW)).isEqualTo(2);
+      assertThat(left(rule, cell, NOW + 999_999)).isEqualTo(2);
+      assertThat(left(rule, cell, NOW + 1_000_000)).isEqualTo(3);
+      assertThat(left(rule, cell, NOW + 8_000_000)).isEqualTo(10);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void forWhomAskedNothingTheTokensStayAsTheyAre(boolean greedy) {
+    TokenBucket rule = two(greedy);
+    assertThat(left(rule, Cell.unused(rule), NOW)).isEqualTo(2);
+    assertThat(left(rule, Cell.unused(rule), NOW + 8_000_000)).isEqualTo(2);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void timeDoesNotBeginWithACallThatAnotherRuleRefuses(boolean greedy) {
+    Cell unused = Cell.unused(two(greedy));
+    assertThat(refused(two(greedy), unused, 1)).isSameAs(unused);
+    assertThat(refused(two(greedy), unused, 2)).isSameAs(unused);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void timeDoesNotBeginWithACallThatWouldNeverPass(boolean greedy) {
+    Cell unused = Cell.unused(two(greedy));
+    assertThat(refused(two(greedy), unused, 11)).isSameAs(unused);
+    Cell full = Cell.unused(full(greedy));
+    assertThat(refused(full(greedy), full, 11)).isSameAs(full);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void timeThatHasBegunGoesOn(boolean greedy) {
+    TokenBucket rule = two(greedy);
+    Cell cell = refused(rule, Cell.unused(rule), 3);
+    Cell again = cell.read(rule, NOW + 900_000, 3, Mode.ACQUIRE).refused(cell);
+    assertThat(again).isSameAs(cell);
+  }
+
+  /**
+   * The ten seconds in which a bucket fills, or an hour, twice: the cell itself forgets nothing.
+   */
+  @ParameterizedTest
+  @CsvSource({"true, 1, 3600", "false, 1, 3600", "true, 400, 8000", "false, 400, 8000"})
+  void aBucketIsNeededForAnHourOrForTwiceTheTimeInWhichItFills(
+      boolean greedy, int seconds, long needed) {
+    TokenBucket rule = TokenBucket.of(10, 1, SECOND.multipliedBy(seconds)).startingWith(2);
+    TokenBucket bucket = greedy ? rule : rule.byInterval();
+    Cell cell = refused(bucket, Cell.unused(bucket), 3);
+    assertThat(cell.neededUntil()).isEqualTo(NOW + 1_000_000 * needed);
+    assertThat(left(bucket, cell, NOW + 1_000_000 * needed)).isEqualTo(10);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aBucketThatStartsFullIsNeededUntilItIsFullAgain(boolean greedy) {
+    TokenBucket rule = full(greedy);
+    Cell cell = Cell.unused(rule).read(rule, NOW, 3, Mode.ACQUIRE).taken();
+    assertThat(cell.neededUntil()).isEqualTo(NOW + 3_000_000);
+    assertThat(left(rule, cell, NOW + 60_000_000)).isEqualTo(10);
+  }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.state;
+
+import static io.limiter.core.StoreHarness.SECOND;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.store.Mode;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Ten tokens, of which three come back at the end of each second; by hand. */
+class IntervalCellTest {
+
+  private static final TokenBucket RULE = TokenBucket.of(10, 3, SECOND).byInterval();
+
+  /** Eight were taken when the first interval began. */
+  private static final Cell EIGHT =
+      Cell.unused(RULE).read(RULE, 7_000_000, 8, Mode.ACQUIRE).taken();
+
+  @ParameterizedTest
+  @CsvSource({
+    // since, cost, left,    wait, full as it is, full once taken
+    "0,          1,    2, 1000000,       3000000,         3000000",
+    "0,          2,    2, 1000000,       3000000,         4000000",
+    "999999,     2,    2,       1,       2000001,         3000001",
+    "1300000,    1,    5,  700000,       1700000,         1700000",
+    "1300000,    5,    5,  700000,       1700000,         3700000",
+    "2300000,    1,    8,  700000,        700000,          700000",
+    "2300000,    5,    8,  700000,        700000,         2700000",
+    "3000000,    4,   10, 1000000,             0,         2000000",
+    "3300000,    1,   10, 1000000,             0,         1000000"
+  })
+  void whoIsAdmittedIsToldOfTheNextRefillAndOfTheOneThatFillsTheBucket(
+      long since, int cost, long left, long wait, long full, long fullOnceTaken) {
+    CellReadout gauge = EIGHT.read(RULE, 7_000_000 + since, cost, Mode.ACQUIRE);
+    assertThat(gauge.left()).isEqualTo(left);
+    assertThat(gauge.waitFor(false)).isEqualTo(wait);
+    assertThat(gauge.waitFor(true)).isEqualTo(wait);
+    assertThat(gauge.resetAfter(false)).isEqualTo(full);
+    assertThat(gauge.resetAfter(true)).isEqualTo(fullOnceTaken);
+    assertThat(gauge.taken().neededUntil()).isEqualTo(7_000_000 + since + fullOnceTaken);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    // since, cost,    wait
+    "0,          3, 1000000",
+    "0,          5, 1000000",
+    "0,          6, 2000000",
+    "0,         10, 3000000",
+    "1300000,    6,  700000",
+    "1300000,    8,  700000",
+    "1300000,    9, 1700000",
+    "2300000,   10,  700000",
+    "2300000,   11,      -1"
+  })
+  void whoIsRefusedIsToldOfTheRefillThatBringsEnough(long since, int cost, long wait) {
+    CellReadout gauge = EIGHT.read(RULE, 7_000_000 + since, cost, Mode.ACQUIRE);
+    assertThat(gauge.left()).isLessThan(cost);
+    assertThat(gauge.waitFor(false)).isEqualTo(wait);
+  }
+
+  @Test
+  void aBucketThatWasNeverUsedIsFullAndItsFirstIntervalBeginsWithTheCall() {
+    CellReadout gauge = Cell.unused(RULE).read(RULE, 7_300_000, 4, Mode.ACQUIRE);
+    assertThat(gauge.left()).isEqualTo(10);
+    assertThat(gauge.waitFor(true)).isEqualTo(1_000_000);
+    assertThat(gauge.resetAfter(false)).isZero();
+    assertThat(gauge.resetAfter(true)).isEqualTo(2_000_000);
+    CellReadout next = gauge.taken().read(RULE, 8_000_000, 7, Mode.ACQUIRE);
+    assertThat(next.waitFor(false)).isEqualTo(300_000);
+  }
+
+  @Test
+  void aRecordTakesWhatThereIsAndWaitsForOneMore() {
+    CellReadout gauge = EIGHT.read(RULE, 8_300_000, 9, Mode.RECORD);
+    assertThat(gauge.waitFor(true)).isEqualTo(700_000);
+    assertThat(gauge.resetAfter(true)).isEqualTo(3_700_000);
+    assertThat(gauge.taken().read(RULE, 8_300_000, 1, Mode.PEEK).left()).isZero();
+  }
+
+  @Test
+  void aSmallerBucketLacksNoMoreThanItHolds() {
+    TokenBucket smaller = TokenBucket.of(4, 3, SECOND).byInterval();
+    CellReadout gauge = EIGHT.read(smaller, 7_300_000, 1, Mode.ACQUIRE);
+    assertThat(gauge.left()).isZero();
+    assertThat(gauge.waitFor(false)).isEqualTo(700_000);
+    assertThat(gauge.resetAfter(false)).isEqualTo(1_700_000);
+  }
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.state;
+
+import static io.limiter.core.StoreHarness.SECOND;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.FadingCounter;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.store.Mode;
+import java.time.ZoneOffset;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What the numbers mean that a script of Redis keeps, and what they mean if they are none. */
+class StoredCellTest {
+
+  private static final Rule COUNTER = SlidingWindowCounter.of(10, SECOND);
+  private static final Rule WINDOW = FixedWindow.of(10, SECOND);
+  private static final Rule ALIGNED = FixedWindow.aligned(10, SECOND, ZoneOffset.UTC);
+  private static final Rule BUCKET = TokenBucket.of(10, 2, SECOND);
+  private static final Rule BY_INTERVAL = TokenBucket.of(10, 2, SECOND).byInterval();
+  private static final Rule CUSTOM = CustomRule.of(new FadingCounter(), 10, SECOND, 2.0);
+  private static final LeakyBucket LEAKY = LeakyBucket.of(2, SECOND, 10, SECOND.multipliedBy(10));
+
+  private static final List<Rule> ALL =
+      List.of(COUNTER, WINDOW, ALIGNED, BUCKET, BY_INTERVAL, LEAKY, CUSTOM);
+
+  /** Half a second after the window of the numbers began. */
+  private static final long NOW = 2_500_000;
+
+  private static CellReadout read(Rule rule, long now, double... numbers) {
+    double[] all = Arrays.copyOf(numbers, rule instanceof LeakyBucket ? 10 : numbers.length);
+    return Cell.stored(rule, Cell.unused(rule), now, all).read(rule, now, 1, Mode.PEEK);
+  }
+
+  private static long left(Rule rule, double... numbers) {
+    return read(rule, NOW, numbers).left();
+  }
+
+  @ParameterizedTest
+  @ValueSource(doubles = {-1, Double.NaN, NOW + 1, Double.POSITIVE_INFINITY})
+  void withoutATimeThatHasBeenTheRuleWasNeverUsed(double first) {
+    for (Rule rule : ALL) {
+      Cell unused = Cell.unused(rule);
+      double[] numbers = new double[10];
+      Arrays.fill(numbers, 5);
+      numbers[0] = first;
+      assertThat(Cell.stored(rule, unused, NOW, numbers)).as("%s", rule).isSameAs(unused);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {0, NOW})
+  void anyTimeFromTheFirstToNowIsATime(long now) {
+    assertThat(read(COUNTER, now, now - now % 1_000_000, 3, 0).left()).isEqualTo(7);
+    assertThat(read(WINDOW, now, now, 3).left()).isEqualTo(7);
+    assertThat(read(ALIGNED, now, now - now % 1_000_000, 3).left()).isEqualTo(7);
+    assertThat(read(BUCKET, now, now, 1_500_000).left()).isEqualTo(7);
+    assertThat(read(BY_INTERVAL, now, now, 3).left()).isEqualTo(7);
+    assertThat(read(LEAKY, now, now, 1_500_000).left()).isEqualTo(8);
+    assertThat(read(CUSTOM, now, now, now, 3).left()).isEqualTo(7);
+  }
+
+  @Test
+  void ofACounterTheStartOfItsWindowItsUnitsAndThoseOfTheOneBefore() {
+    assertThat(left(COUNTER, 2_000_000, 3, 4)).isEqualTo(5);
+    assertThat(left(COUNTER, 1_000_000, 3, 4)).isEqualTo(8);
+    assertThat(left(COUNTER, 0, 3, 4)).isEqualTo(10);
+  }
+
+  @Test
+  void ofAWindowItsStartAndItsUnits() {
+    CellReadout gauge = read(WINDOW, NOW, 1_600_000, 3);
+    assertThat(gauge.left()).isEqualTo(7);
+    assertThat(gauge.resetAfter(false)).isEqualTo(100_000);
+    assertThat(left(WINDOW, 1_500_001, 3)).isEqualTo(7);
+    assertThat(left(WINDOW, 1_500_000, 3)).isEqualTo(10);
+  }
+
+  @Test
+  void anAlignedWindowCountsWhatWasUsedSinceItBegan() {
+    CellReadout gauge = read(ALIGNED, NOW, 2_000_000, 3);
+    assertThat(gauge.left()).isEqualTo(7);
+    assertThat(gauge.resetAfter(false)).isEqualTo(500_000);
+    assertThat(left(ALIGNED, 1_000_000, 3)).isEqualTo(10);
+    assertThat(left(ALIGNED, 1_999_999, 3)).isEqualTo(10);
+    assertThat(left(ALIGNED, 2_100_000, 3)).isEqualTo(7); // under other rules
+  }
+
+  @Test
+  void ofABucketTheLastTimeAndThePartsThatWereMissing() {
+    CellReadout gauge = read(BUCKET, NOW, 2_000_000, 1_600_000); // 500,000 parts are a token
+    assertThat(gauge.left()).isEqualTo(7);
+    assertThat(gauge.waitFor(false)).isEqualTo(100_000);
+    assertThat(gauge.resetAfter(false)).isEqualTo(1_100_000);
+  }
+
+  @Test
+  void ofABucketByIntervalTheLastRefillAndTheTokensThatWereMissing() {
+    CellReadout gauge = read(BY_INTERVAL, NOW, 1_200_000, 5);
+    assertThat(gauge.left()).isEqualTo(7);
+    assertThat(gauge.waitFor(false)).isEqualTo(700_000);
+  }
+
+  @Test
+  void ofALeakyBucketTheLastTimeAndThePartsUntilTheNextDeparture() {
+    CellReadout gauge = read(LEAKY, NOW, 2_000_000, 1_600_000);
+    assertThat(gauge.left()).isEqualTo(8);
+    assertThat(gauge.delay()).isEqualTo(1_100_000);
+  }
+
+  @Test
+  void ofAnAlgorithmOfTheUsersOwnTheTimeOfTheLastCallAndItsNumbers() {
+    assertThat(left(CUSTOM, 2_000_000, 2_000_000, 8)).isEqualTo(2);
+    assertThat(left(CUSTOM, 2_000_000, 1_000_000, 8)).isEqualTo(6);
+    assertThat(left(CUSTOM, 500_001, 2_000_000, 8)).isEqualTo(2);
+    assertThat(left(CUSTOM, 500_000, 2_000_000, 8)).as("forgotten").isEqualTo(10);
+  }
+
+  @ParameterizedTest
+  @ValueSource(doubles = {Double.NaN, -1, -0x1p60, 0x1p53, 0x1p70, Double.POSITIVE_INFINITY})
+  void unitsThatNobodyCanHaveTakenAreNone(double units) {
+    assertThat(left(COUNTER, 2_000_000, units, 4)).isEqualTo(8);
+    assertThat(left(COUNTER, 2_000_000, 3, units)).isEqualTo(7);
+    assertThat(left(WINDOW, 2_000_000, units)).isEqualTo(10);
+    assertThat(left(ALIGNED, 2_000_000, units)).isEqualTo(10);
+    assertThat(left(BUCKET, 2_000_000, units)).isEqualTo(10);
+    assertThat(left(BY_INTERVAL, 2_000_000, units)).isEqualTo(10);
+    assertThat(left(LEAKY, 2_000_000, units)).isEqualTo(11);
+  }
+
+  @Test
+  void theMostUnitsThatAreExactCount() {
+    assertThat(left(WINDOW, 2_000_000, 0x1p53 - 1)).isEqualTo(10 - (1L << 53) + 1);
+  }
+
+  private static double gap(long from, long length, long free) {
+    return from * 0x1p34 + length * 0x1p17 + free;
+  }
+
+  /** What five calls have left in a queue of ten, the first of which departs at once. */
+  private static CellReadout queue(boolean fair, double... gaps) {
+    double[] numbers = new double[Cell.LEAKY_SIZE];
+    numbers[0] = NOW;
+    numbers[1] = 2_500_000;
+    System.arraycopy(gaps, 0, numbers, 2, gaps.length);
+    return read(LEAKY.withFair(fair), NOW, numbers);
+  }
+
+  @Test
+  void departuresThatWereGivenUpAreThreeNumbersInOne() {
+    assertThat(queue(true).left()).isEqualTo(6);
+    assertThat(queue(true, gap(3, 2, 2)).left()).isEqualTo(8);
+    assertThat(queue(false, gap(3, 2, 2)).delay()).isEqualTo(1_000_000);
+    assertThat(queue(false, gap(4, 3, 1), gap(1, 1, 1)).left()).isEqualTo(8);
+    assertThat(queue(false, gap(4, 3, 1), gap(1, 1, 1)).delay()).isEqualTo(2_000_000);
+    assertThat(queue(false, gap(4, 1, 1)).delay()).isEqualTo(500_000);
+  }
+
+  @Test
+  void theLongestQueueFitsInTheNumbers() {
+    LeakyBucket quick =
+        LeakyBucket.of(400, SECOND, 10_000, SECOND.multipliedBy(300)).withFair(false);
+    double ahead = 110_001 * 2_500.0;
+    CellReadout gauge =
+        read(quick, NOW, NOW, ahead, gap(100_000, 99_000, 99_000), gap(1_000, 600, 500));
+    assertThat(gauge.left()).isEqualTo(10_001 - 110_001 + 99_000 + 500);
+    assertThat(gauge.delay()).isEqualTo(10_001 * 2_500);
+  }
+
+  @Test
+  void gapsThatNobodyCanHaveLeftAreNone() {
+    double[] broken = {
+      gap(3, 2, 0), gap(3, 2, 3), gap(3, 4, 4), gap(0, 0, 0), -1, Double.NaN, 0x1p53, 0x1p60
+    };
+    for (double one : broken) {
+      assertThat(queue(true, one).left()).as("%s", one).isEqualTo(6);
+      assertThat(queue(true, one, gap(3, 1, 1)).left()).as("%s and more", one).isEqualTo(6);
+      assertThat(queue(true, gap(4, 1, 1), one).left()).as("%s behind", one).isEqualTo(7);
+    }
+  }
+
+  @Test
+  void gapsThatAreNotOneAfterAnotherEndWithTheFirst() {
+    assertThat(queue(true, gap(4, 2, 2), gap(2, 1, 1)).left()).isEqualTo(9);
+    assertThat(queue(true, gap(4, 2, 2), gap(3, 1, 1)).left()).isEqualTo(8);
+    assertThat(queue(true, gap(2, 1, 1), gap(4, 1, 1)).left()).isEqualTo(7);
+  }
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * What takes the place of the limiter while {@code limiter.enabled} is false: code that asks the
+ * limiter is always admitted. It stands beside {@code io.limiter.micronaut}, which is disabled as a
+ * whole.
+ */
+@Configuration
+@Requires(property = "limiter.enabled", pattern = "(?i)\\s*(?:false|off|no)\\s*")
+@NullMarked
+package io.limiter.disabled;
+
+import io.micronaut.context.annotation.Configuration;
+import io.micronaut.context.annotation.Requires;
+import org.jspecify.annotations.NullMarked;

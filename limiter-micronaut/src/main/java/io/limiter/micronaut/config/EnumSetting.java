@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.config;
+
+import io.micronaut.context.exceptions.ConfigurationException;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.stream.Collectors;
+
+/** Reads a setting that is one of a few words, so that a mistake is told with the remedy. */
+final class EnumSetting {
+
+  private EnumSetting() {}
+
+  /**
+   * @param property the property, for the message
+   * @throws ConfigurationException naming the property, its value and the words it may have
+   */
+  static <E extends Enum<E>> E of(Class<E> words, String property, String value) {
+    E[] all = words.getEnumConstants();
+    return Arrays.stream(all)
+        .filter(word -> word(word).equalsIgnoreCase(value.trim()))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new ConfigurationException(
+                    "%s = %s: give it one of %s"
+                        .formatted(
+                            property,
+                            value,
+                            Arrays.stream(all)
+                                .map(EnumSetting::word)
+                                .collect(Collectors.joining(", ")))));
+  }
+
+  /**
+   * Whether something is on. Micronaut takes every word but a few for false, also a mistyped true.
+   *
+   * @throws ConfigurationException naming the property, its value and the words it may have
+   */
+  static boolean isOn(String property, String value) {
+    return switch (value.trim().toLowerCase(Locale.ROOT)) {
+      case "true", "on", "yes" -> true;
+      case "false", "off", "no" -> false;
+      default ->
+          throw new ConfigurationException(
+              "%s = %s: give it true or false".formatted(property, value));
+    };
+  }
+
+  private static String word(Enum<?> constant) {
+    return constant.name().toLowerCase(Locale.ROOT).replace('_', '-');
+  }
+}

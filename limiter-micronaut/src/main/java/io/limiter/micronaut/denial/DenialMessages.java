@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.denial;
+
+import io.limiter.micronaut.log.BrokenPartLog;
+import io.micronaut.context.MessageSource;
+import io.micronaut.core.util.LocaleResolver;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
+import jakarta.inject.Singleton;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Puts into words what a refused caller is told. A message is a text with arguments in braces, such
+ * as <code>Wait {retryAfter} seconds</code>, or nothing but the key of a message in braces, such as
+ * <code>{sms.limited}</code>, which Micronaut's {@link MessageSource} has in the language of the
+ * request.
+ *
+ * <p>A text is taken as it is, and a brace that is meant is written twice. A message of a
+ * MessageSource is put together by Micronaut: there an apostrophe quotes, and is meant where it is
+ * written twice.
+ */
+@Singleton
+public class DenialMessages {
+
+  /** What a message can tell. */
+  public static final List<String> ARGUMENTS =
+      List.of(
+          "code",
+          "policy",
+          "violated",
+          "retryAfter",
+          "banned",
+          "limit",
+          "remaining",
+          "window",
+          "path",
+          "method");
+
+  /** Messages whose parts are remembered; others are parsed anew each time. */
+  private static final int MAX_REMEMBERED = 1_024;
+
+  private final MessageSource source;
+  private final RequestLanguage languages;
+  private final Locale usual;
+  private final BoundedLocales bounded = new BoundedLocales();
+  private final ShippedMessages shipped;
+  private final Map<String, TextTemplate> templates = new ConcurrentHashMap<>();
+  private final BrokenPartLog log =
+      new BrokenPartLog(LoggerFactory.getLogger(DenialMessages.class));
+
+  public DenialMessages(
+      MessageSource source,
+      LocaleResolver<HttpRequest<?>> locales,
+      HttpLocaleResolutionConfiguration configuration) {
+    this.source = source;
+    this.usual = configuration.getDefaultLocale();
+    this.languages = new RequestLanguage(locales, usual);
+    this.shipped = new ShippedMessages(configuration);
+  }
+
+  /**
+   * The words for one request.
+   *
+   * @param message a text, or a key in braces
+   * @param otherwise the message where no source has that key in the language of the request
+   * @param arguments values by the names of {@link #ARGUMENTS}, asked only if the message has any
+   */
+  public String tell(
+      String message,
+      String otherwise,
+      HttpRequest<?> request,
+      Supplier<Map<String, Object>> arguments) {
+    if (message.indexOf('{') < 0 && message.indexOf('}') < 0) {
+      return message;
+    }
+    TextTemplate text = parsed(message);
+    Optional<String> key = key(text);
+    if (key.isEmpty()) {
+      Map<String, Object> values = arguments.get();
+      return text.fill(name -> String.valueOf(values.getOrDefault(name, "{" + name + "}")));
+    }
+    Locale asked = languages.of(request);
+    MessageSource.MessageContext context =
+        new RequestMessage(asked, bounded.bound(asked, usual), arguments);
+    try {
+      return source
+          .getMessage(key.get(), context)
+          .or(() -> usual(otherwise, source, context))
+          .orElse(otherwise);
+    } catch (RuntimeException broken) {
+      log.report("A MessageSource has failed, so the usual message is told", broken);
+      return usual(otherwise, shipped, context).orElse(otherwise);
+    }
+  }
+
+  private Optional<String> usual(
+      String otherwise, MessageSource source, MessageSource.MessageContext context) {
+    return key(parsed(otherwise)).flatMap(own -> source.getMessage(own, context));
+  }
+
+  /** Messages are those of annotations and settings, so there are not many. */
+  private TextTemplate parsed(String message) {
+    TextTemplate known = templates.get(message);
+    if (known != null) {
+      return known;
+    }
+    TextTemplate made = TextTemplate.parse(message);
+    if (templates.size() < MAX_REMEMBERED) {
+      templates.put(message, made);
+    }
+    return made;
+  }
+
+  /**
+   * Checks a message when the application starts.
+   *
+   * @throws IllegalArgumentException if it is empty, has an argument that there is not, or is a key
+   *     that no source has in any language; with the remedy
+   */
+  public void requireUsable(String message) {
+    if (message.isBlank()) {
+      throw new IllegalArgumentException(
+          "it is empty: write a text, or leave it out to have the usual one");
+    }
+    TextTemplate text = TextTemplate.parse(message);
+    Optional<String> key = key(text);
+    if (key.isPresent()) {
+      if (!known(key.get())) {
+        throw new IllegalArgumentException(
+            "no message source has a message '%s' in any language: add it to a bundle of the application, or write a text, which may have the arguments %s"
+                .formatted(key.get(), arguments()));
+      }
+      return;
+    }
+    for (String name : text.names()) {
+      if (!ARGUMENTS.contains(name)) {
+        throw new IllegalArgumentException(
+            "there is no argument {%s}: use %s, or write {{ for a brace"
+                .formatted(name, arguments()));
+      }
+    }
+  }
+
+  private static String arguments() {
+    return ARGUMENTS.stream().map(name -> "{" + name + "}").collect(Collectors.joining(", "));
+  }
+
+  private static Optional<String> key(TextTemplate text) {
+    return text.only().filter(name -> !ARGUMENTS.contains(name));
+  }
+
+  /** Likely languages first: all that the JVM knows are asked only for what is hardly anywhere. */
+  private boolean known(String key) {
+    return Stream.concat(
+            Stream.of(usual, Locale.ROOT, Locale.getDefault(), Locale.ENGLISH, Locale.CHINESE),
+            Stream.of(key).flatMap(any -> Stream.of(Locale.getAvailableLocales())))
+        .anyMatch(
+            locale ->
+                source.getRawMessage(key, MessageSource.MessageContext.of(locale)).isPresent());
+  }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.denial;
+
+import io.micronaut.context.AbstractMessageSource;
+import io.micronaut.core.order.Ordered;
+import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
+import jakarta.inject.Singleton;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.ResourceBundle;
+import java.util.Set;
+
+/**
+ * The limiter's own messages, in English and Chinese, for keys that no source of the application
+ * has. Other languages are told in the application's default one if that is Chinese, else in
+ * English.
+ *
+ * <p>The bundles are read once, and which of them serves a locale is decided here: {@code
+ * ResourceBundle} would tell an Englishman Chinese where that is the JVM's language, and never
+ * forgets a locale that it was asked for, whoever sent it.
+ */
+@Singleton
+final class ShippedMessages extends AbstractMessageSource {
+
+  private static final String BUNDLE = "io.limiter.micronaut.messages";
+  private static final Set<String> TRADITIONAL = Set.of("TW", "HK", "MO");
+
+  private final ResourceBundle english = bundle(Locale.ROOT);
+  private final ResourceBundle simplified = bundle(Locale.SIMPLIFIED_CHINESE);
+  private final ResourceBundle traditional = bundle(Locale.TRADITIONAL_CHINESE);
+  private final Locale usual;
+
+  ShippedMessages(HttpLocaleResolutionConfiguration configuration) {
+    this.usual = configuration.getDefaultLocale();
+  }
+
+  /** Behind all sources of the application. */
+  @Override
+  public int getOrder() {
+    return Ordered.LOWEST_PRECEDENCE;
+  }
+
+  @Override
+  public Optional<String> getRawMessage(String code, MessageContext context) {
+    // All keys are in English, and the other bundles stand before it.
+    return english.containsKey(code)
+        ? Optional.of(bundleFor(asked(context)).getString(code))
+        : Optional.empty();
+  }
+
+  /** The locale as the request has it: asking here makes nothing grow. */
+  private static Locale asked(MessageContext context) {
+    return context instanceof RequestMessage request ? request.asked() : context.getLocale();
+  }
+
+  private ResourceBundle bundleFor(Locale asked) {
+    Locale locale =
+        asked.getLanguage().equals("en") || asked.getLanguage().equals("zh") ? asked : usual;
+    if (!locale.getLanguage().equals("zh")) {
+      return english;
+    }
+    boolean old =
+        locale.getScript().isEmpty()
+            ? TRADITIONAL.contains(locale.getCountry())
+            : locale.getScript().equals("Hant");
+    return old ? traditional : simplified;
+  }
+
+  private static ResourceBundle bundle(Locale locale) {
+    return ResourceBundle.getBundle(BUNDLE, locale, ShippedMessages.class.getClassLoader());
+  }
+}

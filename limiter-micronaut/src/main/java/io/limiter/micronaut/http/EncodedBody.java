@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.http;
+
+import io.micronaut.core.io.Writable;
+import io.micronaut.core.io.buffer.ByteBuffer;
+import io.micronaut.core.type.Argument;
+import io.micronaut.core.type.MutableHeaders;
+import io.micronaut.http.HttpMethod;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.HttpResponse;
+import io.micronaut.http.MediaType;
+import io.micronaut.http.MutableHttpResponse;
+import io.micronaut.http.body.ByteBodyFactory;
+import io.micronaut.http.body.CloseableByteBody;
+import io.micronaut.http.body.MessageBodyHandlerRegistry;
+import io.micronaut.http.body.MessageBodyWriter;
+import io.micronaut.http.body.ResponseBodyWriter;
+import io.micronaut.http.codec.CodecException;
+import io.micronaut.http.server.types.files.FileCustomizableResponseType;
+import io.micronaut.web.router.RouteAttributes;
+import io.micronaut.web.router.RouteInfo;
+import java.io.ByteArrayOutputStream;
+import java.io.File;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The body of an answer, encoded before the server does it. The server encodes after all filters,
+ * and answers 500 if that fails, so only this way is the status known on which the outcome of the
+ * call depends. The server gets the same bytes, or the same exception, so that nothing is encoded
+ * twice. If a filter has changed the body or its type meanwhile, it is encoded as ever.
+ *
+ * @param <T> the type of the body
+ */
+final class EncodedBody<T> implements ResponseBodyWriter<T> {
+
+  private final MessageBodyWriter<T> writer;
+  private final T body;
+  private final MediaType mediaType;
+  private final byte[] bytes;
+  private final @Nullable Throwable failure;
+
+  private EncodedBody(
+      MessageBodyWriter<T> writer,
+      T body,
+      MediaType mediaType,
+      byte[] bytes,
+      @Nullable Throwable failure) {
+    this.writer = writer;
+    this.body = body;
+    this.mediaType = mediaType;
+    this.bytes = bytes;
+    this.failure = failure;
+  }
+
+  /**
+   * Encodes the body of an answer, unless it is none that can fail or that can be held in memory.
+   *
+   * @return whether the server will be able to write the answer
+   */
+  static boolean encode(
+      HttpRequest<?> request,
+      MutableHttpResponse<?> response,
+      Optional<MessageBodyHandlerRegistry> writers) {
+    Object body = response.body();
+    if (body == null || request.getMethod() == HttpMethod.HEAD || isRaw(body)) {
+      return true;
+    }
+    @SuppressWarnings("unchecked") // it is that of this body
+    MutableHttpResponse<Object> answer = (MutableHttpResponse<Object>) response;
+    RouteInfo<?> route = RouteAttributes.getRouteInfo(response).orElse(null);
+    MediaType mediaType = mediaType(request, answer, route);
+    @SuppressWarnings("unchecked")
+    Argument<Object> type =
+        route == null
+            ? Argument.of((Class<Object>) body.getClass())
+            : (Argument<Object>) route.getResponseBodyType();
+    MessageBodyWriter<Object> writer = answer.getBodyWriter().orElse(null);
+    if (writer == null || !type.isInstance(body) || !writer.isWriteable(type, mediaType)) {
+      Argument<Object> own = Argument.ofInstance(body);
+      type = own;
+      writer = writers.flatMap(all -> all.findWriter(own, List.of(mediaType))).orElse(null);
+    }
+    if (writer == null || writer.isBlocking()) {
+      return true;
+    }
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    Throwable failure = null;
+    try {
+      writer.writeTo(type, mediaType, body, answer.getHeaders(), bytes);
+    } catch (UnsupportedOperationException streams) { // it writes into the connection only
+      return true;
+    } catch (RuntimeException | StackOverflowError broken) {
+      failure = broken;
+    }
+    answer.bodyWriter(new EncodedBody<>(writer, body, mediaType, bytes.toByteArray(), failure));
+    return failure == null;
+  }
+
+  /** What is bytes already, or can be read only once. Netty's buffers are no type of ours. */
+  private static boolean isRaw(Object body) {
+    return body instanceof CharSequence
+        || body instanceof byte[]
+        || body instanceof ByteBuffer
+        || body instanceof AutoCloseable
+        || body instanceof Writable
+        || body instanceof File
+        || body instanceof FileCustomizableResponseType
+        || body.getClass().getName().startsWith("io.netty.");
+  }
+
+  private static MediaType mediaType(
+      HttpRequest<?> request, MutableHttpResponse<?> response, @Nullable RouteInfo<?> route) {
+    Optional<MediaType> stated = response.getContentType();
+    if (stated.isPresent()) {
+      return stated.get();
+    }
+    List<MediaType> produced = route == null ? List.of() : route.getProduces();
+    for (MediaType first : request.accept()) {
+      if (produced.contains(first)) {
+        return first;
+      }
+      break;
+    }
+    return produced.isEmpty() ? MediaType.APPLICATION_JSON_TYPE : produced.get(0);
+  }
+
+  private boolean isOf(MediaType type, Object object) {
+    return object == body && type.equals(mediaType);
+  }
+
+  private void rethrow() {
+    if (failure instanceof Error error) {
+      throw error;
+    }
+    if (failure instanceof RuntimeException exception) {
+      throw exception;
+    }
+  }
+
+  @Override
+  public boolean isWriteable(Argument<T> type, @Nullable MediaType mediaType) {
+    return writer.isWriteable(type, mediaType);
+  }
+
+  @Override
+  public CloseableByteBody writePiece(
+      ByteBodyFactory bodies,
+      HttpRequest<?> request,
+      HttpResponse<?> response,
+      Argument<T> type,
+      MediaType mediaType,
+      T object) {
+    if (!isOf(mediaType, object)) {
+      return ResponseBodyWriter.wrap(writer)
+          .writePiece(bodies, request, response, type, mediaType, object);
+    }
+    rethrow();
+    return bodies.adapt(bytes);
+  }
+
+  @Override
+  public void writeTo(
+      Argument<T> type,
+      MediaType mediaType,
+      T object,
+      MutableHeaders headers,
+      OutputStream stream) {
+    if (!isOf(mediaType, object)) {
+      writer.writeTo(type, mediaType, object, headers, stream);
+      return;
+    }
+    rethrow();
+    try {
+      stream.write(bytes);
+    } catch (IOException e) {
+      throw new CodecException("The body could not be written", e);
+    }
+  }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import io.limiter.micronaut.annotation.NoRateLimit;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.micronaut.context.annotation.Bean;
+import io.micronaut.context.annotation.Factory;
+import io.micronaut.core.annotation.AnnotationMetadata;
+import io.micronaut.core.annotation.AnnotationUtil;
+import io.micronaut.core.annotation.AnnotationValue;
+import io.micronaut.inject.ExecutableMethod;
+import io.micronaut.inject.annotation.AnnotationMetadataHierarchy;
+import java.lang.annotation.Annotation;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+
+/**
+ * The limits that stand in one place.
+ *
+ * @param onMethod whether that is the method, or one that it overrides; else its class, or what
+ *     that extends
+ * @param inherited whether that is what the method overrides, or what its class extends
+ * @param limiters in the order in which they are written, those of composed annotations last
+ * @param rules the rules beside them
+ * @param exempt whether the place frees the method from the limits of farther ones
+ */
+record AnnotatedPlace(
+    boolean onMethod,
+    boolean inherited,
+    List<AnnotationValue<RateLimiter>> limiters,
+    List<AnnotationValue<RateRule>> rules,
+    boolean exempt) {
+
+  /**
+   * The places that hold for a method, nearest first: the method, those it overrides, its class,
+   * what that extends and implements.
+   */
+  static List<AnnotatedPlace> of(ExecutableMethod<?, ?> method) {
+    AnnotationMetadata all = method.getAnnotationMetadata();
+    List<AnnotationMetadata> elements = new ArrayList<>();
+    if (all.getTargetAnnotationMetadata() instanceof AnnotationMetadataHierarchy hierarchy) {
+      hierarchy.forEach(elements::add);
+      Collections.reverse(elements); // a hierarchy is given from the class down
+    } else {
+      elements.add(all.getTargetAnnotationMetadata());
+    }
+    // Micronaut gives a method without any annotation of its own the metadata of its class.
+    boolean hasOwn = elements.size() > 1 && !isMadeByFactory(elements);
+    List<AnnotatedPlace> places = new ArrayList<>();
+    for (int i = 0; i < elements.size(); i++) {
+      AnnotationMetadata element = elements.get(i).getTargetAnnotationMetadata();
+      boolean onMethod = hasOwn && i == 0;
+      places.add(own(all, element, onMethod));
+      places.add(inherited(all, element, onMethod));
+    }
+    return places;
+  }
+
+  /** A method of a bean that a factory makes has the metadata of the factory and its method. */
+  private static boolean isMadeByFactory(List<AnnotationMetadata> elements) {
+    AnnotationMetadata nearest = elements.get(0);
+    return elements.get(elements.size() - 1).hasDeclaredAnnotation(Factory.class)
+        && (nearest.hasStereotype(Bean.class) || nearest.hasStereotype(AnnotationUtil.SCOPE));
+  }
+
+  private static AnnotatedPlace own(
+      AnnotationMetadata all, AnnotationMetadata element, boolean onMethod) {
+    return new AnnotatedPlace(
+        onMethod,
+        false,
+        readable(all, RateLimiter.class, element::getDeclaredAnnotationValuesByType),
+        readable(all, RateRule.class, element::getDeclaredAnnotationValuesByType),
+        element.hasDeclaredStereotype(NoRateLimit.class));
+  }
+
+  private static AnnotatedPlace inherited(
+      AnnotationMetadata all, AnnotationMetadata element, boolean onMethod) {
+    return new AnnotatedPlace(
+        onMethod,
+        true,
+        readable(all, RateLimiter.class, type -> inherited(element, type)),
+        readable(all, RateRule.class, type -> inherited(element, type)),
+        element.hasStereotype(NoRateLimit.class)
+            && !element.hasDeclaredStereotype(NoRateLimit.class));
+  }
+
+  private static <A extends Annotation> List<AnnotationValue<A>> inherited(
+      AnnotationMetadata element, Class<A> type) {
+    Set<String> own =
+        element.getDeclaredAnnotationValuesByType(type).stream()
+            .map(AnnotatedPlace::asWritten)
+            .collect(Collectors.toSet());
+    return element.getAnnotationValuesByType(type).stream()
+        .filter(value -> !own.contains(asWritten(value)))
+        .toList();
+  }
+
+  /** The values, as the method gives them: with placeholders resolved and expressions ready. */
+  private static <A extends Annotation> List<AnnotationValue<A>> readable(
+      AnnotationMetadata all, Class<A> type, Function<Class<A>, List<AnnotationValue<A>>> values) {
+    Map<String, AnnotationValue<A>> ready =
+        all.getAnnotationValuesByType(type).stream()
+            .collect(
+                Collectors.toMap(
+                    AnnotatedPlace::asWritten, Function.identity(), (one, same) -> one));
+    return values.apply(type).stream()
+        .map(value -> ready.getOrDefault(asWritten(value), value))
+        .toList();
+  }
+
+  /** Equal for equal annotations: of their values those that are expressions never are. */
+  static String asWritten(Object value) {
+    if (value instanceof AnnotationValue<?> annotation) {
+      return annotation.getValues().entrySet().stream()
+          .map(member -> member.getKey() + "=" + asWritten(member.getValue()))
+          .sorted()
+          .collect(Collectors.joining(",", annotation.getAnnotationName() + "(", ")"));
+    }
+    if (value instanceof Object[] array) {
+      return Arrays.stream(array)
+          .map(AnnotatedPlace::asWritten)
+          .collect(Collectors.joining(",", "[", "]"));
+    }
+    String text =
+        value instanceof int[] numbers
+            ? Arrays.toString(numbers)
+            : value instanceof double[] reals ? Arrays.toString(reals) : value.toString();
+    return text.length() + ":" + text;
+  }
+
+  /** Whether other methods may be limited by the same annotations. */
+  boolean shared() {
+    return inherited || !onMethod;
+  }
+
+  /** Whether nothing is limited here. */
+  boolean isEmpty() {
+    return limiters.isEmpty() && rules.isEmpty();
+  }
+}

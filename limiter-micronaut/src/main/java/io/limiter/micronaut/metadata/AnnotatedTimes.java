@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.Rule;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+
+/** Reads times that annotations hold as a number and a unit. */
+final class AnnotatedTimes {
+
+  private AnnotatedTimes() {}
+
+  /**
+   * A time within the bounds that there are for each window.
+   *
+   * @param member which holds the number
+   * @param otherwise the number, if that is not written
+   */
+  static Duration read(AnnotationMembers annotation, String member, long otherwise, TimeUnit unit) {
+    long number = annotation.annotation().longValue(member).orElse(otherwise);
+    if (number < 1) {
+      throw annotation.error(member, number, "give it 1 or more");
+    }
+    Duration time = duration(number, unit);
+    String written = number + " " + unit;
+    if (time.compareTo(Rule.MIN_WINDOW) < 0 || time.compareTo(Rule.MAX_WINDOW) > 0) {
+      throw annotation.error(member, written, "give it 1 ms to 366 days");
+    }
+    if (time.toNanosPart() % 1_000 != 0) {
+      throw annotation.error(member, written, "give it whole microseconds");
+    }
+    return time;
+  }
+
+  /**
+   * A lease; the usual one if the number is not written.
+   *
+   * @param member which holds the number
+   */
+  static Duration lease(AnnotationMembers annotation, String member, TimeUnit unit) {
+    if (!annotation.has(member)) {
+      return ConcurrencyLimit.DEFAULT_LEASE;
+    }
+    Duration lease = read(annotation, member, 0, unit);
+    if (lease.compareTo(ConcurrencyLimit.MIN_LEASE) < 0
+        || lease.compareTo(ConcurrencyLimit.MAX_LEASE) > 0) {
+      throw annotation.error(
+          member,
+          annotation.raw(member) + " " + unit,
+          "it is the lease of a call in flight, which is renewed each third of it, so it has to outlast a pause of the service, and a place stays taken as long if the service dies: give it 1 s to 1 h");
+    }
+    return lease;
+  }
+
+  private static Duration duration(long number, TimeUnit unit) {
+    try {
+      return Duration.of(number, unit.toChronoUnit());
+    } catch (ArithmeticException overflow) {
+      return Duration.ofSeconds(Long.MAX_VALUE); // longer than any clock can measure
+    }
+  }
+}

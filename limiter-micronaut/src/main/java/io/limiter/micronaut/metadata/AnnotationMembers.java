@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.core.annotation.AnnotationValue;
+import io.micronaut.core.expressions.EvaluatedExpression;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is written in one annotation, and the words for what is wrong with it. Metadata holds only
+ * what was written, not the defaults.
+ *
+ * @param method the method that the annotation holds for
+ * @param name the annotation, as in {@code @RateLimiter}
+ * @param annotation the annotation
+ */
+record AnnotationMembers(String method, String name, AnnotationValue<?> annotation) {
+
+  boolean has(String member) {
+    return annotation.contains(member);
+  }
+
+  /** A member as it stands in the metadata: reading it otherwise would evaluate an expression. */
+  @Nullable Object raw(String member) {
+    for (Map.Entry<CharSequence, Object> entry : annotation.getValues().entrySet()) {
+      if (member.contentEquals(entry.getKey())) {
+        return entry.getValue();
+      }
+    }
+    return null;
+  }
+
+  /** Whether the member says something other than nothing. */
+  boolean says(String member) {
+    Object raw = raw(member);
+    return raw != null && !"".equals(raw);
+  }
+
+  /** A text that is not empty. */
+  Optional<String> text(String member) {
+    if (raw(member) instanceof EvaluatedExpression) {
+      throw error(
+          member,
+          "#{…}",
+          "it is read once, when the service starts, and only subject, cost and duplicateKey may be expressions: write a text");
+    }
+    try {
+      return annotation.stringValue(member).filter(text -> !text.isEmpty());
+    } catch (ConfigurationException unresolved) {
+      throw error(
+          member,
+          raw(member),
+          "%s: set it, or give it a default, as in ${name:default}"
+              .formatted(unresolved.getMessage()));
+    }
+  }
+
+  boolean isTrue(String member) {
+    return annotation.booleanValue(member).orElse(false);
+  }
+
+  boolean isFalse(String member) {
+    return !annotation.booleanValue(member).orElse(true);
+  }
+
+  <E extends Enum<E>> Optional<E> constant(String member, Class<E> type) {
+    return annotation.enumValue(member, type);
+  }
+
+  /** Refuses a member that has no sense where it stands. */
+  void refuse(String member, String remedy) {
+    if (has(member)) {
+      Object raw = raw(member);
+      Object value =
+          raw instanceof int[] list
+              ? Arrays.toString(list)
+              : raw instanceof double[] numbers ? Arrays.toString(numbers) : raw;
+      throw error(member, value, remedy);
+    }
+  }
+
+  ConfigurationException error(String member, @Nullable Object value, String remedy) {
+    return PlanErrors.of(method, name + '.' + member, String.valueOf(value), remedy);
+  }
+}

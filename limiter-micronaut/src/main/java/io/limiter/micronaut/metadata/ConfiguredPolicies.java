@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import io.limiter.core.Policy;
+import io.limiter.micronaut.annotation.Limited;
+import io.limiter.micronaut.config.PoliciesConfiguration;
+import io.limiter.micronaut.plan.LimitPlans;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.event.ApplicationEventListener;
+import io.micronaut.context.event.StartupEvent;
+import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.inject.BeanDefinition;
+import jakarta.inject.Singleton;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/**
+ * Stops the start where settings are for a policy that does not exist: the policy that was meant
+ * would go without them, and nobody would know before Redis is away. A policy that code makes is
+ * known if it is a bean.
+ */
+@Singleton
+final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent> {
+
+  /** Names that a message lists; the rest would hide them. */
+  private static final int MAX_LISTED = 20;
+
+  private final PoliciesConfiguration configured;
+  private final LimitPlans plans;
+  private final ApplicationContext context;
+
+  ConfiguredPolicies(
+      PoliciesConfiguration configured, LimitPlans plans, ApplicationContext context) {
+    this.configured = configured;
+    this.plans = plans;
+    this.context = context;
+  }
+
+  @Override
+  public void onApplicationEvent(StartupEvent started) {
+    Map<String, String> unknown = new TreeMap<>(configured.written());
+    unknown.keySet().removeAll(plans.policyNames());
+    if (!unknown.isEmpty()) {
+      Set<String> known = allNames();
+      unknown.keySet().removeAll(known);
+      unknown.forEach(
+          (policy, property) -> {
+            throw new ConfigurationException(
+                "%s: no policy is named '%s': use one of %s, give a @RateLimiter this name, or make a policy of your code's a bean of type %s"
+                    .formatted(property, policy, listed(known), Policy.class.getName()));
+          });
+    }
+    refuseToObserveCode();
+  }
+
+  /** Whoever asks for a decision from code says himself that it is only observed. */
+  private void refuseToObserveCode() {
+    for (String policy : configured.observed()) {
+      if (!plans.policyNames().contains(policy)) {
+        throw new ConfigurationException(
+            "%s.%s.observe: only policies of annotated methods are observed by configuration, and this one is made by code: remove it, and ask for request.observe() there"
+                .formatted(PoliciesConfiguration.PREFIX, policy));
+      }
+    }
+  }
+
+  /**
+   * Those of beans that factories make too, which are planned late, and of policies that are beans.
+   * It looks at every bean, which a start without a doubtful name is spared.
+   */
+  private Set<String> allNames() {
+    for (BeanDefinition<?> bean : context.getAllBeanDefinitions()) {
+      bean.getExecutableMethods().stream()
+          .filter(method -> method.hasStereotype(Limited.class))
+          .forEach(plans::of);
+    }
+    Set<String> names = plans.policyNames();
+    context.getBeansOfType(Policy.class).forEach(policy -> names.add(policy.name()));
+    return names;
+  }
+
+  /** A policy that has not been given a name has that of its method, which is long. */
+  private static String listed(Set<String> names) {
+    Set<String> given =
+        names.stream().filter(name -> name.indexOf('(') < 0).collect(Collectors.toSet());
+    return given.isEmpty()
+        ? "the methods' (class.name(parameter types), as no policy has been given another)"
+        : given.stream().sorted().limit(MAX_LISTED).collect(Collectors.joining(", "));
+  }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import io.limiter.micronaut.denial.DenialMessages;
+import io.limiter.micronaut.exception.DenialText;
+import jakarta.inject.Singleton;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/** Reads what an annotation says that a refused caller is answered. */
+@Singleton
+final class DenialTextReader {
+
+  private final DenialMessages messages;
+
+  DenialTextReader(DenialMessages messages) {
+    this.messages = messages;
+  }
+
+  /** For a call that a rule refused. */
+  DenialText refused(AnnotationMembers limiter) {
+    return orNone(
+        new DenialText(
+            status(limiter, "status"), code(limiter, "code"), message(limiter, "message")));
+  }
+
+  /** For a duplicate. */
+  DenialText duplicate(AnnotationMembers limiter) {
+    return orNone(
+        new DenialText(
+            status(limiter, "duplicateStatus"),
+            code(limiter, "duplicateCode"),
+            message(limiter, "duplicateMessage").or(() -> message(limiter, "message"))));
+  }
+
+  private static DenialText orNone(DenialText text) {
+    return text.equals(DenialText.NONE) ? DenialText.NONE : text;
+  }
+
+  private Optional<String> message(AnnotationMembers limiter, String member) {
+    Optional<String> message = limiter.text(member);
+    try {
+      message.ifPresent(messages::requireUsable);
+    } catch (IllegalArgumentException e) {
+      throw limiter.error(member, message.orElse(""), String.valueOf(e.getMessage()));
+    }
+    return message;
+  }
+
+  private static Optional<String> code(AnnotationMembers limiter, String member) {
+    Optional<String> code = limiter.text(member);
+    if (code.filter(String::isBlank).isPresent()) {
+      throw limiter.error(member, code.orElse(""), "it is blank: write a code, or leave it out");
+    }
+    return code;
+  }
+
+  private static OptionalInt status(AnnotationMembers limiter, String member) {
+    OptionalInt status = limiter.annotation().intValue(member);
+    if (status.isPresent() && (status.getAsInt() < 400 || status.getAsInt() > 599)) {
+      throw limiter.error(member, status.getAsInt(), "give it an error status, 400 to 599");
+    }
+    return status;
+  }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import io.limiter.core.rule.Alignment;
+import io.limiter.core.rule.FixedWindow;
+import io.limiter.micronaut.config.LimiterConfiguration;
+import jakarta.inject.Singleton;
+import java.time.DateTimeException;
+import java.time.Duration;
+import java.time.LocalDateTime;
+import java.time.ZoneId;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+
+/** Makes a rule of fixed windows, and reads where they begin. */
+@Singleton
+final class FixedWindowReader {
+
+  private final LimiterConfiguration configuration;
+
+  FixedWindowReader(LimiterConfiguration configuration) {
+    this.configuration = configuration;
+  }
+
+  FixedWindow read(AnnotationMembers rule, long count, Duration window) {
+    FixedWindow unaligned = FixedWindow.of(count, window);
+    Optional<Alignment> alignment = alignment(rule);
+    try {
+      return alignment.map(unaligned::alignedTo).orElse(unaligned);
+    } catch (IllegalArgumentException e) {
+      throw rule.error("time", time(rule), String.valueOf(e.getMessage()));
+    }
+  }
+
+  private Optional<Alignment> alignment(AnnotationMembers rule) {
+    if (rule.has("aligned") && rule.isFalse("aligned")) {
+      for (String member : List.of("zone", "anchor")) {
+        rule.refuse(member, "only aligned windows have it: write aligned = true, or remove it");
+      }
+      return Optional.empty();
+    }
+    Optional<ZoneId> zone = rule.text("zone").map(text -> zone(rule, text));
+    Optional<LocalDateTime> anchor = rule.text("anchor").map(text -> anchor(rule, text));
+    return rule.isTrue("aligned") || zone.isPresent() || anchor.isPresent()
+        ? Optional.of(new Alignment(zone.orElseGet(configuration::zone), anchor))
+        : Optional.empty();
+  }
+
+  private static ZoneId zone(AnnotationMembers rule, String text) {
+    try {
+      return ZoneId.of(text);
+    } catch (DateTimeException unknown) {
+      throw rule.error(
+          "zone", text, "there is no such time zone: write one such as UTC or Europe/Berlin");
+    }
+  }
+
+  private static LocalDateTime anchor(AnnotationMembers rule, String text) {
+    try {
+      LocalDateTime anchor = LocalDateTime.parse(text);
+      if (anchor.truncatedTo(ChronoUnit.MICROS).equals(anchor)) {
+        return anchor;
+      }
+    } catch (DateTimeException unreadable) {
+      // Refused below.
+    }
+    throw rule.error(
+        "anchor",
+        text,
+        "it is no local time of whole microseconds: write one such as 2024-01-01T00:00");
+  }
+
+  private static String time(AnnotationMembers rule) {
+    return rule.annotation().longValue("time").orElse(RateRuleReader.DEFAULT_TIME)
+        + " "
+        + rule.constant("timeUnit", TimeUnit.class).orElse(RateRuleReader.DEFAULT_UNIT);
+  }
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import io.limiter.core.rule.Rule;
+import io.limiter.micronaut.annotation.Anonymous;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.plan.CountedCalls;
+import io.limiter.micronaut.plan.DenialPlan;
+import io.limiter.micronaut.plan.DuplicateGuard;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.PlannedCharge;
+import io.limiter.micronaut.plan.VerdictArguments;
+import io.limiter.micronaut.subject.SubjectSource;
+import io.micronaut.core.annotation.AnnotationValue;
+import io.micronaut.inject.ExecutableMethod;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** A plan in the making: what is added first is nearest to the method. */
+final class PlanDraft {
+
+  private static final String RATE_LIMITER = "@RateLimiter";
+  private static final String RATE_RULE = "@RateRule";
+  private static final String NOBODY_ANONYMOUS =
+      "only limitType = USER_ID or HEADER and a resolver have anonymous callers: remove it";
+
+  private final PlanReaders readers;
+
+  private final String description;
+  private final ExecutableMethod<?, ?> method;
+  private final ChargePlanner quotas;
+  private final FailedOnReader failedOn = new FailedOnReader();
+  private final BeforeSecurity beforeSecurity = new BeforeSecurity();
+  private Optional<String> name = Optional.empty();
+  private String namedBy;
+  private Optional<DuplicateGuard> guard = Optional.empty();
+  private boolean guardSaid;
+
+  PlanDraft(PlanReaders readers, String description, ExecutableMethod<?, ?> method) {
+    this.readers = readers;
+    this.description = description;
+    this.method = method;
+    this.namedBy = description;
+    this.quotas = new ChargePlanner(description);
+  }
+
+  void add(AnnotatedPlace place) {
+    if (place.limiters().size() > 1 && !place.rules().isEmpty()) {
+      throw PlanErrors.of(
+          description,
+          RATE_RULE,
+          String.valueOf(place.rules().get(0).getValues()),
+          "it stands beside several @RateLimiters: put it into the rules of the one it belongs to");
+    }
+    List<AnnotationMembers> limiters =
+        place.limiters().isEmpty()
+            ? List.of(members(RATE_LIMITER, AnnotationValue.builder(RateLimiter.class).build()))
+            : place.limiters().stream().map(each -> members(RATE_LIMITER, each)).toList();
+    limiters.forEach(limiter -> add(limiter, place));
+    guardSaid |= limiters.stream().anyMatch(limiter -> limiter.has("preventDuplicate"));
+  }
+
+  private void add(AnnotationMembers limiter, AnnotatedPlace place) {
+    if (name.isEmpty()) {
+      name = name(limiter);
+      namedBy =
+          name.isPresent() && place.shared()
+              ? AnnotatedPlace.asWritten(limiter.annotation())
+              : namedBy;
+    }
+    String limit = limiter.text("key").orElse(description);
+    Anonymous anonymous = readers.subjects().anonymous(limiter);
+    SubjectSource source =
+        readers.subjects().read(limiter, anonymous, each -> quotas.ordinal(limit, each));
+    List<AnnotationMembers> all =
+        Stream.concat(
+                limiter.annotation().getAnnotations("rules", RateRule.class).stream()
+                    .map(rule -> members(RATE_LIMITER + ".rules", rule)),
+                place.rules().stream().map(rule -> members(RATE_RULE, rule)))
+            .toList();
+    addRules(limiter, limit, source, anonymous, all);
+    addGuard(limiter, limit, source);
+    beforeSecurity.add(limiter);
+    if (all.isEmpty() && !limiter.has("preventDuplicate")) {
+      throw limiter.error(
+          "rules",
+          "{}",
+          "nothing is limited: give it a rule, put @RateRule beside it, or set preventDuplicate");
+    }
+  }
+
+  private void addRules(
+      AnnotationMembers limiter,
+      String limit,
+      SubjectSource source,
+      Anonymous anonymous,
+      List<AnnotationMembers> all) {
+    Map<SubjectSource, List<RateRuleReader.Read>> bySource = new LinkedHashMap<>();
+    bySource.put(source, new ArrayList<>());
+    for (AnnotationMembers rule : all) {
+      SubjectSource counted =
+          readers.subjects().isSaidIn(rule)
+              ? readers.subjects().read(rule, anonymous, each -> quotas.ordinal(limit, each))
+              : source;
+      RateRuleReader.Read read = readers.rules().read(rule);
+      UnseenCompletion.refuse(method, rule, read.kind());
+      bySource.computeIfAbsent(counted, any -> new ArrayList<>()).add(read);
+    }
+    if (bySource.keySet().stream().noneMatch(SubjectSource::mayBeAnonymous)) {
+      limiter.refuse("anonymous", NOBODY_ANONYMOUS);
+    }
+    bySource.values().removeIf(List::isEmpty);
+    List<RateRuleReader.Read> anonymousRules =
+        anonymousRules(limiter, source, bySource.getOrDefault(source, List.of()));
+    Set<CountedCalls> kinds = kinds(bySource.values());
+    failedOn.add(limiter, kinds.stream().anyMatch(CountedCalls::byOutcome));
+    boolean costly = kinds.stream().anyMatch(kind -> kind != CountedCalls.IN_FLIGHT);
+    AnnotationTerms terms =
+        new AnnotationTerms(
+            limiter,
+            readers.texts().refused(limiter),
+            readers.costs().read(limiter, rules(bySource.values(), anonymousRules)),
+            readers.actualCosts().read(limiter, costly, method.getReturnType()),
+            readers.bans().read(limiter, bySource));
+    bySource.forEach(
+        (counted, told) ->
+            quotas.add(
+                limit, counted, told, counted.equals(source) ? anonymousRules : told, terms));
+  }
+
+  private static Set<CountedCalls> kinds(Collection<List<RateRuleReader.Read>> told) {
+    return told.stream()
+        .flatMap(List::stream)
+        .map(RateRuleReader.Read::kind)
+        .collect(Collectors.toSet());
+  }
+
+  private static List<Rule> rules(
+      Collection<List<RateRuleReader.Read>> told, List<RateRuleReader.Read> anonymous) {
+    return Stream.concat(told.stream().flatMap(List::stream), anonymous.stream())
+        .map(RateRuleReader.Read::rule)
+        .toList();
+  }
+
+  private List<RateRuleReader.Read> anonymousRules(
+      AnnotationMembers limiter, SubjectSource source, List<RateRuleReader.Read> otherwise) {
+    if (!limiter.has("anonymousRules")) {
+      return otherwise;
+    }
+    if (!source.mayBeAnonymous()) {
+      throw limiter.error("anonymousRules", "{…}", NOBODY_ANONYMOUS);
+    }
+    List<RateRuleReader.Read> read =
+        limiter.annotation().getAnnotations("anonymousRules", RateRule.class).stream()
+            .map(rule -> members(RATE_LIMITER + ".anonymousRules", rule))
+            .map(readers.rules()::readWithoutSubject)
+            .toList();
+    if (otherwise.isEmpty() || read.isEmpty() || refuses(limiter)) {
+      throw limiter.error(
+          "anonymousRules",
+          read.stream().map(each -> each.rule().name()).toList(),
+          "they stand in place of the rules, for callers who are not refused: give both, and anonymous = ADDRESS");
+    }
+    return read;
+  }
+
+  private boolean refuses(AnnotationMembers limiter) {
+    return readers.subjects().anonymous(limiter) == Anonymous.REFUSE;
+  }
+
+  /** The nearest place that speaks of duplicates rules. */
+  private void addGuard(AnnotationMembers limiter, String limit, SubjectSource source) {
+    if (!limiter.isTrue("preventDuplicate")) {
+      DuplicateGuardReader.refuseDetails(limiter);
+      return;
+    }
+    if (guardSaid) {
+      return;
+    }
+    if (guard.isPresent()) {
+      throw limiter.error(
+          "preventDuplicate",
+          true,
+          "another @RateLimiter beside it says the same: one call is one submission, so let one of them say it");
+    }
+    DuplicateGuard read = readers.guards().read(limiter, limit, source, method);
+    UnseenCompletion.refuse(method, limiter, read.release());
+    guard = Optional.of(read);
+  }
+
+  private static Optional<String> name(AnnotationMembers limiter) {
+    Optional<String> name = limiter.text("name");
+    try {
+      name.ifPresent(given -> Rule.requireName("policy", given));
+    } catch (IllegalArgumentException e) {
+      throw limiter.error("name", name.orElse(""), String.valueOf(e.getMessage()));
+    }
+    return name;
+  }
+
+  private AnnotationMembers members(String annotation, AnnotationValue<?> value) {
+    return new AnnotationMembers(description, annotation, value);
+  }
+
+  LimitPlan plan() {
+    List<PlannedCharge> built = quotas.quotas();
+    // Known when all places have been read.
+    Optional<DuplicateGuard> duplicates =
+        beforeSecurity.isSaid() ? guard.map(DuplicateGuard::beforeSecurity) : guard;
+    return new LimitPlan(
+        description,
+        name.orElse(description),
+        namedBy,
+        built,
+        duplicates,
+        quotas.texts(),
+        failedOn.failure(),
+        refusals(name.orElse(description)),
+        beforeSecurity.holds(method, built, duplicates, readers.gate().decides()));
+  }
+
+  private DenialPlan refusals(String policy) {
+    return new DenialPlan(
+        policy,
+        readers.policies().observed().contains(policy),
+        VerdictArguments.any(method.getArguments()));
+  }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.Counts;
+import io.limiter.micronaut.plan.CountedCalls;
+import jakarta.inject.Singleton;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+
+/** Makes a rule of one {@code @RateRule}. */
+@Singleton
+final class RateRuleReader {
+
+  /** The annotations' own defaults: metadata holds only what was written. */
+  static final long DEFAULT_COUNT = 10;
+
+  static final long DEFAULT_TIME = 60;
+  static final TimeUnit DEFAULT_UNIT = TimeUnit.SECONDS;
+  static final long DEFAULT_DUPLICATE_COUNT = 1;
+  static final long DEFAULT_DUPLICATE_TIME = 5;
+
+  private static final String COUNTS = "counts";
+  private static final String ONLY_LOG =
+      "a duplicate guard remembers each submission, which only the exact log does: remove it";
+
+  private final AlgorithmReader algorithms;
+
+  RateRuleReader(AlgorithmReader algorithms) {
+    this.algorithms = algorithms;
+  }
+
+  Rule defaultDuplicateRule() {
+    return SlidingWindowLog.of(DEFAULT_DUPLICATE_COUNT, Duration.ofSeconds(DEFAULT_DUPLICATE_TIME));
+  }
+
+  /**
+   * A rule as it was read.
+   *
+   * @param named whether its name was given, not made from the numbers
+   * @param kind what it counts
+   */
+  record Read(Rule rule, boolean named, CountedCalls kind) {}
+
+  /**
+   * A rule of a duplicate guard: without a count it accepts one submission, not ten. Only a log
+   * remembers a submission by itself, so that it can be released.
+   */
+  Rule readDuplicate(AnnotationMembers annotation) {
+    refuseSubject(annotation);
+    annotation.refuse("custom", ONLY_LOG);
+    annotation.refuse(
+        COUNTS,
+        "a duplicate guard counts submissions that were accepted: remove it, and say by releaseOn after which failures they may be made again");
+    if (annotation.constant("algorithm", Algorithm.class).orElse(Algorithm.SLIDING_WINDOW_LOG)
+        != Algorithm.SLIDING_WINDOW_LOG) {
+      annotation.refuse("algorithm", ONLY_LOG);
+    }
+    return read(annotation, DEFAULT_DUPLICATE_COUNT).rule();
+  }
+
+  Read read(AnnotationMembers annotation) {
+    return read(annotation, DEFAULT_COUNT);
+  }
+
+  /** A rule that counts whom the annotation around it counts. */
+  Read readWithoutSubject(AnnotationMembers annotation) {
+    refuseSubject(annotation);
+    return read(annotation);
+  }
+
+  private static void refuseSubject(AnnotationMembers annotation) {
+    for (String member : List.of("limitType", "header", "subject")) {
+      annotation.refuse(member, "this rule counts whom the @RateLimiter around it does: remove it");
+    }
+  }
+
+  private Read read(AnnotationMembers annotation, long defaultCount) {
+    long count = annotation.annotation().longValue("count").orElse(defaultCount);
+    if (count < 1) {
+      throw annotation.error("count", count, "give it 1 or more");
+    }
+    TimeUnit unit = annotation.constant("timeUnit", TimeUnit.class).orElse(DEFAULT_UNIT);
+    boolean inFlight =
+        annotation.constant("algorithm", Algorithm.class).orElse(null)
+            == Algorithm.CONCURRENCY_LIMIT;
+    Duration window =
+        inFlight
+            ? AnnotatedTimes.lease(annotation, "time", unit)
+            : AnnotatedTimes.read(annotation, "time", DEFAULT_TIME, unit);
+    Rule rule = algorithms.read(annotation, count, window);
+    CountedCalls kind = kind(annotation, rule);
+    Optional<String> name = annotation.text("name");
+    try {
+      return new Read(name.map(rule::withName).orElse(rule), name.isPresent(), kind);
+    } catch (IllegalArgumentException e) {
+      throw annotation.error("name", name.orElse(""), String.valueOf(e.getMessage()));
+    }
+  }
+
+  private static CountedCalls kind(AnnotationMembers annotation, Rule rule) {
+    Counts counts = annotation.constant(COUNTS, Counts.class).orElse(Counts.ALL);
+    if (rule.waits() && counts != Counts.ALL) {
+      throw annotation.error(
+          COUNTS,
+          counts,
+          "algorithm = LEAKY_BUCKET gives each call its turn when it comes, and a turn that has passed cannot be given back: remove it, and let another rule count by outcome");
+    }
+    boolean inFlight = rule instanceof ConcurrencyLimit;
+    if (inFlight && counts != Counts.ALL) {
+      throw annotation.error(
+          COUNTS,
+          counts,
+          "algorithm = CONCURRENCY_LIMIT counts calls while they run, when nobody knows how they will end: remove it, or write another algorithm");
+    }
+    return switch (counts) {
+      case ALL ->
+          inFlight
+              ? CountedCalls.IN_FLIGHT
+              : rule.waits() ? CountedCalls.WAITING : CountedCalls.ALL;
+      case FAILURES -> CountedCalls.FAILURES;
+      case SUCCESSES -> CountedCalls.SUCCESSES;
+    };
+  }
+}

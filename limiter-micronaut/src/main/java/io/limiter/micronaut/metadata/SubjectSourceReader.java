@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import io.limiter.micronaut.annotation.Anonymous;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.SubjectResolver;
+import io.limiter.micronaut.config.LimiterConfiguration;
+import io.limiter.micronaut.subject.CallExpression;
+import io.limiter.micronaut.subject.SubjectSource;
+import io.micronaut.context.BeanContext;
+import io.micronaut.context.exceptions.NoSuchBeanException;
+import io.micronaut.context.exceptions.NonUniqueBeanException;
+import io.micronaut.core.expressions.EvaluatedExpression;
+import io.micronaut.core.util.SupplierUtil;
+import jakarta.inject.Singleton;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.ToIntFunction;
+import java.util.regex.Pattern;
+
+/** Reads whom an annotation counts. */
+@Singleton
+final class SubjectSourceReader {
+
+  /** A field name of RFC 9110, section 5.6.2, no longer than is sane. */
+  private static final Pattern HEADER_NAME = Pattern.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}");
+
+  private final BeanContext beans;
+  private final LimiterConfiguration configuration;
+
+  SubjectSourceReader(BeanContext beans, LimiterConfiguration configuration) {
+    this.beans = beans;
+    this.configuration = configuration;
+  }
+
+  /** Whether a rule says itself whom it counts. */
+  boolean isSaidIn(AnnotationMembers rule) {
+    return rule.has("limitType") || rule.says("header") || rule.says("subject");
+  }
+
+  /** What becomes of callers whom the limits of this annotation cannot tell. */
+  Anonymous anonymous(AnnotationMembers limiter) {
+    return limiter
+        .constant("anonymous", Anonymous.class)
+        .orElseGet(
+            () -> limiter.has("anonymousRules") ? Anonymous.ADDRESS : configuration.anonymous());
+  }
+
+  /**
+   * @param who the annotation that says whom to count
+   * @param ordinals tells the expressions of one limit apart
+   */
+  SubjectSource read(
+      AnnotationMembers who, Anonymous anonymous, ToIntFunction<CallExpression> ordinals) {
+    refuseSeveral(who);
+    if (who.says("subject")) {
+      CallExpression expression =
+          expression(
+              who,
+              "subject",
+              "it is the same for every call: write an expression over the arguments, such as \"#{phone}\", or use limitType = GLOBAL");
+      return new SubjectSource.Expression(expression, ordinals.applyAsInt(expression));
+    }
+    if (who.has("resolver")) {
+      return resolver(who, anonymous);
+    }
+    LimitType type =
+        who.constant("limitType", LimitType.class)
+            .orElse(who.says("header") ? LimitType.HEADER : LimitType.IP);
+    return switch (type) {
+      case IP -> new SubjectSource.Address();
+      case USER_ID -> new SubjectSource.User(anonymous);
+      case GLOBAL -> new SubjectSource.Everybody();
+      case HEADER -> new SubjectSource.Header(header(who), anonymous);
+    };
+  }
+
+  /**
+   * @param otherwise the remedy, if there is a text that is no expression
+   */
+  static CallExpression expression(AnnotationMembers holder, String member, String otherwise) {
+    Object written = holder.raw(member);
+    if (!(written instanceof EvaluatedExpression)) {
+      throw holder.error(member, String.valueOf(written), otherwise);
+    }
+    return new CallExpression(
+        holder.method() + ": " + holder.name(), written.toString(), holder.annotation(), member);
+  }
+
+  private static void refuseSeveral(AnnotationMembers who) {
+    List<String> said =
+        List.of("subject", "resolver", "header").stream().filter(who::says).toList();
+    if (said.size() > 1) {
+      throw who.error(
+          said.get(1),
+          who.raw(said.get(1)),
+          "%s says already who is counted: remove one of them".formatted(said.get(0)));
+    }
+    LimitType type = who.constant("limitType", LimitType.class).orElse(null);
+    if (type != null && who.has("resolver")) {
+      throw who.error(
+          "limitType", type, "the resolver says already who is counted: remove one of them");
+    }
+    if (type != null && type != LimitType.HEADER && who.says("header")) {
+      throw who.error("limitType", type, "a header is counted by limitType = HEADER: write that");
+    }
+  }
+
+  private static String header(AnnotationMembers who) {
+    String name = who.text("header").orElse("");
+    if (name.isEmpty()) {
+      throw who.error("header", "\"\"", "name the header, such as header = \"X-Api-Key\"");
+    }
+    if (!HEADER_NAME.matcher(name).matches()) {
+      throw who.error("header", name, "no header can have this name: write one such as X-Api-Key");
+    }
+    return name.toLowerCase(Locale.ROOT);
+  }
+
+  private SubjectSource resolver(AnnotationMembers who, Anonymous anonymous) {
+    Class<? extends SubjectResolver> type =
+        who.annotation()
+            .classValue("resolver", SubjectResolver.class)
+            .orElseThrow(
+                () -> who.error("resolver", who.raw("resolver"), "this class cannot be loaded"));
+    try {
+      var unused = beans.getBeanDefinition(type);
+    } catch (NonUniqueBeanException e) {
+      throw who.error(
+          "resolver", type.getName(), "there are several beans of this type: name the one");
+    } catch (NoSuchBeanException e) {
+      throw who.error(
+          "resolver", type.getName(), "there is no bean of this type: make it a @Singleton");
+    }
+    return new SubjectSource.Resolver(
+        type, anonymous, SupplierUtil.memoized(() -> beans.getBean(type)));
+  }
+}

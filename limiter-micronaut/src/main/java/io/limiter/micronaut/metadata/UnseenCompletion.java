@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import io.limiter.micronaut.plan.CountedCalls;
+import io.limiter.micronaut.plan.GuardRelease;
+import io.micronaut.inject.ExecutableMethod;
+import java.util.Set;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+
+/** Refuses what depends on the end of a call where a method's result does not show that. */
+final class UnseenCompletion {
+
+  // Named, because no service needs them.
+  private static final Set<String> OF_KOTLIN =
+      Set.of("kotlinx.coroutines.Deferred", "kotlinx.coroutines.Job");
+
+  private UnseenCompletion() {}
+
+  static void refuse(ExecutableMethod<?, ?> method, AnnotationMembers rule, CountedCalls kind) {
+    if (!isUnseen(method) || kind == CountedCalls.ALL || kind == CountedCalls.WAITING) {
+      return;
+    }
+    throw kind == CountedCalls.IN_FLIGHT
+        ? rule.error(
+            "algorithm",
+            "CONCURRENCY_LIMIT",
+            remedy(method) + ", or limit how often it is called, with another algorithm")
+        : rule.error("counts", kind, remedy(method) + ", or count all of its calls");
+  }
+
+  static void refuse(
+      ExecutableMethod<?, ?> method, AnnotationMembers limiter, GuardRelease release) {
+    if (!isUnseen(method) || release instanceof GuardRelease.Never) {
+      return;
+    }
+    String remedy = remedy(method) + ", or write releaseOnFailure = false";
+    limiter.refuse("releaseOn", remedy + " in its place");
+    throw limiter.error("preventDuplicate", true, remedy);
+  }
+
+  private static boolean isUnseen(ExecutableMethod<?, ?> method) {
+    Class<?> result = method.getReturnType().getType();
+    return (Future.class.isAssignableFrom(result)
+            && !CompletionStage.class.isAssignableFrom(result))
+        || OF_KOTLIN.contains(result.getName());
+  }
+
+  private static String remedy(ExecutableMethod<?, ?> method) {
+    return "the method returns "
+        + method.getReturnType().getType().getName()
+        + ", which does not show when its calls end: return a CompletionStage or a Publisher";
+  }
+}

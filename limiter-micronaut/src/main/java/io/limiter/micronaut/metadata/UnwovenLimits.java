@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import io.limiter.micronaut.annotation.Limited;
+import io.limiter.micronaut.annotation.NoRateLimit;
+import io.limiter.micronaut.plan.LimitPlans;
+import io.micronaut.context.BeanContext;
+import io.micronaut.context.annotation.Factory;
+import io.micronaut.context.event.ApplicationEventListener;
+import io.micronaut.context.event.StartupEvent;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.inject.AdvisedBeanType;
+import io.micronaut.inject.BeanDefinition;
+import io.micronaut.inject.BeanDefinitionReference;
+import io.micronaut.inject.ProxyBeanDefinition;
+import jakarta.inject.Singleton;
+import java.lang.annotation.Annotation;
+import java.lang.reflect.AnnotatedElement;
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Warns, once after the start, of limits that stand in the class of a bean and do nothing, since
+ * the compiler has woven nothing there: Micronaut does not weave a bean that a {@code @Factory}
+ * method makes, a static method, a companion object's, or what the Kotlin compiler hides from
+ * annotation processors.
+ *
+ * <p>The classes of beans are looked through on a thread of its own, so that the start does not
+ * wait for it. Classes of Micronaut and of the JDK are left out.
+ */
+@Singleton
+final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
+
+  private static final Logger LOG = LoggerFactory.getLogger(UnwovenLimits.class);
+
+  private static final List<String> FOREIGN =
+      List.of("io.micronaut.", "java.", "javax.", "jakarta.", "io.netty.", "reactor.");
+
+  /** What Kotlin writes between the name of a function with a value class and a hash of it. */
+  private static final char HIDDEN = '-';
+
+  private static final String STATIC =
+      "a static method, or one of a companion object, is never limited: make it a method of the bean";
+
+  /** Until the first requests, which need the processor more, have been served. */
+  private static final Duration DELAY = Duration.ofSeconds(3);
+
+  /** Annotations of annotations are looked through as deep as this. */
+  private static final int DEPTH = 3;
+
+  private final BeanContext beans;
+
+  UnwovenLimits(BeanContext beans) {
+    this.beans = beans;
+  }
+
+  @Override
+  public void onApplicationEvent(StartupEvent started) {
+    Thread thread = new Thread(this::warn, "limiter-start-check");
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  private void warn() {
+    try {
+      Thread.sleep(DELAY.toMillis());
+      List<String> unwoven = find();
+      if (!unwoven.isEmpty()) {
+        LOG.warn(
+            "Limits in {} places do nothing, since the compiler has woven nothing there: {}",
+            unwoven.size(),
+            LimitPlans.listed(unwoven));
+      }
+    } catch (InterruptedException | RuntimeException e) { // the context was closed, for example
+      LOG.debug("The beans were not looked through for limits that are not woven", e);
+    }
+  }
+
+  /** The places, each with the reason and the remedy. */
+  List<String> find() {
+    List<BeanDefinition<?>> loaded = new ArrayList<>();
+    Set<Class<?>> behindProxies = new HashSet<>();
+    for (BeanDefinitionReference<?> reference : beans.getBeanDefinitionReferences()) {
+      if (!isForeign(reference.getBeanDefinitionName())) { // to load all of them takes long
+        BeanDefinition<?> bean = load(reference);
+        if (bean != null) {
+          loaded.add(bean);
+        }
+        if (bean instanceof ProxyBeanDefinition<?> proxy) {
+          behindProxies.add(proxy.getTargetDefinitionType());
+        }
+      }
+    }
+    Set<String> places = new TreeSet<>();
+    for (BeanDefinition<?> bean : loaded) {
+      if (!behindProxies.contains(bean.getClass())) {
+        try {
+          look(bean, places);
+        } catch (LinkageError e) {
+          LOG.trace("{} names classes that are not there", bean, e);
+        }
+      }
+    }
+    return List.copyOf(places);
+  }
+
+  private @Nullable BeanDefinition<?> load(BeanDefinitionReference<?> reference) {
+    try {
+      BeanDefinition<?> bean = reference.isPresent() ? reference.load(beans) : null;
+      return bean != null && bean.isEnabled(beans) ? bean : null;
+    } catch (LinkageError e) {
+      LOG.trace("{} names classes that are not there", reference, e);
+      return null;
+    }
+  }
+
+  private static boolean isForeign(String type) {
+    return FOREIGN.stream().anyMatch(type::startsWith);
+  }
+
+  private void look(BeanDefinition<?> bean, Set<String> places) {
+    boolean woven = bean instanceof AdvisedBeanType<?> || bean instanceof ProxyBeanDefinition<?>;
+    Class<?> type =
+        bean instanceof AdvisedBeanType<?> advised
+            ? advised.getInterceptedType()
+            : bean.getBeanType();
+    if (isForeign(type.getName()) || type.isAnnotationPresent(Factory.class)) {
+      return;
+    }
+    Set<String> limited = new HashSet<>();
+    if (woven) {
+      addLimited(bean, limited);
+      if (bean instanceof ProxyBeanDefinition<?>) {
+        beans.findProxyTargetBeanDefinition(bean).ifPresent(target -> addLimited(target, limited));
+      }
+    }
+    if (!woven && isLimited(type)) {
+      places.add(type.getName() + " (" + reason(bean, null) + ")");
+    }
+    boolean whole = woven && !bean.hasStereotype(Controller.class) && isLimitedAsAWhole(type);
+    Set<String> exempt = new HashSet<>();
+    for (Class<?> declaring : hierarchy(type)) {
+      for (Method method : declaring.getDeclaredMethods()) {
+        String signature = signature(method.getName(), method.getParameterTypes());
+        if (method.isAnnotationPresent(NoRateLimit.class)) {
+          exempt.add(signature);
+        }
+        boolean own = declaring == type || !woven;
+        if (!method.isSynthetic()
+            && (isLimited(method) ? own || isHidden(method) : whole && isHiddenMember(method))
+            && !exempt.contains(signature)
+            && !limited.contains(signature)) {
+          places.add(place(declaring, method, reason(bean, method)));
+        }
+      }
+    }
+    companion(type)
+        .ifPresent(
+            companion ->
+                Arrays.stream(companion.getDeclaredMethods())
+                    .filter(method -> !method.isSynthetic() && isLimited(method))
+                    .forEach(method -> places.add(place(type, method, STATIC))));
+  }
+
+  /** As it is written in Kotlin: without the hash, and without the name of the companion object. */
+  private static String place(Class<?> declaring, Method method, String reason) {
+    String name = method.getName();
+    int hash = name.indexOf(HIDDEN);
+    return "%s.%s (%s)"
+        .formatted(declaring.getName(), hash < 0 ? name : name.substring(0, hash), reason);
+  }
+
+  /** Whether Kotlin gave the method a name that Java cannot write, so that kapt leaves it out. */
+  private static boolean isHidden(Method method) {
+    return method.getName().indexOf(HIDDEN) >= 0;
+  }
+
+  private static boolean isHiddenMember(Method method) {
+    return isHidden(method)
+        && !Modifier.isStatic(method.getModifiers())
+        && !Modifier.isPrivate(method.getModifiers());
+  }
+
+  /** Of controllers the routes are limited, and what is hidden is none. */
+  private static boolean isLimitedAsAWhole(Class<?> type) {
+    return !type.isAnnotationPresent(NoRateLimit.class)
+        && hierarchy(type).stream().anyMatch(UnwovenLimits::isLimited);
+  }
+
+  /** The class of Kotlin's companion object: a nested class in a static field of its own name. */
+  private static Optional<Class<?>> companion(Class<?> type) {
+    return Arrays.stream(type.getDeclaredFields())
+        .filter(field -> Modifier.isStatic(field.getModifiers()))
+        .filter(field -> field.getType().getEnclosingClass() == type)
+        .filter(field -> field.getType().getSimpleName().equals(field.getName()))
+        .<Class<?>>map(Field::getType)
+        .findFirst();
+  }
+
+  private static void addLimited(BeanDefinition<?> bean, Set<String> limited) {
+    bean.getExecutableMethods().stream()
+        .filter(method -> method.hasStereotype(Limited.class))
+        .map(method -> signature(method.getMethodName(), method.getArgumentTypes()))
+        .forEach(limited::add);
+  }
+
+  private static String signature(String name, Class<?>[] parameters) {
+    return Arrays.stream(parameters)
+        .map(Class::getName)
+        .collect(Collectors.joining(",", name + "(", ")"));
+  }
+
+  private static Set<Class<?>> hierarchy(Class<?> type) {
+    Set<Class<?>> all = new LinkedHashSet<>();
+    for (Class<?> one = type; one != null && one != Object.class; one = one.getSuperclass()) {
+      all.add(one);
+      for (Class<?> implemented : one.getInterfaces()) {
+        all.addAll(hierarchy(implemented));
+      }
+    }
+    return all;
+  }
+
+  private static boolean isLimited(AnnotatedElement element) {
+    return isLimited(element, new HashSet<>(), DEPTH);
+  }
+
+  private static boolean isLimited(
+      AnnotatedElement element, Set<Class<? extends Annotation>> seen, int depth) {
+    for (Annotation annotation : element.getDeclaredAnnotations()) {
+      Class<? extends Annotation> type = annotation.annotationType();
+      if (type == Limited.class
+          || (depth > 0
+              && seen.add(type)
+              && !isForeign(type.getName())
+              && isLimited(type, seen, depth - 1))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static String reason(BeanDefinition<?> bean, @Nullable Method method) {
+    if (method != null && Modifier.isStatic(method.getModifiers())) {
+      return STATIC;
+    }
+    if (method != null && isHidden(method)) {
+      return "kapt hides from Micronaut what has a value class or a Result in its signature: write the plain type";
+    }
+    Class<?> factory = bean.getDeclaringType().orElse(null);
+    if (factory != null && factory != bean.getBeanType()) {
+      return "the bean is made by %s: write the limits on the method of the factory, or make the class a bean by itself"
+          .formatted(factory.getName());
+    }
+    return "nothing is woven into it: of a bean that a factory makes only public methods are limited";
+  }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import io.limiter.core.Charge;
+import io.limiter.core.Completion;
+import io.limiter.core.rule.Counting;
+import io.limiter.core.rule.RuleStack;
+import io.micronaut.core.annotation.Internal;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** What the end of a method's calls decides. */
+@Internal
+public final class CompletionPlan {
+
+  /** Of calls that count from their beginning, whatever becomes of them. */
+  public static final CompletionPlan NONE =
+      new CompletionPlan(false, false, false, FailureRule.USUAL, Map.of());
+
+  private final boolean decide;
+  private final boolean waits;
+  private final boolean byStatus;
+  private final FailureRule failure;
+  // Rules of one method have names of their own, so no two of its stacks are equal.
+  private final Map<RuleStack, ActualCost> costs;
+
+  private CompletionPlan(
+      boolean decide,
+      boolean waits,
+      boolean byStatus,
+      FailureRule failure,
+      Map<RuleStack, ActualCost> costs) {
+    this.decide = decide;
+    this.waits = waits;
+    this.byStatus = byStatus;
+    this.failure = failure;
+    this.costs = costs;
+  }
+
+  static CompletionPlan of(List<PlannedCharge> quotas, FailureRule failure) {
+    Map<RuleStack, ActualCost> costs = new HashMap<>();
+    for (PlannedCharge quota : quotas) {
+      quota
+          .actualCost()
+          .ifPresent(
+              cost -> {
+                costs.put(quota.rules(), cost);
+                costs.put(quota.anonymousRules(), cost);
+              });
+    }
+    List<RuleStack> stacks =
+        quotas.stream().flatMap(quota -> Stream.of(quota.rules(), quota.anonymousRules())).toList();
+    boolean waits = stacks.stream().anyMatch(stack -> stack.waiting().isPresent());
+    boolean byStatus = stacks.stream().anyMatch(stack -> stack.counting() != Counting.ALL);
+    return !costs.isEmpty() || stacks.stream().anyMatch(CompletionPlan::byEnd)
+        ? new CompletionPlan(true, waits, byStatus, failure, Map.copyOf(costs))
+        : NONE;
+  }
+
+  /** Whether units may be given back at the end; those of a call that waited, if it left. */
+  private static boolean byEnd(RuleStack stack) {
+    return stack.lease().isPresent()
+        || stack.counting() != Counting.ALL
+        || stack.waiting().isPresent();
+  }
+
+  /** Whether a call may have to wait before it begins. */
+  boolean waits() {
+    return waits;
+  }
+
+  /** Whether it depends on the status of an answer what is given back. */
+  public boolean byStatus() {
+    return byStatus;
+  }
+
+  /** Whether it decides anything: else nobody has to see a call's end. */
+  public boolean decide() {
+    return decide;
+  }
+
+  /** What the stacks of a call have cost by its result, each bean asked once. */
+  public Map<RuleStack, Integer> actual(@Nullable Object result) {
+    if (costs.isEmpty()) {
+      return Map.of();
+    }
+    Map<ActualCost, OptionalInt> told = new HashMap<>();
+    Map<RuleStack, Integer> actual = new HashMap<>();
+    costs.forEach(
+        (stack, cost) ->
+            told.computeIfAbsent(cost, bean -> bean.of(result))
+                .ifPresent(units -> actual.put(stack, units)));
+    return actual;
+  }
+
+  /**
+   * How a call has ended that has this answer; outside of HTTP, what an exception counts as.
+   *
+   * @param threw whether its method threw, whatever somebody has made of that
+   * @param actual what its stacks have cost, as far as that is known
+   */
+  public Completion ending(int status, boolean threw, Map<RuleStack, Integer> actual) {
+    Completion ending = failure.of(status, threw) ? Completion.failed() : Completion.succeeded();
+    return actual.isEmpty()
+        ? ending
+        : ending.withCosts(charge -> actual.getOrDefault(charge.stack(), charge.cost()));
+  }
+
+  /**
+   * How a call has ended whose end nobody has seen. What it may have done it has done: else whoever
+   * hangs up in time could guess passwords for ever.
+   *
+   * @param entered whether its method had begun; else it has neither failed nor succeeded
+   */
+  public static Completion unseen(boolean entered) {
+    return entered
+        ? Completion.unknown()
+        : Completion.unknown().withCosts(CompletionPlan::ofNoOutcome);
+  }
+
+  /** It has come, which rules of all calls count; it has gone, so nobody has to wait for it. */
+  private static int ofNoOutcome(Charge charge) {
+    boolean arrived =
+        charge.stack().counting() == Counting.ALL && charge.stack().waiting().isEmpty();
+    return arrived ? charge.cost() : 0;
+  }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.thread;
+
+import java.util.ArrayDeque;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The decisions of one connection that are not there yet. What comes out of order waits until those
+ * before it have come, which is for the store's deadline at most. To be used on the connection's
+ * event loop alone.
+ */
+final class DecisionQueue {
+
+  /** Far above what a connection has to wait for; what comes beyond is in no order. */
+  private static final int MAX_WAITING = 4_096;
+
+  private final Executor home;
+  private final Queue<Place<?>> waiting = new ArrayDeque<>();
+  private boolean advancing;
+
+  /**
+   * @param home the event loop, at once if the current thread is that
+   */
+  DecisionQueue(Executor home) {
+    this.home = home;
+  }
+
+  /** The same decision, on the event loop, behind those before it; empty if there are too many. */
+  <T> Optional<CompletableFuture<T>> add(CompletableFuture<T> decision) {
+    if (decision.isDone() && waiting.isEmpty()) {
+      return Optional.of(decision);
+    }
+    if (waiting.size() >= MAX_WAITING) {
+      return Optional.empty();
+    }
+    Place<T> place = new Place<>(decision, new CompletableFuture<>());
+    waiting.add(place);
+    var unused = decision.whenComplete((value, failure) -> come(place));
+    return Optional.of(place.inOrder());
+  }
+
+  private void come(Place<?> place) {
+    try {
+      home.execute(this::advance);
+    } catch (RejectedExecutionException closed) { // the loop has ended: there is no order any more
+      place.goOn();
+    }
+  }
+
+  /** What goes on may decide again, and come back here: that is for the loop that runs already. */
+  private void advance() {
+    if (advancing) {
+      return;
+    }
+    advancing = true;
+    try {
+      Place<?> first = waiting.peek();
+      while (first != null && first.decision().isDone()) {
+        waiting.remove();
+        first.goOn();
+        first = waiting.peek();
+      }
+    } finally {
+      advancing = false;
+    }
+  }
+
+  private record Place<T>(CompletableFuture<T> decision, CompletableFuture<T> inOrder) {
+
+    void goOn() {
+      var unused =
+          decision.whenComplete(
+              (@Nullable T value, @Nullable Throwable failure) -> {
+                if (failure != null) {
+                  inOrder.completeExceptionally(failure);
+                } else {
+                  inOrder.complete(value);
+                }
+              });
+    }
+  }
+}

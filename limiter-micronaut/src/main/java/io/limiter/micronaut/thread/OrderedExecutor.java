@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.thread;
+
+import io.micronaut.core.propagation.PropagatedContext;
+import java.util.ArrayDeque;
+import java.util.Queue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+
+/**
+ * Runs the tasks of one connection one after another, on the threads of an executor, as its event
+ * loop would. While many wait, the connection is not read.
+ */
+final class OrderedExecutor implements Executor {
+
+  private static final int MANY = 256;
+
+  private final Executor threads;
+  private final ReadControl reading;
+  private final Queue<Runnable> waiting = new ArrayDeque<>();
+  private boolean running;
+  private boolean paused;
+
+  /** Stops and goes on reading a connection. Neither waits. */
+  interface ReadControl {
+    void set(boolean on);
+  }
+
+  OrderedExecutor(Executor threads, ReadControl reading) {
+    this.threads = threads;
+    this.reading = reading;
+  }
+
+  @Override
+  public void execute(Runnable task) {
+    boolean begins;
+    synchronized (this) {
+      waiting.add(PropagatedContext.wrapCurrent(task));
+      begins = !running;
+      running = true;
+      if (waiting.size() >= MANY && !paused) {
+        paused = true;
+        reading.set(false);
+      }
+    }
+    if (begins) {
+      begin();
+    }
+  }
+
+  private void begin() {
+    try {
+      threads.execute(this::next);
+    } catch (RejectedExecutionException closed) {
+      synchronized (this) {
+        waiting.clear();
+        running = false;
+      }
+      throw closed;
+    }
+  }
+
+  /** One at a time, so that those of other connections have their turn. */
+  private void next() {
+    Runnable task;
+    synchronized (this) {
+      task = waiting.remove();
+      if (paused && waiting.size() < MANY / 2) {
+        paused = false;
+        reading.set(true);
+      }
+    }
+    try {
+      task.run();
+    } finally {
+      boolean more;
+      synchronized (this) {
+        more = !waiting.isEmpty();
+        running = more;
+      }
+      if (more) {
+        begin();
+      }
+    }
+  }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.denial;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.HashSet;
+import java.util.Locale;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class BoundedLocalesTest {
+
+  private final BoundedLocales locales = new BoundedLocales();
+
+  @Test
+  void whatTextsDependOnIsKept() {
+    assertThat(bound("pt-BR")).hasToString("pt_BR");
+    assertThat(bound("zh-Hant-HK")).isEqualTo(Locale.forLanguageTag("zh-Hant-HK"));
+    assertThat(bound("de-AT-1901-u-co-phonebk")).hasToString("de_AT");
+    assertThat(bound("de-AT-1901-u-co-phonebk")).hasToString("de_AT");
+  }
+
+  @Test
+  void whoeverSendsNewOnesAllTheTimeMakesNobodyRememberThem() {
+    assertThat(bound("pt-BR")).hasToString("pt_BR");
+    Set<Locale> asked = new HashSet<>();
+    for (int i = 0; i < 10_000; i++) {
+      asked.add(bound("x" + letter(i) + letter(i / 26) + "-" + "%03d".formatted(i / 676)));
+      asked.add(bound("fr-%03d".formatted(i % 1000)));
+    }
+
+    assertThat(asked).hasSizeLessThanOrEqualTo(BoundedLocales.MOST + 2);
+    assertThat(bound("pt-BR")).as("seen before").hasToString("pt_BR");
+    assertThat(bound("it-CH")).as("too late, but a language").isEqualTo(Locale.ITALIAN);
+    assertThat(bound("gsw-CH")).as("too late").isEqualTo(Locale.ENGLISH);
+  }
+
+  private static char letter(int i) {
+    return (char) ('a' + i % 26);
+  }
+
+  private Locale bound(String tag) {
+    return locales.bound(Locale.forLanguageTag(tag), Locale.ENGLISH);
+  }
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.denial;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNoException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.MessageSource;
+import io.micronaut.context.StaticMessageSource;
+import io.micronaut.context.annotation.Factory;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.i18n.ResourceBundleMessageSource;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.MutableHttpRequest;
+import io.micronaut.http.server.util.locale.CompositeHttpLocaleResolver;
+import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
+import jakarta.inject.Singleton;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** How a message is told: a text, or a key that the application's bundles or ours have. */
+class DenialMessagesTest {
+
+  static final String BUNDLES = "test.bundles";
+  private static final String OTHERWISE = "{limiter.rate-limited}";
+  private static final Map<String, Object> ARGUMENTS =
+      Map.of("retryAfter", "7", "path", "/{code}", "code", "");
+
+  /** The bundles of an application: a key of ours, a key in German only, a key with arguments. */
+  @Factory
+  @Requires(property = BUNDLES)
+  static class Bundles {
+    @Singleton
+    MessageSource texts() {
+      return new ResourceBundleMessageSource("denials.app", Locale.ROOT);
+    }
+  }
+
+  private final Locale machine = Locale.getDefault();
+  private ApplicationContext context;
+  private DenialMessages messages;
+
+  @BeforeEach
+  void start() {
+    Locale.setDefault(Locale.US);
+    context =
+        ApplicationContext.run(
+            Map.of(BUNDLES, true, "micronaut.server.locale-resolution.default-locale", "en"));
+    messages = context.getBean(DenialMessages.class);
+  }
+
+  @AfterEach
+  void stop() {
+    context.close();
+    Locale.setDefault(machine);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "Plain, it's all|en|Plain, it's all",
+        "Wait {retryAfter} s, it's {path}|en|Wait 7 s, it's /{code}",
+        "{retryAfter}|en|7",
+        "[{code}]|en|[]",
+        "{{retryAfter}}|en|{retryAfter}",
+        "{limiter.rate-limited}|en|Too many requests, try again later",
+        "{limiter.rate-limited}|zh|请求过于频繁，请稍后再试",
+        "{limiter.duplicate}|en|We have this one",
+        "{limiter.duplicate}|de|Das haben wir schon",
+        "{sms.limited}|de-AT|Code kommt gleich, warte 7 s",
+        "{sms.limited}|en|Too many requests, try again later",
+        "{sms.limited}|zh|请求过于频繁，请稍后再试",
+        "{sms.told}|fr|It's 7 s for /{code}nothing"
+      })
+  void itIsToldInTheLanguageOfTheRequest(String message, String language, String told) {
+    assertThat(tell(message, language)).isEqualTo(told);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {";", ",", ";;q=1", "*", "xx-!!", "-", "zz"})
+  void aLanguageThatIsNoneIsNoReasonToFail(String language) {
+    assertThat(tell("{limiter.rate-limited}", language))
+        .isEqualTo("Too many requests, try again later");
+  }
+
+  @Test
+  void whoeverSendsNewLanguagesAllTheTimeIsNotRemembered() {
+    Set<Locale> asked = ConcurrentHashMap.newKeySet();
+    DenialMessages listened =
+        new DenialMessages(
+            new StaticMessageSource() {
+              @Override
+              public Optional<String> getRawMessage(String code, MessageContext context) {
+                asked.add(context.getLocale());
+                return Optional.of("told");
+              }
+            },
+            context.getBean(CompositeHttpLocaleResolver.class),
+            context.getBean(HttpLocaleResolutionConfiguration.class));
+    for (int i = 0; i < 2_000; i++) {
+      HttpRequest<?> request = HttpRequest.GET("/").header("Accept-Language", "en-x-" + i);
+      listened.tell(OTHERWISE, OTHERWISE, request, Map::of);
+      request = HttpRequest.GET("/").header("Accept-Language", "de-%03d".formatted(i % 1000));
+      listened.tell(OTHERWISE, OTHERWISE, request, Map::of);
+    }
+
+    assertThat(asked).hasSizeLessThan(600).contains(Locale.ENGLISH, Locale.GERMAN);
+  }
+
+  @Test
+  void argumentsAreNotAskedWhereThereAreNone() {
+    assertThat(
+            messages.tell(
+                "{limiter.rate-limited}",
+                OTHERWISE,
+                HttpRequest.GET("/"),
+                () -> {
+                  throw new AssertionError("asked");
+                }))
+        .isEqualTo("Too many requests, try again later");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "Text",
+        "{retryAfter}",
+        "{code} {policy} {violated} {retryAfter} {limit} {remaining} {window} {path} {method}",
+        "{{seconds}} }",
+        "{limiter.duplicate}",
+        "{sms.limited}"
+      })
+  void textsArgumentsAndKeysThatAreInAnyLanguageAreUsable(String message) {
+    assertThatNoException().isThrownBy(() -> messages.requireUsable(message));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "''|it is empty: write a text, or leave it out",
+        "' '|it is empty: write a text, or leave it out",
+        "Wait {seconds}|there is no argument {seconds}: use {code}, {policy}, {violated}, {retryAfter}, {banned}, {limit}, {remaining}, {window}, {path}, {method}, or write {{ for a brace",
+        "{sms.none}|no message source has a message 'sms.none' in any language: add it to a bundle of the application, or write a text, which may have the arguments {code}, {policy},",
+        "{limiter.duplicate}!|there is no argument {limiter.duplicate}: use",
+        "Wait {|begins no placeholder: write {name}, or {{ for a brace"
+      })
+  void whatCannotBeToldIsRefusedWithTheRemedy(String message, String remedy) {
+    assertThatThrownBy(() -> messages.requireUsable(message))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining(remedy);
+  }
+
+  private String tell(String message, String language) {
+    MutableHttpRequest<?> request = HttpRequest.GET("/").header("Accept-Language", language);
+    return messages.tell(message, OTHERWISE, request, () -> ARGUMENTS);
+  }
+}

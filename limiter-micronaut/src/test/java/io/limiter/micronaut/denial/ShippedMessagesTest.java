@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.denial;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.MessageSource;
+import io.micronaut.context.MessageSource.MessageContext;
+import java.util.Locale;
+import java.util.Map;
+import java.util.ResourceBundle;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Which language the limiter's own messages are told in. */
+class ShippedMessagesTest {
+
+  private static final String ENGLISH = "This was submitted already";
+  private static final String SIMPLIFIED = "请勿重复提交";
+  private static final String TRADITIONAL = "請勿重複提交";
+  private static final String DEFAULT_LOCALE = "micronaut.server.locale-resolution.default-locale";
+
+  private final Locale machine = Locale.getDefault();
+
+  @AfterEach
+  void restore() {
+    Locale.setDefault(machine);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "en," + ENGLISH,
+    "en-GB," + ENGLISH,
+    "zh," + SIMPLIFIED,
+    "zh-CN," + SIMPLIFIED,
+    "zh-SG," + SIMPLIFIED,
+    "zh-Hans-TW," + SIMPLIFIED,
+    "zh-TW," + TRADITIONAL,
+    "zh-HK," + TRADITIONAL,
+    "zh-Hant," + TRADITIONAL,
+    "fr," + ENGLISH,
+    "und," + ENGLISH
+  })
+  void theLanguageOfTheRequestDecidesAndOthersAreToldInEnglish(String tag, String told) {
+    assertThat(told("en", tag)).isEqualTo(told);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "zh-CN,en," + ENGLISH,
+    "zh-CN,fr," + SIMPLIFIED,
+    "zh-TW,fr," + TRADITIONAL,
+    "de,fr," + ENGLISH
+  })
+  void otherLanguagesAreToldInTheDefaultOneOfTheApplication(
+      String application, String tag, String told) {
+    assertThat(told(application, tag)).isEqualTo(told);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"en," + ENGLISH, "fr," + ENGLISH, "zh," + SIMPLIFIED})
+  void theLanguageOfTheMachineChangesNothing(String tag, String told) {
+    Locale.setDefault(Locale.SIMPLIFIED_CHINESE);
+    assertThat(told("en", tag)).isEqualTo(told);
+
+    Locale.setDefault(Locale.US);
+    assertThat(told("en", tag)).isEqualTo(told);
+  }
+
+  @Test
+  void theLanguageOfTheMachineIsTheApplicationsUnlessThatSaysOtherwise() {
+    Locale.setDefault(Locale.SIMPLIFIED_CHINESE);
+    try (ApplicationContext context = ApplicationContext.run()) {
+      assertThat(told(context, "en")).isEqualTo(ENGLISH);
+      assertThat(told(context, "fr")).isEqualTo(SIMPLIFIED);
+    }
+  }
+
+  @Test
+  void everyLanguageHasEveryMessage() {
+    Set<String> keys = bundle(Locale.ROOT).keySet();
+    assertThat(keys).hasSize(10).allMatch(key -> key.startsWith("limiter."));
+    for (Locale locale : Set.of(Locale.SIMPLIFIED_CHINESE, Locale.TRADITIONAL_CHINESE)) {
+      ResourceBundle bundle = bundle(locale);
+      assertThat(keys)
+          .allSatisfy(
+              key ->
+                  assertThat(bundle.getString(key))
+                      .as("%s in %s", key, locale)
+                      .isNotEqualTo(bundle(Locale.ROOT).getString(key))
+                      .matches(".*\\p{IsHan}.*"));
+    }
+  }
+
+  @Test
+  void itKnowsNoOtherKeys() {
+    try (ApplicationContext context = ApplicationContext.run()) {
+      assertThat(
+              context
+                  .getBean(MessageSource.class)
+                  .getRawMessage("429.error.title", MessageContext.of(Locale.ENGLISH)))
+          .isEmpty();
+    }
+  }
+
+  private static ResourceBundle bundle(Locale locale) {
+    return ResourceBundle.getBundle(
+        "io.limiter.micronaut.messages",
+        locale,
+        ResourceBundle.Control.getNoFallbackControl(ResourceBundle.Control.FORMAT_PROPERTIES));
+  }
+
+  private static String told(String application, String tag) {
+    try (ApplicationContext context = ApplicationContext.run(Map.of(DEFAULT_LOCALE, application))) {
+      return told(context, tag);
+    }
+  }
+
+  private static String told(ApplicationContext context, String tag) {
+    return context
+        .getBean(MessageSource.class)
+        .getMessage("limiter.duplicate", Locale.forLanguageTag(tag))
+        .orElseThrow();
+  }
+}

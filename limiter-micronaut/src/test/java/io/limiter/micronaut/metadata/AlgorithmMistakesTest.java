@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
+import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.micronaut.context.annotation.Requires;
+import jakarta.inject.Singleton;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.provider.Arguments;
+
+/** Members of an algorithm make sense with it, or stop the start. */
+class AlgorithmMistakesTest extends MistakesContract {
+
+  private static final String ONLY_BUCKETS =
+      "only algorithm = TOKEN_BUCKET has it: write that, or remove it";
+  private static final String ONLY_LOGS =
+      "a duplicate guard remembers each submission, which only the exact log does: remove it";
+
+  static Stream<Arguments> mistakes() {
+    return Stream.of(
+        arguments(RefillOfLog.class, "@RateRule.refill = 5", ONLY_BUCKETS),
+        arguments(GreedyCounter.class, "@RateRule.greedy = false", ONLY_BUCKETS),
+        arguments(InitialOfWindow.class, "@RateRule.initial = 0", ONLY_BUCKETS),
+        arguments(CounterTooLarge.class, "@RateRule.count = 1000000001", "give it 1 to 1000000000"),
+        arguments(
+            RefillZero.class,
+            "@RateRule.refill = 0",
+            "give it 1 to 1000000000, or leave it out: then as many as count come back"),
+        arguments(RefillNegative.class, "@RateRule.refill = -5", "give it 1 to 1000000000"),
+        arguments(
+            InitialAboveCount.class,
+            "@RateRule.initial = 11",
+            "give it 0 to 10, which is its count, or leave it out: then the bucket is full"),
+        arguments(InitialNegative.class, "@RateRule.initial = -2", "give it 0 to 10"),
+        arguments(
+            RefillTooSlow.class,
+            "@RateRule.refill = 1: The rule '1000-at-1-per-86400s' fills its bucket in",
+            "give it 1 ms to 366 days"),
+        arguments(
+            RefillInexact.class,
+            "@RateRule.refill = 999999937: The rule ",
+            "which cannot be counted exactly up to 1000000000: give it rounder numbers, or a shorter interval"),
+        arguments(
+            BucketAsGuard.class,
+            "@RateLimiter.preventDuplicateRule.algorithm = TOKEN_BUCKET",
+            ONLY_LOGS));
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "RefillOfLog")
+  static class RefillOfLog {
+    @RateRule(refill = 5)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "GreedyCounter")
+  static class GreedyCounter {
+    @RateRule(greedy = false, algorithm = Algorithm.SLIDING_WINDOW_COUNTER)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "InitialOfWindow")
+  static class InitialOfWindow {
+    @RateRule(initial = 0, algorithm = Algorithm.FIXED_WINDOW)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "CounterTooLarge")
+  static class CounterTooLarge {
+    @RateRule(count = 1_000_000_001, algorithm = Algorithm.SLIDING_WINDOW_COUNTER)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "RefillZero")
+  static class RefillZero {
+    @RateRule(refill = 0, algorithm = Algorithm.TOKEN_BUCKET)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "RefillNegative")
+  static class RefillNegative {
+    @RateRule(refill = -5, algorithm = Algorithm.TOKEN_BUCKET)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "InitialAboveCount")
+  static class InitialAboveCount {
+    @RateRule(count = 10, initial = 11, algorithm = Algorithm.TOKEN_BUCKET)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "InitialNegative")
+  static class InitialNegative {
+    @RateRule(count = 10, initial = -2, algorithm = Algorithm.TOKEN_BUCKET)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "RefillTooSlow")
+  static class RefillTooSlow {
+    @RateRule(
+        count = 1_000,
+        refill = 1,
+        time = 1,
+        timeUnit = TimeUnit.DAYS,
+        algorithm = Algorithm.TOKEN_BUCKET)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "RefillInexact")
+  static class RefillInexact {
+    @RateRule(
+        count = 1_000_000_000,
+        refill = 999_999_937,
+        time = 10,
+        algorithm = Algorithm.TOKEN_BUCKET)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "BucketAsGuard")
+  static class BucketAsGuard {
+    @RateLimiter(
+        preventDuplicate = true,
+        preventDuplicateRule = @RateRule(algorithm = Algorithm.TOKEN_BUCKET))
+    void call() {}
+  }
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.TokenBucket;
+import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.micronaut.context.annotation.Requires;
+import jakarta.inject.Singleton;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** From the members of {@code @RateRule} to a rule of each algorithm. */
+class AlgorithmReadingTest {
+
+  private static final Duration MINUTE = Duration.ofMinutes(1);
+
+  private final Plans plans = Plans.of("AlgorithmReadingTest");
+
+  @AfterEach
+  void close() {
+    plans.close();
+  }
+
+  @Test
+  void aRuleIsAnExactLogUnlessItSaysOtherwise() {
+    assertThat(rules("logs"))
+        .containsExactly(SlidingWindowLog.of(10, MINUTE), SlidingWindowLog.of(9, MINUTE));
+  }
+
+  @Test
+  void aCounterHasAnyCount() {
+    assertThat(rules("counters"))
+        .containsExactly(
+            SlidingWindowCounter.of(10, MINUTE), SlidingWindowCounter.of(1_000_000_000, MINUTE));
+  }
+
+  @Test
+  void aBucketIsFullAndRefilledToItsCountUnlessItSaysOtherwise() {
+    Duration second = Duration.ofSeconds(1);
+
+    assertThat(rules("buckets"))
+        .containsExactly(
+            TokenBucket.of(20, 20, MINUTE),
+            TokenBucket.of(20, 5, second),
+            TokenBucket.of(30, 5, second).byInterval(),
+            TokenBucket.of(40, 5, second).startingWith(0),
+            TokenBucket.of(50, 5, second).startingWith(50));
+    assertThat(rules("buckets").get(1).name()).isEqualTo("20-at-5-per-1s");
+  }
+
+  /** 7 in 61 days cannot come back one by one: no part of a token is small enough. */
+  @Test
+  void aBucketThatIsRefilledAtOnceNeedsNoPartsOfTokens() {
+    assertThat(rules("parts").get(0)).isInstanceOf(TokenBucket.class);
+  }
+
+  @Test
+  void anAlgorithmOfOnesOwnIsABeanWithParameters() {
+    Square square = plans.context().getBean(Square.class);
+
+    assertThat(rules("own"))
+        .containsExactly(
+            CustomRule.of(square, 10, MINUTE),
+            CustomRule.of(square, 10, MINUTE, 0.5, 2.0).withName("squared"));
+  }
+
+  @Test
+  void aNameHoldsForAnyAlgorithm() {
+    assertThat(rules("named")).extracting(Rule::name).containsExactly("a", "b", "c", "d");
+  }
+
+  @Test
+  void equalNumbersOfOtherAlgorithmsGetNamesOfTheirOwn() {
+    assertThat(plans.logs(Annotated.class, "equalNumbers"))
+        .containsExactly(
+            "limitType = IP: 10-per-60s, 10-per-60s-2, 10-per-60s-3, 10-at-10-per-60s, 10-at-10-per-60s-2");
+  }
+
+  @Test
+  void equalRulesOfOneAlgorithmAreOne() {
+    assertThat(plans.logs(Annotated.class, "equal")).containsExactly("limitType = IP: 10-per-60s");
+  }
+
+  /** In annotations that stand on another place, and as rules for callers who cannot be told. */
+  @Test
+  void everyRuleHasAnAlgorithm() {
+    assertThat(plans.of(Annotated.class, "strangers").quotas())
+        .singleElement()
+        .satisfies(
+            quota ->
+                assertThat(quota.anonymousRules().rules())
+                    .containsExactly(TokenBucket.of(2, 1, Duration.ofSeconds(1))));
+  }
+
+  @Test
+  void whatIsNotWrittenIsAsTheAnnotationDeclares() throws ReflectiveOperationException {
+    assertThat(declared("algorithm")).isEqualTo(Algorithm.SLIDING_WINDOW_LOG);
+    assertThat(declared("aligned")).isEqualTo(false);
+    assertThat(declared("zone")).isEqualTo("");
+    assertThat(declared("anchor")).isEqualTo("");
+    assertThat(declared("refill")).isEqualTo(0L);
+    assertThat(declared("greedy")).isEqualTo(true);
+    assertThat(declared("initial")).isEqualTo(-1L);
+    assertThat(declared("custom")).isEqualTo(CustomAlgorithm.class);
+    assertThat((double[]) declared("parameters")).isEmpty();
+  }
+
+  private static Object declared(String member) throws ReflectiveOperationException {
+    return RateRule.class.getMethod(member).getDefaultValue();
+  }
+
+  private List<Rule> rules(String method) {
+    return rules(plans, method);
+  }
+
+  private static List<Rule> rules(Plans plans, String method) {
+    return plans.of(Annotated.class, method).policy().rules();
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "AlgorithmReadingTest")
+  static class Annotated {
+
+    @RateRule
+    @RateRule(count = 9, algorithm = Algorithm.SLIDING_WINDOW_LOG)
+    void logs() {}
+
+    @RateRule(algorithm = Algorithm.SLIDING_WINDOW_COUNTER)
+    @RateRule(count = 1_000_000_000, algorithm = Algorithm.SLIDING_WINDOW_COUNTER)
+    void counters() {}
+
+    @RateRule(count = 20, algorithm = Algorithm.TOKEN_BUCKET)
+    @RateRule(count = 20, time = 1, refill = 5, algorithm = Algorithm.TOKEN_BUCKET)
+    @RateRule(count = 30, time = 1, refill = 5, greedy = false, algorithm = Algorithm.TOKEN_BUCKET)
+    @RateRule(count = 40, time = 1, refill = 5, initial = 0, algorithm = Algorithm.TOKEN_BUCKET)
+    @RateRule(
+        count = 50,
+        time = 1,
+        refill = 5,
+        greedy = true,
+        initial = -1,
+        algorithm = Algorithm.TOKEN_BUCKET)
+    void buckets() {}
+
+    @RateRule(
+        count = 10_000,
+        time = 61,
+        timeUnit = TimeUnit.DAYS,
+        refill = 9_999,
+        greedy = false,
+        algorithm = Algorithm.TOKEN_BUCKET)
+    void parts() {}
+
+    @RateRule(custom = Square.class)
+    @RateRule(
+        name = "squared",
+        custom = Square.class,
+        parameters = {0.5, 2})
+    void own() {}
+
+    @RateRule(name = "a", algorithm = Algorithm.SLIDING_WINDOW_COUNTER)
+    @RateRule(name = "b", algorithm = Algorithm.FIXED_WINDOW, aligned = true)
+    @RateRule(name = "c", algorithm = Algorithm.TOKEN_BUCKET)
+    @RateRule(name = "d", custom = Square.class)
+    void named() {}
+
+    @RateRule
+    @RateRule(algorithm = Algorithm.SLIDING_WINDOW_COUNTER)
+    @RateRule(algorithm = Algorithm.FIXED_WINDOW)
+    @RateRule(algorithm = Algorithm.TOKEN_BUCKET)
+    @RateRule(algorithm = Algorithm.TOKEN_BUCKET, greedy = false)
+    void equalNumbers() {}
+
+    @RateRule(algorithm = Algorithm.FIXED_WINDOW)
+    @RateRule(algorithm = Algorithm.FIXED_WINDOW, time = 1, timeUnit = TimeUnit.MINUTES)
+    void equal() {}
+
+    @RateLimiter(
+        header = "X-Api-Key",
+        rules = @RateRule,
+        anonymousRules =
+            @RateRule(count = 2, time = 1, refill = 1, algorithm = Algorithm.TOKEN_BUCKET))
+    void strangers() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "AlgorithmReadingTest")
+  static class Square implements CustomAlgorithm {
+
+    @Override
+    public String name() {
+      return "square";
+    }
+
+    @Override
+    public int stateSize() {
+      return 1;
+    }
+
+    @Override
+    public Evaluation read(double now, double cost, CustomRule rule, double[] state) {
+      return new Evaluation(
+          rule.count(), 0, 0, state == null ? new double[1] : Arrays.copyOf(state, 1));
+    }
+
+    @Override
+    public String script() {
+      return "return count, {0}";
+    }
+  }
+}

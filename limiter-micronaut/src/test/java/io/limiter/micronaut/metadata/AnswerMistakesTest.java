@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
+import io.limiter.micronaut.annotation.DuplicateBy;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.micronaut.context.annotation.Requires;
+import jakarta.inject.Singleton;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.provider.Arguments;
+
+/** What is said of duplicates, and of answers, must have a sense together. */
+class AnswerMistakesTest extends MistakesContract {
+
+  private static final String NO_GUARD =
+      "it has no sense without preventDuplicate = true: set that, or remove it";
+  private static final String NO_KEY =
+      "it has no sense without duplicateBy = IDEMPOTENCY_KEY: set that, or remove it";
+  private static final String STATUS = "give it an error status, 400 to 599";
+
+  static Stream<Arguments> mistakes() {
+    return Stream.of(
+        arguments(KeyWithoutGuard.class, "@RateLimiter.duplicateKey = #{order}", NO_GUARD),
+        arguments(HeaderWithoutGuard.class, "@RateLimiter.requireIdempotencyKey = false", NO_GUARD),
+        arguments(ReleaseOnWithoutGuard.class, "@RateLimiter.releaseOn = [402, 503]", NO_GUARD),
+        arguments(StatusWithoutGuard.class, "@RateLimiter.duplicateStatus = 409", NO_GUARD),
+        arguments(CodeWithoutGuard.class, "@RateLimiter.duplicateCode = again", NO_GUARD),
+        arguments(MessageWithoutGuard.class, "@RateLimiter.duplicateMessage = Again", NO_GUARD),
+        arguments(DetailOfNoGuard.class, "@RateLimiter.duplicateCode = again", NO_GUARD),
+        arguments(
+            KeyIsConstant.class,
+            "@RateLimiter.duplicateKey = order: it is the same for every call",
+            "write an expression over the arguments"),
+        arguments(
+            KeyAndBy.class,
+            "@RateLimiter.duplicateBy = ARGUMENTS",
+            "duplicateKey says already what makes submissions equal: remove one of them"),
+        arguments(RequiredByCaller.class, "@RateLimiter.requireIdempotencyKey = true", NO_KEY),
+        arguments(RequiredByKey.class, "@RateLimiter.requireIdempotencyKey = false", NO_KEY),
+        arguments(
+            ReleaseOnSuccess.class,
+            "@RateLimiter.releaseOn = 200",
+            "give it error statuses, 400 to 599"),
+        arguments(
+            ReleaseOnNothing.class,
+            "@RateLimiter.releaseOn = {}",
+            "name statuses, or write releaseOnFailure = false instead"),
+        arguments(
+            ReleaseOnAndNever.class,
+            "@RateLimiter.releaseOnFailure = false",
+            "releaseOn says when to release: remove one of them"),
+        arguments(StatusOfSuccess.class, "@RateLimiter.status = 200", STATUS),
+        arguments(StatusOfNobody.class, "@RateLimiter.status = 600", STATUS),
+        arguments(DuplicateStatusOfSuccess.class, "@RateLimiter.duplicateStatus = 399", STATUS),
+        arguments(
+            TwoGuards.class,
+            "@RateLimiter.preventDuplicate = true",
+            "another @RateLimiter beside it says the same"));
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "KeyWithoutGuard")
+  static class KeyWithoutGuard {
+    @RateLimiter(rules = @RateRule, duplicateKey = "#{order}")
+    void call(String order) {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "HeaderWithoutGuard")
+  static class HeaderWithoutGuard {
+    @RateLimiter(rules = @RateRule, requireIdempotencyKey = false)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "ReleaseOnWithoutGuard")
+  static class ReleaseOnWithoutGuard {
+    @RateLimiter(
+        rules = @RateRule,
+        releaseOn = {402, 503})
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "StatusWithoutGuard")
+  static class StatusWithoutGuard {
+    @RateLimiter(rules = @RateRule, duplicateStatus = 409)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "CodeWithoutGuard")
+  static class CodeWithoutGuard {
+    @RateLimiter(rules = @RateRule, duplicateCode = "again")
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "MessageWithoutGuard")
+  static class MessageWithoutGuard {
+    @RateLimiter(rules = @RateRule, duplicateMessage = "Again")
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "DetailOfNoGuard")
+  static class DetailOfNoGuard {
+    @RateLimiter(rules = @RateRule, preventDuplicate = false, duplicateCode = "again")
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "KeyIsConstant")
+  static class KeyIsConstant {
+    @RateLimiter(preventDuplicate = true, duplicateKey = "order")
+    void call(String order) {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "KeyAndBy")
+  static class KeyAndBy {
+    @RateLimiter(
+        preventDuplicate = true,
+        duplicateKey = "#{order}",
+        duplicateBy = DuplicateBy.ARGUMENTS)
+    void call(String order) {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "RequiredByCaller")
+  static class RequiredByCaller {
+    @RateLimiter(preventDuplicate = true, requireIdempotencyKey = true)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "RequiredByKey")
+  static class RequiredByKey {
+    @RateLimiter(preventDuplicate = true, duplicateKey = "#{order}", requireIdempotencyKey = false)
+    void call(String order) {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "ReleaseOnSuccess")
+  static class ReleaseOnSuccess {
+    @RateLimiter(
+        preventDuplicate = true,
+        releaseOn = {500, 200})
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "ReleaseOnNothing")
+  static class ReleaseOnNothing {
+    @RateLimiter(
+        preventDuplicate = true,
+        releaseOn = {})
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "ReleaseOnAndNever")
+  static class ReleaseOnAndNever {
+    @RateLimiter(preventDuplicate = true, releaseOn = 503, releaseOnFailure = false)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "StatusOfSuccess")
+  static class StatusOfSuccess {
+    @RateLimiter(status = 200, rules = @RateRule)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "StatusOfNobody")
+  static class StatusOfNobody {
+    @RateLimiter(status = 600, rules = @RateRule)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "DuplicateStatusOfSuccess")
+  static class DuplicateStatusOfSuccess {
+    @RateLimiter(preventDuplicate = true, duplicateStatus = 399)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "TwoGuards")
+  static class TwoGuards {
+    @RateLimiter(preventDuplicate = true)
+    @RateLimiter(key = "other", preventDuplicate = true)
+    void call() {}
+  }
+}

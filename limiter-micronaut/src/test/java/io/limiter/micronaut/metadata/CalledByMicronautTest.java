@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.micronaut.annotation.DuplicateBy;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.testing.Starts;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.event.StartupEvent;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.annotation.RequestFilter;
+import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.runtime.event.annotation.EventListener;
+import io.micronaut.scheduling.annotation.Scheduled;
+import jakarta.inject.Singleton;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** A class's limit is for those who call its methods, not for Micronaut, which nobody refuses. */
+class CalledByMicronautTest {
+
+  @Test
+  void listenersAndSchedulesOfALimitedClassAreFree() {
+    try (ApplicationContext context = Starts.inMemory("CalledByMicronautTest")) {
+      assertThat(context.getBean(Busy.class).started).isTrue();
+      assertThat(plan(context, Busy.class, "onStart")).isFalse();
+      assertThat(plan(context, Busy.class, "everyDay")).isFalse();
+      assertThat(plan(context, Busy.class, "work")).isTrue();
+    }
+  }
+
+  private static boolean plan(ApplicationContext context, Class<?> bean, String method) {
+    return context.getBeanDefinition(bean).getExecutableMethods().stream()
+        .filter(candidate -> candidate.getMethodName().equals(method))
+        .findFirst()
+        .flatMap(context.getBean(LimitPlans.class)::of)
+        .isPresent();
+  }
+
+  @Test
+  void aLimitedFilterIsAMistake() {
+    assertThat(Starts.mistake(Map.of("spec.name", "LimitedFilter")))
+        .hasMessageStartingWith(LimitedFilter.class.getName() + ".see(")
+        .hasMessageContaining("@ServerFilter = a limited class: it has no routes")
+        .hasMessageContaining("put the limit on the methods that it is meant for");
+  }
+
+  /** What a subclass is submitted is known only there. */
+  @Test
+  void aGenericSuperclassMayTellSubmissionsApartByItsArguments() {
+    try (ApplicationContext context = Starts.inMemory("GenericSubmissions")) {
+      assertThat(context.getBean(Orders.class)).isNotNull();
+    }
+  }
+
+  @Singleton
+  @RateRule(count = 1)
+  @Requires(property = "spec.name", value = "CalledByMicronautTest")
+  static class Busy {
+    boolean started;
+
+    @EventListener
+    void onStart(StartupEvent event) {
+      started = true;
+    }
+
+    @Scheduled(fixedDelay = "1d", initialDelay = "1d")
+    void everyDay() {}
+
+    void work() {}
+  }
+
+  @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
+  @RateRule(count = 1)
+  @Requires(property = "spec.name", value = "LimitedFilter")
+  static class LimitedFilter {
+    @RequestFilter
+    void see(HttpRequest<?> request) {}
+  }
+
+  abstract static class Submissions<T> {
+    @RateLimiter(preventDuplicate = true, duplicateBy = DuplicateBy.ARGUMENTS)
+    void submit(T what) {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "GenericSubmissions")
+  static class Orders extends Submissions<Map<String, Object>> {}
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import static java.util.Map.entry;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNoException;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
+import io.limiter.micronaut.config.DenialConfiguration;
+import io.limiter.micronaut.testing.Starts;
+import io.micronaut.context.ApplicationContext;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A setting that makes no sense stops the start: which property, which value, what to do. */
+class ConfigurationMistakesTest {
+
+  static Stream<Arguments> mistakes() {
+    return Stream.of(
+        arguments("limiter.denial.status", 200, "give it an error status, 400 to 599"),
+        arguments("limiter.denial.duplicate-status", 600, "give it an error status, 400 to 599"),
+        arguments("limiter.denial.banned-status", 302, "give it an error status, 400 to 599"),
+        arguments("limiter.denial.unavailable-status", 399, "give it an error status, 400 to 599"),
+        arguments(
+            "limiter.denial.body", "nonsense", "give it one of application, problem, template"),
+        arguments("limiter.fallback", "open", "give it one of local, allow, deny"),
+        arguments("limiter.headers.x-rate-limit", "on", "give it one of off, seconds, epoch"),
+        arguments("limiter.anonymous", "free", "one of address, refuse"),
+        arguments("limiter.enabled", "yess", "give it true or false"),
+        arguments("limiter.gate.enabled", "yess", "give it true or false"),
+        arguments("limiter.headers.enabled", "yess", "give it true or false"),
+        arguments("limiter.headers.retry-after", "1", "give it true or false"),
+        arguments("limiter.denial.code", " ", "it is blank: write a code, or leave it out"),
+        arguments("limiter.denial.duplicate-code", " ", "write a code, or leave it out"),
+        arguments("limiter.denial.banned-code", " ", "write a code, or leave it out"),
+        arguments("limiter.denial.unavailable-code", " ", "write a code, or leave it out"),
+        arguments("limiter.zone", "Mars/Base", "write one such as UTC or Europe/Berlin"),
+        arguments("limiter.zone", "", "there is no such time zone"),
+        arguments("limiter.max-count", 0, "give it 1 to 1000000"),
+        arguments("limiter.max-count", 1_000_001, "give it 1 to 1000000"),
+        arguments("limiter.address.trusted-proxies", "proxy", "it is no address and no network"),
+        arguments("limiter.address.trusted-proxies", "10.0.0.0/40", "write such as 192.0.2.1"),
+        arguments("limiter.address.trusted-proxies", "0.0.0.0/0", "that trusts whoever comes"),
+        arguments("limiter.address.trusted-proxies", "::/0", "that trusts whoever comes"),
+        arguments("limiter.address.trusted-proxies", "10.0.0.1/8", "without /8"),
+        arguments("limiter.address.header", "X-Forwarded-For, Forwarded", "the name of one header"),
+        arguments("limiter.address.header", "", "the name of one header"),
+        arguments("limiter.address.ipv6-prefix", 31, "give it 32 to 128"),
+        arguments("limiter.address.ipv6-prefix", 129, "give it 32 to 128"),
+        arguments("limiter.memory.max-subjects", 0, "give it 1 or more"),
+        arguments("limiter.deny-cache.enabled", "maybe", "give it true or false"),
+        arguments("limiter.deny-cache.max-size", 0, "give it 1 to 100000"),
+        arguments("limiter.deny-cache.max-size", 100_001, "give it 1 to 100000"),
+        arguments("limiter.deny-cache.max-age", "PT0S", "give it more than 0 and 1s at most"),
+        arguments("limiter.deny-cache.max-age", "PT1.001S", "give it more than 0 and 1s at most"),
+        arguments("limiter.policies.sms.deny-cache", "perhaps", "give it true or false"),
+        arguments("limiter.memory.instances", 0, "give it 1 or more"),
+        arguments("limiter.policies.sms.fallback", "open", "give it one of local, allow, deny"),
+        arguments("limiter.policies.sms.deadline", "0ms", "give it 1 ms to 10 s"),
+        arguments("limiter.policies.sms.deadline", "-5s", "give it 1 ms to 10 s"),
+        arguments("limiter.policies.sms.deadline", "10001ms", "give it 1 ms to 10 s"),
+        arguments("limiter.policies.sms.deadline", "soon", "give it 1 ms to 10 s"),
+        arguments("limiter.policies.sms.observe", "maybe", "give it true or false"),
+        arguments(
+            "limiter.policies.sms.falback", "deny", "fallback, deadline, observe and deny-cache"),
+        arguments("limiter.policies.sms", "deny", "write limiter.policies.<name>.fallback"),
+        arguments("limiter.policies", "deny", "write limiter.policies.<name>.fallback"),
+        arguments(
+            "limiter.policies[0].fallback", "deny", "fallback, deadline, observe and deny-cache"));
+  }
+
+  static Stream<Arguments> mistakesWithRedis() {
+    return Stream.of(
+        arguments("limiter.redis.deadline", "0ms", "1 ms to 10 s"),
+        arguments("limiter.redis.deadline", "11s", "1 ms to 10 s"),
+        arguments("limiter.redis.hard-deadline", "99ms", "the longest deadline, PT0.1S, to 1 min"),
+        arguments("limiter.redis.hard-deadline", "61s", "the longest deadline, PT0.1S, to 1 min"),
+        arguments("limiter.redis.key-prefix", "{limits}", "up to 32 letters, digits and :._-"),
+        arguments("limiter.redis.warm-up", "-1s", "0 to 1 minute"),
+        arguments("limiter.redis.warm-up", "61s", "0 to 1 minute"),
+        arguments("limiter.redis.connections", "many", "one of auto, event-loop, shared"),
+        arguments("limiter.redis.max-connections", "0", "give it 1 to 1024"),
+        arguments("limiter.redis.max-connections", "1025", "give it 1 to 1024"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("mistakes")
+  void stopsTheStart(String property, Object value, String remedy) {
+    assertThat(Starts.mistake(Map.of(property, value)))
+        .hasMessageContaining(property)
+        .hasMessageContaining(value.toString())
+        .hasMessageContaining(remedy);
+  }
+
+  @ParameterizedTest
+  @MethodSource("mistakesWithRedis")
+  void stopsTheStartWhereThereIsARedis(String property, Object value, String remedy) {
+    assertThat(Starts.mistake(Map.of("redis.uri", "redis://127.0.0.1:1", property, value)))
+        .hasMessageContaining(property)
+        .hasMessageContaining(remedy);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"problem", "PROBLEM", "application", "APPLICATION"})
+  void theFormOfTheBodyIsReadInAnyCase(String form) {
+    try (ApplicationContext context = ApplicationContext.run(Map.of("limiter.denial.body", form))) {
+      assertThat(context.getBean(DenialConfiguration.class).form().name())
+          .isEqualToIgnoringCase(form);
+    }
+  }
+
+  @Test
+  void settingsAtTheirBoundsAreFine() {
+    Map<String, Object> bounds =
+        Map.ofEntries(
+            entry("limiter.denial.status", 400),
+            entry("limiter.denial.duplicate-status", 599),
+            entry("limiter.denial.banned-status", 403),
+            entry("limiter.denial.unavailable-status", 599),
+            entry("limiter.denial.body", "problem"),
+            entry("limiter.fallback", "Deny"),
+            entry("limiter.headers.x-rate-limit", false), // what YAML makes of off
+            entry("limiter.zone", "Asia/Shanghai"),
+            entry("limiter.max-count", 1_000_000),
+            entry("limiter.address.trusted-proxies", " 10.0.0.0/8 ,, fc00::/7, unix"),
+            entry("limiter.address.header", "forwarded"),
+            entry("limiter.address.ipv6-prefix", 128),
+            entry("limiter.memory.max-subjects", 1),
+            entry("limiter.redis.deadline", "10s"),
+            entry("limiter.redis.hard-deadline", "1m"),
+            entry("limiter.redis.key-prefix", "a:b._-9"),
+            entry("limiter.redis.warm-up", "0s"),
+            entry("redis.uri", "redis://127.0.0.1:1"));
+    assertThatNoException().isThrownBy(() -> ApplicationContext.run(bounds).close());
+  }
+}

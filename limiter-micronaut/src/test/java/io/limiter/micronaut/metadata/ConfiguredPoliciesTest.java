@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.Policy;
+import io.limiter.core.resilience.Fallback;
+import io.limiter.core.resilience.FallbackPolicies;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.config.PoliciesConfiguration;
+import io.limiter.micronaut.testing.Sources;
+import io.limiter.micronaut.testing.Starts;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Bean;
+import io.micronaut.context.annotation.Factory;
+import io.micronaut.context.annotation.Requires;
+import jakarta.inject.Singleton;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Settings of a policy that does not exist stop the start: whoever was meant would lack them. */
+class ConfiguredPoliciesTest {
+
+  private static final String SPEC = "ConfiguredPoliciesTest";
+
+  @Singleton
+  @Requires(property = "spec.name", value = SPEC)
+  static class Sms {
+    @RateLimiter(name = "sms", rules = @RateRule)
+    void send() {}
+
+    @RateRule
+    void nameless(String phone) {}
+  }
+
+  @Factory
+  @Requires(property = "spec.name", value = SPEC)
+  static class Beans {
+    @Bean
+    @Singleton
+    @RateLimiter(name = "mail", rules = @RateRule)
+    Mailer mailer() {
+      return () -> {};
+    }
+
+    @Singleton
+    Policy failures() {
+      return Policy.of("login-failures", SlidingWindowLog.of(3, Duration.ofMinutes(1)));
+    }
+  }
+
+  /** Made by a factory, so planned when it is first called. */
+  interface Mailer {
+    void send();
+  }
+
+  @Test
+  void theMessageNamesPropertyValueKnownNamesAndRemedy() {
+    assertThat(mistake("limiter.policies.smss.fallback", "deny"))
+        .isEqualTo(
+            "limiter.policies.smss.fallback = deny: no policy is named 'smss': use one of login-failures, mail, sms, give a @RateLimiter this name, or make a policy of your code's a bean of type io.limiter.core.Policy");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"SMS", "Sms", "sms ", "login_failures", "io.limiter"})
+  void namesAreToldApartByEveryCharacter(String name) {
+    assertThat(mistake("limiter.policies." + name + ".deadline", "50ms"))
+        .contains("no policy is named '" + name + "'");
+  }
+
+  @Test
+  void whereNoPolicyHasANameTheMessageSaysSo() {
+    assertThat(Starts.mistake(Map.of("limiter.policies.sms.fallback", "deny")).getMessage())
+        .startsWith("limiter.policies.sms.fallback = deny: no policy is named 'sms': use ");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "sms",
+        "mail",
+        "login-failures",
+        "io.limiter.micronaut.metadata.ConfiguredPoliciesTest$Sms.nameless(java.lang.String)"
+      })
+  void policiesOfAnnotationsOfFactoriesAndOfBeansAreKnown(String name) {
+    try (ApplicationContext context =
+        start(Map.of("limiter.policies." + name + ".fallback", "deny"))) {
+      assertThat(configured(context).of(policy(name))).isEqualTo(Fallback.DENY);
+      assertThat(configured(context).of(policy("other"))).isEqualTo(Fallback.LOCAL);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sms", "mail"})
+  void policiesOfMethodsMayBeObserved(String name) {
+    try (ApplicationContext context =
+        start(Map.of("limiter.policies." + name + ".observe", true))) {
+      assertThat(context.getBean(PoliciesConfiguration.class).observed()).containsExactly(name);
+    }
+  }
+
+  @Test
+  void aPolicyThatCodeAsksForIsObservedThere() {
+    assertThat(mistake("limiter.policies.login-failures.observe", "true"))
+        .isEqualTo(
+            "limiter.policies.login-failures.observe: only policies of annotated methods are observed by configuration, and this one is made by code: remove it, and ask for request.observe() there");
+  }
+
+  @Test
+  void theyAreReadFromYaml() {
+    try (ApplicationContext context =
+        start(
+            Sources.yaml(
+                """
+                limiter:
+                  fallback: allow
+                  policies:
+                    sms:
+                      fallback: DENY
+                      deadline: 20ms
+                    login-failures:
+                      fallback: ${nowhere:local}
+                """))) {
+      PoliciesConfiguration policies = context.getBean(PoliciesConfiguration.class);
+      assertThat(policies.deadlines()).isEqualTo(Map.of("sms", Duration.ofMillis(20)));
+      assertThat(policies.fallbacks(Fallback.ALLOW).byPolicy())
+          .isEqualTo(Map.of("sms", Fallback.DENY, "login-failures", Fallback.LOCAL));
+    }
+  }
+
+  @Test
+  void theyAreReadFromMapsInMaps() {
+    try (ApplicationContext context =
+        start(Map.of("limiter.policies", Map.of("sms", Map.of("fallback", "deny"))))) {
+      assertThat(configured(context).of(policy("sms"))).isEqualTo(Fallback.DENY);
+    }
+  }
+
+  private static FallbackPolicies configured(ApplicationContext context) {
+    return context.getBean(PoliciesConfiguration.class).fallbacks(Fallback.LOCAL);
+  }
+
+  private static Policy policy(String name) {
+    return Policy.of(name, SlidingWindowLog.of(1, Duration.ofMinutes(1)));
+  }
+
+  private static String mistake(String property, String value) {
+    return String.valueOf(Starts.mistake(Map.of("spec.name", SPEC, property, value)).getMessage());
+  }
+
+  private static ApplicationContext start(Map<String, Object> settings) {
+    Map<String, Object> all = new LinkedHashMap<>(settings);
+    all.put("spec.name", SPEC);
+    return ApplicationContext.run(all);
+  }
+}

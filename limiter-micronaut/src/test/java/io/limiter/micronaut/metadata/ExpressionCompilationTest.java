@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.micronaut.annotation.processing.AggregatingTypeElementVisitorProcessor;
+import io.micronaut.annotation.processing.BeanDefinitionInjectProcessor;
+import io.micronaut.annotation.processing.TypeElementVisitorProcessor;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import javax.tools.Diagnostic;
+import javax.tools.DiagnosticCollector;
+import javax.tools.JavaCompiler;
+import javax.tools.JavaCompiler.CompilationTask;
+import javax.tools.JavaFileObject;
+import javax.tools.SimpleJavaFileObject;
+import javax.tools.ToolProvider;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What the compiler checks of limits, with Micronaut's processors. */
+class ExpressionCompilationTest {
+
+  @TempDir private Path output;
+
+  @ParameterizedTest
+  @ValueSource(strings = {"#{phone}", "#{order.customer}", "#{order.customer.length()}"})
+  void anExpressionOverTheArgumentsCompiles(String expression) {
+    assertThat(errors(expression)).isEmpty();
+  }
+
+  @Test
+  void anUnknownParameterIsAnError() {
+    assertThat(errors("#{fone}")).singleElement().asString().contains("fone");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"#{order.items}", "#{phone.length() * 2}"})
+  void aCostOverTheArgumentsCompiles(String expression) {
+    assertThat(errorsOf("cost", expression)).isEmpty();
+  }
+
+  @Test
+  void anUnknownParameterInACostIsAnError() {
+    assertThat(errorsOf("cost", "#{itens}")).singleElement().asString().contains("itens");
+  }
+
+  @Test
+  void anUnknownPropertyIsAnError() {
+    assertThat(errors("#{order.client}")).singleElement().asString().contains("client");
+  }
+
+  @Test
+  void anExpressionThatIsNoneIsAnError() {
+    assertThat(errors("#{phone +}")).isNotEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"private", "final"})
+  void aLimitOnAMethodThatCannotBeWovenIsAnError(String modifier) {
+    assertThat(errorsOf(modifier, "subject", "#{phone}")).isNotEmpty();
+  }
+
+  /** Which is why the docs warn of it. */
+  @Test
+  void aLimitOnAStaticMethodCompiles() {
+    assertThat(errorsOf("static", "key", "codes")).isEmpty();
+  }
+
+  private List<String> errors(String expression) {
+    return errorsOf("subject", expression);
+  }
+
+  private List<String> errorsOf(String member, String expression) {
+    return errorsOf("", member, expression);
+  }
+
+  private List<String> errorsOf(String modifier, String member, String expression) {
+    String source =
+        """
+        package compiled;
+        import io.limiter.micronaut.annotation.*;
+        @jakarta.inject.Singleton
+        class Sender {
+          @RateLimiter(%s = "%s", rules = @RateRule)
+          %s void send(String phone, Order order) {}
+          record Order(String customer, int items) {}
+        }
+        """
+            .formatted(member, expression, modifier);
+    JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
+    DiagnosticCollector<JavaFileObject> diagnostics = new DiagnosticCollector<>();
+    CompilationTask task =
+        compiler.getTask(
+            null,
+            null,
+            diagnostics,
+            List.of(
+                "-parameters",
+                "-classpath",
+                System.getProperty("java.class.path"),
+                "-d",
+                output.toString()),
+            null,
+            List.of(new Source("compiled/Sender.java", source)));
+    task.setProcessors(
+        List.of(
+            new TypeElementVisitorProcessor(),
+            new AggregatingTypeElementVisitorProcessor(),
+            new BeanDefinitionInjectProcessor()));
+    boolean compiled = task.call();
+    List<String> errors =
+        diagnostics.getDiagnostics().stream()
+            .filter(diagnostic -> diagnostic.getKind() == Diagnostic.Kind.ERROR)
+            .flatMap(diagnostic -> Stream.ofNullable(diagnostic.getMessage(null)))
+            .toList();
+    assertThat(compiled).isEqualTo(errors.isEmpty());
+    return errors;
+  }
+
+  private static final class Source extends SimpleJavaFileObject {
+    private final String text;
+
+    Source(String path, String text) {
+      super(URI.create("string:///" + path), Kind.SOURCE);
+      this.text = text;
+    }
+
+    @Override
+    public CharSequence getCharContent(boolean ignoreEncodingErrors) {
+      return text;
+    }
+  }
+}

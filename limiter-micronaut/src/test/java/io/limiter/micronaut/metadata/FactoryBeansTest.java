@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.limiter.core.rule.Rule;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.NoRateLimit;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.exception.RateLimitExceededException;
+import io.limiter.micronaut.testing.Starts;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Factory;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.inject.qualifiers.Qualifiers;
+import jakarta.inject.Named;
+import jakarta.inject.Singleton;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** On the method of a factory, a limit holds for the public methods of the bean it makes. */
+class FactoryBeansTest {
+
+  private static final String SPEC = "FactoryBeansTest";
+
+  private final ApplicationContext context = Starts.inMemory(SPEC);
+  private final Mailer mailer = context.getBean(Mailer.class);
+
+  @AfterEach
+  void close() {
+    context.close();
+  }
+
+  @Test
+  void eachPublicMethodIsLimitedByItself() {
+    mailer.send();
+    mailer.remind();
+
+    assertThat(refused(mailer::send)).containsExactly("1-per-60s");
+    assertThat(refused(mailer::remind)).containsExactly("1-per-60s");
+  }
+
+  @Test
+  void theNameIsThatOfEachMethod() {
+    mailer.send();
+    mailer.remind();
+
+    for (Runnable call : List.<Runnable>of(mailer::send, mailer::remind)) {
+      assertThatExceptionOfType(RateLimitExceededException.class)
+          .isThrownBy(call::run)
+          .satisfies(denied -> assertThat(denied.verdict().policy().name()).isEqualTo("mail"));
+    }
+  }
+
+  @Test
+  void rulesOfTheMethodItselfAddUpWithIt() {
+    mailer.both();
+
+    assertThat(refused(mailer::both)).containsExactly("1-per-3600s", "1-per-60s");
+  }
+
+  @Test
+  void aMethodMayBeExempt() {
+    mailer.free();
+    mailer.free();
+  }
+
+  /** Micronaut weaves nothing around them. */
+  @Test
+  void methodsThatAreNotPublicAreNotLimited() {
+    mailer.packaged();
+    mailer.packaged();
+  }
+
+  @Test
+  void anInterfaceWillDo() {
+    Sender sender = context.getBean(Sender.class);
+    sender.send();
+
+    assertThat(refused(sender::send)).containsExactly("1-per-60s");
+  }
+
+  @Test
+  void twoBeansOfOneTypeEachHaveTheirOwnLimits() {
+    Line slow = context.getBean(Line.class, Qualifiers.byName("slow"));
+    Line fast = context.getBean(Line.class, Qualifiers.byName("fast"));
+    slow.call();
+    fast.call();
+    fast.call();
+
+    assertThat(refused(slow::call)).containsExactly("1-per-60s");
+    assertThat(refused(fast::call)).containsExactly("2-per-60s");
+  }
+
+  /** They would count by different rules under one name, that of their class and method. */
+  @Test
+  void suchBeansNeedKeysWhereTheirRulesDiffer() {
+    context.getBean(Port.class, Qualifiers.byName("slow")).call();
+    Port fast = context.getBean(Port.class, Qualifiers.byName("fast"));
+
+    assertThatExceptionOfType(ConfigurationException.class)
+        .isThrownBy(fast::call)
+        .withMessageContaining(
+            "which has other rules, bans otherwise, or counts others: give both the same, or other keys");
+  }
+
+  private static List<String> refused(Runnable call) {
+    try {
+      call.run();
+    } catch (RateLimitExceededException denied) {
+      return denied.verdict().violated().stream().map(each -> each.rule()).map(Rule::name).toList();
+    }
+    throw new AssertionError("The call was not refused");
+  }
+
+  static class Mailer {
+    public void send() {}
+
+    public void remind() {}
+
+    @RateLimiter(limitType = LimitType.GLOBAL, rules = @RateRule(count = 1, time = 3600))
+    public void both() {}
+
+    @NoRateLimit
+    public void free() {}
+
+    void packaged() {}
+  }
+
+  interface Sender {
+    void send();
+  }
+
+  interface Line {
+    void call();
+  }
+
+  interface Port {
+    void call();
+  }
+
+  @Factory
+  @Requires(property = "spec.name", value = SPEC)
+  static class Beans {
+    @Singleton
+    @RateLimiter(limitType = LimitType.GLOBAL, name = "mail", rules = @RateRule(count = 1))
+    Mailer mailer() {
+      return new Mailer();
+    }
+
+    @Singleton
+    @Named("slow")
+    @RateLimiter(key = "slow", limitType = LimitType.GLOBAL, rules = @RateRule(count = 1))
+    Line slow() {
+      return () -> {};
+    }
+
+    @Singleton
+    @Named("fast")
+    @RateLimiter(key = "fast", limitType = LimitType.GLOBAL, rules = @RateRule(count = 2))
+    Line fast() {
+      return () -> {};
+    }
+
+    @Singleton
+    @Named("slow")
+    @RateRule(count = 1, limitType = LimitType.GLOBAL)
+    Port slowPort() {
+      return () -> {};
+    }
+
+    @Singleton
+    @Named("fast")
+    @RateRule(count = 2, limitType = LimitType.GLOBAL)
+    Port fastPort() {
+      return () -> {};
+    }
+
+    @Singleton
+    @RateRule(count = 1, limitType = LimitType.GLOBAL)
+    Sender sender() {
+      return () -> {};
+    }
+  }
+}

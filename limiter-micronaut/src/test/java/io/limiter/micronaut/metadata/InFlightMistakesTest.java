@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
+import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.Ban;
+import io.limiter.micronaut.annotation.Counts;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.micronaut.context.annotation.Requires;
+import jakarta.inject.Singleton;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.provider.Arguments;
+
+/** A limit of calls in flight that makes no sense stops the start. */
+class InFlightMistakesTest extends MistakesContract {
+
+  private static final String LEASE =
+      "it is the lease of a call in flight, which is renewed each third of it, so it has to outlast a pause of the service, and a place stays taken as long if the service dies: give it 1 s to 1 h";
+
+  static Stream<Arguments> mistakes() {
+    return Stream.of(
+        arguments(LeaseTooShort.class, "@RateRule.time = 999 MILLISECONDS", LEASE),
+        arguments(LeaseTooLong.class, "@RateRule.time = 61 MINUTES", LEASE),
+        arguments(LeaseZero.class, "@RateRule.time = 0", "give it 1 or more"),
+        arguments(
+            TooManyPlaces.class,
+            "@RateRule.count = 10001",
+            "each call in flight is remembered by itself: give it 1 to 10000"),
+        arguments(
+            FailuresInFlight.class,
+            "@RateRule.counts = FAILURES",
+            "algorithm = CONCURRENCY_LIMIT counts calls while they run, when nobody knows how they will end: remove it, or write another algorithm"),
+        arguments(
+            RefillInFlight.class,
+            "@RateRule.refill = 5",
+            "only algorithm = TOKEN_BUCKET has it: write that, or remove it"),
+        arguments(
+            BanInFlight.class,
+            "@RateLimiter.ban = 5 within PT1M for PT1M",
+            "its rules limit calls in flight, and nobody can know when a place is free: give it other rules, or remove it"),
+        arguments(
+            CostInFlight.class,
+            "@RateLimiter.cost = 5",
+            "a call in flight takes one place, whatever it costs: give it other rules to take it from, or remove it"),
+        arguments(
+            DuplicatesInFlight.class,
+            "@RateLimiter.preventDuplicateRule.algorithm = CONCURRENCY_LIMIT",
+            "a duplicate guard remembers each submission, which only the exact log does: remove it"));
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "LeaseTooShort")
+  static class LeaseTooShort {
+    @RateRule(time = 999, timeUnit = TimeUnit.MILLISECONDS, algorithm = Algorithm.CONCURRENCY_LIMIT)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "LeaseTooLong")
+  static class LeaseTooLong {
+    @RateRule(time = 61, timeUnit = TimeUnit.MINUTES, algorithm = Algorithm.CONCURRENCY_LIMIT)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "LeaseZero")
+  static class LeaseZero {
+    @RateRule(time = 0, algorithm = Algorithm.CONCURRENCY_LIMIT)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "TooManyPlaces")
+  static class TooManyPlaces {
+    @RateRule(count = 10_001, algorithm = Algorithm.CONCURRENCY_LIMIT)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "FailuresInFlight")
+  static class FailuresInFlight {
+    @RateRule(counts = Counts.FAILURES, algorithm = Algorithm.CONCURRENCY_LIMIT)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "RefillInFlight")
+  static class RefillInFlight {
+    @RateRule(refill = 5, algorithm = Algorithm.CONCURRENCY_LIMIT)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "BanInFlight")
+  static class BanInFlight {
+    @RateLimiter(rules = @RateRule(algorithm = Algorithm.CONCURRENCY_LIMIT), ban = @Ban)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "CostInFlight")
+  static class CostInFlight {
+    @RateLimiter(cost = "5", rules = @RateRule(algorithm = Algorithm.CONCURRENCY_LIMIT))
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "DuplicatesInFlight")
+  static class DuplicatesInFlight {
+    @RateLimiter(
+        preventDuplicate = true,
+        preventDuplicateRule = @RateRule(algorithm = Algorithm.CONCURRENCY_LIMIT))
+    void call() {}
+  }
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.groups.Tuple.tuple;
+
+import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.Counting;
+import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.Ban;
+import io.limiter.micronaut.annotation.Counts;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.ResultCost;
+import io.limiter.micronaut.plan.CompletionPlan;
+import io.limiter.micronaut.plan.PlannedCharge;
+import io.micronaut.context.annotation.Requires;
+import jakarta.inject.Singleton;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What annotations say of calls in flight, of outcomes, and of costs in the end. */
+class OutcomeReadingTest {
+
+  private final Plans plans = Plans.of("OutcomeReadingTest");
+
+  @AfterEach
+  void close() {
+    plans.close();
+  }
+
+  @Test
+  void aLeaseLastsHalfAMinuteUnlessItIsSaid() throws ReflectiveOperationException {
+    assertThat(lease("usual")).isEqualTo(new ConcurrencyLimit("3-in-flight", 3, seconds(30)));
+    assertThat(lease("unit")).as("a unit alone").isEqualTo(lease("usual"));
+    assertThat(lease("written")).isEqualTo(new ConcurrencyLimit("places", 3, seconds(120)));
+    assertThat(RateRule.class.getMethod("counts").getDefaultValue()).isEqualTo(Counts.ALL);
+  }
+
+  @Test
+  void rulesThatCountOtherCallsHaveStacksOfTheirOwnInTheOrderInWhichTheyAreWritten() {
+    assertThat(quotas("kinds"))
+        .extracting(
+            quota -> Plans.names(quota.rules()),
+            quota -> quota.rules().counting(),
+            quota -> quota.rules().lease().isPresent(),
+            quota -> quota.rules().ban().isPresent(),
+            quota -> quota.cost().toString())
+        .containsExactly(
+            tuple("failures, more-failures", Counting.FAILURES, false, true, "2"),
+            tuple("10-in-flight", Counting.ALL, true, false, "1"),
+            tuple("10-per-60s", Counting.ALL, false, true, "2"),
+            tuple("10-per-60s-2", Counting.SUCCESSES, false, true, "2"));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "usualFailures, 399, false, false",
+    "usualFailures, 400, false, true",
+    "usualFailures, 500, false, true",
+    "usualFailures, 200, true, true",
+    "denials, 400, false, false",
+    "denials, 401, false, true",
+    "denials, 403, false, true",
+    "denials, 500, true, false"
+  })
+  void whatIsAFailureIsAsTheAnnotationSays(
+      String method, int status, boolean threw, boolean failed) {
+    CompletionPlan outcomes = plans.of(Calls.class, method).outcomes();
+
+    assertThat(outcomes.decide()).isTrue();
+    assertThat(outcomes.ending(status, threw, Map.of()).counts(Counting.FAILURES))
+        .isEqualTo(failed);
+    assertThat(outcomes.ending(status, threw, Map.of()).counts(Counting.SUCCESSES))
+        .isEqualTo(!failed);
+  }
+
+  @Test
+  void nobodySeesTheEndOfCallsThatItDecidesNothingAbout() {
+    assertThat(plans.of(Calls.class, "plain").outcomes()).isSameAs(CompletionPlan.NONE);
+    assertThat(plans.of(Calls.class, "usual").outcomes().decide()).isTrue();
+    assertThat(plans.of(Calls.class, "rows").outcomes().decide()).isTrue();
+  }
+
+  @Test
+  void onlyTheRulesOfTheAnnotationThatSaysSoAreToldWhatACallHasCost() {
+    assertThat(quotas("rows"))
+        .extracting(quota -> Plans.names(quota.rules()), quota -> quota.actualCost().isPresent())
+        .containsExactly(tuple("100-per-60s", true), tuple("10-per-60s", false));
+    assertThat(plans.of(Calls.class, "rows").outcomes().actual(List.of(1, 2, 3)))
+        .containsOnlyKeys(quotas("rows").get(0).rules())
+        .containsValue(3);
+  }
+
+  private List<PlannedCharge> quotas(String method) {
+    return plans.of(Calls.class, method).quotas();
+  }
+
+  private Object lease(String method) {
+    return quotas(method).get(0).rules().rules().get(0);
+  }
+
+  private static Duration seconds(int seconds) {
+    return Duration.ofSeconds(seconds);
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "OutcomeReadingTest")
+  static class Calls {
+
+    @RateRule
+    void plain() {}
+
+    @RateRule(count = 3, algorithm = Algorithm.CONCURRENCY_LIMIT)
+    void usual() {}
+
+    @RateRule(count = 3, timeUnit = TimeUnit.HOURS, algorithm = Algorithm.CONCURRENCY_LIMIT)
+    void unit() {}
+
+    @RateRule(
+        count = 3,
+        time = 2,
+        timeUnit = TimeUnit.MINUTES,
+        name = "places",
+        algorithm = Algorithm.CONCURRENCY_LIMIT)
+    void written() {}
+
+    @RateLimiter(
+        cost = "2",
+        ban = @Ban,
+        rules = {
+          @RateRule(name = "failures", counts = Counts.FAILURES),
+          @RateRule(algorithm = Algorithm.CONCURRENCY_LIMIT),
+          @RateRule,
+          @RateRule(counts = Counts.SUCCESSES),
+          @RateRule(count = 100, name = "more-failures", counts = Counts.FAILURES)
+        })
+    void kinds() {}
+
+    @RateRule(counts = Counts.FAILURES)
+    void usualFailures() {}
+
+    @RateLimiter(
+        failedOn = {401, 403},
+        rules = @RateRule(counts = Counts.FAILURES))
+    void denials() {}
+
+    @RateLimiter(cost = "5", resultCost = Rows.class, rules = @RateRule(count = 100))
+    @RateLimiter(key = "calls", rules = @RateRule)
+    List<Integer> rows() {
+      return List.of();
+    }
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "OutcomeReadingTest")
+  static class Rows implements ResultCost {
+    @Override
+    public int of(Object result) {
+      return ((List<?>) result).size();
+    }
+  }
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
+
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.micronaut.annotation.DuplicateBy;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.config.LimiterConfiguration;
+import io.limiter.micronaut.exception.DenialText;
+import io.limiter.micronaut.plan.DuplicateGuard;
+import io.limiter.micronaut.plan.GuardRelease;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.Submission;
+import io.limiter.micronaut.subject.SubjectSource;
+import io.limiter.micronaut.testing.RecordedDecisions;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Executable;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.inject.BeanDefinition;
+import io.micronaut.inject.BeanDefinitionMethodReference;
+import io.micronaut.inject.ExecutableMethod;
+import jakarta.inject.Singleton;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** From annotations to a plan. */
+class PlanReadingTest {
+
+  private final ApplicationContext context =
+      ApplicationContext.run(Map.of("spec.name", "PlanReadingTest", "test.recorded", true));
+
+  @AfterEach
+  void close() {
+    context.close();
+  }
+
+  @Test
+  void rulesOfTheLimiterComeFirstThenTheOthersAsWritten() {
+    assertThat(rules("stacked"))
+        .extracting(Rule::name, Rule::count, Rule::window)
+        .containsExactly(
+            tuple("3-per-60s", 3L, Duration.ofMinutes(1)),
+            tuple("per-hour", 30L, Duration.ofHours(1)),
+            tuple("2-per-500ms", 2L, Duration.ofMillis(500)),
+            tuple("per-day", 300L, Duration.ofDays(1)));
+  }
+
+  @Test
+  void stackedAnnotationsAreOneDecision() {
+    Annotated bean = context.getBean(Annotated.class);
+
+    bean.stacked();
+
+    assertThat(context.getBean(RecordedDecisions.class).requests())
+        .singleElement()
+        .satisfies(request -> assertThat(request.policy()).isEqualTo(plan("stacked").policy()));
+  }
+
+  /** The start names it by its bean, a request does not: it would be planned on an event loop. */
+  @Test
+  void aMethodIsPlannedOnceHoweverItIsNamed() {
+    LimitPlans plans = context.getBean(LimitPlans.class);
+    BeanDefinition<Annotated> bean = context.getBeanDefinition(Annotated.class);
+    ExecutableMethod<Annotated, Object> method = bean.getRequiredMethod("stacked");
+
+    assertThat(plans.of(BeanDefinitionMethodReference.of(bean, method)).orElseThrow())
+        .isSameAs(plans.of(method).orElseThrow());
+  }
+
+  @Test
+  void everyUnitOfTimeIsRead() {
+    assertThat(rules("units"))
+        .extracting(Rule::window)
+        .containsExactly(
+            Duration.ofDays(2),
+            Duration.ofHours(2),
+            Duration.ofMinutes(2),
+            Duration.ofSeconds(2),
+            Duration.ofMillis(2),
+            Duration.ofMillis(2),
+            Duration.ofMillis(2));
+    assertThat(rules("units"))
+        .extracting(Rule::name)
+        .containsExactly(
+            "1-per-172800s",
+            "1-per-7200s",
+            "1-per-120s",
+            "1-per-2s",
+            "1-per-2ms",
+            "2-per-2ms",
+            "3-per-2ms");
+  }
+
+  @Test
+  void equalRulesOnOneMethodAreOneRule() {
+    assertThat(rules("equal")).extracting(Rule::name).containsExactly("1-per-60s");
+    assertThat(rules("equalInOtherWords")).extracting(Rule::name).containsExactly("1-per-60s");
+  }
+
+  @Test
+  void whatIsNotWrittenIsAsTheAnnotationsDeclare() throws ReflectiveOperationException {
+    LimitPlan plan = plan("bare");
+
+    DuplicateGuard guard = plan.duplicates().orElseThrow();
+    assertThat(declared(RateLimiter.class, "limitType")).isEqualTo(LimitType.IP);
+    assertThat(guard.submitter()).isEqualTo(new SubjectSource.Address());
+    assertThat(declared(RateLimiter.class, "duplicateBy")).isEqualTo(DuplicateBy.AUTO);
+    assertThat(guard.submission()).isEqualTo(new Submission.ByArguments(List.of(0, 1, 2)));
+    assertThat(declared(RateLimiter.class, "releaseOnFailure")).isEqualTo(true);
+    assertThat(guard.release()).isEqualTo(new GuardRelease.OnFailure());
+    assertThat(guard.text()).isSameAs(DenialText.NONE);
+    for (String text :
+        List.of("message", "code", "duplicateMessage", "duplicateCode", "subject", "header")) {
+      assertThat(declared(RateLimiter.class, text)).isEqualTo("");
+    }
+    assertThat(declared(RateLimiter.class, "preventDuplicate")).isEqualTo(false);
+    assertThat(declared(RateLimiter.class, "requireIdempotencyKey")).isEqualTo(true);
+    assertThat(declared(RateLimiter.class, "anonymous"))
+        .isEqualTo(context.getBean(LimiterConfiguration.class).anonymous());
+    assertThat(plan("plainRule").duplicates()).isEmpty();
+    assertThat(plan("plainRule").texts()).isEmpty();
+    assertThat(plan("plainRule").policy().duplicates()).isEmpty();
+
+    RateRule submission = (RateRule) declared(RateLimiter.class, "preventDuplicateRule");
+    assertThat(plan.policy().duplicates().orElseThrow().rules())
+        .singleElement()
+        .isEqualTo(
+            SlidingWindowLog.of(
+                submission.count(),
+                Duration.of(submission.time(), submission.timeUnit().toChronoUnit())));
+    assertThat(rules("plainRule"))
+        .singleElement()
+        .satisfies(
+            rule -> {
+              assertThat(rule.count()).isEqualTo(declared(RateRule.class, "count"));
+              assertThat(rule.window())
+                  .isEqualTo(
+                      Duration.of(
+                          (long) declared(RateRule.class, "time"),
+                          ((TimeUnit) declared(RateRule.class, "timeUnit")).toChronoUnit()));
+            });
+  }
+
+  @Test
+  void aDuplicateRuleIsReadLikeAnyRule() {
+    assertThat(plan("submissions").policy().duplicates().orElseThrow().rules())
+        .extracting(Rule::name, Rule::count, Rule::window)
+        .containsExactly(tuple("2-per-60s", 2L, Duration.ofSeconds(60)));
+  }
+
+  @Test
+  void aDuplicateRuleWithoutACountAcceptsOne() {
+    assertThat(plan("uncounted").policy().duplicates().orElseThrow().rules())
+        .extracting(Rule::name)
+        .containsExactly("1-per-7s");
+  }
+
+  @Test
+  void whatIsWrittenIsInThePlan() {
+    LimitPlan plan = plan("written");
+
+    assertThat(plan.policy().name()).isEqualTo("sms");
+    assertThat(plan.policy().limit()).isEqualTo("codes");
+    DuplicateGuard guard = plan.duplicates().orElseThrow();
+    assertThat(guard.submitter()).isEqualTo(new SubjectSource.Submitter());
+    assertThat(guard.text()).isEqualTo(DenialText.message("Not now"));
+    assertThat(guard.submission()).isEqualTo(new Submission.ByArguments(List.of(0)));
+    assertThat(guard.release()).isEqualTo(new GuardRelease.Never());
+    assertThat(plan.decidedByRequest()).isFalse();
+  }
+
+  @Test
+  void nameAndKeyAreTheMethodUnlessTheyAreGiven() {
+    LimitPlan plan = plan("bare");
+
+    assertThat(plan.method())
+        .isEqualTo(Annotated.class.getName() + ".bare(java.lang.String,int[],java.util.List)");
+    assertThat(plan.policy().name()).isEqualTo(plan.method());
+    assertThat(plan.policy().limit()).isEqualTo(plan.method());
+  }
+
+  @Test
+  void methodsWithoutAnAnnotationHaveNoPlan() {
+    assertThat(find("free")).isEmpty();
+  }
+
+  private List<Rule> rules(String method) {
+    return plan(method).policy().rules();
+  }
+
+  private LimitPlan plan(String method) {
+    return find(method).orElseThrow();
+  }
+
+  private Optional<LimitPlan> find(String method) {
+    return context.getBeanDefinition(Annotated.class).getExecutableMethods().stream()
+        .filter(candidate -> candidate.getMethodName().equals(method))
+        .findFirst()
+        .flatMap(context.getBean(LimitPlans.class)::of);
+  }
+
+  private static Object declared(Class<?> annotation, String member)
+      throws ReflectiveOperationException {
+    return annotation.getMethod(member).getDefaultValue();
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "PlanReadingTest")
+  static class Annotated {
+
+    @RateRule(count = 2, time = 500, timeUnit = TimeUnit.MILLISECONDS)
+    @RateLimiter(
+        rules = {
+          @RateRule(count = 3),
+          @RateRule(count = 30, time = 1, timeUnit = TimeUnit.HOURS, name = "per-hour")
+        },
+        limitType = LimitType.GLOBAL)
+    @RateRule(count = 300, time = 1, timeUnit = TimeUnit.DAYS, name = "per-day")
+    void stacked() {}
+
+    @RateRule(count = 1, time = 2, timeUnit = TimeUnit.DAYS)
+    @RateRule(count = 1, time = 2, timeUnit = TimeUnit.HOURS)
+    @RateRule(count = 1, time = 2, timeUnit = TimeUnit.MINUTES)
+    @RateRule(count = 1, time = 2, timeUnit = TimeUnit.SECONDS)
+    @RateRule(count = 1, time = 2, timeUnit = TimeUnit.MILLISECONDS)
+    @RateRule(count = 2, time = 2_000, timeUnit = TimeUnit.MICROSECONDS)
+    @RateRule(count = 3, time = 2_000_000, timeUnit = TimeUnit.NANOSECONDS)
+    void units() {}
+
+    @RateRule(count = 1)
+    @RateRule(count = 1)
+    void equal() {}
+
+    @RateLimiter(rules = @RateRule(count = 1))
+    @RateRule(count = 1, time = 1, timeUnit = TimeUnit.MINUTES)
+    void equalInOtherWords() {}
+
+    @RateLimiter(preventDuplicate = true)
+    void bare(String order, int[] amounts, List<String> notes) {}
+
+    @RateRule
+    void plainRule() {}
+
+    @RateLimiter(preventDuplicate = true, preventDuplicateRule = @RateRule(count = 2))
+    void submissions() {}
+
+    @RateLimiter(preventDuplicate = true, preventDuplicateRule = @RateRule(time = 7))
+    void uncounted() {}
+
+    @RateLimiter(
+        name = "sms",
+        key = "codes",
+        limitType = LimitType.GLOBAL,
+        message = "Not now",
+        preventDuplicate = true,
+        duplicateBy = DuplicateBy.ARGUMENTS,
+        releaseOnFailure = false)
+    void written(String phone) {}
+
+    @Executable
+    void free() {}
+  }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.testing.Starts;
+import io.micronaut.context.ApplicationContext;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/** The plans that a context has made of the beans of one test, in words that a test can compare. */
+final class Plans implements AutoCloseable {
+
+  private final ApplicationContext context;
+
+  Plans(ApplicationContext context) {
+    this.context = context;
+  }
+
+  /** The plans of the beans whose {@code spec.name} this is. */
+  static Plans of(String spec) {
+    return new Plans(Starts.inMemory(spec));
+  }
+
+  /** The same, with the {@code RecordedDecisions} of that context. */
+  static Plans recorded(String spec) {
+    return new Plans(ApplicationContext.run(Map.of("spec.name", spec, "test.recorded", true)));
+  }
+
+  ApplicationContext context() {
+    return context;
+  }
+
+  /** The plan of a method; empty if it is not limited. Fails if there is no such method. */
+  Optional<LimitPlan> find(Class<?> bean, String method) {
+    return context.getBeanDefinition(bean).getExecutableMethods().stream()
+        .filter(candidate -> candidate.getMethodName().equals(method))
+        .findFirst()
+        .map(found -> context.getBean(LimitPlans.class).of(found))
+        .orElseThrow(() -> new AssertionError(bean + " has no executable method " + method));
+  }
+
+  LimitPlan of(Class<?> bean, String method) {
+    return find(bean, method)
+        .orElseThrow(() -> new AssertionError(bean + "." + method + " is not limited"));
+  }
+
+  /** What a method counts; nothing if it is not limited. */
+  List<String> logs(Class<?> bean, String method) {
+    return find(bean, method).map(Plans::logs).orElse(List.of());
+  }
+
+  /** A line for each log: its key, where it has one; whom it counts, by which rules. */
+  static List<String> logs(LimitPlan plan) {
+    return plan.quotas().stream()
+        .map(
+            quota ->
+                (quota.limit().equals(plan.method()) ? "" : "key = " + quota.limit() + ", ")
+                    + quota.source().written()
+                    + ": "
+                    + names(quota.rules()))
+        .toList();
+  }
+
+  static String names(RuleStack stack) {
+    return stack.rules().stream().map(Rule::name).collect(Collectors.joining(", "));
+  }
+
+  @Override
+  public void close() {
+    context.close();
+  }
+}

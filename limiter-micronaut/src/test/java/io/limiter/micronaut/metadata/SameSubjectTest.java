@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.rule.Rule;
+import io.limiter.micronaut.annotation.Anonymous;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.SubjectResolver;
+import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.PlannedCharge;
+import io.limiter.micronaut.subject.SubjectSource;
+import io.limiter.micronaut.testing.Starts;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.HttpRequest;
+import jakarta.inject.Singleton;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Limits of one method that count one subject share its state, whatever they say of strangers. */
+class SameSubjectTest {
+
+  private final ApplicationContext context = Starts.inMemory("SameSubjectTest");
+
+  @AfterEach
+  void close() {
+    context.close();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"user", "userTurned", "header", "resolver"})
+  void oneLimitThatRefusesStrangersDoesSoForAllOfTheirSubject(String method) {
+    assertThat(quotas(method))
+        .singleElement()
+        .satisfies(
+            quota -> {
+              assertThat(quota.source().anonymous()).isEqualTo(Anonymous.REFUSE);
+              assertThat(quota.rules().rules()).extracting(Rule::count).containsExactly(1L, 2L);
+            });
+  }
+
+  @Test
+  void otherLimitsAreNotConcerned() {
+    assertThat(quotas("others"))
+        .extracting(PlannedCharge::source)
+        .containsExactly(
+            new SubjectSource.Header("x-key", Anonymous.REFUSE),
+            new SubjectSource.Header("x-other", Anonymous.ADDRESS),
+            new SubjectSource.User(Anonymous.ADDRESS),
+            new SubjectSource.Header("x-key", Anonymous.ADDRESS));
+  }
+
+  private List<PlannedCharge> quotas(String method) {
+    return context
+        .getBean(LimitPlans.class)
+        .of(context.getBeanDefinition(Service.class).getRequiredMethod(method))
+        .orElseThrow()
+        .quotas();
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "SameSubjectTest")
+  static class Tenant implements SubjectResolver {
+    @Override
+    public Optional<String> resolve(HttpRequest<?> request) {
+      return Optional.empty();
+    }
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "SameSubjectTest")
+  static class Service {
+
+    @RateLimiter(limitType = LimitType.USER_ID, rules = @RateRule(count = 1))
+    @RateLimiter(
+        limitType = LimitType.USER_ID,
+        anonymous = Anonymous.REFUSE,
+        rules = @RateRule(count = 2))
+    void user() {}
+
+    @RateLimiter(
+        limitType = LimitType.USER_ID,
+        anonymous = Anonymous.REFUSE,
+        rules = @RateRule(count = 1))
+    @RateLimiter(limitType = LimitType.USER_ID, rules = @RateRule(count = 2))
+    void userTurned() {}
+
+    @RateLimiter(header = "X-Key", rules = @RateRule(count = 1))
+    @RateLimiter(header = "x-key", anonymous = Anonymous.REFUSE, rules = @RateRule(count = 2))
+    void header() {}
+
+    @RateLimiter(resolver = Tenant.class, rules = @RateRule(count = 1))
+    @RateLimiter(
+        resolver = Tenant.class,
+        anonymous = Anonymous.REFUSE,
+        rules = @RateRule(count = 2))
+    void resolver() {}
+
+    @RateLimiter(header = "X-Key", anonymous = Anonymous.REFUSE, rules = @RateRule(count = 1))
+    @RateLimiter(header = "X-Other", rules = @RateRule(count = 2))
+    @RateLimiter(limitType = LimitType.USER_ID, rules = @RateRule(count = 3))
+    @RateLimiter(key = "other", header = "X-Key", rules = @RateRule(count = 4))
+    void others() {}
+  }
+}

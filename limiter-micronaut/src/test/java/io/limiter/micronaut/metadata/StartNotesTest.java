@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.limiter.micronaut.annotation.DuplicateBy;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.annotation.Body;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.http.annotation.Post;
+import java.io.InputStream;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Whoever may say who he is may say another each time: a start names where that is all there is.
+ */
+class StartNotesTest {
+
+  private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
+  private final Logger logger = (Logger) LoggerFactory.getLogger(StartNotes.class);
+
+  @Controller("/chosen")
+  @Requires(property = "spec.name", value = "StartNotesTest")
+  static class Chosen {
+    @Get("/header")
+    @RateLimiter(header = "X-Api-Key", rules = @RateRule)
+    void byHeader() {}
+
+    @Get("/argument{?phone}")
+    @RateLimiter(subject = "#{phone}", rules = @RateRule)
+    void byArgument(String phone) {}
+
+    @Get("/paired")
+    @RateLimiter(
+        header = "X-Api-Key",
+        rules = {@RateRule, @RateRule(count = 100, limitType = LimitType.IP)})
+    void paired() {}
+
+    @Get("/address")
+    @RateRule
+    void byAddress() {}
+  }
+
+  @Controller("/guarded")
+  @Requires(property = "spec.name", value = "StartNotesTest.duplicates")
+  static class Guarded {
+    @Post("/arguments/{shop}")
+    @RateLimiter(preventDuplicate = true)
+    void arguments(String shop, @Body Map<String, Object> order, HttpRequest<?> request) {}
+
+    @Post("/nothing")
+    @RateLimiter(preventDuplicate = true)
+    void nothing(HttpRequest<?> request) {}
+
+    @Post("/stream")
+    @RateLimiter(preventDuplicate = true)
+    void stream(@Body InputStream photo) {}
+
+    @Post("/early")
+    @RateLimiter(preventDuplicate = true, beforeSecurity = true)
+    void early(@Body Map<String, Object> order) {}
+
+    @Post("/written")
+    @RateLimiter(preventDuplicate = true, duplicateBy = DuplicateBy.ARGUMENTS)
+    void written(@Body Map<String, Object> order) {}
+
+    @Post("/key")
+    @RateLimiter(preventDuplicate = true, duplicateKey = "#{number}")
+    void key(String number) {}
+  }
+
+  @BeforeEach
+  void listen() {
+    logged.start();
+    logger.addAppender(logged);
+    logger.setLevel(Level.INFO);
+  }
+
+  @AfterEach
+  void stop() {
+    logger.setLevel(null);
+    logger.detachAppender(logged);
+  }
+
+  @Test
+  void aStartNamesTheMethodsThatCountByNothingElse() {
+    assertThat(said(Map.of("spec.name", "StartNotesTest")))
+        .singleElement()
+        .satisfies(
+            line -> {
+              assertThat(line.getLevel()).isEqualTo(Level.INFO);
+              assertThat(line.getFormattedMessage())
+                  .startsWith("2 methods ")
+                  .contains("byHeader()", "byArgument(", "limitType = IP or GLOBAL")
+                  .doesNotContain("paired", "byAddress");
+            });
+  }
+
+  @Test
+  void aStartNamesWhatTheDefaultOfDuplicateByChose() {
+    String bean = Guarded.class.getName() + '.';
+    assertThat(said(Map.of("spec.name", "StartNotesTest.duplicates")))
+        .singleElement()
+        .satisfies(
+            line -> {
+              assertThat(line.getLevel()).isEqualTo(Level.INFO);
+              assertThat(line.getFormattedMessage())
+                  .startsWith("4 methods leave it to the default of duplicateBy ")
+                  .contains(
+                      bean
+                          + "arguments(java.lang.String,java.util.Map,io.micronaut.http.HttpRequest): ARGUMENTS (shop, order)",
+                      bean
+                          + "nothing(io.micronaut.http.HttpRequest): CALLER (the caller fills no argument)",
+                      bean
+                          + "stream(java.io.InputStream): CALLER ('photo' cannot be compared because of java.io.InputStream)",
+                      bean + "early(java.util.Map): CALLER (beforeSecurity = true)")
+                  .doesNotContain("written", "key");
+            });
+  }
+
+  @Test
+  void whereThereIsNoneItSaysNothing() {
+    assertThat(said(Map.of("spec.name", "StartNotesTest.none"))).isEmpty();
+  }
+
+  private List<ILoggingEvent> said(Map<String, Object> settings) {
+    try (ApplicationContext context = ApplicationContext.run(settings)) {
+      assertThat(context.isRunning()).isTrue();
+    }
+    return logged.list;
+  }
+}

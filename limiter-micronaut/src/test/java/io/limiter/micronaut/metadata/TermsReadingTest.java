@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
+
+import io.limiter.core.Policy;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.micronaut.annotation.Ban;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.plan.Cost;
+import io.limiter.micronaut.plan.PlannedCharge;
+import io.micronaut.context.annotation.Requires;
+import jakarta.inject.Singleton;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What an annotation says of all its rules: whom they ban, and what a call takes from them. */
+class TermsReadingTest {
+
+  private static final io.limiter.core.rule.BanRule USUAL =
+      io.limiter.core.rule.BanRule.of(5, Duration.ofMinutes(1), Duration.ofMinutes(1));
+
+  private final Plans plans = Plans.of("TermsReadingTest");
+
+  @AfterEach
+  void close() {
+    plans.close();
+  }
+
+  @Test
+  void nobodyIsBannedAndACallCostsOneUnlessItIsSaid() throws ReflectiveOperationException {
+    assertThat(quotas("unsaid"))
+        .singleElement()
+        .satisfies(
+            quota -> {
+              assertThat(quota.rules().ban()).isEmpty();
+              assertThat(quota.cost()).isEqualTo(new Cost.Fixed(1));
+            });
+    assertThat((Object[]) RateLimiter.class.getMethod("ban").getDefaultValue()).isEmpty();
+    assertThat(RateLimiter.class.getMethod("cost").getDefaultValue()).isEqualTo("");
+  }
+
+  @Test
+  void aBanIsAsItIsWritten() {
+    assertThat(ban("written"))
+        .isEqualTo(
+            new io.limiter.core.rule.BanRule(
+                3, Duration.ofMinutes(2), Duration.ofMinutes(5), 4, Duration.ofHours(1)));
+  }
+
+  @Test
+  void whatABanDoesNotSayIsAsTheAnnotationDeclares() throws ReflectiveOperationException {
+    assertThat(ban("bare")).isEqualTo(USUAL);
+    assertThat(declared("violations")).isEqualTo(USUAL.violations());
+    assertThat(declared("within")).isEqualTo(USUAL.within().toSeconds());
+    assertThat(declared("time")).isEqualTo(USUAL.time().toSeconds());
+    assertThat(declared("timeUnit")).isEqualTo(TimeUnit.SECONDS);
+    assertThat(declared("growth")).isEqualTo(USUAL.growth());
+  }
+
+  @Test
+  void timesThatAreNotWrittenAreSecondsWhateverTheUnit() {
+    assertThat(ban("hours"))
+        .isEqualTo(io.limiter.core.rule.BanRule.of(5, Duration.ofMinutes(1), Duration.ofHours(1)));
+  }
+
+  @Test
+  void aBanThatGrowsLastsADayAtMostUnlessItIsSaid() {
+    assertThat(ban("growing")).isEqualTo(USUAL.growing(2, Duration.ofHours(24)));
+  }
+
+  @Test
+  void eachSubjectIsBannedByItselfAndNeverEverybody() {
+    assertThat(quotas("subjects"))
+        .extracting(quota -> quota.source().written(), quota -> quota.rules().ban().isPresent())
+        .containsExactly(
+            tuple("limitType = USER_ID", true),
+            tuple("limitType = IP", true),
+            tuple("limitType = GLOBAL", false));
+  }
+
+  @Test
+  void thePolicyOfAMethodHasTheRulesOfAllItsSubjects() {
+    Policy policy = plans.of(Annotated.class, "subjects").policy();
+    assertThat(policy.stacks())
+        .isEqualTo(quotas("subjects").stream().map(PlannedCharge::rules).toList())
+        .hasSize(3);
+    assertThat(policy.rules()).hasSize(3);
+  }
+
+  @Test
+  void callersWhoCannotBeToldAreBannedToo() {
+    assertThat(quotas("strangers"))
+        .singleElement()
+        .extracting(PlannedCharge::anonymousRules)
+        .extracting(RuleStack::ban)
+        .isEqualTo(Optional.of(USUAL));
+  }
+
+  @Test
+  void aBanHoldsForAllRulesOfOneSubjectOnWhateverPlace() {
+    assertThat(plans.of(OnClass.class, "call").quotas())
+        .singleElement()
+        .satisfies(
+            quota -> {
+              assertThat(Plans.names(quota.rules())).isEqualTo("1-per-60s, 2-per-60s");
+              assertThat(quota.rules().ban()).contains(USUAL);
+            });
+  }
+
+  @Test
+  void equalBansOfOneSubjectAreOne() {
+    assertThat(ban("equal")).isEqualTo(USUAL);
+  }
+
+  @Test
+  void whereOtherThingsAreLimitedOtherBansHold() {
+    assertThat(quotas("keys"))
+        .extracting(quota -> quota.rules().ban().orElseThrow().violations())
+        .containsExactly(1, 2);
+  }
+
+  /** On an annotation of one's own, and on what a method implements. */
+  @Test
+  void termsHoldWhereverTheirAnnotationDoes() {
+    assertThat(quotas("composed"))
+        .singleElement()
+        .satisfies(
+            quota -> {
+              assertThat(quota.cost()).isEqualTo(new Cost.Fixed(5));
+              assertThat(quota.rules().ban()).contains(USUAL);
+            });
+    assertThat(plans.of(Inheriting.class, "call").quotas())
+        .singleElement()
+        .satisfies(
+            quota -> {
+              assertThat(quota.cost().toString()).isEqualTo("#{n}");
+              assertThat(quota.rules().ban()).contains(USUAL);
+            });
+  }
+
+  private io.limiter.core.rule.BanRule ban(String method) {
+    assertThat(quotas(method)).hasSize(1);
+    return quotas(method).get(0).rules().ban().orElseThrow();
+  }
+
+  private List<PlannedCharge> quotas(String method) {
+    return plans.of(Annotated.class, method).quotas();
+  }
+
+  private static Object declared(String member) throws ReflectiveOperationException {
+    return Ban.class.getMethod(member).getDefaultValue();
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "TermsReadingTest")
+  static class Annotated {
+
+    @RateLimiter(rules = @RateRule)
+    void unsaid() {}
+
+    @RateLimiter(
+        rules = @RateRule,
+        ban =
+            @Ban(
+                violations = 3,
+                within = 2,
+                time = 5,
+                timeUnit = TimeUnit.MINUTES,
+                growth = 4,
+                longest = 60))
+    void written() {}
+
+    @RateLimiter(rules = @RateRule, ban = @Ban)
+    void bare() {}
+
+    @RateLimiter(rules = @RateRule, ban = @Ban(time = 1, timeUnit = TimeUnit.HOURS))
+    void hours() {}
+
+    @RateLimiter(rules = @RateRule, ban = @Ban(growth = 2))
+    void growing() {}
+
+    @RateLimiter(
+        limitType = LimitType.USER_ID,
+        rules = {
+          @RateRule,
+          @RateRule(limitType = LimitType.IP),
+          @RateRule(limitType = LimitType.GLOBAL)
+        },
+        ban = @Ban)
+    void subjects() {}
+
+    @RateLimiter(
+        header = "X-Api-Key",
+        rules = @RateRule,
+        anonymousRules = @RateRule(count = 2),
+        ban = @Ban)
+    void strangers() {}
+
+    @RateLimiter(rules = @RateRule(count = 1), ban = @Ban)
+    @RateLimiter(rules = @RateRule(count = 2), ban = @Ban(violations = 5))
+    void equal() {}
+
+    @RateLimiter(key = "one", rules = @RateRule, ban = @Ban(violations = 1))
+    @RateLimiter(key = "other", rules = @RateRule, ban = @Ban(violations = 2))
+    void keys() {}
+
+    @Composed
+    void composed() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "TermsReadingTest")
+  @RateRule(count = 2)
+  static class OnClass {
+    @RateLimiter(rules = @RateRule(count = 1), ban = @Ban)
+    void call() {}
+  }
+
+  @Retention(RetentionPolicy.RUNTIME)
+  @RateLimiter(cost = "5", rules = @RateRule, ban = @Ban)
+  @interface Composed {}
+
+  interface Contract {
+    @RateLimiter(cost = "#{n}", rules = @RateRule, ban = @Ban)
+    void call(int n);
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "TermsReadingTest")
+  static class Inheriting implements Contract {
+    @Override
+    public void call(int n) {}
+  }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
+import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.Counts;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.micronaut.context.annotation.Requires;
+import jakarta.inject.Singleton;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.provider.Arguments;
+
+/** A rule whose calls wait, and that makes no sense, stops the start. */
+class WaitingMistakesTest extends MistakesContract {
+
+  static Stream<Arguments> mistakes() {
+    return Stream.of(
+        arguments(
+            NoQueue.class,
+            "@RateRule.queue = 0",
+            "say how many calls may wait for their turn, 1 to 10000; where nobody is to wait, write algorithm = TOKEN_BUCKET with count = 1"),
+        arguments(QueueTooLong.class, "@RateRule.queue = 10001", "1 to 10000"),
+        arguments(
+            WaitTooLong.class,
+            "@RateRule.maxWait = 301 SECONDS",
+            "a client holds the line meanwhile: give it at most 5 minutes"),
+        arguments(WaitZero.class, "@RateRule.maxWait = 0", "give it 1 or more"),
+        arguments(
+            QueueOfALog.class,
+            "@RateRule.queue = 5",
+            "only algorithm = LEAKY_BUCKET has it: write that, or remove it"),
+        arguments(
+            WaitingFailures.class,
+            "@RateRule.counts = FAILURES",
+            "algorithm = LEAKY_BUCKET gives each call its turn when it comes, and a turn that has passed cannot be given back: remove it, and let another rule count by outcome"),
+        arguments(
+            TwoQueues.class,
+            "@RateRule.algorithm = LEAKY_BUCKET",
+            "the rules [2-per-1s-queue-10, 5-per-1s-queue-10] would all make one call wait"),
+        arguments(
+            CostAboveQueue.class,
+            "@RateLimiter.cost = 12",
+            "the rule '2-per-1s-queue-10' admits 11 at once, so that no call could ever pass"),
+        arguments(
+            WaitingDuplicates.class,
+            "@RateLimiter.preventDuplicateRule.algorithm = LEAKY_BUCKET",
+            "a duplicate guard remembers each submission, which only the exact log does: remove it"));
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "NoQueue")
+  static class NoQueue {
+    @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 2, time = 1)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "QueueTooLong")
+  static class QueueTooLong {
+    @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 2, time = 1, queue = 10_001)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "WaitTooLong")
+  static class WaitTooLong {
+    @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 2, time = 1, queue = 10, maxWait = 301)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "WaitZero")
+  static class WaitZero {
+    @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 2, time = 1, queue = 10, maxWait = 0)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "QueueOfALog")
+  static class QueueOfALog {
+    @RateRule(queue = 5)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "WaitingFailures")
+  static class WaitingFailures {
+    @RateRule(
+        algorithm = Algorithm.LEAKY_BUCKET,
+        count = 2,
+        time = 1,
+        queue = 10,
+        counts = Counts.FAILURES)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "TwoQueues")
+  static class TwoQueues {
+    @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 2, time = 1, queue = 10)
+    @RateRule(
+        algorithm = Algorithm.LEAKY_BUCKET,
+        count = 5,
+        time = 1,
+        queue = 10,
+        limitType = LimitType.GLOBAL)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "CostAboveQueue")
+  static class CostAboveQueue {
+    @RateLimiter(
+        cost = "12",
+        rules = @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 2, time = 1, queue = 10))
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "WaitingDuplicates")
+  static class WaitingDuplicates {
+    @RateLimiter(
+        preventDuplicate = true,
+        preventDuplicateRule =
+            @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 2, time = 1, queue = 10))
+    void call() {}
+  }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Limiter;
+import io.limiter.core.Policy;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
+import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.micronaut.exception.DenialText;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** Whose words are told where several rules refuse. */
+class DenialWordingTest {
+
+  private static final Rule SHORT = SlidingWindowLog.of(1, Duration.ofMinutes(1)).withName("short");
+  private static final Rule LONG = SlidingWindowLog.of(1, Duration.ofHours(1)).withName("long");
+  private static final Rule SAME = SlidingWindowLog.of(2, Duration.ofHours(1)).withName("same");
+
+  private static final Map<String, DenialText> TEXTS =
+      Map.of(
+          "short", DenialText.message("short words"),
+          "long", DenialText.message("long words"),
+          "same", DenialText.message("same words"));
+
+  @Test
+  void thoseOfTheRuleToWaitLongestFor() {
+    assertThat(message(1, 1, SHORT, LONG)).contains("long words");
+    assertThat(message(1, 1, LONG, SHORT)).contains("long words");
+  }
+
+  /** Both wait for units of the same moment. */
+  @Test
+  void ofEqualWaitsThoseOfTheFirst() {
+    assertThat(message(2, 1, LONG, SAME)).contains("long words");
+    assertThat(message(2, 1, SAME, LONG)).contains("same words");
+  }
+
+  @Test
+  void ofACallThatIsTooCostlyThoseOfTheRuleThatNeverAdmitsIt() {
+    assertThat(message(2, 2, SAME, SHORT)).contains("short words");
+  }
+
+  private static Optional<String> message(int used, int cost, Rule... rules) {
+    Limiter limiter = new Limiter(new MemoryStore(100, () -> 1_000_000));
+    LimitRequest call = LimitRequest.of(Policy.of("words", rules), new Subject("user", "ann"));
+    limiter.record(call.withCost(used));
+    Verdict verdict = limiter.acquire(call.withCost(cost)).toCompletableFuture().join();
+    return DenialWording.of(verdict, TEXTS, Optional.empty()).message();
+  }
+}

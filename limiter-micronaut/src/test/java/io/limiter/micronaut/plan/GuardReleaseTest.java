@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.Set;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** After which failures a submission may be made again. */
+class GuardReleaseTest {
+
+  private static final GuardRelease NEVER = new GuardRelease.Never();
+  private static final GuardRelease ON_FAILURE = new GuardRelease.OnFailure();
+  private static final GuardRelease ON_STATUS = new GuardRelease.OnStatus(Set.of(404, 503));
+
+  @Test
+  void neverIsNever() {
+    assertThat(released(NEVER, true)).isEmpty();
+    assertThat(released(NEVER, false)).isEmpty();
+  }
+
+  @Test
+  void aFailureIsAnExceptionOrAStatusOf500AndAbove() {
+    assertThat(released(ON_FAILURE, false)).containsExactly(IntStream.range(500, 600).toArray());
+    assertThat(released(ON_FAILURE, true)).containsExactly(IntStream.range(100, 600).toArray());
+  }
+
+  @Test
+  void aListOfStatusesLooksAtNothingElse() {
+    assertThat(released(ON_STATUS, true)).containsExactly(404, 503);
+    assertThat(released(ON_STATUS, false)).containsExactly(404, 503);
+  }
+
+  private static int[] released(GuardRelease release, boolean threw) {
+    return IntStream.range(100, 600).filter(status -> release.after(status, threw)).toArray();
+  }
+}
