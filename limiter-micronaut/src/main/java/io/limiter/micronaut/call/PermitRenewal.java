@@ -2,19 +2,17 @@
 package io.limiter.micronaut.call;
 
 import io.limiter.micronaut.thread.LimiterTimer;
-import jakarta.inject.Singleton;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has the leases of all calls in flight renewed, each after a third of its time: two renewals may
- * be lost before a place is. It does not hold the call: what the application has forgotten can
- * never end, and is not renewed for ever. Nor is the lease of a call whose method was not entered
- * yet: its client may send the body as slowly as it likes.
+ * Renews the concurrency permits of all running calls, each after a third of its time limit: two
+ * renewals may be lost before a permit expires. It refers to a call weakly, so that a call that the
+ * application has dropped is not renewed for ever. The permit of a call whose method is not entered
+ * yet is not renewed either: its client may send the body as slowly as it likes.
  */
-@Singleton
 final class PermitRenewal {
 
   private static final int RENEWALS = 3;
@@ -25,9 +23,9 @@ final class PermitRenewal {
     this.timer = timer;
   }
 
-  /** Renews the lease of this call until it is over. */
-  Renewal keep(AdmittedCall call, Duration lease) {
-    Renewal renewal = new Renewal(new WeakReference<>(call), lease.toNanos() / RENEWALS);
+  /** Renews the permits of this call until it is over. */
+  Renewal keep(LimitedCall call, Duration permitTime) {
+    Renewal renewal = new Renewal(new WeakReference<>(call), permitTime.toNanos() / RENEWALS);
     renewal.schedule(renewal.nanos);
     return renewal;
   }
@@ -35,7 +33,7 @@ final class PermitRenewal {
   /** The renewals of one call. */
   final class Renewal {
 
-    private final WeakReference<AdmittedCall> call;
+    private final WeakReference<LimitedCall> call;
     private final long nanos;
     private volatile @Nullable Future<?> next;
 
@@ -43,7 +41,7 @@ final class PermitRenewal {
     private boolean due; // it was skipped, because the method was not entered
     private int round; // what was scheduled in an earlier one is void
 
-    private Renewal(WeakReference<AdmittedCall> call, long nanos) {
+    private Renewal(WeakReference<LimitedCall> call, long nanos) {
       this.call = call;
       this.nanos = nanos;
     }
@@ -54,15 +52,15 @@ final class PermitRenewal {
     }
 
     private void run(int scheduled) {
-      AdmittedCall running = call.get();
-      if (running == null || !running.holds()) {
+      LimitedCall running = call.get();
+      if (running == null || !running.holdsPermits()) {
         return;
       }
       synchronized (this) {
         if (scheduled != round) {
           return;
         }
-        if (!running.renews()) {
+        if (!running.renewsPermits()) {
           due = true;
           schedule(nanos);
           return;
@@ -71,17 +69,17 @@ final class PermitRenewal {
       renew(running);
     }
 
-    private void renew(AdmittedCall running) {
+    private void renew(LimitedCall running) {
       long begin = System.nanoTime();
-      // Not before this one has its answer: while the store is slow they would pile up.
+      // The next starts after the reply to this one: they would pile up while the store is slow.
       running
-          .renew()
+          .renewPermits()
           .whenComplete(
               (renewed, failure) -> schedule(Math.max(0, begin + nanos - System.nanoTime())));
     }
 
-    /** The method is entered: what was skipped until now is done at once. */
-    void entered(AdmittedCall running) {
+    /** The method is entered: a renewal that was skipped until now runs at once. */
+    void entered(LimitedCall running) {
       synchronized (this) {
         if (!due) {
           return;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
-import io.limiter.micronaut.call.RequestDecision;
+import io.limiter.core.Verdict;
+import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.log.BrokenPartLog;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.order.Ordered;
 import io.micronaut.http.HttpRequest;
@@ -11,11 +13,12 @@ import io.micronaut.http.annotation.ResponseFilter;
 import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.web.router.RouteAttributes;
 import java.util.Optional;
+import org.slf4j.LoggerFactory;
 
 /**
- * Sees refused requests out, whoever has refused them, a route or a bean behind it, and whoever has
- * answered: an {@code @Error} method of the application knows nothing of our fields, and a filter
- * may say that everything can be stored. It is outermost, so that nobody speaks after it.
+ * Writes the header fields of a denial, once, whether a route was denied or a bean behind it, and
+ * whoever made the response: an {@code @Error} method of the application need not know the fields,
+ * and a filter may allow every response to be stored. It is the outermost filter.
  */
 @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
 final class DenialFilter {
@@ -23,28 +26,28 @@ final class DenialFilter {
   /** An exception within so many others is not the reason of the answer. */
   private static final int MAX_CAUSES = 8;
 
-  private final SafeHeaderFields fields;
+  private final SafeFields fields;
 
   DenialFilter(RateLimitFields fields) {
-    this.fields = new SafeHeaderFields(fields);
+    this.fields = new SafeFields(fields);
   }
 
   @ResponseFilter
   @Order(Ordered.HIGHEST_PRECEDENCE)
   void answer(HttpRequest<?> request, MutableHttpResponse<?> response) {
-    Optional<LimitDeniedException> refusal = refusal(response);
-    Optional<RequestDecision> ticket = RequestDecision.of(request);
-    if (refusal.isPresent()) {
-      fields.writeRefusal(refusal.get().verdict(), response);
-    } else if (ticket.isPresent() && ticket.get().refused()) {
-      // A filter may have put another answer in place of the one that the exception was noted on.
-      fields.writeRefusal(ticket.get().verdict(), response);
+    Optional<LimitDeniedException> denial = denial(response);
+    Optional<LimitedCall> decided = LimitedCall.of(request);
+    if (denial.isPresent()) {
+      fields.writeDenial(denial.get().verdict(), response);
+    } else if (decided.isPresent() && decided.get().isDenied()) {
+      // A filter may have replaced the response on which the exception was noted.
+      fields.writeDenial(decided.get().verdict(), response);
     }
-    RequestDecision.answered(request); // of any route: it may have begun limited calls that go on
+    LimitedCall.answered(request); // of any route: it may have begun limited calls that continue
   }
 
-  /** The refusal that this answer was made of. */
-  static Optional<LimitDeniedException> refusal(MutableHttpResponse<?> response) {
+  /** The denial that this response was made of. */
+  static Optional<LimitDeniedException> denial(MutableHttpResponse<?> response) {
     Throwable cause = RouteAttributes.getException(response).orElse(null);
     for (int i = 0; cause != null && i < MAX_CAUSES; i++) {
       if (cause instanceof LimitDeniedException denied) {
@@ -53,5 +56,42 @@ final class DenialFilter {
       cause = cause.getCause();
     }
     return Optional.empty();
+  }
+
+  /**
+   * Header fields whose failure spoils no answer. They may be the application's, and are written
+   * last: the method has run by then, or the call is refused, and neither may become a 500.
+   */
+  static final class SafeFields {
+
+    private final RateLimitFields fields;
+    private final BrokenPartLog log = new BrokenPartLog(LoggerFactory.getLogger(SafeFields.class));
+
+    SafeFields(RateLimitFields fields) {
+      this.fields = fields;
+    }
+
+    void writeIfAbsent(Verdict verdict, MutableHttpResponse<?> response) {
+      try {
+        fields.writeIfAbsent(verdict, response);
+      } catch (RuntimeException broken) {
+        report(broken);
+      }
+    }
+
+    void writeDenial(Verdict verdict, MutableHttpResponse<?> response) {
+      try {
+        fields.writeDenial(verdict, response);
+      } catch (RuntimeException broken) {
+        report(broken);
+      }
+    }
+
+    private void report(RuntimeException broken) {
+      log.report(
+          "%s has failed, so answers go out without its header fields"
+              .formatted(fields.getClass().getName()),
+          broken);
+    }
   }
 }

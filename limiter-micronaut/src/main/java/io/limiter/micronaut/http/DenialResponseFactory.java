@@ -18,25 +18,23 @@ import jakarta.inject.Singleton;
 import java.util.Objects;
 import org.slf4j.LoggerFactory;
 
-/** Makes the answer to a refused request: status, header fields, body. */
+/**
+ * Makes the response to a denied request: status and body. A filter adds the header fields of
+ * {@link RateLimitFields} to every denial.
+ */
 @Singleton
 public class DenialResponseFactory {
 
   private final DenialConfiguration configuration;
   private final DenialMessages messages;
-  private final SafeHeaderFields fields;
   private final DenialBody body;
   private final BrokenPartLog log =
       new BrokenPartLog(LoggerFactory.getLogger(DenialResponseFactory.class));
 
   public DenialResponseFactory(
-      DenialConfiguration configuration,
-      DenialMessages messages,
-      RateLimitFields fields,
-      DenialBody body) {
+      DenialConfiguration configuration, DenialMessages messages, DenialBody body) {
     this.configuration = configuration;
     this.messages = messages;
-    this.fields = new SafeHeaderFields(fields);
     this.body = body;
   }
 
@@ -58,10 +56,7 @@ public class DenialResponseFactory {
   }
 
   private MutableHttpResponse<?> begun(Denial denial) {
-    MutableHttpResponse<?> response =
-        HttpResponseFactory.INSTANCE.status(denial.status(), denial.title());
-    fields.writeRefusal(denial.verdict(), response);
-    return response;
+    return HttpResponseFactory.INSTANCE.status(denial.status(), denial.title());
   }
 
   /** What the annotation says goes before what the configuration says. */

@@ -60,7 +60,7 @@ final class DirectDenials {
   }
 
   /** The answer to this request; empty if the application is to get the exception. */
-  Optional<MutableHttpResponse<?>> answer(HttpRequest<?> request, LimitDeniedException denied) {
+  Optional<MutableHttpResponse<?>> respond(HttpRequest<?> request, LimitDeniedException denied) {
     if (application().wants(denied, request)) {
       return Optional.empty();
     }

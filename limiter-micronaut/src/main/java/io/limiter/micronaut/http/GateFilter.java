@@ -1,42 +1,176 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Verdict;
+import io.limiter.micronaut.call.AdmissionControl;
+import io.limiter.micronaut.call.LimitedCall;
+import io.limiter.micronaut.config.GateConfiguration;
+import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.plan.Cost;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.subject.RequestSubjects;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.annotation.Order;
+import io.micronaut.core.propagation.PropagatedContext;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.HttpVersion;
 import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.annotation.RequestFilter;
 import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.http.filter.ConditionalFilter;
 import io.micronaut.http.filter.ServerFilterPhase;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Decides requests whose plan needs nothing but the request: behind security, on the request's own
- * event loop, without waiting, before arguments are bound or the body is read.
+ * The gate: decides requests whose plan needs nothing but the request, on the event loop of the
+ * request, without waiting, before arguments are bound or the body is read. It runs behind
+ * security, or before it for plans that ask for that, so that guessed passwords are counted and
+ * denied before one is checked. An admitted request carries its {@link LimitedCall} to the guard.
  */
 @Internal
 @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
 public final class GateFilter implements ConditionalFilter {
 
-  /** Behind {@link ServerFilterPhase#SECURITY}, which knows the user. */
+  /** Behind {@link ServerFilterPhase#SECURITY}, which finds the user. */
   public static final int ORDER = 39_250;
 
-  private final GateDecision decisions;
+  /** Before {@link ServerFilterPhase#SECURITY}, behind the session. */
+  public static final int ORDER_BEFORE_SECURITY = 38_750;
 
-  GateFilter(GateDecision decisions) {
-    this.decisions = decisions;
+  private static final String DISCONNECT = "io.limiter.disconnect";
+
+  private static final CompletionStage<Optional<MutableHttpResponse<?>>> ENTER =
+      CompletableFuture.completedFuture(Optional.empty());
+
+  private final LimitPlans plans;
+  private final RequestSubjects subjects;
+  private final AdmissionControl admission;
+  private final GateConfiguration gate;
+  private final DirectDenials denials;
+  private final UserWarnings users;
+
+  GateFilter(
+      LimitPlans plans,
+      RequestSubjects subjects,
+      AdmissionControl admission,
+      GateConfiguration gate,
+      DirectDenials denials,
+      UserWarnings users) {
+    this.plans = plans;
+    this.subjects = subjects;
+    this.admission = admission;
+    this.gate = gate;
+    this.denials = denials;
+    this.users = users;
   }
 
   @Override
   public boolean isEnabled(HttpRequest<?> request) {
-    return decisions.plan(request, false).isPresent();
+    return gate.decides() && plans.ofRoute(request).filter(LimitPlan::decidedByRequest).isPresent();
+  }
+
+  @RequestFilter
+  @Order(ORDER_BEFORE_SECURITY)
+  CompletionStage<Optional<MutableHttpResponse<?>>> beforeSecurity(HttpRequest<?> request) {
+    return decide(request, true);
   }
 
   @RequestFilter
   @Order(ORDER)
-  CompletionStage<Optional<MutableHttpResponse<?>>> decide(HttpRequest<?> request) {
-    return decisions.decide(request, false);
+  CompletionStage<Optional<MutableHttpResponse<?>>> behindSecurity(HttpRequest<?> request) {
+    return decide(request, false);
+  }
+
+  /**
+   * The response to a denied request, or none. Not null: Micronaut drops a filter's stage that
+   * completes with null.
+   */
+  private CompletionStage<Optional<MutableHttpResponse<?>>> decide(
+      HttpRequest<?> request, boolean beforeSecurity) {
+    // Checked again: Micronaut runs filters that are not enabled where another is @PreMatching.
+    if (!isEnabled(request)) {
+      return ENTER;
+    }
+    LimitPlan plan = plans.ofRoute(request).orElseThrow();
+    return plan.beforeSecurity() == beforeSecurity ? decide(request, plan) : ENTER;
+  }
+
+  /** Decides a request that is limited by this plan. */
+  CompletionStage<Optional<MutableHttpResponse<?>>> decide(HttpRequest<?> request, LimitPlan plan) {
+    Optional<LimitRequest> charged =
+        plan.request(
+            source -> subjects.resolve(source, request),
+            submission -> submission.ofRequest(request),
+            Cost::byRequest);
+    if (charged.isEmpty()) {
+      var unused = AdmissionControl.admitUncharged(plan, request);
+      return ENTER;
+    }
+    users.atGate(request, plan);
+    PropagatedContext context = PropagatedContext.getOrEmpty();
+    return admission
+        .threads()
+        .inOrder(admission.ask(charged.get(), plan), Optional.of(request))
+        .thenCompose(verdict -> decided(request, plan, verdict, context));
+  }
+
+  private CompletionStage<Optional<MutableHttpResponse<?>>> decided(
+      HttpRequest<?> request,
+      LimitPlan plan,
+      @Nullable Verdict verdict,
+      PropagatedContext context) {
+    Optional<LimitDeniedException> denial = admission.denial(verdict, plan, Optional.of(request));
+    if (verdict == null || denial.isPresent()) {
+      return denied(request, denial.orElseThrow(), context);
+    }
+    LimitedCall call = admission.admitAtGate(verdict, plan, request);
+    if (plan.countsByCompletion()) {
+      watchConnection(request, call);
+    }
+    if (verdict.delay().isZero()) {
+      return ENTER;
+    }
+    Optional<HttpRequest<?>> waiting = Optional.of(request);
+    return admission
+        .threads()
+        .back(admission.turn(call, waiting), waiting)
+        .thenApply(now -> Optional.empty());
+  }
+
+  private CompletionStage<Optional<MutableHttpResponse<?>>> denied(
+      HttpRequest<?> request, LimitDeniedException denial, PropagatedContext context) {
+    // The message may be the application's, and read the context.
+    try (PropagatedContext.Scope ignored = context.propagate()) {
+      Optional<MutableHttpResponse<?>> response = denials.respond(request, denial);
+      if (response.isEmpty()) {
+        throw denial;
+      }
+      return CompletableFuture.completedFuture(response);
+    }
+  }
+
+  /**
+   * Gives up the call once its connection is closed. Micronaut reports that for HTTP/1.1 and for a
+   * stream that is reset, but not for a connection of many streams: a request whose body is
+   * incomplete would wait for ever, and keep its permit.
+   */
+  private void watchConnection(HttpRequest<?> request, LimitedCall call) {
+    if (request.getHttpVersion() == HttpVersion.HTTP_2_0) {
+      request.setAttribute(
+          DISCONNECT, admission.threads().onGone(Optional.of(request), call::cutOff));
+    }
+  }
+
+  /** Ends the watch over the connection of a request that is over. */
+  static void forgetConnection(HttpRequest<?> request) {
+    if (request.getHttpVersion() == HttpVersion.HTTP_2_0
+        && request.getAttribute(DISCONNECT).orElse(null) instanceof Runnable forget) {
+      forget.run();
+    }
   }
 }

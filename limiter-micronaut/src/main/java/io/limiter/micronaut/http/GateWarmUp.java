@@ -3,10 +3,8 @@ package io.limiter.micronaut.http;
 
 import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.address.IpAddress;
-import io.limiter.micronaut.call.AdmittedCall;
-import io.limiter.micronaut.call.CallEnds;
-import io.limiter.micronaut.call.RequestDecision;
-import io.limiter.micronaut.call.TurnQueue;
+import io.limiter.micronaut.call.AdmissionControl;
+import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.config.AddressConfiguration;
 import io.limiter.micronaut.config.DenialConfiguration;
 import io.limiter.micronaut.config.GateConfiguration;
@@ -17,7 +15,7 @@ import io.limiter.micronaut.denial.ProblemBody;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.RoutePlans;
+import io.limiter.micronaut.plan.LimitPlans;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.limiter.micronaut.thread.Continuations;
@@ -69,21 +67,18 @@ final class GateWarmUp implements WarmUpStep {
   private static final String PATH = "/" + POLICY;
 
   private static final List<Class<?>> FILTERS =
-      List.of(
-          EarlyGateFilter.class, GateFilter.class, LimitedResponseFilter.class, DenialFilter.class);
+      List.of(GateFilter.class, LimitedResponseFilter.class, DenialFilter.class);
 
   private final GateConfiguration gate;
-  private final RoutePlans routes;
-  private final CallEnds ends;
-  private final TurnQueue turns;
+  private final LimitPlans plans;
+  private final AdmissionControl admission;
   private final RequestSubjects subjects;
   private final Continuations continuations;
-  private final GateDecision beanOfGates;
+  private final GateFilter bean;
   private final RateLimitFields fields;
   private final DenialResponseFactory responses;
   private final DirectDenials answers;
   private final DenialText text;
-  private final RequestEndListener requestEnds;
   private final UserWarnings users;
   private final Optional<MessageBodyHandlerRegistry> writers;
   private final ByteBodyFactory bodies;
@@ -91,12 +86,11 @@ final class GateWarmUp implements WarmUpStep {
   @SuppressWarnings("rawtypes") // as Micronaut declares its bean
   GateWarmUp(
       BeanContext beans,
-      GateDecision decisions,
+      GateFilter bean,
       DirectDenials answers,
       GateConfiguration gate,
-      RoutePlans routes,
-      CallEnds ends,
-      TurnQueue turns,
+      LimitPlans plans,
+      AdmissionControl admission,
       AddressConfiguration addresses,
       Continuations continuations,
       DenialConfiguration denials,
@@ -104,15 +98,12 @@ final class GateWarmUp implements WarmUpStep {
       RateLimitFields fields,
       DenialBody body,
       DenialMessages messages,
-      RequestEndListener requestEnds,
       UserWarnings users) {
     this.gate = gate;
-    this.routes = routes;
-    this.ends = ends;
-    this.turns = turns;
+    this.plans = plans;
+    this.admission = admission;
     this.continuations = continuations;
-    this.beanOfGates = decisions;
-    this.requestEnds = requestEnds;
+    this.bean = bean;
     this.users = users;
     this.subjects = new RequestSubjects(request -> address(addresses));
     this.fields =
@@ -123,7 +114,6 @@ final class GateWarmUp implements WarmUpStep {
         new DenialResponseFactory(
             denials,
             words ? messages : silent(beans),
-            this.fields,
             bodyIsOurs(beans, body) ? body : new ProblemBody());
     this.answers = answers.with(this.responses);
     this.writers = beans.findBean(MessageBodyHandlerRegistry.class);
@@ -188,18 +178,8 @@ final class GateWarmUp implements WarmUpStep {
     CallerThreads threads = new CallerThreads(List.of(request -> Optional.of(home)), continuations);
     Doors doors =
         new Doors(
-            new GateDecision(
-                routes,
-                subjects,
-                store,
-                threads,
-                ends,
-                turns,
-                gate,
-                answers,
-                users,
-                new CutConnections(threads)),
-            new LimitedResponseFilter(routes, fields, threads, users, writers),
+            new GateFilter(plans, subjects, admission.with(store, threads), gate, answers, users),
+            new LimitedResponseFilter(plans, fields, threads, users, writers),
             new DenialFilter(fields));
     // Of this run alone: another may have used up what the plan allows.
     String limit = POLICY + '.' + Long.toHexString(ThreadLocalRandom.current().nextLong());
@@ -221,9 +201,7 @@ final class GateWarmUp implements WarmUpStep {
 
   private CompletionStage<Void> make(Call call, Doors doors) {
     HttpRequest<?> request = request(call.language());
-    for (boolean early : new boolean[] {true, false}) {
-      var unused = beanOfGates.plan(request, early);
-    }
+    var unused = bean.isEnabled(request);
     return doors
         .gate()
         .decide(request, call.plan())
@@ -236,20 +214,17 @@ final class GateWarmUp implements WarmUpStep {
 
   private CompletionStage<MutableHttpResponse<?>> answer(
       Doors doors, HttpRequest<?> request, Optional<MutableHttpResponse<?>> refusal) {
-    Optional<RequestDecision> ticket = RequestDecision.of(request);
-    if (ticket.isPresent()) {
-      AdmittedCall end = ticket.get().end(); // as the guard does, where it goes on
-      if (end.entered()) {
-        var unused = end.returned(null);
-      }
+    Optional<LimitedCall> call = LimitedCall.of(request);
+    if (call.isPresent() && !call.get().isDenied() && call.get().enter()) { // as the guard does
+      var unused = call.get().on(new LimitedCall.Event.Returned(null));
     }
-    return doors.answer().answer(request, refusal.isPresent() ? refusal.get() : HttpResponse.ok());
+    return doors.answer().respond(request, refusal.isPresent() ? refusal.get() : HttpResponse.ok());
   }
 
   private void end(Doors doors, HttpRequest<?> request, MutableHttpResponse<?> response) {
     doors.refusals().answer(request, response);
     encode(request, response);
-    requestEnds.onApplicationEvent(new HttpRequestTerminatedEvent(request));
+    doors.answer().onApplicationEvent(new HttpRequestTerminatedEvent(request));
   }
 
   private static HttpRequest<?> request(Locale language) {
@@ -288,5 +263,5 @@ final class GateWarmUp implements WarmUpStep {
   private record Call(LimitPlan plan, Locale language) {}
 
   /** What a limited request passes. */
-  private record Doors(GateDecision gate, LimitedResponseFilter answer, DenialFilter refusals) {}
+  private record Doors(GateFilter gate, LimitedResponseFilter answer, DenialFilter refusals) {}
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
-import io.limiter.micronaut.call.AdmittedCall;
-import io.limiter.micronaut.call.RequestDecision;
-import io.limiter.micronaut.plan.RoutePlans;
+import io.limiter.micronaut.call.LimitedCall;
+import io.limiter.micronaut.call.LimitedCall.Event;
+import io.limiter.micronaut.plan.LimitPlans;
 import io.limiter.micronaut.thread.CallerThreads;
+import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.http.HttpRequest;
@@ -13,42 +14,49 @@ import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.annotation.ResponseFilter;
 import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.http.body.MessageBodyHandlerRegistry;
+import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
+import io.micronaut.http.exceptions.HttpStatusException;
 import io.micronaut.http.filter.ConditionalFilter;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
 
 /**
- * Sees limited requests out: tells the caller where he stands, and holds the answer back until the
- * duplicate guard of a failed submission is released, and what the call held is given back: whoever
- * has the answer can submit again, and finds his place free. Where nothing is given back, as with
- * most calls, nothing is waited for; else for the store's deadline at most.
+ * Completes the call of a limited route with its response, or with the end of its request where a
+ * response is missing. It writes the header fields of an admitted call. The response is held back
+ * until the submission of a failed call is released and permits are given back, so that a client
+ * that has its response can submit again and finds its permit free. Most calls give nothing back,
+ * and wait for nothing; others wait for the deadline of the store at most.
  */
 @Internal
 @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
-public final class LimitedResponseFilter implements ConditionalFilter {
+public final class LimitedResponseFilter
+    implements ConditionalFilter, ApplicationEventListener<HttpRequestTerminatedEvent> {
 
   /**
-   * Outside of both gates, and of security between them: only filters up to one that fails see the
-   * answer.
+   * Outside of the gate, before and behind security: only filters up to one that fails see the
+   * response.
    */
-  public static final int ORDER = EarlyGateFilter.ORDER - 10;
+  public static final int ORDER = GateFilter.ORDER_BEFORE_SECURITY - 10;
 
-  private final RoutePlans routes;
-  private final SafeHeaderFields fields;
+  private final LimitPlans plans;
+  private final DenialFilter.SafeFields fields;
   private final CallerThreads threads;
   private final UserWarnings users;
   private final Optional<MessageBodyHandlerRegistry> writers;
 
   LimitedResponseFilter(
-      RoutePlans routes,
+      LimitPlans plans,
       RateLimitFields fields,
       CallerThreads threads,
       UserWarnings users,
       Optional<MessageBodyHandlerRegistry> writers) {
-    this.routes = routes;
-    this.fields = new SafeHeaderFields(fields);
+    this.plans = plans;
+    this.fields = new DenialFilter.SafeFields(fields);
     this.threads = threads;
     this.users = users;
     this.writers = writers;
@@ -56,32 +64,87 @@ public final class LimitedResponseFilter implements ConditionalFilter {
 
   @Override
   public boolean isEnabled(HttpRequest<?> request) {
-    return routes.of(request).isPresent();
+    return plans.ofRoute(request).isPresent();
   }
 
   @ResponseFilter
   @Order(ORDER)
-  CompletionStage<MutableHttpResponse<?>> answer(
+  CompletionStage<MutableHttpResponse<?>> respond(
       HttpRequest<?> request, MutableHttpResponse<?> response) {
-    Optional<RequestDecision> ticket = RequestDecision.of(request);
-    if (ticket.isEmpty()) {
+    Optional<LimitedCall> decided = LimitedCall.of(request);
+    if (decided.isEmpty()) {
       return CompletableFuture.completedFuture(response);
     }
     users.answered(request);
-    if (DenialFilter.refusal(response).isEmpty()) {
-      fields.writeIfAbsent(ticket.get().verdict(), response);
+    if (DenialFilter.denial(response).isEmpty()) {
+      fields.writeIfAbsent(decided.get().verdict(), response);
     }
-    AdmittedCall end = ticket.get().end();
-    if (!end.isOver() && response.body() instanceof Publisher<?> stream) {
-      StreamEnd streamed = new StreamEnd(end, response.code(), threads, request);
-      return CompletableFuture.completedFuture(response.body(streamed.of(stream)));
+    Optional<LimitedCall> completed = decided.get().completedByResponse();
+    if (completed.isEmpty()) {
+      return CompletableFuture.completedFuture(response);
     }
-    boolean written = !end.byStatus() || EncodedBody.encode(request, response, writers);
+    LimitedCall call = completed.get();
+    if (!call.isOver() && response.body() instanceof Publisher<?> stream) {
+      return CompletableFuture.completedFuture(
+          response.body(completedByStream(call, response.code(), stream, request)));
+    }
+    boolean written = !call.dependsOnStatus() || EncodedBody.encode(request, response, writers);
     int status = written ? response.code() : HttpStatus.INTERNAL_SERVER_ERROR.getCode();
-    return back(end.answered(status), request).thenApply(done -> response);
+    return back(call.on(new Event.Answered(status)), request).thenApply(done -> response);
   }
 
-  private CompletionStage<Void> back(CompletionStage<Void> settled, HttpRequest<?> request) {
-    return threads.back(settled, Optional.of(request));
+  /**
+   * Completes a call whose response never came to the filter, or is a stream without a subscriber.
+   * Micronaut publishes the event once a response is written or cannot be written any more, and not
+   * before a method has ended that still runs when its client disconnects.
+   */
+  @Override
+  public void onApplicationEvent(HttpRequestTerminatedEvent ended) {
+    Optional<LimitedCall> decided = LimitedCall.of(ended.getSource());
+    if (decided.isPresent()) {
+      GateFilter.forgetConnection(ended.getSource());
+      decided.get().completedByResponse().ifPresent(call -> call.on(Event.Plain.REQUEST_OVER));
+    }
+  }
+
+  /**
+   * The items of a streamed response. The call completes with the last item, before the reader sees
+   * that it was the last; with the failure of the stream; or when its reader disconnects.
+   */
+  private Flux<Object> completedByStream(
+      LimitedCall call, int status, Publisher<?> stream, HttpRequest<?> request) {
+    return Flux.defer(
+        () -> {
+          AtomicBoolean begun = new AtomicBoolean();
+          return Flux.<Object>from(stream)
+              .doOnNext(item -> begun.setPlain(true))
+              .concatWith(
+                  Mono.defer(
+                      () -> reported(call, new Event.Answered(status), request).then(Mono.empty())))
+              .onErrorResume(failure -> failed(call, failure, begun.getPlain(), request))
+              .doOnCancel(() -> call.on(Event.Plain.ABANDONED));
+        });
+  }
+
+  /**
+   * Until the first item the server still responds with another status: that of a status exception,
+   * else 500, whatever handlers there are. Later there is none.
+   */
+  private Mono<Object> failed(
+      LimitedCall call, Throwable failure, boolean begun, HttpRequest<?> request) {
+    var unused = call.on(Event.Plain.THREW);
+    Event end =
+        !begun && failure instanceof HttpStatusException other
+            ? new Event.Answered(other.getStatus().getCode())
+            : Event.Plain.OVER;
+    return reported(call, end, request).then(Mono.error(failure));
+  }
+
+  private Mono<Void> reported(LimitedCall call, Event event, HttpRequest<?> request) {
+    return Mono.fromCompletionStage(back(call.on(event), request));
+  }
+
+  private CompletionStage<Void> back(CompletionStage<Void> reported, HttpRequest<?> request) {
+    return threads.back(reported, Optional.of(request));
   }
 }

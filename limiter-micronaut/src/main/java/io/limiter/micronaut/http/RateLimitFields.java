@@ -73,7 +73,7 @@ public class RateLimitFields {
    * whatever the response says: RFC 6585 forbids it for a 429, and any refusal would outlive its
    * reason.
    */
-  public void writeRefusal(Verdict verdict, MutableHttpResponse<?> response) {
+  public void writeDenial(Verdict verdict, MutableHttpResponse<?> response) {
     writeIfAbsent(verdict, response);
     MutableHttpHeaders headers = response.getHeaders();
     if (!forbidsStoring(headers)) {

@@ -2,9 +2,9 @@
 package io.limiter.micronaut.http;
 
 import io.limiter.core.Verdict;
-import io.limiter.micronaut.call.RequestDecision;
+import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.RoutePlans;
+import io.limiter.micronaut.plan.LimitPlans;
 import io.limiter.micronaut.plan.VerdictArguments;
 import io.micronaut.core.convert.ArgumentConversionContext;
 import io.micronaut.core.type.Argument;
@@ -21,10 +21,10 @@ import java.util.Optional;
 @Singleton
 final class VerdictBinder implements TypedRequestArgumentBinder<Verdict> {
 
-  private final RoutePlans routes;
+  private final LimitPlans plans;
 
-  VerdictBinder(RoutePlans routes) {
-    this.routes = routes;
+  VerdictBinder(LimitPlans plans) {
+    this.plans = plans;
   }
 
   @Override
@@ -36,9 +36,9 @@ final class VerdictBinder implements TypedRequestArgumentBinder<Verdict> {
   public BindingResult<Verdict> bind(
       ArgumentConversionContext<Verdict> context, HttpRequest<?> request) {
     Optional<Verdict> verdict =
-        RequestDecision.of(request)
-            .map(RequestDecision::verdict)
-            .or(() -> routes.of(request).map(LimitPlan::policy).map(Verdict::free))
+        LimitedCall.of(request)
+            .map(LimitedCall::verdict)
+            .or(() -> plans.ofRoute(request).map(LimitPlan::policy).map(Verdict::free))
             .or(() -> Optional.of(VerdictArguments.unlimited()));
     return () -> verdict;
   }

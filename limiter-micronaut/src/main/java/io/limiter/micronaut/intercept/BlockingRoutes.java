@@ -4,7 +4,6 @@ package io.limiter.micronaut.intercept;
 import io.limiter.micronaut.config.GateConfiguration;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.LimitPlans;
-import io.limiter.micronaut.plan.RoutePlans;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.micronaut.context.BeanProvider;
 import io.micronaut.context.event.BeanCreatedEvent;
@@ -71,7 +70,7 @@ final class BlockingRoutes implements BeanCreatedEventListener<ExecutorSelector>
   }
 
   private ExecutorService waiting(MethodReference<?, ?> reference) {
-    return method(reference).filter(RoutePlans::isOfWebSocket).isPresent()
+    return method(reference).filter(LimitPlans::isOfWebSocket).isPresent()
         ? new OneByOne(threads.get(), blocking.get())
         : blocking.get();
   }
@@ -92,7 +91,7 @@ final class BlockingRoutes implements BeanCreatedEventListener<ExecutorSelector>
 
   private boolean waits(ExecutableMethod<?, ?> method) {
     // The guard decides the calls of a WebSocket, and no answer begins with what they stream.
-    boolean socket = RoutePlans.isOfWebSocket(method);
+    boolean socket = LimitPlans.isOfWebSocket(method);
     Optional<LimitPlan> plan = plans.get().of(method);
     return plan.isPresent()
         && (socket || decidedByGuard(plan.get()))

@@ -5,7 +5,6 @@ import io.limiter.core.LimitRequest;
 import io.limiter.micronaut.plan.Cost;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.Submission;
-import io.limiter.micronaut.plan.Submissions;
 import io.limiter.micronaut.subject.CountedSubject;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.subject.SubjectSource;
@@ -105,8 +104,7 @@ final class CallSubjects {
     if (submission instanceof Submission.ByCaller) {
       return Optional.of("");
     }
-    return Submissions.byRequest(
-        submission,
+    return submission.ofRequest(
         request.orElseThrow(() -> outsideOfRequest(plan, "duplicateBy = IDEMPOTENCY_KEY")));
   }
 

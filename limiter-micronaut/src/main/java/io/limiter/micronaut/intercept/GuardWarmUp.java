@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.intercept;
 
-import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
-import io.limiter.micronaut.call.AdmittedCall;
-import io.limiter.micronaut.call.CallEnds;
-import io.limiter.micronaut.call.RequestDecision;
-import io.limiter.micronaut.call.TurnQueue;
+import io.limiter.micronaut.call.AdmissionControl;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.RoutePlans;
+import io.limiter.micronaut.plan.LimitPlans;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.subject.SubmissionDigest;
 import io.limiter.micronaut.thread.CallerThreads;
@@ -53,9 +49,8 @@ final class GuardWarmUp implements WarmUpStep {
 
   private final BeanContext beans;
   private final LimitInterceptor interceptor;
-  private final RoutePlans routes;
-  private final CallEnds ends;
-  private final TurnQueue turns;
+  private final AdmissionControl admission;
+  private final LimitPlans plans;
   private final Continuations continuations;
   private final CallSubjects subjects;
   private final Optional<SubmissionDigest> digest;
@@ -64,16 +59,14 @@ final class GuardWarmUp implements WarmUpStep {
   GuardWarmUp(
       BeanContext beans,
       LimitInterceptor interceptor,
-      RoutePlans routes,
-      CallEnds ends,
-      TurnQueue turns,
+      AdmissionControl admission,
+      LimitPlans plans,
       BeanProvider<SubmissionDigest> digests,
       Continuations continuations) {
     this.beans = beans;
     this.interceptor = interceptor;
-    this.routes = routes;
-    this.ends = ends;
-    this.turns = turns;
+    this.admission = admission;
+    this.plans = plans;
     this.continuations = continuations;
     this.subjects = new CallSubjects(new RequestSubjects(request -> POLICY), digests);
     this.digest =
@@ -108,49 +101,42 @@ final class GuardWarmUp implements WarmUpStep {
 
   @Override
   public CompletionStage<?> run(LimitStore store, Executor home) {
-    GuardedCalls calls =
-        new GuardedCalls(
-            store,
-            subjects,
-            new CallerThreads(List.of(request -> Optional.of(home)), continuations),
-            routes,
-            ends,
-            turns,
-            beans);
+    CallerThreads threads = new CallerThreads(List.of(request -> Optional.of(home)), continuations);
+    GuardedCall.Parts parts =
+        new GuardedCall.Parts(admission.with(store, threads), subjects, plans, beans);
     // Of this run alone: another may have used up what the plan allows.
     String limit = POLICY + '.' + Long.toHexString(ThreadLocalRandom.current().nextLong());
     LimitPlan plan = LimitPlan.ofWarmUp(limit, false, DenialText.NONE);
     for (ExecutableMethod<Object, Object> method : methods) {
       HttpRequest<?> admitted = request();
-      RequestDecision.issue(admitted, plan, Verdict.free(plan.policy()), AdmittedCall.NOTHING);
-      enter(calls, plan, method, admitted);
+      var unused = AdmissionControl.admitUncharged(plan, admitted);
+      enter(parts, plan, method, admitted);
     }
     if (digest.isPresent()) {
       var unused = digest.get().of(POLICY, ARGUMENTS, new Object[] {POLICY, 1}, List.of(0, 1));
     }
-    return decided(calls, plan)
-        .thenCompose(admitted -> decided(calls, plan))
+    return decided(parts, plan)
+        .thenCompose(admitted -> decided(parts, plan))
         .handle((admitted, thrown) -> refused(thrown));
   }
 
   /** A call without a ticket, of a method that need not wait. */
-  private CompletionStage<?> decided(GuardedCalls calls, LimitPlan plan) {
-    return enter(calls, plan, methods.get(1), request()) instanceof CompletionStage<?> result
+  private CompletionStage<?> decided(GuardedCall.Parts parts, LimitPlan plan) {
+    return enter(parts, plan, methods.get(1), request()) instanceof CompletionStage<?> result
         ? result
         : CompletableFuture.completedFuture(null);
   }
 
   private @Nullable Object enter(
-      GuardedCalls calls,
+      GuardedCall.Parts parts,
       LimitPlan plan,
       ExecutableMethod<Object, Object> method,
       HttpRequest<?> request) {
     @SuppressWarnings({"unchecked", "rawtypes"})
     MethodInvocationContext<Object, Object> context =
         new MethodInterceptorChain<>(new Interceptor[] {interceptor}, this, method);
-    var unused = calls.begin(context, plan); // looks for the request of this thread
     Object result =
-        interceptor.enter(new GuardedCall(calls, context, plan, Optional.of(request)), context);
+        interceptor.enter(new GuardedCall(parts, context, plan, Optional.of(request)), context);
     if (result instanceof Mono<?> mono) {
       var unusedResult = mono.subscribe();
     }

@@ -3,21 +3,22 @@ package io.limiter.micronaut.intercept;
 
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Verdict;
-import io.limiter.micronaut.call.AdmittedCall;
-import io.limiter.micronaut.call.RequestDecision;
-import io.limiter.micronaut.call.StoreAnswer;
-import io.limiter.micronaut.call.TurnQueue;
+import io.limiter.micronaut.call.AdmissionControl;
+import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.exception.CallAbandonedException;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.RoutePlans;
+import io.limiter.micronaut.plan.LimitPlans;
 import io.limiter.micronaut.plan.VerdictArguments;
 import io.limiter.micronaut.thread.CallContext;
+import io.limiter.micronaut.thread.CallerThreads;
 import io.micronaut.aop.MethodInvocationContext;
+import io.micronaut.context.BeanContext;
 import io.micronaut.core.propagation.PropagatedContext;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpRequestWrapper;
 import io.micronaut.http.context.ServerRequestContext;
+import jakarta.inject.Singleton;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -28,25 +29,39 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.util.context.ContextView;
 
-/** One call of a limited method. */
+/**
+ * One call of a limited method, as the guard sees it: finds who is counted, has the call decided,
+ * enters the method in the context of its caller, and reports how it ended.
+ */
 final class GuardedCall {
 
   private static final Logger LOG = LoggerFactory.getLogger(GuardedCall.class);
 
-  // Named, because no service needs it.
+  /**
+   * What calls need.
+   *
+   * @param plans finds whether a method is the request's own route
+   * @param beans finds what else the bean of a method has
+   */
+  @Singleton
+  record Parts(
+      AdmissionControl admission, CallSubjects subjects, LimitPlans plans, BeanContext beans) {}
+
+  // By name, because micronaut-websocket is optional.
   private static final String ON_ERROR = "io.micronaut.websocket.annotation.OnError";
 
-  private final GuardedCalls parts;
+  private final Parts parts;
   private final MethodInvocationContext<Object, Object> context;
   private final LimitPlan plan;
   private final Optional<HttpRequest<?>> request;
   private final CallContext caller;
-  private final AtomicReference<@Nullable Admission> granted;
-  private volatile @Nullable LimitDeniedException refusal;
+  private final AtomicReference<@Nullable LimitedCall> admittedAtGate;
+  private volatile @Nullable LimitDeniedException denial;
   private volatile @Nullable RuntimeException indigestible;
 
+  /** A call on the thread that makes it, which is where its request is known first. */
   GuardedCall(
-      GuardedCalls parts,
+      Parts parts,
       MethodInvocationContext<Object, Object> context,
       LimitPlan plan,
       Optional<? extends HttpRequest<?>> request) {
@@ -57,31 +72,29 @@ final class GuardedCall {
         request.isPresent() ? Optional.of(request.get()) : Optional.empty(),
         CallContext.current(),
         new AtomicReference<>());
-    Optional<RequestDecision> ticket =
-        request.isPresent() ? RequestDecision.take(request.get(), plan) : Optional.empty();
-    if (ticket.isPresent()) {
-      granted.set(new Admission(plan, ticket.get().verdict(), ticket, ticket.get().end()));
+    if (request.isPresent()) {
+      LimitedCall.take(request.get(), plan).ifPresent(admittedAtGate::set);
     }
   }
 
   private GuardedCall(
-      GuardedCalls parts,
+      Parts parts,
       MethodInvocationContext<Object, Object> context,
       LimitPlan plan,
       Optional<HttpRequest<?>> request,
       CallContext caller,
-      AtomicReference<@Nullable Admission> granted) {
+      AtomicReference<@Nullable LimitedCall> admittedAtGate) {
     this.parts = parts;
     this.context = context;
     this.plan = plan;
     this.request = request;
     this.caller = caller;
-    this.granted = granted;
+    this.admittedAtGate = admittedAtGate;
   }
 
   /**
    * The call that a subscription to what this one gives is: in the name of the request that
-   * subscribes, else of this one's. What that one was granted is for the first such.
+   * subscribes, else of this one's. What that one was admittedAtGate is for the first such.
    */
   GuardedCall subscribed(ContextView subscriber) {
     Optional<HttpRequest<?>> own = request(subscriber);
@@ -92,7 +105,7 @@ final class GuardedCall {
     }
     CallContext here = own.isPresent() ? caller : known.or(caller);
     return new GuardedCall(
-        parts, context, plan, request, request.map(here::with).orElse(here), granted);
+        parts, context, plan, request, request.map(here::with).orElse(here), admittedAtGate);
   }
 
   /** The same call in the name of no request. */
@@ -110,10 +123,10 @@ final class GuardedCall {
     if (request.isEmpty()) {
       return false;
     }
-    Optional<RequestDecision> ticket =
-        RequestDecision.of(request.get()); // a changed copy has the same attributes
+    Optional<LimitedCall> decided =
+        LimitedCall.of(request.get()); // a changed copy has the same attributes
     return innermost(request.get()) == innermost(other)
-        || (ticket.isPresent() && ticket.equals(RequestDecision.of(other)));
+        || (decided.isPresent() && decided.equals(LimitedCall.of(other)));
   }
 
   private static HttpRequest<?> innermost(HttpRequest<?> request) {
@@ -131,22 +144,72 @@ final class GuardedCall {
     return found.isPresent() ? Optional.of(found.get()) : Optional.empty();
   }
 
-  /** Arrives with the admission that came with the request, once; else it is decided anew. */
-  ArrivingCall arrive() {
-    Admission ready = granted.getAndSet(null);
-    return ready != null
-        ? ArrivingCall.of(ready) // it has waited
-        : new ArrivingCall(this, decided().thenApply(this::admit));
+  /** The admission of the gate, once; else a decision of its own. */
+  Arrival arrive() {
+    LimitedCall ready = admittedAtGate.getAndSet(null);
+    return ready != null ? new Arrival(ready) : new Arrival(decided().thenApply(this::admit));
+  }
+
+  /** A call on its way into its method: while it is decided, and while it waits for its turn. */
+  final class Arrival {
+
+    private final CompletableFuture<LimitedCall> admission;
+
+    // Both are guarded by this.
+    private @Nullable CompletableFuture<Void> turn;
+    private boolean left;
+
+    /** A call that has waited at the gate. */
+    private Arrival(LimitedCall ready) {
+      admission = CompletableFuture.completedFuture(ready);
+    }
+
+    private Arrival(CompletableFuture<LimitedCall> decided) {
+      admission = plan.waits() ? decided.thenCompose(this::inTurn) : decided;
+    }
+
+    /** Completes on the caller's executor, when the call may begin. */
+    CompletableFuture<LimitedCall> admission() {
+      return admission;
+    }
+
+    /** The caller no longer waits: a call that has not begun yet is given up. */
+    void leave() {
+      CompletableFuture<Void> waiting;
+      synchronized (this) {
+        left = true;
+        waiting = turn;
+      }
+      if (waiting != null) {
+        AdmissionControl.abandon(waiting);
+      }
+    }
+
+    private CompletionStage<LimitedCall> inTurn(LimitedCall call) {
+      if (call.verdict().delay().isZero()) {
+        return CompletableFuture.completedFuture(call);
+      }
+      CompletableFuture<Void> waiting = parts.admission().turn(call, request);
+      boolean gone;
+      synchronized (this) {
+        turn = waiting;
+        gone = left;
+      }
+      if (gone) {
+        AdmissionControl.abandon(waiting);
+      }
+      return back(waiting).thenApply(now -> call);
+    }
   }
 
   /** The decision, where the caller is at home, behind those before it on its connection. */
   private CompletableFuture<Verdict> decided() {
-    return parts.threads().inOrder(decide(), request, caller);
+    return threads().inOrder(decide(), request, caller);
   }
 
   /** Whether it makes a difference how a call ends, or that its caller leaves. */
   boolean endMatters() {
-    return plan.countsByEnd();
+    return plan.countsByCompletion();
   }
 
   /** Whether calls may have to wait for their turn. */
@@ -154,59 +217,50 @@ final class GuardedCall {
     return plan.waits();
   }
 
-  /** The turn of an admitted call that has to wait. If it is given up, its place is free again. */
-  CompletableFuture<Void> turn(Admission admission) {
-    CompletableFuture<Void> turn = parts.turns().in(admission.verdict().delay(), request);
-    var unused =
-        turn.whenComplete(
-            (now, abandoned) -> {
-              if (abandoned != null) {
-                admission.abandoned();
-              }
-            });
-    return turn;
+  private CallerThreads threads() {
+    return parts.admission().threads();
   }
 
   /** The same stage, on the caller's executor. */
   <T> CompletableFuture<T> back(CompletionStage<T> stage) {
-    return parts.threads().back(stage, request, caller);
+    return threads().back(stage, request, caller);
   }
 
   /** The same for a caller that waits. */
-  Admission awaitAdmission() {
-    Admission ready = granted.getAndSet(null);
+  LimitedCall awaitAdmission() {
+    LimitedCall ready = admittedAtGate.getAndSet(null);
     if (ready != null) {
       return ready;
     }
     // Before anything is taken: a call that cannot be entered here must not count, nor leave a
     // submission behind that was never made.
-    parts.threads().requireMayBlock(plan.method());
-    Admission admission = admit(awaitDecision());
-    if (!admission.verdict().delay().isZero()) {
-      awaitTurn(admission);
+    threads().requireMayBlock(plan.method());
+    LimitedCall call = admit(awaitDecision());
+    if (!call.verdict().delay().isZero()) {
+      awaitTurn(call);
     }
-    return admission;
+    return call;
   }
 
   private @Nullable Verdict awaitDecision() {
     CompletionStage<Verdict> decision = decide();
     try {
-      return parts.threads().await(decision, plan.method());
+      return threads().await(decision, plan.method());
     } catch (RuntimeException failure) {
-      if (Thread.currentThread().isInterrupted()) { // what comes yet is for nobody
+      if (Thread.currentThread().isInterrupted()) { // a late verdict has no call
         var unused = decision.thenAccept(late -> late.reservation().refund());
       }
       throw failure;
     }
   }
 
-  private void awaitTurn(Admission admission) {
-    CompletableFuture<Void> turn = turn(admission);
+  private void awaitTurn(LimitedCall call) {
+    CompletableFuture<Void> turn = parts.admission().turn(call, request);
     try {
-      parts.threads().await(turn, plan.method(), admission.verdict().delay());
+      threads().await(turn, plan.method(), call.verdict().delay());
     } catch (RuntimeException abandoned) {
-      TurnQueue.abandon(turn); // an interrupt too, be it as the turn comes
-      admission.abandoned();
+      AdmissionControl.abandon(turn); // an interrupt too, even as the turn comes
+      call.on(LimitedCall.Event.Plain.ABANDONED);
       throw abandoned;
     }
   }
@@ -225,13 +279,12 @@ final class GuardedCall {
    *
    * @param method the rest of the call, up to what it returns
    */
-  <T> T enter(Admission admission, Supplier<T> method) {
-    if (!admission.end().entered()) {
+  <T> T enter(LimitedCall call, Supplier<T> method) {
+    if (!call.enter()) {
       throw new CallAbandonedException();
     }
     if (plan.takesVerdict()) {
-      VerdictArguments.set(
-          context.getArguments(), context.getParameterValues(), admission.verdict());
+      VerdictArguments.set(context.getArguments(), context.getParameterValues(), call.verdict());
     }
     return inContext(method);
   }
@@ -257,35 +310,25 @@ final class GuardedCall {
     return context.getReturnType().isSingleResult();
   }
 
-  /** The method has given its result: settles the call; completes on the caller's executor. */
-  CompletionStage<Void> returned(Admission admission, @Nullable Object result) {
-    return back(admission.returned(result));
+  /** Reports how the method ended; completes on the caller's executor. */
+  CompletionStage<Void> on(LimitedCall call, LimitedCall.Event event) {
+    return back(call.on(event));
   }
 
-  /** Releases what a failed call holds; completes on the caller's executor. */
-  CompletionStage<Void> failed(Admission admission) {
-    return back(admission.failed());
+  /** The same for a caller that waits. */
+  void awaitOn(LimitedCall call, LimitedCall.Event event) {
+    awaitIfMayBlock(call.on(event));
   }
 
-  /** The method has given its result, to a caller that waits. */
-  void awaitReturned(Admission admission, @Nullable Object result) {
-    awaitIfMayBlock(admission.returned(result));
-  }
-
-  /** Releases what a failed call holds, for a caller that waits. */
-  void awaitFailed(Admission admission) {
-    awaitIfMayBlock(admission.failed());
-  }
-
-  /** On a thread that must not wait, or is told not to, it goes on by itself. */
-  private void awaitIfMayBlock(CompletionStage<Void> settling) {
-    if (settling.toCompletableFuture().isDone() || parts.threads().mustNotBlock()) {
+  /** A thread that must not block does not wait for the report. */
+  private void awaitIfMayBlock(CompletionStage<Void> reported) {
+    if (reported.toCompletableFuture().isDone() || threads().mustNotBlock()) {
       return;
     }
     try {
-      parts.threads().await(settling, plan.method());
+      threads().await(reported, plan.method());
     } catch (IllegalStateException interrupted) {
-      // What the method has done it has done.
+      // The method has run.
     }
   }
 
@@ -294,65 +337,57 @@ final class GuardedCall {
     indigestible = call.failure();
     Optional<LimitRequest> asked = call.request();
     return asked.isPresent()
-        ? StoreAnswer.ask(parts.store(), asked.get(), plan)
+        ? parts.admission().ask(asked.get(), plan)
         : CompletableFuture.completedFuture(Verdict.free(plan.policy()));
   }
 
-  private Admission admit(@Nullable Verdict answer) {
-    Verdict verdict = StoreAnswer.present(answer, plan);
-    if (!plan.admits(verdict)) {
-      if (isRoute()) {
-        RequestDecision.refuse(request.orElseThrow(), plan, verdict);
-      }
-      LimitDeniedException denied = LimitDeniedException.of(verdict, plan.text(verdict));
-      refusal = denied;
-      throw denied;
+  private LimitedCall admit(@Nullable Verdict verdict) {
+    Optional<HttpRequest<?>> route = isRoute() ? request : Optional.empty();
+    Optional<LimitDeniedException> denied = parts.admission().denial(verdict, plan, route);
+    if (verdict == null || denied.isPresent()) {
+      denial = denied.orElseThrow();
+      throw denied.get();
     }
-    AdmittedCall end = parts.ends().begin(plan, verdict);
-    Optional<RequestDecision> ticket =
-        isRoute()
-            ? Optional.of(RequestDecision.record(request.orElseThrow(), plan, verdict, end))
-            : Optional.empty();
-    Admission admission = new Admission(plan, verdict, ticket, end);
+    LimitedCall call = parts.admission().admit(verdict, plan, route);
     RuntimeException failure = indigestible;
     if (failure != null) { // it is counted, and its method is not entered
-      var unused = admission.failed();
+      call.on(LimitedCall.Event.Plain.THREW);
       throw failure;
     }
-    return admission;
+    return call;
   }
 
-  /** Whether the method is one of a WebSocket, whose refusal nothing answers. */
+  /** Whether the method is one of a WebSocket, whose denial has no response. */
   boolean isOfWebSocket() {
-    return RoutePlans.isOfWebSocket(context.getExecutableMethod());
+    return LimitPlans.isOfWebSocket(context.getExecutableMethod());
   }
 
   /**
-   * Ends a refused call of a WebSocket by closing that. An exception would be Micronaut's to log,
-   * as an error and up to twice, so that a flood of refused messages fills the log. Where the
-   * WebSocket has an {@code @OnError} method, that is given the exception instead.
+   * Closes the WebSocket of a denied call. Micronaut would log an exception as an error, up to
+   * twice, so that a flood of denied messages fills the log. An {@code @OnError} method of the
+   * WebSocket receives the exception instead.
    *
    * @param failure why the call has failed
-   * @return whether that was its refusal, and the WebSocket is closed
+   * @return whether that was its denial, and the WebSocket is closed
    */
   boolean closesWebSocket(Throwable failure) {
-    LimitDeniedException denied = refusal;
+    LimitDeniedException denied = denial;
     if (denied == null || (failure != denied && failure.getCause() != denied) || !isOfWebSocket()) {
       return false;
     }
     if (seesErrors(context.getTarget())) {
       // Micronaut drops the failure of a CompletionStage: then this is all that is seen of it.
       LOG.debug(
-          "{} refused a call ({}): that is left to the @OnError method beside it",
+          "{} denied a call ({}): that is left to its @OnError method",
           plan.method(),
           denied.verdict().outcome());
       return false;
     }
     boolean later = denied.verdict().retryAfter().isPresent();
-    boolean closed = parts.threads().closeWebSocket(request, later);
+    boolean closed = threads().closeWebSocket(request, later);
     if (closed) {
       LOG.debug(
-          "{} refused a call ({}): the WebSocket is closed with {}",
+          "{} denied a call ({}): the WebSocket is closed with {}",
           plan.method(),
           denied.verdict().outcome(),
           later ? "1013" : "1008");
@@ -367,10 +402,10 @@ final class GuardedCall {
   }
 
   private boolean isRoute() {
-    if (request.isEmpty() || RequestDecision.isAnswered(request.get())) {
+    if (request.isEmpty() || LimitedCall.isAnswered(request.get())) {
       return false;
     }
-    Optional<LimitPlan> route = parts.routes().of(request.get());
+    Optional<LimitPlan> route = parts.plans().ofRoute(request.get());
     return route.isPresent() && route.get().equals(plan);
   }
 }

@@ -2,6 +2,9 @@
 package io.limiter.micronaut.intercept;
 
 import io.limiter.micronaut.annotation.Limited;
+import io.limiter.micronaut.call.LimitedCall;
+import io.limiter.micronaut.call.LimitedCall.Event;
+import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.LimitPlans;
 import io.micronaut.aop.InterceptPhase;
@@ -10,7 +13,13 @@ import io.micronaut.aop.InterceptorBean;
 import io.micronaut.aop.MethodInterceptor;
 import io.micronaut.aop.MethodInvocationContext;
 import io.micronaut.core.convert.ConversionService;
+import io.micronaut.http.context.ServerRequestContext;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 
@@ -26,12 +35,12 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
   public static final int POSITION = InterceptPhase.VALIDATE.getPosition() + 10;
 
   private final LimitPlans plans;
-  private final GuardedCalls calls;
+  private final GuardedCall.Parts parts;
   private final ConversionService conversions;
 
-  LimitInterceptor(LimitPlans plans, GuardedCalls calls, ConversionService conversions) {
+  LimitInterceptor(LimitPlans plans, GuardedCall.Parts parts, ConversionService conversions) {
     this.plans = plans;
-    this.calls = calls;
+    this.parts = parts;
     this.conversions = conversions;
   }
 
@@ -46,7 +55,9 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
     if (plan.isEmpty()) {
       return context.proceed();
     }
-    return enter(calls.begin(context, plan.get()), context);
+    return enter(
+        new GuardedCall(parts, context, plan.get(), ServerRequestContext.currentRequest()),
+        context);
   }
 
   /** Enters the method of this call. */
@@ -85,5 +96,115 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
     return context.getReturnType().getType().isInstance(publisher)
         ? publisher
         : method.handleResult(publisher);
+  }
+
+  /** Guards a method that returns a CompletionStage. */
+  static final class StageGuard {
+
+    private StageGuard() {}
+
+    static CompletionStage<@Nullable Object> enter(
+        GuardedCall call, Supplier<CompletionStage<?>> method) {
+      GuardedCall.Arrival arrival = call.arrive();
+      CompletableFuture<@Nullable Object> result =
+          arrival.admission().thenCompose(admitted -> run(call, admitted, method));
+      if (call.mayWait()) {
+        var unused =
+            result.whenComplete(
+                (value, failure) -> {
+                  if (result.isCancelled()) {
+                    arrival.leave();
+                  }
+                });
+      }
+      return call.isOfWebSocket() ? result.exceptionally(failure -> closed(call, failure)) : result;
+    }
+
+    private static @Nullable Object closed(GuardedCall call, Throwable failure) {
+      if (call.closesWebSocket(failure)) {
+        return null;
+      }
+      throw failure instanceof CompletionException wrapped
+          ? wrapped
+          : new CompletionException(failure);
+    }
+
+    private static CompletionStage<@Nullable Object> run(
+        GuardedCall call, LimitedCall admitted, Supplier<CompletionStage<?>> method) {
+      return begin(call, admitted, method)
+          .<CompletionStage<@Nullable Object>>handle(
+              (result, failure) ->
+                  failure == null
+                      ? call.on(admitted, new Event.Returned(result)).thenApply(reported -> result)
+                      : call.on(admitted, Event.Plain.THREW)
+                          .thenCompose(reported -> CompletableFuture.failedFuture(failure)))
+          .thenCompose(Function.identity());
+    }
+
+    private static CompletionStage<?> begin(
+        GuardedCall call, LimitedCall admitted, Supplier<CompletionStage<?>> method) {
+      try {
+        return call.enter(admitted, method);
+      } catch (Throwable failure) {
+        return CompletableFuture.failedFuture(failure);
+      }
+    }
+  }
+
+  /** Guards a method that returns its result itself. */
+  static final class SynchronousGuard {
+
+    private SynchronousGuard() {}
+
+    static @Nullable Object enter(GuardedCall call, Supplier<@Nullable Object> method) {
+      LimitedCall admitted;
+      try {
+        admitted = call.awaitAdmission();
+      } catch (LimitDeniedException denied) {
+        if (call.closesWebSocket(denied)) {
+          return null;
+        }
+        throw denied;
+      }
+      if (call.isHandedOn()) {
+        admitted.detach();
+        return handOn(call, admitted, method);
+      }
+      return run(call, admitted, () -> call.enter(admitted, method));
+    }
+
+    /** The thread that runs the method sees to its end, unless none takes it. */
+    private static @Nullable Object handOn(
+        GuardedCall call, LimitedCall admitted, Supplier<@Nullable Object> method) {
+      call.handOn(rest -> run(call, admitted, rest));
+      try {
+        return call.enter(admitted, method);
+      } catch (Throwable failure) {
+        failed(call, admitted, failure);
+        throw failure;
+      }
+    }
+
+    private static @Nullable Object run(
+        GuardedCall call, LimitedCall admitted, Supplier<@Nullable Object> method) {
+      Object result;
+      try {
+        result = method.get();
+      } catch (Throwable failure) {
+        failed(call, admitted, failure);
+        throw failure;
+      }
+      call.awaitOn(admitted, new Event.Returned(result));
+      return result;
+    }
+
+    /** What the method has thrown goes before whatever may happen now. */
+    private static void failed(GuardedCall call, LimitedCall admitted, Throwable failure) {
+      try {
+        call.awaitOn(admitted, Event.Plain.THREW);
+      } catch (RuntimeException second) {
+        failure.addSuppressed(second);
+      }
+    }
   }
 }

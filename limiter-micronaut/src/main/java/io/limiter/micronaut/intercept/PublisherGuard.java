@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.intercept;
 
+import io.limiter.micronaut.call.LimitedCall;
+import io.limiter.micronaut.call.LimitedCall.Event;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -48,7 +50,7 @@ final class PublisherGuard {
   }
 
   private static Mono<?> single(GuardedCall call, Supplier<Publisher<?>> method) {
-    return Mono.defer(() -> admission(call).flatMap(admission -> mono(call, admission, method)))
+    return Mono.defer(() -> admission(call).flatMap(admitted -> mono(call, admitted, method)))
         .onErrorResume(call::closesWebSocket, closed -> Mono.empty());
   }
 
@@ -63,11 +65,11 @@ final class PublisherGuard {
    * answer sees the end of the stream, and which status its client gets.
    */
   static Publisher<?> answer(GuardedCall call, Supplier<Publisher<?>> method) {
-    Admission admission = call.awaitAdmission();
-    Publisher<?> begun = begin(call, admission, method);
+    LimitedCall admitted = call.awaitAdmission();
+    Publisher<?> begun = begin(call, admitted, method);
     AtomicReference<@Nullable Flux<Object>> first =
         new AtomicReference<>(
-            admission.answered() ? noted(admission, begun) : guarded(call, admission, begun));
+            admitted.hasResponse() ? noted(admitted, begun) : guarded(call, admitted, begun));
     Calls calls = new Calls(call);
     return Flux.deferContextual(
         subscriber -> {
@@ -76,87 +78,83 @@ final class PublisherGuard {
         });
   }
 
-  /** The method is over, though not its stream, whose failure is that of the method. */
-  private static Flux<Object> noted(Admission admission, Publisher<?> begun) {
-    var unused = admission.returned(null);
-    return Flux.<Object>from(begun)
-        .doOnError(
-            failure -> {
-              var unusedToo = admission.failed();
-            });
+  /** The method is over, but not its stream, whose failure is that of the method. */
+  private static Flux<Object> noted(LimitedCall admitted, Publisher<?> begun) {
+    admitted.on(new Event.Returned(null));
+    return Flux.<Object>from(begun).doOnError(failure -> admitted.on(Event.Plain.THREW));
   }
 
   /** What it throws is answered as for any route, and the answer sees to the call's end. */
   private static Publisher<?> begin(
-      GuardedCall call, Admission admission, Supplier<Publisher<?>> method) {
+      GuardedCall call, LimitedCall admitted, Supplier<Publisher<?>> method) {
     try {
-      return call.enter(admission, method);
+      return call.enter(admitted, method);
     } catch (Throwable failure) {
-      call.awaitFailed(admission);
+      call.awaitOn(admitted, Event.Plain.THREW);
       throw failure;
     }
   }
 
-  /** Who goes away while it is decided, or while the method runs, frees what the call holds. */
-  private static Mono<Admission> admission(GuardedCall call) {
-    ArrivingCall arrival = call.arrive();
+  /** A subscriber that cancels while it is decided, or while the method runs, frees its permits. */
+  private static Mono<LimitedCall> admission(GuardedCall call) {
+    GuardedCall.Arrival arrival = call.arrive();
     boolean goesOnIfCancelled = true;
-    Mono<Admission> admission = Mono.fromFuture(arrival.admission(), goesOnIfCancelled);
+    Mono<LimitedCall> admission = Mono.fromFuture(arrival.admission(), goesOnIfCancelled);
     return !call.endMatters()
         ? admission
         : admission.doOnCancel(
             () -> {
               arrival.leave();
-              var unused = arrival.admission().thenAccept(Admission::cancelled);
+              var unused =
+                  arrival.admission().thenAccept(admitted -> admitted.on(Event.Plain.CANCELLED));
             });
   }
 
   private static Mono<?> mono(
-      GuardedCall call, Admission admission, Supplier<Publisher<?>> method) {
+      GuardedCall call, LimitedCall admitted, Supplier<Publisher<?>> method) {
     Mono<Object> result =
-        Mono.<Object>defer(() -> Mono.fromDirect(inContext(call, admission, method)));
-    if (!admission.end().isOver()) {
+        Mono.<Object>defer(() -> Mono.fromDirect(inContext(call, admitted, method)));
+    if (!admitted.isOver()) {
       result =
           result
-              .flatMap(value -> returned(call, admission, value).thenReturn(value))
-              .switchIfEmpty(Mono.defer(() -> returned(call, admission, null).then(Mono.empty())));
+              .flatMap(value -> returned(call, admitted, value).thenReturn(value))
+              .switchIfEmpty(Mono.defer(() -> returned(call, admitted, null).then(Mono.empty())));
     }
-    return result.onErrorResume(failure -> fail(call, admission, failure));
+    return result.onErrorResume(failure -> fail(call, admitted, failure));
   }
 
   private static Flux<Object> flux(GuardedCall call, Supplier<Publisher<?>> method) {
     return admission(call)
         .flatMapMany(
-            admission -> {
-              return guarded(
-                  call,
-                  admission,
-                  Flux.<Object>defer(() -> Flux.from(inContext(call, admission, method))));
-            });
+            admitted ->
+                guarded(
+                    call,
+                    admitted,
+                    Flux.<Object>defer(() -> Flux.from(inContext(call, admitted, method)))));
   }
 
   /** The call is over with its stream, which no answer sees to. */
-  private static Flux<Object> guarded(GuardedCall call, Admission admitted, Publisher<?> method) {
-    Admission admission = admitted.streamed();
+  private static Flux<Object> guarded(GuardedCall call, LimitedCall admitted, Publisher<?> method) {
+    admitted.detach();
     Flux<Object> items = Flux.from(method);
-    if (!admission.end().isOver()) {
+    if (!admitted.isOver()) {
       items =
           items
-              .concatWith(Mono.defer(() -> returned(call, admission, null).then(Mono.empty())))
-              .doOnCancel(admission::cancelled);
+              .concatWith(Mono.defer(() -> returned(call, admitted, null).then(Mono.empty())))
+              .doOnCancel(() -> admitted.on(Event.Plain.CANCELLED));
     }
-    return items.onErrorResume(failure -> fail(call, admission, failure));
+    return items.onErrorResume(failure -> fail(call, admitted, failure));
   }
 
   private static Mono<Void> returned(
-      GuardedCall call, Admission admission, @Nullable Object result) {
-    return Mono.fromCompletionStage(call.returned(admission, result));
+      GuardedCall call, LimitedCall admitted, @Nullable Object result) {
+    return Mono.fromCompletionStage(call.on(admitted, new Event.Returned(result)));
   }
 
   /** Both the method and what happens on subscription are the application's code. */
   private static Publisher<Object> inContext(
-      GuardedCall call, Admission admission, Supplier<Publisher<?>> method) {
-    Publisher<?> result = call.enter(admission, method);
+      GuardedCall call, LimitedCall admitted, Supplier<Publisher<?>> method) {
+    Publisher<?> result = call.enter(admitted, method);
     return subscriber ->
         call.inContext(
             () -> {
@@ -165,7 +163,7 @@ final class PublisherGuard {
             });
   }
 
-  private static <T> Mono<T> fail(GuardedCall call, Admission admission, Throwable failure) {
-    return Mono.fromCompletionStage(call.failed(admission)).then(Mono.error(failure));
+  private static <T> Mono<T> fail(GuardedCall call, LimitedCall admitted, Throwable failure) {
+    return Mono.fromCompletionStage(call.on(admitted, Event.Plain.THREW)).then(Mono.error(failure));
   }
 }

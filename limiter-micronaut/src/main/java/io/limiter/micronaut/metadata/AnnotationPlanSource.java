@@ -4,7 +4,7 @@ package io.limiter.micronaut.metadata;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.LimitPlanSource;
+import io.limiter.micronaut.plan.LimitPlans;
 import io.micronaut.inject.ExecutableMethod;
 import jakarta.inject.Singleton;
 import java.util.Arrays;
@@ -14,7 +14,7 @@ import java.util.stream.Collectors;
 
 /** Makes the plan of one method of what its annotations say, and refuses what makes no sense. */
 @Singleton
-final class AnnotationPlanSource implements LimitPlanSource {
+final class AnnotationPlanSource implements LimitPlans.Source {
 
   private final AnnotatedPlaces places;
   private final PlanReaders readers;

@@ -2,7 +2,7 @@
 package io.limiter.micronaut.metadata;
 
 import io.limiter.core.rule.BanRule;
-import io.limiter.micronaut.plan.CountedCalls;
+import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.AnnotationValue;
 import jakarta.inject.Singleton;
@@ -65,7 +65,7 @@ final class BanReader {
   }
 
   private static boolean mayAbuse(List<RateRuleReader.Read> rules) {
-    return rules.stream().anyMatch(rule -> rule.kind() != CountedCalls.IN_FLIGHT);
+    return rules.stream().anyMatch(rule -> rule.kind() != PlannedCharge.CountedCalls.IN_FLIGHT);
   }
 
   /** Whether those whom a rule counts may be banned. */

@@ -8,7 +8,6 @@ import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.ActualCost;
 import io.limiter.micronaut.plan.Cost;
-import io.limiter.micronaut.plan.CountedCalls;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.subject.CallExpression;
 import io.limiter.micronaut.subject.SubjectSource;
@@ -33,7 +32,7 @@ final class ChargePlanner {
    * @param subjects who is counted, whatever becomes of callers whom it cannot tell
    * @param kind which of his calls
    */
-  private record Owner(String limit, SubjectSource subjects, CountedCalls kind) {}
+  private record Owner(String limit, SubjectSource subjects, PlannedCharge.CountedCalls kind) {}
 
   private record Price(Cost cost, Optional<ActualCost> actual) {
 
@@ -84,8 +83,8 @@ final class ChargePlanner {
       List<RateRuleReader.Read> told,
       List<RateRuleReader.Read> anonymous,
       AnnotationTerms terms) {
-    Map<CountedCalls, List<RateRuleReader.Read>> unknown = byKind(anonymous);
-    Map<CountedCalls, List<RateRuleReader.Read>> known = byKind(told);
+    Map<PlannedCharge.CountedCalls, List<RateRuleReader.Read>> unknown = byKind(anonymous);
+    Map<PlannedCharge.CountedCalls, List<RateRuleReader.Read>> known = byKind(told);
     if (!known.keySet().equals(unknown.keySet())) {
       throw terms
           .limiter()
@@ -100,9 +99,9 @@ final class ChargePlanner {
   }
 
   /** In the order in which they are written first. */
-  private static Map<CountedCalls, List<RateRuleReader.Read>> byKind(
+  private static Map<PlannedCharge.CountedCalls, List<RateRuleReader.Read>> byKind(
       List<RateRuleReader.Read> rules) {
-    Map<CountedCalls, List<RateRuleReader.Read>> kinds = new LinkedHashMap<>();
+    Map<PlannedCharge.CountedCalls, List<RateRuleReader.Read>> kinds = new LinkedHashMap<>();
     for (RateRuleReader.Read rule : rules) {
       kinds.computeIfAbsent(rule.kind(), any -> new ArrayList<>()).add(rule);
     }
@@ -112,7 +111,7 @@ final class ChargePlanner {
   private void add(
       String limit,
       SubjectSource source,
-      CountedCalls kind,
+      PlannedCharge.CountedCalls kind,
       List<RateRuleReader.Read> told,
       List<RateRuleReader.Read> anonymous,
       AnnotationTerms terms) {
@@ -130,7 +129,7 @@ final class ChargePlanner {
 
   /** One key is charged once, and its subject is banned in one way: nobody could tell which. */
   private void agree(Owner owner, AnnotationTerms terms) {
-    if (owner.kind == CountedCalls.IN_FLIGHT) {
+    if (owner.kind == PlannedCharge.CountedCalls.IN_FLIGHT) {
       return;
     }
     Price own = new Price(terms.cost(), terms.actualCost());

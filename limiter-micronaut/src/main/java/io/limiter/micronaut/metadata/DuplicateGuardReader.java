@@ -6,7 +6,6 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.plan.DuplicateGuard;
-import io.limiter.micronaut.plan.GuardRelease;
 import io.limiter.micronaut.plan.Submission;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.inject.ExecutableMethod;
@@ -113,16 +112,16 @@ final class DuplicateGuardReader {
     };
   }
 
-  private static GuardRelease release(AnnotationMembers limiter) {
+  private static DuplicateGuard.Release release(AnnotationMembers limiter) {
     boolean never = limiter.isFalse("releaseOnFailure");
     if (!limiter.has("releaseOn")) {
-      return never ? new GuardRelease.Never() : new GuardRelease.OnFailure();
+      return never ? new DuplicateGuard.Release.Never() : new DuplicateGuard.Release.OnFailure();
     }
     if (never) {
       throw limiter.error(
           "releaseOnFailure", false, "releaseOn says when to release: remove one of them");
     }
-    return new GuardRelease.OnStatus(
+    return new DuplicateGuard.Release.OnStatus(
         StatusList.read(
             limiter, "releaseOn", "name statuses, or write releaseOnFailure = false instead"));
   }

@@ -6,7 +6,7 @@ import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Counts;
-import io.limiter.micronaut.plan.CountedCalls;
+import io.limiter.micronaut.plan.PlannedCharge;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.List;
@@ -45,7 +45,7 @@ final class RateRuleReader {
    * @param named whether its name was given, not made from the numbers
    * @param kind what it counts
    */
-  record Read(Rule rule, boolean named, CountedCalls kind) {}
+  record Read(Rule rule, boolean named, PlannedCharge.CountedCalls kind) {}
 
   /**
    * A rule of a duplicate guard: without a count it accepts one submission, not ten. Only a log
@@ -94,7 +94,7 @@ final class RateRuleReader {
             ? AnnotatedTimes.lease(annotation, "time", unit)
             : AnnotatedTimes.read(annotation, "time", DEFAULT_TIME, unit);
     Rule rule = algorithms.read(annotation, count, window);
-    CountedCalls kind = kind(annotation, rule);
+    PlannedCharge.CountedCalls kind = kind(annotation, rule);
     Optional<String> name = annotation.text("name");
     try {
       return new Read(name.map(rule::withName).orElse(rule), name.isPresent(), kind);
@@ -103,7 +103,7 @@ final class RateRuleReader {
     }
   }
 
-  private static CountedCalls kind(AnnotationMembers annotation, Rule rule) {
+  private static PlannedCharge.CountedCalls kind(AnnotationMembers annotation, Rule rule) {
     Counts counts = annotation.constant(COUNTS, Counts.class).orElse(Counts.ALL);
     if (rule.waits() && counts != Counts.ALL) {
       throw annotation.error(
@@ -121,10 +121,10 @@ final class RateRuleReader {
     return switch (counts) {
       case ALL ->
           inFlight
-              ? CountedCalls.IN_FLIGHT
-              : rule.waits() ? CountedCalls.WAITING : CountedCalls.ALL;
-      case FAILURES -> CountedCalls.FAILURES;
-      case SUCCESSES -> CountedCalls.SUCCESSES;
+              ? PlannedCharge.CountedCalls.IN_FLIGHT
+              : rule.waits() ? PlannedCharge.CountedCalls.WAITING : PlannedCharge.CountedCalls.ALL;
+      case FAILURES -> PlannedCharge.CountedCalls.FAILURES;
+      case SUCCESSES -> PlannedCharge.CountedCalls.SUCCESSES;
     };
   }
 }

@@ -9,7 +9,9 @@ import io.micronaut.core.annotation.Internal;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -19,12 +21,12 @@ public final class CompletionPlan {
 
   /** Of calls that count from their beginning, whatever becomes of them. */
   public static final CompletionPlan NONE =
-      new CompletionPlan(false, false, false, FailureRule.USUAL, Map.of());
+      new CompletionPlan(false, false, false, Failure.USUAL, Map.of());
 
   private final boolean decide;
   private final boolean waits;
   private final boolean byStatus;
-  private final FailureRule failure;
+  private final Failure failure;
   // Rules of one method have names of their own, so no two of its stacks are equal.
   private final Map<RuleStack, ActualCost> costs;
 
@@ -32,7 +34,7 @@ public final class CompletionPlan {
       boolean decide,
       boolean waits,
       boolean byStatus,
-      FailureRule failure,
+      Failure failure,
       Map<RuleStack, ActualCost> costs) {
     this.decide = decide;
     this.waits = waits;
@@ -41,7 +43,7 @@ public final class CompletionPlan {
     this.costs = costs;
   }
 
-  static CompletionPlan of(List<PlannedCharge> quotas, FailureRule failure) {
+  static CompletionPlan of(List<PlannedCharge> quotas, Failure failure) {
     Map<RuleStack, ActualCost> costs = new HashMap<>();
     for (PlannedCharge quota : quotas) {
       quota
@@ -103,11 +105,12 @@ public final class CompletionPlan {
    * @param threw whether its method threw, whatever somebody has made of that
    * @param actual what its stacks have cost, as far as that is known
    */
-  public Completion ending(int status, boolean threw, Map<RuleStack, Integer> actual) {
-    Completion ending = failure.of(status, threw) ? Completion.failed() : Completion.succeeded();
+  public Completion completion(int status, boolean threw, Map<RuleStack, Integer> actual) {
+    Completion completion =
+        failure.of(status, threw) ? Completion.failed() : Completion.succeeded();
     return actual.isEmpty()
-        ? ending
-        : ending.withCosts(charge -> actual.getOrDefault(charge.stack(), charge.cost()));
+        ? completion
+        : completion.withCosts(charge -> actual.getOrDefault(charge.stack(), charge.cost()));
   }
 
   /**
@@ -127,5 +130,30 @@ public final class CompletionPlan {
     boolean arrived =
         charge.stack().counting() == Counting.ALL && charge.stack().waiting().isEmpty();
     return arrived ? charge.cost() : 0;
+  }
+
+  /**
+   * Which calls have failed.
+   *
+   * @param statuses those that are failures, 400 to 599; empty if any exception is one, and any
+   *     status of 400 and above
+   */
+  @Internal
+  public record Failure(Optional<Set<Integer>> statuses) {
+
+    /** Unless an annotation lists statuses. */
+    public static final Failure USUAL = new Failure(Optional.empty());
+
+    private static final int FIRST = 400;
+
+    /**
+     * Whether a call has failed.
+     *
+     * @param status of its answer; outside of HTTP, what an exception counts as
+     * @param threw whether its method threw, whatever somebody has made of that
+     */
+    boolean of(int status, boolean threw) {
+      return statuses.map(some -> some.contains(status)).orElse(threw || status >= FIRST);
+    }
   }
 }

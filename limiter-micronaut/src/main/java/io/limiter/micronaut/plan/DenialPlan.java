@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
+import io.limiter.core.Outcome;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
+import io.limiter.micronaut.exception.DenialText;
 import io.micronaut.core.annotation.Internal;
 import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What becomes of the calls of one method that its limits refuse: an exception says so; or the
- * method is called and told, where it has a parameter for the verdict; or they pass, where the
- * policy is only observed. Then the log tells how many it would have refused, at most once in ten
- * seconds, and not whom.
+ * The treatment of the calls of one method that its limits deny: an exception; or the method is
+ * called with the verdict, where it has a parameter for that; or they pass, where the policy is
+ * only observed. Then the log counts them at most once in ten seconds, without naming a subject.
  */
 @Internal
 public final class DenialPlan {
 
   private static final Logger LOG = LoggerFactory.getLogger(DenialPlan.class);
+  private static final Duration NEVER = Duration.ofSeconds(Long.MAX_VALUE);
   private static final long INTERVAL_NANOS = Duration.ofSeconds(10).toNanos();
 
   private final String policy;
@@ -48,13 +53,13 @@ public final class DenialPlan {
 
   /** Whether a call may enter the method on this verdict. */
   boolean admit(Verdict verdict) {
-    if (observed && wouldRefuse(verdict)) {
+    if (observed && wouldDeny(verdict)) {
       report();
     }
     return verdict.allowed() || observed || takesVerdict;
   }
 
-  private static boolean wouldRefuse(Verdict verdict) {
+  private static boolean wouldDeny(Verdict verdict) {
     return !verdict.allowed()
         || verdict.rules().stream().anyMatch(RuleVerdict::violated)
         || verdict.duplicate().filter(RuleVerdict::violated).isPresent();
@@ -66,9 +71,44 @@ public final class DenialPlan {
     long due = nextReport.get();
     if (now - due >= 0 && nextReport.compareAndSet(due, now + INTERVAL_NANOS)) {
       LOG.info(
-          "The policy '{}' is only observed. Calls that it would have refused since the last message: {}",
+          "The policy '{}' is only observed. Calls that it would have denied since the last message: {}",
           policy,
           unreported.getAndSet(0));
     }
+  }
+
+  /**
+   * The text that answers a denied call: that of the rule with the longest retry-after.
+   *
+   * @param texts by the names of rules
+   * @param duplicates the guard, which has a text of its own
+   */
+  static DenialText text(
+      Verdict verdict, Map<String, DenialText> texts, Optional<DuplicateGuard> duplicates) {
+    if (verdict.outcome() == Outcome.BANNED) {
+      return DenialText.NONE;
+    }
+    if (verdict.outcome() == Outcome.DUPLICATE) {
+      return duplicates.isPresent() ? duplicates.get().text() : DenialText.NONE;
+    }
+    RuleVerdict denying = texts.isEmpty() ? null : longest(verdict);
+    return denying == null
+        ? DenialText.NONE
+        : texts.getOrDefault(denying.rule().name(), DenialText.NONE);
+  }
+
+  private static @Nullable RuleVerdict longest(Verdict verdict) {
+    RuleVerdict longest = null;
+    for (RuleVerdict rule : verdict.rules()) {
+      if (rule.refuses() && (longest == null || wait(rule).compareTo(wait(longest)) > 0)) {
+        longest = rule;
+      }
+    }
+    return longest;
+  }
+
+  /** When a permit becomes free is unknown, so another rule that denies too goes first. */
+  private static Duration wait(RuleVerdict rule) {
+    return rule.retryAfter().orElse(rule.tooCostly() ? NEVER : Duration.ZERO);
   }
 }

@@ -6,6 +6,7 @@ import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * How a method refuses submissions that were accepted a moment ago.
@@ -26,7 +27,7 @@ public record DuplicateGuard(
     RuleStack stack,
     Submission submission,
     Optional<String> chosen,
-    GuardRelease release,
+    Release release,
     DenialText text) {
 
   /** The same guard before security, where no default can compare arguments. */
@@ -41,5 +42,41 @@ public record DuplicateGuard(
             Optional.of("CALLER (beforeSecurity = true)"),
             release,
             text);
+  }
+
+  /**
+   * After which outcomes a submission may be made again at once. One whose method was never entered
+   * may be, whatever this says: see {@code AdmittedCall}.
+   */
+  @Internal
+  public sealed interface Release {
+
+    /** The status that an exception counts as where no answer has one. */
+    int FAILURE = 500;
+
+    /** After none. */
+    record Never() implements Release {}
+
+    /** After an exception of the method, and after a status of 500 and above. */
+    record OnFailure() implements Release {}
+
+    /**
+     * After answers of these statuses. Outside of HTTP an exception counts as {@value #FAILURE}.
+     *
+     * @param statuses 400 to 599
+     */
+    record OnStatus(Set<Integer> statuses) implements Release {}
+
+    /**
+     * Whether a call that ended so releases its submission.
+     *
+     * @param status of its answer; outside of HTTP, what an exception counts as
+     * @param threw whether its method threw, whatever answer that was given
+     */
+    default boolean after(int status, boolean threw) {
+      return this instanceof OnStatus list
+          ? list.statuses().contains(status)
+          : this instanceof OnFailure && (threw || status >= FAILURE);
+    }
   }
 }

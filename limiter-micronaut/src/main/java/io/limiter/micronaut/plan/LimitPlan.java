@@ -33,7 +33,7 @@ public final class LimitPlan {
   private final Optional<DuplicateGuard> duplicates;
   private final Map<String, DenialText> texts;
   private final CompletionPlan outcomes;
-  private final DenialPlan refusals;
+  private final DenialPlan denials;
   private final boolean decidedByRequest;
   private final boolean beforeSecurity;
   private final boolean countsUsers;
@@ -45,7 +45,7 @@ public final class LimitPlan {
    * @param quotas what it takes from whom; none only if there is a duplicate guard
    * @param texts what a caller is answered, by the name of the rule that refuses him
    * @param failure which of its calls have failed
-   * @param refusals what becomes of calls that are not admitted
+   * @param denials what becomes of calls that are not admitted
    * @param beforeSecurity whether they are decided before security; then the request decides them
    */
   public LimitPlan(
@@ -55,10 +55,10 @@ public final class LimitPlan {
       List<PlannedCharge> quotas,
       Optional<DuplicateGuard> duplicates,
       Map<String, DenialText> texts,
-      FailureRule failure,
-      DenialPlan refusals,
+      CompletionPlan.Failure failure,
+      DenialPlan denials,
       boolean beforeSecurity) {
-    this.refusals = refusals;
+    this.denials = denials;
     this.beforeSecurity = beforeSecurity;
     this.method = method;
     this.namedBy = namedBy;
@@ -108,7 +108,7 @@ public final class LimitPlan {
             stack,
             new Submission.ByCaller(),
             Optional.empty(),
-            new GuardRelease.OnFailure(),
+            new DuplicateGuard.Release.OnFailure(),
             text);
     return new LimitPlan(
         WarmUpStep.POLICY,
@@ -117,7 +117,7 @@ public final class LimitPlan {
         submissions ? List.of() : List.of(quota),
         submissions ? Optional.of(guard) : Optional.empty(),
         Map.of(stack.rules().get(0).name(), text),
-        FailureRule.USUAL,
+        CompletionPlan.Failure.USUAL,
         new DenialPlan(WarmUpStep.POLICY, false, false),
         false);
   }
@@ -175,12 +175,12 @@ public final class LimitPlan {
   }
 
   /** After which outcomes a submission may be made again. */
-  public GuardRelease release() {
-    return duplicates.map(DuplicateGuard::release).orElseGet(GuardRelease.Never::new);
+  public DuplicateGuard.Release release() {
+    return duplicates.map(DuplicateGuard::release).orElseGet(DuplicateGuard.Release.Never::new);
   }
 
   /** Whether it makes a difference how a call ends, or that its caller leaves while it waits. */
-  public boolean countsByEnd() {
+  public boolean countsByCompletion() {
     return outcomes.decide() || duplicates.isPresent();
   }
 
@@ -191,12 +191,12 @@ public final class LimitPlan {
 
   /** Whether the method has a parameter for the verdict. */
   public boolean takesVerdict() {
-    return refusals.takesVerdict();
+    return denials.takesVerdict();
   }
 
   /** Whether a call may enter the method on this verdict. */
   public boolean admits(Verdict verdict) {
-    return refusals.admit(verdict);
+    return denials.admit(verdict);
   }
 
   /**
@@ -234,7 +234,7 @@ public final class LimitPlan {
   }
 
   private LimitRequest asked(LimitRequest request) {
-    return refusals.observed() ? request.observe() : request;
+    return denials.observed() ? request.observe() : request;
   }
 
   /** The key of the submitter, whose hash is known where a rule counts him too. */
@@ -265,6 +265,6 @@ public final class LimitPlan {
 
   /** What the annotations say that a refused caller is answered; nothing of who is banned. */
   public DenialText text(Verdict verdict) {
-    return DenialWording.of(verdict, texts, duplicates);
+    return DenialPlan.text(verdict, texts, duplicates);
   }
 }

@@ -4,9 +4,12 @@ package io.limiter.micronaut.plan;
 import io.limiter.micronaut.annotation.Limited;
 import io.micronaut.context.processor.ExecutableMethodProcessor;
 import io.micronaut.core.annotation.Internal;
+import io.micronaut.http.HttpRequest;
 import io.micronaut.inject.BeanDefinition;
 import io.micronaut.inject.DelegatingExecutableMethod;
 import io.micronaut.inject.ExecutableMethod;
+import io.micronaut.inject.MethodExecutionHandle;
+import io.micronaut.web.router.RouteAttributes;
 import jakarta.inject.Singleton;
 import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
@@ -30,7 +33,16 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
 
   private static final int MAX_LISTED = 20;
 
-  private final LimitPlanSource source;
+  /** An attribute of a request: the plan of its route, or {@link #NOT_LIMITED}. */
+  private static final String ROUTE = "io.limiter.plan";
+
+  private static final Object NOT_LIMITED = false;
+
+  // By name, because micronaut-websocket is optional.
+  private static final String ON_OPEN = "io.micronaut.websocket.annotation.OnOpen";
+  private static final String ON_MESSAGE = "io.micronaut.websocket.annotation.OnMessage";
+
+  private final Source source;
   private final SharedLimits shared = new SharedLimits();
   // Bounded by the methods of beans that are still in use.
   private final Map<Object, Optional<LimitPlan>> known = new ConcurrentHashMap<>();
@@ -38,7 +50,7 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   // Bounded by the number of limited methods in the application.
   private final Map<Limits, Optional<LimitPlan>> plans = new ConcurrentHashMap<>();
 
-  LimitPlans(LimitPlanSource source) {
+  LimitPlans(Source source) {
     this.source = source;
   }
 
@@ -86,7 +98,7 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   /** A method and what limits it: a factory may make two beans of one class with other limits. */
   private record Limits(ExecutableMethod<?, ?> method, List<String> annotations) {
 
-    static Limits of(LimitPlanSource source, ExecutableMethod<?, ?> method) {
+    static Limits of(Source source, ExecutableMethod<?, ?> method) {
       // The start names a method by its bean, a request does not: else it would be planned twice.
       return new Limits(
           method instanceof DelegatingExecutableMethod<?, ?> named ? named.getTarget() : method,
@@ -103,6 +115,32 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   public Optional<LimitPlan> of(ExecutableMethod<?, ?> method) {
     Optional<LimitPlan> plan = known.get(new Lookup(method));
     return plan != null ? plan : find(method);
+  }
+
+  /**
+   * The plan of the method that answers this request; empty if there is none, or it is not limited.
+   * It is looked up once for each request. The methods of a WebSocket answer no request: the
+   * handshake matches one of them, and each of their calls is decided by itself.
+   */
+  public Optional<LimitPlan> ofRoute(HttpRequest<?> request) {
+    Object found = request.getAttribute(ROUTE).orElse(null);
+    if (found != null) {
+      return found instanceof LimitPlan plan ? Optional.of(plan) : Optional.empty();
+    }
+    if (RouteAttributes.getRouteMatch(request).orElse(null)
+        instanceof MethodExecutionHandle<?, ?> handle) {
+      ExecutableMethod<?, ?> method = handle.getExecutableMethod();
+      Optional<LimitPlan> plan = of(method);
+      boolean limited = plan.isPresent() && !isOfWebSocket(method);
+      request.setAttribute(ROUTE, limited ? plan.get() : NOT_LIMITED);
+      return limited ? plan : Optional.empty();
+    }
+    return Optional.empty();
+  }
+
+  /** Whether calls of a method are the connections or the messages of a WebSocket. */
+  public static boolean isOfWebSocket(ExecutableMethod<?, ?> method) {
+    return method.hasAnnotation(ON_MESSAGE) || method.hasAnnotation(ON_OPEN);
   }
 
   /** The names of the policies of all methods that are planned by now. */
@@ -169,5 +207,22 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
     Optional<LimitPlan> plan = source.plan(method);
     plan.ifPresent(shared::register);
     return plan;
+  }
+
+  /** Where {@link LimitPlans} come from. */
+  @Internal
+  public interface Source {
+
+    /**
+     * The plan of a method; empty if nothing limits it.
+     *
+     * @throws io.micronaut.context.exceptions.ConfigurationException if its limits make no sense
+     */
+    Optional<LimitPlan> plan(ExecutableMethod<?, ?> method);
+
+    /**
+     * What limits a method, equal for two objects that stand for one method with the same limits.
+     */
+    List<String> limits(ExecutableMethod<?, ?> method);
   }
 }

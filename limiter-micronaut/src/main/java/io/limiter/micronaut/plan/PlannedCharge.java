@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
+import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
@@ -27,5 +28,38 @@ public record PlannedCharge(
 
   RuleStack rules(boolean anonymous) {
     return anonymous ? anonymousRules : rules;
+  }
+
+  /**
+   * What a rule counts: rules of one subject share a key only with those that count the same calls.
+   */
+  @Internal
+  public enum CountedCalls {
+    /** All calls. */
+    ALL(Counting.ALL),
+    /** Calls that failed. */
+    FAILURES(Counting.FAILURES),
+    /** Calls that did not fail. */
+    SUCCESSES(Counting.SUCCESSES),
+    /** All calls, which wait for their turn. */
+    WAITING(Counting.ALL),
+    /** Calls while they run. */
+    IN_FLIGHT(Counting.ALL);
+
+    private final Counting counting;
+
+    CountedCalls(Counting counting) {
+      this.counting = counting;
+    }
+
+    /** What the stack of such rules counts once a call has ended. */
+    public Counting counting() {
+      return counting;
+    }
+
+    /** Whether how a call has ended decides what it counts. */
+    public boolean byOutcome() {
+      return counting != Counting.ALL;
+    }
   }
 }

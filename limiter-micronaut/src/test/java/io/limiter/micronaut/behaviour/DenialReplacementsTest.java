@@ -85,12 +85,8 @@ class DenialReplacementsTest {
   @Replaces(DenialResponseFactory.class)
   @Requires(property = REPLACED, value = "responses")
   static class OwnResponses extends DenialResponseFactory {
-    OwnResponses(
-        DenialConfiguration configuration,
-        DenialMessages messages,
-        RateLimitFields fields,
-        DenialBody body) {
-      super(configuration, messages, fields, body);
+    OwnResponses(DenialConfiguration configuration, DenialMessages messages, DenialBody body) {
+      super(configuration, messages, body);
     }
 
     @Override

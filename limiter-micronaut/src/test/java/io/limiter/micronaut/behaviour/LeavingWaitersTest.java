@@ -13,7 +13,7 @@ import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.call.TurnQueue;
+import io.limiter.micronaut.call.AdmissionControl;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
@@ -80,7 +80,7 @@ class LeavingWaitersTest {
     try (TestServer server = TestServer.start(SPEC, Map.of("limiter.fallback", "deny"));
         LoggedWarnings warnings = LoggedWarnings.begin()) {
       Limiter limiter = server.context().getBean(Limiter.class);
-      TurnQueue turns = server.context().getBean(TurnQueue.class);
+      AdmissionControl turns = server.context().getBean(AdmissionControl.class);
       assertThat(server.get("/queue").body()).isEqualTo("departed 1");
       for (int left = 0; left < clients; left += 100) {
         List<Socket> waiting = new ArrayList<>();

@@ -229,7 +229,7 @@ class UpgradesTest {
       WebSocket socket = open(server, "/dropped", new CompletableFuture<>()).join();
       socket.sendText("one", true).join();
       socket.sendText("two", true).join();
-      await().untilAsserted(() -> logged.assertOneRefusal("that is left to the @OnError method"));
+      await().untilAsserted(() -> logged.assertOneRefusal("that is left to its @OnError method"));
     }
   }
 

@@ -70,7 +70,7 @@ class RateLimitFieldsTest {
   void callsInFlightHaveNeitherAWindowNorATimeToWaitFor() {
     configuration.setXRateLimit("seconds");
 
-    fields.writeRefusal(
+    fields.writeDenial(
         verdict(Outcome.LIMITED, inFlight(), rule(MINUTE, 3, Duration.ofMillis(20_001), null)),
         response);
 
@@ -88,7 +88,7 @@ class RateLimitFieldsTest {
   void whatElseRefusesACallTellsHowLongToWaitAtLeast() {
     configuration.setXRateLimit("seconds");
 
-    fields.writeRefusal(
+    fields.writeDenial(
         verdict(
             Outcome.LIMITED,
             inFlight(),
@@ -107,7 +107,7 @@ class RateLimitFieldsTest {
   @ParameterizedTest
   @CsvSource({"30,60,60", "90,60,90", "90001,60,90001"})
   void whoIsBannedWaitsForTheBanAndForEveryRule(long ban, long rule, String seconds) {
-    fields.writeRefusal(
+    fields.writeDenial(
         verdict(
             Outcome.BANNED,
             Optional.of(Duration.ofSeconds(ban)),
@@ -127,7 +127,7 @@ class RateLimitFieldsTest {
   void olderClientsAreToldOfTheBanToo() {
     configuration.setXRateLimit("seconds");
 
-    fields.writeRefusal(
+    fields.writeDenial(
         verdict(
             Outcome.BANNED,
             Optional.of(Duration.ofSeconds(90)),
@@ -158,7 +158,7 @@ class RateLimitFieldsTest {
   void theLongestWaitOfThoseThatRefuseIsToldEvenIfAnotherHasFewerLeft() {
     configuration.setXRateLimit("seconds");
 
-    fields.writeRefusal(
+    fields.writeDenial(
         verdict(
             Outcome.LIMITED,
             rule(SHORT, 0, Duration.ofSeconds(1), null),
@@ -173,7 +173,7 @@ class RateLimitFieldsTest {
 
   @Test
   void aWaitOfNoTimeIsASecond() {
-    fields.writeRefusal(
+    fields.writeDenial(
         verdict(Outcome.LIMITED, rule(MINUTE, 0, Duration.ZERO, Duration.ZERO)), response);
 
     assertThat(response.header("Retry-After")).isEqualTo("1");
@@ -184,14 +184,14 @@ class RateLimitFieldsTest {
   void whileTheStoreIsAwayTheWaitIsUntilItIsAskedAgain(long millis, String seconds) {
     StoreException away = StoreException.notAsked("away", Duration.ofMillis(millis));
 
-    fields.writeRefusal(verdict(Outcome.UNAVAILABLE).fromFallback(away), response);
+    fields.writeDenial(verdict(Outcome.UNAVAILABLE).fromFallback(away), response);
 
     assertThat(response.header("Retry-After")).isEqualTo(seconds);
   }
 
   @Test
   void whileNobodyKnowsWhenTheStoreIsAskedAgainTheWaitIsASecond() {
-    fields.writeRefusal(verdict(Outcome.UNAVAILABLE), response);
+    fields.writeDenial(verdict(Outcome.UNAVAILABLE), response);
 
     assertThat(response.header("Retry-After")).isEqualTo("1");
   }

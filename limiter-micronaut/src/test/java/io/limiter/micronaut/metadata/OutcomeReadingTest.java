@@ -75,9 +75,9 @@ class OutcomeReadingTest {
     CompletionPlan outcomes = plans.of(Calls.class, method).outcomes();
 
     assertThat(outcomes.decide()).isTrue();
-    assertThat(outcomes.ending(status, threw, Map.of()).counts(Counting.FAILURES))
+    assertThat(outcomes.completion(status, threw, Map.of()).counts(Counting.FAILURES))
         .isEqualTo(failed);
-    assertThat(outcomes.ending(status, threw, Map.of()).counts(Counting.SUCCESSES))
+    assertThat(outcomes.completion(status, threw, Map.of()).counts(Counting.SUCCESSES))
         .isEqualTo(!failed);
   }
 

@@ -13,7 +13,6 @@ import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.config.LimiterConfiguration;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.DuplicateGuard;
-import io.limiter.micronaut.plan.GuardRelease;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.LimitPlans;
 import io.limiter.micronaut.plan.Submission;
@@ -118,7 +117,7 @@ class PlanReadingTest {
     assertThat(declared(RateLimiter.class, "duplicateBy")).isEqualTo(DuplicateBy.AUTO);
     assertThat(guard.submission()).isEqualTo(new Submission.ByArguments(List.of(0, 1, 2)));
     assertThat(declared(RateLimiter.class, "releaseOnFailure")).isEqualTo(true);
-    assertThat(guard.release()).isEqualTo(new GuardRelease.OnFailure());
+    assertThat(guard.release()).isEqualTo(new DuplicateGuard.Release.OnFailure());
     assertThat(guard.text()).isSameAs(DenialText.NONE);
     for (String text :
         List.of("message", "code", "duplicateMessage", "duplicateCode", "subject", "header")) {
@@ -176,7 +175,7 @@ class PlanReadingTest {
     assertThat(guard.submitter()).isEqualTo(new SubjectSource.Submitter());
     assertThat(guard.text()).isEqualTo(DenialText.message("Not now"));
     assertThat(guard.submission()).isEqualTo(new Submission.ByArguments(List.of(0)));
-    assertThat(guard.release()).isEqualTo(new GuardRelease.Never());
+    assertThat(guard.release()).isEqualTo(new DuplicateGuard.Release.Never());
     assertThat(plan.decidedByRequest()).isFalse();
   }
 

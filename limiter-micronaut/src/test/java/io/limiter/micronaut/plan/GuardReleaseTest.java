@@ -10,9 +10,10 @@ import org.junit.jupiter.api.Test;
 /** After which failures a submission may be made again. */
 class GuardReleaseTest {
 
-  private static final GuardRelease NEVER = new GuardRelease.Never();
-  private static final GuardRelease ON_FAILURE = new GuardRelease.OnFailure();
-  private static final GuardRelease ON_STATUS = new GuardRelease.OnStatus(Set.of(404, 503));
+  private static final DuplicateGuard.Release NEVER = new DuplicateGuard.Release.Never();
+  private static final DuplicateGuard.Release ON_FAILURE = new DuplicateGuard.Release.OnFailure();
+  private static final DuplicateGuard.Release ON_STATUS =
+      new DuplicateGuard.Release.OnStatus(Set.of(404, 503));
 
   @Test
   void neverIsNever() {
@@ -32,7 +33,7 @@ class GuardReleaseTest {
     assertThat(released(ON_STATUS, false)).containsExactly(404, 503);
   }
 
-  private static int[] released(GuardRelease release, boolean threw) {
+  private static int[] released(DuplicateGuard.Release release, boolean threw) {
     return IntStream.range(100, 600).filter(status -> release.after(status, threw)).toArray();
   }
 }

@@ -11,7 +11,7 @@ import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.call.RequestDecision;
+import io.limiter.micronaut.call.LimitedCall;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
@@ -114,7 +114,7 @@ class WarmStartTest {
     @Get(value = "/who-decided", produces = "text/plain")
     @RateRule
     String by(HttpRequest<?> request) {
-      return RequestDecision.of(request).orElseThrow().verdict().decidedBy().name();
+      return LimitedCall.of(request).orElseThrow().verdict().decidedBy().name();
     }
   }
 }

@@ -255,7 +255,7 @@ class WarmUpTest {
     }
 
     @Override
-    public void writeRefusal(Verdict verdict, MutableHttpResponse<?> response) {
+    public void writeDenial(Verdict verdict, MutableHttpResponse<?> response) {
       throw asked(this);
     }
   }
@@ -264,12 +264,8 @@ class WarmUpTest {
   @Replaces(DenialResponseFactory.class)
   @Requires(property = "spec.name", value = "WarmUpTest.replaced")
   static class OwnResponses extends DenialResponseFactory {
-    OwnResponses(
-        DenialConfiguration configuration,
-        DenialMessages messages,
-        RateLimitFields fields,
-        DenialBody body) {
-      super(configuration, messages, fields, body);
+    OwnResponses(DenialConfiguration configuration, DenialMessages messages, DenialBody body) {
+      super(configuration, messages, body);
     }
 
     @Override

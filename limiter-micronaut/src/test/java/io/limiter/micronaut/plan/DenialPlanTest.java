@@ -18,7 +18,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** Whose words are told where several rules refuse. */
-class DenialWordingTest {
+class DenialPlanTest {
 
   private static final Rule SHORT = SlidingWindowLog.of(1, Duration.ofMinutes(1)).withName("short");
   private static final Rule LONG = SlidingWindowLog.of(1, Duration.ofHours(1)).withName("long");
@@ -53,6 +53,6 @@ class DenialWordingTest {
     LimitRequest call = LimitRequest.of(Policy.of("words", rules), new Subject("user", "ann"));
     limiter.record(call.withCost(used));
     Verdict verdict = limiter.acquire(call.withCost(cost)).toCompletableFuture().join();
-    return DenialWording.of(verdict, TEXTS, Optional.empty()).message();
+    return DenialPlan.text(verdict, TEXTS, Optional.empty()).message();
   }
 }

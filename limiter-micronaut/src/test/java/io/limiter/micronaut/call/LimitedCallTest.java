@@ -32,13 +32,13 @@ import org.junit.jupiter.params.provider.ValueSource;
  * What the gate decides the guard does not decide again: the method of the route is that of the
  * interceptor, whatever proxy or interface stands between.
  */
-class RequestDecisionTest {
+class LimitedCallTest {
 
   private final EmbeddedServer server =
       ApplicationContext.run(
           EmbeddedServer.class,
           Map.of(
-              "spec.name", "RouteTicketTest", "test.recorded", true, "micronaut.server.port", -1));
+              "spec.name", "LimitedCallTest", "test.recorded", true, "micronaut.server.port", -1));
   private final HttpClient client = HttpClient.newHttpClient();
 
   @AfterEach
@@ -80,7 +80,7 @@ class RequestDecisionTest {
   }
 
   @Controller
-  @Requires(property = "spec.name", value = "RouteTicketTest")
+  @Requires(property = "spec.name", value = "LimitedCallTest")
   static class Plain {
 
     @Get(value = "/plain", produces = "text/plain")
@@ -120,7 +120,7 @@ class RequestDecisionTest {
   }
 
   @Controller
-  @Requires(property = "spec.name", value = "RouteTicketTest")
+  @Requires(property = "spec.name", value = "LimitedCallTest")
   static class Declared extends Base implements Api {
 
     @Override

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.call;
+
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Verdict;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
+import io.limiter.micronaut.exception.CallAbandonedException;
+import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.thread.CallerThreads;
+import io.limiter.micronaut.thread.LimiterTimer;
+import io.micronaut.core.annotation.Internal;
+import io.micronaut.http.HttpRequest;
+import jakarta.annotation.PreDestroy;
+import jakarta.inject.Inject;
+import jakarta.inject.Singleton;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What gate and guard have in common: asks the store, denies or admits a call, and lets an admitted
+ * call wait for its turn. A waiting call holds no thread, and the store is not asked again. As many
+ * calls wait as the queues of the rules have room for.
+ */
+@Internal
+@Singleton
+public final class AdmissionControl {
+
+  private final LimitStore store;
+  private final CallerThreads threads;
+  private final LimiterTimer timer;
+  private final PermitRenewal permits;
+  private final Map<LimitedCall, CompletableFuture<Void>> waiting = new ConcurrentHashMap<>();
+  private volatile boolean closed;
+
+  @Inject
+  AdmissionControl(LimitStore store, CallerThreads threads, LimiterTimer timer) {
+    this(store, threads, timer, new PermitRenewal(timer));
+  }
+
+  private AdmissionControl(
+      LimitStore store, CallerThreads threads, LimiterTimer timer, PermitRenewal permits) {
+    this.store = store;
+    this.threads = threads;
+    this.timer = timer;
+    this.permits = permits;
+  }
+
+  /** The same for another store and other threads, such as of a warm-up. */
+  public AdmissionControl with(LimitStore otherStore, CallerThreads otherThreads) {
+    return new AdmissionControl(otherStore, otherThreads, timer, permits);
+  }
+
+  /** The threads to which its decisions return. */
+  public CallerThreads threads() {
+    return threads;
+  }
+
+  /**
+   * Asks the store for a verdict on a call of this plan's method.
+   *
+   * @throws IllegalStateException if the store, which may be the application's, returns null
+   */
+  public CompletionStage<Verdict> ask(LimitRequest request, LimitPlan plan) {
+    CompletionStage<Verdict> stage = store.decide(request, Mode.ACQUIRE);
+    if (stage == null) {
+      throw new IllegalStateException(
+          "%s gave null for the decision on %s: let decide() give a stage, which completes with a verdict or fails with a StoreException"
+              .formatted(store.getClass().getName(), plan.method()));
+    }
+    return stage;
+  }
+
+  /**
+   * The denial that follows from a verdict; empty if the call may enter its method.
+   *
+   * @param route the request, if the method is its own route: its response will show the denial
+   */
+  public Optional<LimitDeniedException> denial(
+      @Nullable Verdict verdict, LimitPlan plan, Optional<HttpRequest<?>> route) {
+    if (verdict == null) {
+      throw new IllegalStateException("The store gave no verdict on " + plan.method());
+    }
+    if (plan.admits(verdict)) {
+      return Optional.empty();
+    }
+    if (route.isPresent()) {
+      var unused = LimitedCall.denied(plan, verdict).atGuard(route.get());
+    }
+    return Optional.of(LimitDeniedException.of(verdict, plan.text(verdict)));
+  }
+
+  /** The call that the gate admits on this verdict. The guard finds it on the request. */
+  public LimitedCall admitAtGate(Verdict verdict, LimitPlan plan, HttpRequest<?> request) {
+    return LimitedCall.admitted(plan, verdict, permits).atGate(request);
+  }
+
+  /** The same for a request that is charged nothing, so that no store is asked. */
+  public static LimitedCall admitUncharged(LimitPlan plan, HttpRequest<?> request) {
+    return LimitedCall.uncharged(plan).atGate(request);
+  }
+
+  /**
+   * The call that the guard admits on this verdict.
+   *
+   * @param route the request, if the method is its own route
+   */
+  public LimitedCall admit(Verdict verdict, LimitPlan plan, Optional<HttpRequest<?>> route) {
+    LimitedCall call = LimitedCall.admitted(plan, verdict, permits);
+    return route.isPresent() ? call.atGuard(route.get()) : call;
+  }
+
+  /**
+   * Waits for the turn of an admitted call. If the call is given up meanwhile, its place is free
+   * again.
+   *
+   * @param request in whose name the call is made: its client waits until it has a response
+   * @return completes on the timer's thread; with a {@link CallAbandonedException}, at once and on
+   *     any thread, if the client disconnects or the service stops. A caller that knows more
+   *     {@linkplain #abandon gives the call up} itself
+   */
+  public CompletableFuture<Void> turn(LimitedCall call, Optional<HttpRequest<?>> request) {
+    CompletableFuture<Void> turn = new CompletableFuture<>();
+    waiting.put(call, turn);
+    Future<?> due = timer.schedule(() -> turn.complete(null), call.verdict().delay().toNanos());
+    Runnable forget = threads.onGone(request, () -> abandonUnlessAnswered(request, turn));
+    var unused =
+        turn.whenComplete(
+            (now, abandoned) -> {
+              waiting.remove(call);
+              due.cancel(false);
+              forget.run();
+              if (abandoned != null) {
+                call.on(LimitedCall.Event.Plain.ABANDONED);
+              }
+            });
+    if (closed) { // close() may have missed it
+      abandon(turn);
+    }
+    return turn;
+  }
+
+  /** A call after the response, such as for a message that is sent later, is not the client's. */
+  private static void abandonUnlessAnswered(
+      Optional<HttpRequest<?>> request, CompletableFuture<Void> turn) {
+    if (request.filter(LimitedCall::isAnswered).isEmpty()) {
+      abandon(turn);
+    }
+  }
+
+  /** Gives up a call that waits for its turn. */
+  public static void abandon(CompletableFuture<Void> turn) {
+    turn.completeExceptionally(new CallAbandonedException());
+  }
+
+  /** How many calls wait for their turn in this process. */
+  public int waiting() {
+    return waiting.size();
+  }
+
+  @PreDestroy
+  void close() {
+    closed = true;
+    waiting.values().forEach(AdmissionControl::abandon);
+  }
+}

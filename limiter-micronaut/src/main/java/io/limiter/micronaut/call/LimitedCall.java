@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.call;
+
+import io.limiter.core.Completion;
+import io.limiter.core.Verdict;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.micronaut.log.BrokenPartLog;
+import io.limiter.micronaut.plan.CompletionPlan;
+import io.limiter.micronaut.plan.DuplicateGuard;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.micronaut.core.annotation.Internal;
+import io.micronaut.http.HttpRequest;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One call of a limited method, from its verdict to its completion. {@link AdmissionControl} makes
+ * it; the package description draws its states. It reports the completion to the store and releases
+ * the duplicate guard, each once, at the first {@link Event} that decides it. While the method runs
+ * its concurrency permits are renewed.
+ *
+ * <p>The call of a request's own route is an attribute of that request: the gate leaves it there
+ * for the guard, which enters the method once on it, and the response filters read its verdict.
+ *
+ * <p>A call that has its response while its method still runs, because a filter did not wait for
+ * the method, keeps its permit until the method returns. The permit is not renewed any more.
+ *
+ * <p>The duplicate guard of a call whose method was never entered is always released: nothing was
+ * submitted.
+ */
+@Internal
+public final class LimitedCall {
+
+  private static final BrokenPartLog LOG =
+      new BrokenPartLog(LoggerFactory.getLogger(LimitedCall.class));
+
+  private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
+
+  private static final String ATTRIBUTE = "io.limiter.call";
+  private static final String ANSWERED = "io.limiter.answered";
+
+  private static final int OK = 200;
+
+  /** No response was seen. */
+  private static final int NO_STATUS = 0;
+
+  /** The request is over, and its response was not seen. */
+  private static final int UNSEEN = -1;
+
+  private enum Phase {
+    WAITING,
+    RUNNING,
+    RETURNED,
+    THREW
+  }
+
+  /** What is observed of a call that may complete it. */
+  public sealed interface Event {
+
+    /** The method has returned this result. Completes the call unless its response does. */
+    record Returned(@Nullable Object result) implements Event {}
+
+    /** The client receives a response of this status. */
+    record Answered(int status) implements Event {}
+
+    /** The events without data. */
+    enum Plain implements Event {
+      /** The method has thrown, or its result has failed. As {@link Returned} otherwise. */
+      THREW,
+      /** The call is over, and no response has its status: an exception counts as 500. */
+      OVER,
+      /** The result of the method is not waited for any more. A response in the making counts. */
+      CANCELLED,
+      /** The call is given up before its method is entered, or while its result is streamed. */
+      ABANDONED,
+      /** The request is over: its response was written, or cannot be written any more. */
+      REQUEST_OVER
+    }
+  }
+
+  private final LimitPlan plan;
+  private final Verdict verdict;
+  private final boolean denied;
+  private final boolean completes; // whether its completion makes a difference
+  private final long turnNanos; // the System.nanoTime() until which the limiter lets it wait
+  private volatile @Nullable LimitedCall byResponse; // the call that the response completes
+
+  // Guarded by this object.
+  private boolean taken;
+  private boolean completed;
+  private boolean released;
+  private Phase phase = Phase.WAITING;
+  private int status = NO_STATUS; // of a response that did not wait for the method
+  private Map<RuleStack, Integer> costs = Map.of();
+
+  private volatile PermitRenewal.@Nullable Renewal renewal;
+
+  private LimitedCall(LimitPlan plan, Verdict verdict, boolean denied, boolean completes) {
+    this.plan = plan;
+    this.verdict = verdict;
+    this.denied = denied;
+    this.completes = completes;
+    this.completed = !completes;
+    this.turnNanos = System.nanoTime() + verdict.delay().toNanos();
+  }
+
+  /** A call that is charged nothing. */
+  static LimitedCall uncharged(LimitPlan plan) {
+    return new LimitedCall(plan, Verdict.free(plan.policy()), false, false);
+  }
+
+  static LimitedCall admitted(LimitPlan plan, Verdict verdict, PermitRenewal permits) {
+    LimitedCall call = new LimitedCall(plan, verdict, false, plan.countsByCompletion());
+    if (call.completes && plan.outcomes().decide()) {
+      verdict.reservation().lease().ifPresent(lease -> call.renewal = permits.keep(call, lease));
+    }
+    return call;
+  }
+
+  static LimitedCall denied(LimitPlan plan, Verdict verdict) {
+    return new LimitedCall(plan, verdict, true, false);
+  }
+
+  /** The gate has admitted a request: the guard may enter its method once. */
+  LimitedCall atGate(HttpRequest<?> request) {
+    byResponse = this;
+    request.setAttribute(ATTRIBUTE, this);
+    return this;
+  }
+
+  /**
+   * The guard has decided on a request's own route. A route may call itself: then the response
+   * completes the first call, and the guard the others.
+   */
+  LimitedCall atGuard(HttpRequest<?> request) {
+    Optional<LimitedCall> before = of(request).flatMap(LimitedCall::completedByResponse);
+    byResponse = before.isPresent() && !before.get().isOver() ? before.get() : denied ? null : this;
+    taken = true;
+    request.setAttribute(ATTRIBUTE, this);
+    return this;
+  }
+
+  /** The latest decision on the route of a request. */
+  public static Optional<LimitedCall> of(HttpRequest<?> request) {
+    // Without conversion: only this class writes the attribute.
+    return request.getAttribute(ATTRIBUTE).orElse(null) instanceof LimitedCall call
+        ? Optional.of(call)
+        : Optional.empty();
+  }
+
+  /** The call that the gate admitted by this plan, unless the guard has entered it already. */
+  public static Optional<LimitedCall> take(HttpRequest<?> request, LimitPlan plan) {
+    Optional<LimitedCall> call = of(request);
+    return call.isPresent()
+            && !isAnswered(request)
+            && call.get().plan.equals(plan)
+            && call.get().take()
+        ? call
+        : Optional.empty();
+  }
+
+  private synchronized boolean take() {
+    boolean first = !taken;
+    taken = true;
+    return first;
+  }
+
+  /**
+   * The request has its response. What is called in its name from now on, such as for the messages
+   * of a WebSocket, does not belong to it.
+   */
+  public static void answered(HttpRequest<?> request) {
+    request.setAttribute(ANSWERED, true);
+  }
+
+  /** Whether the request has its response. */
+  public static boolean isAnswered(HttpRequest<?> request) {
+    return request.getAttribute(ANSWERED).isPresent();
+  }
+
+  public Verdict verdict() {
+    return verdict;
+  }
+
+  /** Whether the call was denied, so that its method is not entered. */
+  public boolean isDenied() {
+    return denied;
+  }
+
+  /** The call that the response of the request completes; empty if there is none. */
+  public Optional<LimitedCall> completedByResponse() {
+    return Optional.ofNullable(byResponse);
+  }
+
+  /** Whether a response follows that completes this call. */
+  public boolean hasResponse() {
+    return byResponse == this;
+  }
+
+  /** The guard completes this call: its method runs longer than its response takes. */
+  public void detach() {
+    if (hasResponse()) {
+      byResponse = null;
+    }
+  }
+
+  /** Whether the status of its response makes a difference that is still to be made. */
+  public boolean dependsOnStatus() {
+    return !isOver()
+        && (plan.outcomes().byStatus()
+            || !(plan.release() instanceof DuplicateGuard.Release.Never));
+  }
+
+  /** Whether its completion is reported, or makes no difference. */
+  public synchronized boolean isOver() {
+    return completed;
+  }
+
+  /** Whether it holds permits that may have to be renewed: not once it is over or answered. */
+  synchronized boolean holdsPermits() {
+    return !completed && status == NO_STATUS;
+  }
+
+  /** Whether they are to be renewed now: while the method runs, or the limiter lets it wait. */
+  synchronized boolean renewsPermits() {
+    return phase != Phase.WAITING || System.nanoTime() - turnNanos < 0;
+  }
+
+  CompletionStage<?> renewPermits() {
+    try {
+      return verdict.reservation().renew();
+    } catch (RuntimeException broken) { // a reservation may be the application's
+      return CompletableFuture.failedFuture(broken);
+    }
+  }
+
+  /**
+   * The method begins: from here on a call whose completion is not observed may have done anything.
+   *
+   * @return whether it may; not if the call was abandoned
+   */
+  public boolean enter() {
+    if (!completes) {
+      return true;
+    }
+    synchronized (this) {
+      if (completed) {
+        return false;
+      }
+      phase = Phase.RUNNING;
+    }
+    PermitRenewal.Renewal kept = renewal;
+    if (kept != null) {
+      kept.entered(this);
+    }
+    return true;
+  }
+
+  /** The connection was closed before the whole request had arrived: the method never begins. */
+  public void cutOff() {
+    if (take()) {
+      on(Event.Plain.ABANDONED);
+    }
+  }
+
+  /**
+   * Takes note of an event, and completes the call if that decides it. What comes after the
+   * completion is ignored.
+   *
+   * @return completes when the store has answered; never fails, since what could not be given back
+   *     expires
+   */
+  public CompletionStage<Void> on(Event event) {
+    if (!completes) {
+      return DONE;
+    }
+    if (event instanceof Event.Answered answer) {
+      return answered(answer.status());
+    }
+    if (event instanceof Event.Returned returned) {
+      Map<RuleStack, Integer> actual =
+          isOver() ? Map.of() : plan.outcomes().actual(returned.result());
+      synchronized (this) {
+        costs = actual;
+      }
+      return left(Phase.RETURNED);
+    }
+    return switch ((Event.Plain) event) {
+      case THREW -> left(Phase.THREW);
+      case OVER -> over();
+      case ABANDONED -> unseen();
+      case CANCELLED -> responds() ? DONE : unseen();
+      case REQUEST_OVER -> isRunningBehindResponse() ? DONE : unseen();
+    };
+  }
+
+  /** The method is over. If a response did not wait for it, or there is none, so is the call. */
+  private CompletionStage<Void> left(Phase how) {
+    int before;
+    synchronized (this) {
+      if (completed) {
+        return DONE;
+      }
+      phase = how;
+      before = status;
+    }
+    if (before == NO_STATUS) {
+      return hasResponse() ? DONE : over();
+    }
+    return before == UNSEEN ? unseen() : answered(before);
+  }
+
+  private CompletionStage<Void> over() {
+    boolean threw;
+    synchronized (this) {
+      threw = phase == Phase.THREW;
+    }
+    return answered(threw ? DuplicateGuard.Release.FAILURE : OK);
+  }
+
+  private synchronized boolean responds() {
+    return hasResponse() && (phase == Phase.RETURNED || phase == Phase.THREW);
+  }
+
+  private synchronized boolean isRunningBehindResponse() {
+    boolean running = phase == Phase.RUNNING && !completed;
+    if (running && status == NO_STATUS) {
+      status = UNSEEN;
+    }
+    return running;
+  }
+
+  private CompletionStage<Void> answered(int status) {
+    boolean release;
+    Completion completion = null;
+    synchronized (this) {
+      boolean threw = phase == Phase.THREW;
+      release = release(phase == Phase.WAITING || plan.release().after(status, threw));
+      if (!completed) {
+        if (phase == Phase.RUNNING) {
+          this.status = status;
+        } else {
+          completed = true;
+          completion = plan.outcomes().completion(status, threw, costs);
+        }
+      }
+    }
+    return complete(completion, release);
+  }
+
+  /** How the call ended was not observed. */
+  private CompletionStage<Void> unseen() {
+    boolean entered;
+    boolean release;
+    synchronized (this) { // it has entered, or never will
+      if (completed) {
+        return DONE;
+      }
+      completed = true;
+      entered = phase != Phase.WAITING;
+      release = release(!entered);
+    }
+    return complete(CompletionPlan.unseen(entered), release);
+  }
+
+  /** Whether to release the submission now: at the first reason. */
+  private boolean release(boolean reason) {
+    boolean first = reason && !released;
+    released |= reason;
+    return first;
+  }
+
+  /**
+   * The only place that ends a call.
+   *
+   * @param completion null if it is reported already, or the method still runs
+   */
+  private CompletionStage<Void> complete(@Nullable Completion completion, boolean release) {
+    PermitRenewal.Renewal kept = renewal;
+    if (kept != null) {
+      kept.stop();
+    }
+    CompletionStage<Void> guard =
+        release
+            ? attempt(
+                verdict.reservation()::release,
+                "A submission could not be released, so it stays accepted")
+            : DONE;
+    return completion == null || !plan.outcomes().decide()
+        ? guard
+        : attempt(
+                () -> verdict.reservation().settle(completion),
+                "A call could not be settled, so what it took stays taken for its time")
+            .thenCombine(guard, (units, submission) -> null);
+  }
+
+  private static CompletionStage<Void> attempt(
+      Supplier<CompletionStage<Long>> action, String loss) {
+    CompletionStage<Long> stage;
+    try {
+      stage = action.get();
+    } catch (RuntimeException broken) { // a reservation may be the application's
+      LOG.report(loss, broken);
+      return DONE;
+    }
+    return stage.handle(
+        (units, failure) -> {
+          if (failure != null) {
+            LOG.report(loss, failure);
+          }
+          return null;
+        });
+  }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import io.limiter.micronaut.annotation.RateRule;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.runtime.server.EmbeddedServer;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.util.Base64;
+import java.util.HashMap;
+import java.util.Map;
+import org.jacoco.agent.rt.IAgent;
+import org.jacoco.agent.rt.RT;
+
+/**
+ * A process of {@link ClassesOfARequestTest}: warms a service up, then prints which probes one
+ * admitted request hits, and one denied request, each as a line of Base64.
+ */
+final class WarmRequests {
+
+  static final String SPEC = "WarmRequests";
+
+  private static final int WARM = 50;
+
+  private WarmRequests() {}
+
+  /**
+   * @param arguments settings, as {@code name=value}
+   */
+  public static void main(String[] arguments) throws Exception {
+    Map<String, Object> settings = new HashMap<>();
+    settings.put("spec.name", SPEC);
+    settings.put("micronaut.server.port", -1);
+    for (String setting : arguments) {
+      settings.put(
+          setting.substring(0, setting.indexOf('=')), setting.substring(setting.indexOf('=') + 1));
+    }
+    IAgent probes = RT.getAgent();
+    try (EmbeddedServer server = ApplicationContext.run(EmbeddedServer.class, settings)) {
+      HttpClient client = HttpClient.newHttpClient();
+      URI much = server.getURI().resolve("/warm/much");
+      URI little = server.getURI().resolve("/warm/little");
+      for (int i = 0; i < WARM; i++) {
+        require(200, client, much);
+        require(i == 0 ? 200 : 429, client, little);
+      }
+      Thread.sleep(500); // connections, timers and renewals of the warm-up come to rest
+      for (URI uri : new URI[] {much, little}) {
+        probes.reset();
+        require(uri.equals(much) ? 200 : 429, client, uri);
+        System.out.println(Base64.getEncoder().encodeToString(probes.getExecutionData(true)));
+      }
+    }
+  }
+
+  private static void require(int status, HttpClient client, URI uri) throws Exception {
+    int found =
+        client.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString()).statusCode();
+    if (found != status) {
+      throw new IllegalStateException(uri + " was answered with " + found);
+    }
+  }
+
+  @Controller("/warm")
+  @Requires(property = "spec.name", value = SPEC)
+  static class Routes {
+
+    @Get(value = "/much", produces = "text/plain")
+    @RateRule(count = 1_000, time = 60)
+    String much() {
+      return "much";
+    }
+
+    @Get(value = "/little", produces = "text/plain")
+    @RateRule(count = 1, time = 3_600)
+    String little() {
+      return "little";
+    }
+  }
+}
