@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Answers requests that lack what they are limited by, in the application's own error format. The
- * log says what they lack, at debug level; the caller is not told our names.
+ * Responds to requests without a value that rate limiting needs, in the error format of the
+ * application. The log names the value at debug level; the response does not.
  *
  * @param <E> what is wrong with them
  */
@@ -35,20 +35,20 @@ public abstract class BadRequestHandler<E extends RuntimeException>
     this.messages = messages;
   }
 
-  /** The key, in braces, of what the caller is told. */
+  /** The key, in braces, of the message in the response. */
   protected abstract String message(E mistake);
 
   @Override
   public HttpResponse<?> handle(@SuppressWarnings("rawtypes") HttpRequest request, E mistake) {
     if (LOG.isDebugEnabled()) {
-      LOG.debug("Refused: {}", oneLine(mistake.getMessage()));
+      LOG.debug("Rejected: {}", oneLine(mistake.getMessage()));
     }
     return answer(request, mistake);
   }
 
   /**
-   * Our messages quote nothing that a caller sent. The application may throw these exceptions too,
-   * with whatever message: it can neither forge lines of the log nor fill it.
+   * The limiter's messages quote nothing that a caller sent. The application may throw these
+   * exceptions too, with any message: that can neither forge lines of the log nor fill it.
    */
   private static String oneLine(@Nullable String message) {
     String text = String.valueOf(message);
@@ -73,13 +73,13 @@ public abstract class BadRequestHandler<E extends RuntimeException>
 
   private HttpResponse<?> answer(HttpRequest<?> request, E mistake) {
     String key = message(mistake);
-    String told =
+    String text =
         messages.tell(
             key,
             key,
             request,
             () -> Map.of("path", request.getPath(), "method", request.getMethodName()));
-    ErrorContext error = ErrorContext.builder(request).cause(mistake).errorMessage(told).build();
+    ErrorContext error = ErrorContext.builder(request).cause(mistake).errorMessage(text).build();
     return errors.processResponse(error, HttpResponse.status(HttpStatus.BAD_REQUEST));
   }
 }

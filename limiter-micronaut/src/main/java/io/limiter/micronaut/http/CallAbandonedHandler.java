@@ -10,7 +10,8 @@ import io.micronaut.http.server.exceptions.ExceptionHandler;
 import jakarta.inject.Singleton;
 
 /**
- * Ends requests whose caller went away while they waited for their turn: mostly nobody reads it.
+ * Responds to calls that were given up while they waited for their turn. Mostly their client has
+ * disconnected.
  */
 @Singleton
 @Produces

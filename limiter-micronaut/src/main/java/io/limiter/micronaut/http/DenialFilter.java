@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Writes the header fields of a denial, once, whether a route was denied or a bean behind it, and
- * whoever made the response: an {@code @Error} method of the application need not know the fields,
+ * whatever made the response: an {@code @Error} method of the application need not know the fields,
  * and a filter may allow every response to be stored. It is the outermost filter.
  */
 @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
@@ -60,7 +60,7 @@ final class DenialFilter {
 
   /**
    * Header fields whose failure spoils no answer. They may be the application's, and are written
-   * last: the method has run by then, or the call is refused, and neither may become a 500.
+   * last: the method has run by then, or the call is denied, and neither may become a 500.
    */
   static final class SafeFields {
 

@@ -39,8 +39,8 @@ public class DenialResponseFactory {
   }
 
   /**
-   * The answer to this request. A refusal stays one whatever becomes of its words: if the body
-   * fails, which may be the application's, there is none.
+   * The response to this request. If the body, which may be the application's, fails, the response
+   * has none: it is a denial all the same.
    */
   public MutableHttpResponse<?> respond(HttpRequest<?> request, LimitDeniedException cause) {
     Denial denial = denial(request, cause);
@@ -49,7 +49,7 @@ public class DenialResponseFactory {
           body.write(denial, begun(denial)), "it gave null: let it give the response");
     } catch (RuntimeException broken) {
       log.report(
-          "%s has failed, so refusals go out without a body".formatted(body.getClass().getName()),
+          "%s has failed, so denials are sent without a body".formatted(body.getClass().getName()),
           broken);
       return begun(denial);
     }
@@ -59,38 +59,43 @@ public class DenialResponseFactory {
     return HttpResponseFactory.INSTANCE.status(denial.status(), denial.title());
   }
 
-  /** What the annotation says goes before what the configuration says. */
+  /** The text of an annotation takes precedence over the configuration. */
   private Denial denial(HttpRequest<?> request, LimitDeniedException cause) {
     Outcome outcome = cause.verdict().outcome();
     DenialConfiguration.Answer configured = configuration.answer(outcome);
-    DenialText said = cause.text();
-    int status = said.status().orElse(configured.status());
-    String code = said.code().orElse(configured.code());
-    Denial untold = new Denial(request, cause, status, code, "");
-    // Whatever else is said is about waiting, or coming back.
+    DenialText own = cause.text();
+    int status = own.status().orElse(configured.status());
+    String code = own.code().orElse(configured.code());
+    Denial withoutMessage = new Denial(request, cause, status, code, "");
+    // Other messages are about waiting.
     boolean never = outcome == Outcome.LIMITED && DenialTimes.tooCostly(cause.verdict());
-    String told =
+    String message =
         never
-            ? message(untold, configuration.tooCostlyMessage(), DenialConfiguration.TOO_COSTLY)
+            ? message(
+                withoutMessage, configuration.tooCostlyMessage(), DenialConfiguration.TOO_COSTLY)
             : message(
-                untold,
-                said.message().orElse(configured.message()),
+                withoutMessage,
+                own.message().orElse(configured.message()),
                 DenialConfiguration.defaultMessage(outcome));
-    return new Denial(request, cause, status, code, told);
+    return new Denial(request, cause, status, code, message);
   }
 
-  /** The words of the message; those of the status, if the application's have failed. */
-  private String message(Denial untold, String message, String otherwise) {
+  /** The message; the title of the status, if the application's source of messages has failed. */
+  private String message(Denial withoutMessage, String message, String otherwise) {
     try {
       return Objects.requireNonNull(
-          messages.tell(message, otherwise, untold.request(), () -> DenialValue.arguments(untold)),
+          messages.tell(
+              message,
+              otherwise,
+              withoutMessage.request(),
+              () -> DenialValue.arguments(withoutMessage)),
           "it gave null: let it give a text");
     } catch (RuntimeException broken) {
       log.report(
-          "%s has failed, so refusals are told by their status alone"
+          "%s has failed, so denials have the title of their status as message"
               .formatted(messages.getClass().getName()),
           broken);
-      return untold.title();
+      return withoutMessage.title();
     }
   }
 }

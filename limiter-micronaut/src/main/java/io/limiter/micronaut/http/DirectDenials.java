@@ -31,11 +31,10 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Answers refused requests where they are refused, without an exception on its way through the
- * server: in a flood of refusals that costs more than all the rest. Only where nobody could see the
- * difference: an application that has an {@code @Error} method or a handler of its own for such an
- * exception gets the exception, and so does one that logs handled exceptions, or chooses the
- * threads that handlers run on.
+ * Responds to denied requests in the gate, without an exception that passes through the server: in
+ * a flood of denials that costs more than all the rest. An application that could see the
+ * difference receives the exception: one that has an {@code @Error} method or a handler of its own
+ * for it, logs handled exceptions, or chooses the threads of handlers.
  */
 @Singleton
 final class DirectDenials {
@@ -52,14 +51,17 @@ final class DirectDenials {
     this.responses = responses;
   }
 
-  /** The same for other words, and what the application does itself found out: that takes beans. */
+  /**
+   * The same with another factory. The handlers of the application are looked up now: that needs
+   * beans.
+   */
   DirectDenials with(DenialResponseFactory other) {
     DirectDenials same = new DirectDenials(beans, server, other);
     same.application = application();
     return same;
   }
 
-  /** The answer to this request; empty if the application is to get the exception. */
+  /** The response to this request; empty if the application is to receive the exception. */
   Optional<MutableHttpResponse<?>> respond(HttpRequest<?> request, LimitDeniedException denied) {
     if (application().wants(denied, request)) {
       return Optional.empty();
@@ -70,7 +72,7 @@ final class DirectDenials {
     return Optional.of(response);
   }
 
-  /** As the server writes them into every answer of a route or a handler. */
+  /** As the server writes them into each response of a route or a handler. */
   private void writeServerFields(MutableHttpHeaders headers) {
     if (server.isDateHeader() && !headers.contains(HttpHeaders.DATE)) {
       headers.date(LocalDateTime.now(ZoneId.systemDefault()));
@@ -93,7 +95,7 @@ final class DirectDenials {
     return known;
   }
 
-  /** What an application does itself with refused requests. */
+  /** What an application does itself with denied requests. */
   private static final class Application {
 
     private final boolean sees;
@@ -126,7 +128,7 @@ final class DirectDenials {
             .map(beans::getBean)
             .filter(handler -> handler.getClass() == LimitDeniedHandler.class)
             .isPresent();
-      } catch (BeanContextException undecided) { // such as two handlers: the server says so
+      } catch (BeanContextException undecided) { // such as two handlers: the server reports them
         return false;
       }
     }

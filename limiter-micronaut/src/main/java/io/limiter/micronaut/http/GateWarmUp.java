@@ -93,7 +93,7 @@ final class GateWarmUp implements WarmUpStep {
       AdmissionControl admission,
       AddressConfiguration addresses,
       Continuations continuations,
-      DenialConfiguration denials,
+      DenialConfiguration denialSettings,
       HeadersConfiguration headers,
       RateLimitFields fields,
       DenialBody body,
@@ -112,7 +112,7 @@ final class GateWarmUp implements WarmUpStep {
     this.text = words ? DenialText.NONE : DenialText.message(POLICY);
     this.responses =
         new DenialResponseFactory(
-            denials,
+            denialSettings,
             words ? messages : silent(beans),
             bodyIsOurs(beans, body) ? body : new ProblemBody());
     this.answers = answers.with(this.responses);
@@ -154,7 +154,7 @@ final class GateWarmUp implements WarmUpStep {
         || of.equals(DenialMessages.class.getPackageName());
   }
 
-  /** Is asked for no words, as the text that is told has none to look up. */
+  /** Never looks a message up: the text of the warm-up is literal. */
   private static DenialMessages silent(BeanContext beans) {
     return new DenialMessages(
         beans.getBean(MessageSource.class),
@@ -206,23 +206,23 @@ final class GateWarmUp implements WarmUpStep {
         .gate()
         .decide(request, call.plan())
         .handle(
-            (refusal, thrown) ->
-                answer(doors, request, thrown == null ? refusal : handled(request, thrown)))
+            (denial, thrown) ->
+                answer(doors, request, thrown == null ? denial : handled(request, thrown)))
         .thenCompose(Function.identity())
         .thenAccept(response -> end(doors, request, response));
   }
 
   private CompletionStage<MutableHttpResponse<?>> answer(
-      Doors doors, HttpRequest<?> request, Optional<MutableHttpResponse<?>> refusal) {
+      Doors doors, HttpRequest<?> request, Optional<MutableHttpResponse<?>> denial) {
     Optional<LimitedCall> call = LimitedCall.of(request);
     if (call.isPresent() && !call.get().isDenied() && call.get().enter()) { // as the guard does
       var unused = call.get().on(new LimitedCall.Event.Returned(null));
     }
-    return doors.answer().respond(request, refusal.isPresent() ? refusal.get() : HttpResponse.ok());
+    return doors.answer().respond(request, denial.isPresent() ? denial.get() : HttpResponse.ok());
   }
 
   private void end(Doors doors, HttpRequest<?> request, MutableHttpResponse<?> response) {
-    doors.refusals().answer(request, response);
+    doors.denials().answer(request, response);
     encode(request, response);
     doors.answer().onApplicationEvent(new HttpRequestTerminatedEvent(request));
   }
@@ -263,5 +263,5 @@ final class GateWarmUp implements WarmUpStep {
   private record Call(LimitPlan plan, Locale language) {}
 
   /** What a limited request passes. */
-  private record Doors(GateFilter gate, LimitedResponseFilter answer, DenialFilter refusals) {}
+  private record Doors(GateFilter gate, LimitedResponseFilter answer, DenialFilter denials) {}
 }

@@ -7,7 +7,7 @@ import io.micronaut.http.annotation.Produces;
 import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 import jakarta.inject.Singleton;
 
-/** Answers requests that do not say what they cost. */
+/** Responds to requests without a valid cost. */
 @Singleton
 @Produces
 public class InvalidCostHandler extends BadRequestHandler<InvalidCostException> {

@@ -7,7 +7,7 @@ import io.micronaut.http.annotation.Produces;
 import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 import jakarta.inject.Singleton;
 
-/** Answers submissions that bring no usable {@code Idempotency-Key} where one is needed. */
+/** Responds to submissions without a usable {@code Idempotency-Key} where one is required. */
 @Singleton
 @Produces
 public class InvalidIdempotencyKeyHandler

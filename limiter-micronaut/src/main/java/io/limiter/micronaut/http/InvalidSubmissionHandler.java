@@ -7,7 +7,7 @@ import io.micronaut.http.annotation.Produces;
 import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 import jakarta.inject.Singleton;
 
-/** Answers requests whose arguments cannot be compared. */
+/** Responds to requests whose arguments cannot be compared. */
 @Singleton
 @Produces
 public class InvalidSubmissionHandler extends BadRequestHandler<InvalidSubmissionException> {

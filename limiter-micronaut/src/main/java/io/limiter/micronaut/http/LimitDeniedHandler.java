@@ -9,8 +9,8 @@ import io.micronaut.http.server.exceptions.ExceptionHandler;
 import jakarta.inject.Singleton;
 
 /**
- * Answers refused requests, unless the application has an {@code @Error} method or a handler of its
- * own for them.
+ * Responds to denied requests, unless the application has an {@code @Error} method or a handler of
+ * its own for them.
  */
 @Singleton
 @Produces

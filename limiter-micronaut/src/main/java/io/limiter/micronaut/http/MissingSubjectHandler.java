@@ -7,7 +7,7 @@ import io.micronaut.http.annotation.Produces;
 import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 import jakarta.inject.Singleton;
 
-/** Answers requests that do not say whom to count. */
+/** Responds to requests without a subject to count. */
 @Singleton
 @Produces
 public class MissingSubjectHandler extends BadRequestHandler<MissingSubjectException> {

@@ -21,11 +21,11 @@ import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Writes the header fields that tell a caller where he stands: {@code RateLimit-Policy} and {@code
- * RateLimit} as in draft-ietf-httpapi-ratelimit-headers-11, one item for each rule; {@code
- * Retry-After}; and the {@code X-RateLimit} fields of older clients, if they are wanted. While the
- * caller is banned the first item of both is {@code "abnormal-usage-detected"}, as the draft calls
- * the reason: nothing may be used, for the rest of the ban.
+ * Writes the header fields that show the state of the limits to a caller: {@code RateLimit-Policy}
+ * and {@code RateLimit} as in draft-ietf-httpapi-ratelimit-headers-11, one item for each rule;
+ * {@code Retry-After}; and the {@code X-RateLimit} fields of older clients, if they are wanted.
+ * While the caller is banned the first item of both is {@code "abnormal-usage-detected"}, as the
+ * draft calls the reason: nothing may be used, for the rest of the ban.
  *
  * @see <a href="https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/">the
  *     draft</a>
@@ -42,17 +42,17 @@ public class RateLimitFields {
   private static final String NO_STORE = "no-store";
   private static final String BAN = "\"abnormal-usage-detected\"";
 
-  /** Stacks of rules whose field is remembered; others are worded anew each time. */
+  /** Stacks of rules whose field is cached; others are formatted each time. */
   private static final int MAX_REMEMBERED = 4_096;
 
   private final HeadersConfiguration configuration;
-  private final Map<Rule, Worded> worded = new ConcurrentHashMap<>();
+  private final Map<Rule, Formatted> formatted = new ConcurrentHashMap<>();
 
   public RateLimitFields(HeadersConfiguration configuration) {
     this.configuration = configuration;
   }
 
-  /** Writes what an answer of either kind has, unless the response has it already. */
+  /** Writes the fields of any response, unless it has them already. */
   public void writeIfAbsent(Verdict verdict, MutableHttpResponse<?> response) {
     MutableHttpHeaders headers = response.getHeaders();
     if (verdict.rules().isEmpty()) {
@@ -69,9 +69,8 @@ public class RateLimitFields {
   }
 
   /**
-   * Writes the fields of a refusal that the response does not have yet. Nobody may store it,
-   * whatever the response says: RFC 6585 forbids it for a 429, and any refusal would outlive its
-   * reason.
+   * Writes the fields of a denial that the response does not have yet. A denial must not be stored:
+   * RFC 6585 forbids it for a 429, and any denial would outlive its reason.
    */
   public void writeDenial(Verdict verdict, MutableHttpResponse<?> response) {
     writeIfAbsent(verdict, response);
@@ -105,7 +104,7 @@ public class RateLimitFields {
     headers.set(LEGACY_LIMIT, Long.toString(rule.rule().capacity()));
     headers.set(LEGACY_REMAINING, Long.toString(ban.isPresent() ? 0 : rule.remaining()));
     if (rule.rule() instanceof ConcurrencyLimit && ban.isEmpty()) {
-      return; // nobody knows when a call ends
+      return; // when a call ends is unknown
     }
     headers.set(
         LEGACY_RESET,
@@ -122,16 +121,16 @@ public class RateLimitFields {
     return verdict.ban().isPresent() ? BAN + ";q=0, " + field : field;
   }
 
-  /** A method's rules are the same objects each time, so their field is worded once. */
+  /** The rules of a method are the same objects each time, so their field is formatted once. */
   private String policy(List<RuleVerdict> verdicts) {
     Rule first = verdicts.get(0).rule();
-    Worded known = worded.get(first);
+    Formatted known = formatted.get(first);
     if (known != null && known.isOf(verdicts)) {
       return known.field();
     }
-    Worded made = Worded.of(verdicts);
-    if (known != null || worded.size() < MAX_REMEMBERED) {
-      worded.put(first, made);
+    Formatted made = Formatted.of(verdicts);
+    if (known != null || formatted.size() < MAX_REMEMBERED) {
+      formatted.put(first, made);
     }
     return made.field();
   }
@@ -148,7 +147,7 @@ public class RateLimitFields {
           .append(rule.rule().name())
           .append("\";r=")
           .append(rule.remaining());
-      if (!(rule.rule() instanceof ConcurrencyLimit)) { // nobody knows when a call ends
+      if (!(rule.rule() instanceof ConcurrencyLimit)) { // when a call ends is unknown
         field.append(";t=").append(DenialTimes.secondsUp(rule.effectiveWindow()));
       }
     }
@@ -156,20 +155,20 @@ public class RateLimitFields {
   }
 
   /**
-   * What is said of rules that is always the same.
+   * The part of the field that is the same for each request.
    *
    * @param rules by the first of which it is found
    */
-  private record Worded(List<Rule> rules, String field) {
+  private record Formatted(List<Rule> rules, String field) {
 
-    static Worded of(List<RuleVerdict> verdicts) {
+    static Formatted of(List<RuleVerdict> verdicts) {
       List<Rule> rules = new ArrayList<>(verdicts.size());
       StringBuilder field = new StringBuilder(32 * verdicts.size());
       for (RuleVerdict verdict : verdicts) {
         rules.add(verdict.rule());
         field.append(field.isEmpty() ? "" : ", ").append(item(verdict.rule()));
       }
-      return new Worded(List.copyOf(rules), field.toString());
+      return new Formatted(List.copyOf(rules), field.toString());
     }
 
     boolean isOf(List<RuleVerdict> verdicts) {

@@ -14,9 +14,9 @@ import jakarta.inject.Singleton;
 import java.util.Optional;
 
 /**
- * Lets a route have a parameter for the verdict on its call. Where that is decided in the guard,
- * which comes after the arguments, something stands in its place until then. Where nothing limits
- * the route, it is told that it is allowed.
+ * Lets a route have a parameter for the verdict on its call. Where the guard decides, which runs
+ * after the arguments are bound, a placeholder is bound until then. A route without limits receives
+ * a verdict that allows the call.
  */
 @Singleton
 final class VerdictBinder implements TypedRequestArgumentBinder<Verdict> {

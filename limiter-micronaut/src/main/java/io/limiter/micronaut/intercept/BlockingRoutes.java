@@ -29,8 +29,8 @@ import java.util.concurrent.TimeUnit;
 /**
  * Moves the routes that have to wait for their decision off the event loop: those which return
  * their result themselves, or stream it, and whose decision needs their arguments. The messages of
- * one WebSocket still go on one after another, as on its event loop. Whatever the application says
- * about a route's executor goes before.
+ * one WebSocket still run one after another, as on its event loop. An executor that the application
+ * names for a route takes precedence.
  */
 @Singleton
 final class BlockingRoutes implements BeanCreatedEventListener<ExecutorSelector> {

@@ -17,7 +17,7 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
-/** Finds who is counted, what is submitted and what it costs, from a call of the method itself. */
+/** Finds the subjects, the submission and the cost of a call from the call itself. */
 @Singleton
 final class CallSubjects {
 
@@ -35,9 +35,9 @@ final class CallSubjects {
    * What is asked of the store for one call.
    *
    * @param request empty if the call is charged nothing
-   * @param failure why its submission cannot be compared with others; null if it can. The call must
-   *     not enter its method then, but its rules count it all the same: else who sends what we fail
-   *     on is not limited
+   * @param failure why its submission cannot be compared with others; null if it can. Such a call
+   *     must not enter its method, but its rules count it: a caller could avoid its limit with such
+   *     input otherwise
    */
   record Asked(Optional<LimitRequest> request, @Nullable RuntimeException failure) {}
 
@@ -92,7 +92,7 @@ final class CallSubjects {
         : Cost.byRequest(cost);
   }
 
-  /** What tells the submission from others of the same caller to the same method. */
+  /** The content by which the submission is compared with others of the same caller. */
   private Optional<String> content(
       Submission submission,
       MethodInvocationContext<?, ?> call,

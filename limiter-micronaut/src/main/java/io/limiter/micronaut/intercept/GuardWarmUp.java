@@ -117,7 +117,7 @@ final class GuardWarmUp implements WarmUpStep {
     }
     return decided(parts, plan)
         .thenCompose(admitted -> decided(parts, plan))
-        .handle((admitted, thrown) -> refused(thrown));
+        .handle((admitted, thrown) -> denied(thrown));
   }
 
   /** A call without a ticket, of a method that need not wait. */
@@ -147,8 +147,8 @@ final class GuardWarmUp implements WarmUpStep {
     return new SimpleHttpRequest<>(HttpMethod.GET, "/" + POLICY, null);
   }
 
-  /** The second call is to be refused, and nothing else may go wrong. */
-  private static Boolean refused(@Nullable Throwable thrown) {
+  /** The second call has to be denied; any other failure is one of the warm-up. */
+  private static Boolean denied(@Nullable Throwable thrown) {
     Throwable cause = thrown instanceof CompletionException ? thrown.getCause() : thrown;
     if (cause == null || cause instanceof LimitDeniedException) {
       return cause != null;

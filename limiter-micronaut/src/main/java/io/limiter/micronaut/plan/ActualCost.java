@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
 /**
- * What a call has cost, as a bean of the application's tells from its result. Two of them are equal
- * if they name the same bean.
+ * What a call has cost, as a bean of the application computes from its result. Two of them are
+ * equal if they name the same bean.
  */
 @Internal
 public record ActualCost(Class<? extends ResultCost> type, Supplier<? extends ResultCost> bean) {
@@ -20,7 +20,7 @@ public record ActualCost(Class<? extends ResultCost> type, Supplier<? extends Re
   private static final BrokenPartLog LOG =
       new BrokenPartLog(LoggerFactory.getLogger(ActualCost.class));
 
-  /** The units, 0 to {@value Charge#MAX_COST}; empty if the bean fails: then nobody knows. */
+  /** The units, 0 to {@value Charge#MAX_COST}; empty if the bean fails. */
   OptionalInt of(@Nullable Object result) {
     try {
       int cost = bean.get().of(result);

@@ -15,11 +15,11 @@ import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** What the end of a method's calls decides. */
+/** What the completion of a method's calls decides. */
 @Internal
 public final class CompletionPlan {
 
-  /** Of calls that count from their beginning, whatever becomes of them. */
+  /** Of calls that count when they are admitted, whatever their outcome. */
   public static final CompletionPlan NONE =
       new CompletionPlan(false, false, false, Failure.USUAL, Map.of());
 
@@ -80,29 +80,31 @@ public final class CompletionPlan {
     return byStatus;
   }
 
-  /** Whether it decides anything: else nobody has to see a call's end. */
+  /** Whether it decides anything: otherwise a completion need not be observed. */
   public boolean decide() {
     return decide;
   }
 
-  /** What the stacks of a call have cost by its result, each bean asked once. */
+  /** What the stacks of a call have cost by its result; each bean is asked once. */
   public Map<RuleStack, Integer> actual(@Nullable Object result) {
     if (costs.isEmpty()) {
       return Map.of();
     }
-    Map<ActualCost, OptionalInt> told = new HashMap<>();
+    Map<ActualCost, OptionalInt> actualByBean = new HashMap<>();
     Map<RuleStack, Integer> actual = new HashMap<>();
     costs.forEach(
         (stack, cost) ->
-            told.computeIfAbsent(cost, bean -> bean.of(result))
+            actualByBean
+                .computeIfAbsent(cost, bean -> bean.of(result))
                 .ifPresent(units -> actual.put(stack, units)));
     return actual;
   }
 
   /**
-   * How a call has ended that has this answer; outside of HTTP, what an exception counts as.
+   * The completion of a call with a response of this status; outside of HTTP, the status that an
+   * exception counts as.
    *
-   * @param threw whether its method threw, whatever somebody has made of that
+   * @param threw whether its method threw, whatever response was made of that
    * @param actual what its stacks have cost, as far as that is known
    */
   public Completion completion(int status, boolean threw, Map<RuleStack, Integer> actual) {
@@ -114,8 +116,8 @@ public final class CompletionPlan {
   }
 
   /**
-   * How a call has ended whose end nobody has seen. What it may have done it has done: else whoever
-   * hangs up in time could guess passwords for ever.
+   * The completion of a call whose end was not observed. It counts as if it had done everything: a
+   * caller that disconnects in time could guess passwords without a limit otherwise.
    *
    * @param entered whether its method had begun; else it has neither failed nor succeeded
    */
@@ -125,7 +127,10 @@ public final class CompletionPlan {
         : Completion.unknown().withCosts(CompletionPlan::ofNoOutcome);
   }
 
-  /** It has come, which rules of all calls count; it has gone, so nobody has to wait for it. */
+  /**
+   * The call has arrived, which rules that count all calls count; it no longer waits, so that it
+   * keeps no place in a queue.
+   */
   private static int ofNoOutcome(Charge charge) {
     boolean arrived =
         charge.stack().counting() == Counting.ALL && charge.stack().waiting().isEmpty();
@@ -150,7 +155,7 @@ public final class CompletionPlan {
      * Whether a call has failed.
      *
      * @param status of its answer; outside of HTTP, what an exception counts as
-     * @param threw whether its method threw, whatever somebody has made of that
+     * @param threw whether its method threw, whatever response was made of that
      */
     boolean of(int status, boolean threw) {
       return statuses.map(some -> some.contains(status)).orElse(threw || status >= FIRST);

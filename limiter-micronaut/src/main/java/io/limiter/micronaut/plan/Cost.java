@@ -11,7 +11,7 @@ public sealed interface Cost {
   /** The same for every call. */
   record Fixed(int units) implements Cost {
 
-    /** One unit, as where nothing is said. */
+    /** One unit, the default. */
     public static final Fixed ONE = new Fixed(1);
 
     @Override
@@ -20,7 +20,7 @@ public sealed interface Cost {
     }
   }
 
-  /** What the method's arguments tell. */
+  /** Computed from the arguments of the method. */
   record OfArguments(CallCost expression) implements Cost {
     @Override
     public String toString() {
@@ -28,7 +28,7 @@ public sealed interface Cost {
     }
   }
 
-  /** Whether only a call of the method tells, with its arguments. */
+  /** Whether it is computed from the arguments of the method. */
   default boolean needsArguments() {
     return this instanceof OfArguments;
   }
@@ -36,12 +36,12 @@ public sealed interface Cost {
   /**
    * What a request costs.
    *
-   * @throws IllegalArgumentException if only the method's arguments tell
+   * @throws IllegalArgumentException if it is computed from the arguments of the method
    */
   static int byRequest(Cost cost) {
     if (cost instanceof Fixed fixed) {
       return fixed.units();
     }
-    throw new IllegalArgumentException("A request does not tell " + cost);
+    throw new IllegalArgumentException("A request has no cost by " + cost);
   }
 }

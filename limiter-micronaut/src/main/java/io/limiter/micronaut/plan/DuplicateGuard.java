@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * How a method refuses submissions that were accepted a moment ago.
+ * How a method denies submissions that were accepted a moment ago.
  *
  * @param limit what is limited: submissions live beside the rules of that limit
  * @param submitter whose submission a call is
@@ -46,7 +46,7 @@ public record DuplicateGuard(
 
   /**
    * After which outcomes a submission may be made again at once. One whose method was never entered
-   * may be, whatever this says: see {@code AdmittedCall}.
+   * may always be: see {@code LimitedCall}.
    */
   @Internal
   public sealed interface Release {

@@ -42,10 +42,10 @@ public final class LimitPlan {
    * @param method the method's class, name and parameter types
    * @param name the name of its policy
    * @param namedBy what gives it that name
-   * @param quotas what it takes from whom; none only if there is a duplicate guard
-   * @param texts what a caller is answered, by the name of the rule that refuses him
+   * @param quotas what it takes from which subjects; none only if there is a duplicate guard
+   * @param texts the texts of denials, by the name of the rule that denies
    * @param failure which of its calls have failed
-   * @param denials what becomes of calls that are not admitted
+   * @param denials the treatment of calls that are denied
    * @param beforeSecurity whether they are decided before security; then the request decides them
    */
   public LimitPlan(
@@ -90,11 +90,11 @@ public final class LimitPlan {
 
   /**
    * A plan of no method, for a {@link WarmUpStep}: it admits one call of an address in a second, or
-   * one submission, and refuses the next.
+   * one submission, and denies the next.
    *
    * @param limit what is limited, and nothing else is limited under this name
    * @param submissions whether it has a duplicate guard and no rule, else the reverse
-   * @param text what a refused caller is answered
+   * @param text the text of a denial
    */
   public static LimitPlan ofWarmUp(String limit, boolean submissions, DenialText text) {
     RuleStack stack = RuleStack.of(List.of(SlidingWindowLog.of(1, Duration.ofSeconds(1))));
@@ -129,7 +129,7 @@ public final class LimitPlan {
 
   /**
    * The policy that verdicts on its calls bear: its name, and all its rules, as they are for
-   * callers whom the source of their subject can tell.
+   * callers that the source of their subject identifies.
    */
   public Policy policy() {
     return policy;
@@ -169,7 +169,7 @@ public final class LimitPlan {
     return countsUsers;
   }
 
-  /** Whether security is not to see what is refused. */
+  /** Whether the gate decides before security, so that security does not see denied requests. */
   public boolean beforeSecurity() {
     return beforeSecurity;
   }
@@ -200,12 +200,12 @@ public final class LimitPlan {
   }
 
   /**
-   * What is asked of the store for one call; empty if it is charged nothing.
+   * The request to the store for one call; empty if the call is charged nothing.
    *
-   * @param who tells who is counted
-   * @param what tells the call from other submissions of one caller to this method; empty if it is
-   *     no duplicate of anything
-   * @param price tells what the call costs
+   * @param who finds the subject of a source
+   * @param what finds the content by which a submission is compared with others; empty if it
+   *     duplicates none
+   * @param price computes the units of the call
    */
   public Optional<LimitRequest> request(
       Function<SubjectSource, CountedSubject> who,
@@ -237,7 +237,7 @@ public final class LimitPlan {
     return denials.observed() ? request.observe() : request;
   }
 
-  /** The key of the submitter, whose hash is known where a rule counts him too. */
+  /** The key of the submitter; its hash is known already where a rule counts the same subject. */
   private StateKey submitter(
       DuplicateGuard guard, List<Charge> charges, Function<SubjectSource, CountedSubject> who) {
     for (int i = 0; i < quotas.size(); i++) {
@@ -249,7 +249,10 @@ public final class LimitPlan {
     return StateKey.of(guard.limit(), who.apply(guard.submitter()).subject());
   }
 
-  /** The submitter is asked for even if there is nothing to submit: he may have to be refused. */
+  /**
+   * The submitter is looked up even if there is nothing to submit: it may be missing, which is an
+   * error.
+   */
   private Optional<Charge> submission(
       DuplicateGuard guard,
       List<Charge> charges,
@@ -263,7 +266,7 @@ public final class LimitPlan {
                 guard.limit(), submitter.duplicates(method + '\n' + text), guard.stack(), 1));
   }
 
-  /** What the annotations say that a refused caller is answered; nothing of who is banned. */
+  /** The text of the annotations for a denied call; a ban has none. */
   public DenialText text(Verdict verdict) {
     return DenialPlan.text(verdict, texts, duplicates);
   }

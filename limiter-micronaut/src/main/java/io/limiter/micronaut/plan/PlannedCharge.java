@@ -13,9 +13,9 @@ import java.util.Optional;
  * @param limit what is limited
  * @param source who is counted
  * @param rules the rules
- * @param anonymousRules the rules for a caller whom the source cannot tell
+ * @param anonymousRules the rules for a caller that the source does not identify
  * @param cost what a call takes from each rule
- * @param actualCost tells what it has cost in the end; empty if that is the same
+ * @param actualCost computes the actual cost when the call completes; empty if it is the same
  */
 @Internal
 public record PlannedCharge(

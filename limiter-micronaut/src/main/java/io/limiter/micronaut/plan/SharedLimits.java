@@ -14,8 +14,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Sees to what methods may share: a name only if one annotation gives it to both, a limit only with
- * the same rules and ban, since each would count by its own.
+ * Checks what methods share: a name only if one annotation gives it to both, a limit only with the
+ * same rules and ban, since each method would count by its own.
  */
 final class SharedLimits {
 
@@ -23,7 +23,7 @@ final class SharedLimits {
 
   private record Ruled(List<CountedRules> quotas, String method) {}
 
-  /** Whom rules count, in what way, and which: their names may differ, and what a call costs. */
+  /** The subject source, the counting and the rules: their names may differ, and so may costs. */
   private record CountedRules(
       String who,
       Counting counting,
@@ -31,7 +31,7 @@ final class SharedLimits {
       List<Rule> anonymousRules,
       Optional<BanRule> ban) {}
 
-  // Both are bounded by what the application's annotations say.
+  // Both are bounded by the annotations of the application.
   private final Map<String, Named> names = new HashMap<>();
   private final Map<String, Ruled> limits = new HashMap<>();
 
@@ -71,7 +71,7 @@ final class SharedLimits {
     return counted;
   }
 
-  /** Two methods name their arguments as they like: their expressions are told by their order. */
+  /** The arguments of two methods may have different names: their expressions count as equal. */
   private static String who(SubjectSource source) {
     return source instanceof SubjectSource.Expression ? "an argument" : source.written();
   }

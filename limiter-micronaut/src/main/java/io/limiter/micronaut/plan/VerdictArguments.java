@@ -14,13 +14,13 @@ import org.jspecify.annotations.Nullable;
 @Internal
 public final class VerdictArguments {
 
-  /** What is told where nothing limits a call; a policy has to have a rule. */
+  /** Stands for the policy of a call that nothing limits; a policy needs a rule. */
   private static final Verdict UNLIMITED =
       Verdict.free(Policy.of("unlimited", SlidingWindowLog.of(1, Duration.ofSeconds(1))));
 
   private VerdictArguments() {}
 
-  /** The verdict on a call that nothing limits: it is allowed, and no rule says anything. */
+  /** The verdict on a call that nothing limits: it is allowed, and has no rules. */
   public static Verdict unlimited() {
     return UNLIMITED;
   }

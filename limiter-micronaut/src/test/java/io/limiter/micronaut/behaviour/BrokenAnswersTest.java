@@ -65,7 +65,7 @@ class BrokenAnswersTest {
 
       assertRefused(refused);
       assertThat(refused.body()).isEmpty();
-      assertToldOnce("OwnBody has failed, so refusals go out without a body");
+      assertToldOnce("OwnBody has failed, so denials are sent without a body");
     }
   }
 
@@ -89,7 +89,7 @@ class BrokenAnswersTest {
 
       assertRefused(refused);
       assertThat(refused.body()).contains("\"errors\":[{\"message\":\"Too Many Requests\"}]");
-      assertToldOnce("has failed, so refusals are told by their status alone");
+      assertToldOnce("has failed, so denials have the title of their status as message");
     }
   }
 

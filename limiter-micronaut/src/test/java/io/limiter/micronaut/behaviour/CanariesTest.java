@@ -111,10 +111,10 @@ class CanariesTest {
     }
     String log =
         List.copyOf(logged.list).stream().map(CanariesTest::text).collect(Collectors.joining("\n"));
-    assertThat(log).contains(" answered with the error WRONGTYPE", "Refused: ");
+    assertThat(log).contains(" answered with the error WRONGTYPE", "Rejected: ");
     assertThat(log).doesNotContain(ALL);
     assertThat(logged.list)
-        .filteredOn(event -> event.getFormattedMessage().startsWith("Refused: "))
+        .filteredOn(event -> event.getFormattedMessage().startsWith("Rejected: "))
         .hasSizeGreaterThan(MISTAKEN.size())
         .allSatisfy(
             event ->
