@@ -5,18 +5,19 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowLog;
 
 /**
- * What one call takes from one key: {@code cost} units under each rule of the stack.
+ * The units that one call takes under one state key: {@code cost} units under each rule of the
+ * stack.
  *
- * <p>A charge that is <em>observed</em> never refuses the call. It takes its units if the call is
- * admitted and it would have admitted it itself, so that its rules say what they would do if they
- * were enforced; its ban refuses nobody and counts no violations.
+ * <p>An <em>observed</em> charge never denies the call. It takes its units only if the call is
+ * admitted and its own rules admit it too, so its rule verdicts show what they would be if the
+ * rules were enforced. Its ban denies no call and counts no violations.
  *
- * @param limit what is limited, as its policy says
- * @param key whose state
+ * @param limit the limit key of the policy
+ * @param key the state key of the subject
  * @param stack the rules that share that state
- * @param cost units, 1 to {@value #MAX_COST}; a cost above the count of a rule can never be
- *     admitted
- * @param observed whether it only tells what it would do
+ * @param cost units, 1 to {@value #MAX_COST}; a call that costs more than the count of a rule can
+ *     never be admitted
+ * @param observed whether the rules are evaluated but not enforced
  */
 public record Charge(String limit, StateKey key, RuleStack stack, int cost, boolean observed) {
 
@@ -31,22 +32,22 @@ public record Charge(String limit, StateKey key, RuleStack stack, int cost, bool
     key.requireOf(stack);
   }
 
-  /** A charge that is enforced. */
+  /** Creates a charge that is enforced. */
   public Charge(String limit, StateKey key, RuleStack stack, int cost) {
     this(limit, key, stack, cost, false);
   }
 
-  /** What a call of one unit takes from this subject, under the key that such a stack counts by. */
+  /** Returns a charge of one unit for this subject, under the state key of this stack. */
   public static Charge of(String limit, Subject subject, RuleStack stack) {
     return new Charge(limit, StateKey.of(limit, subject).of(stack), stack, 1);
   }
 
-  /** The same at another cost. */
+  /** Returns this charge with another cost. */
   public Charge withCost(int units) {
     return new Charge(limit, key, stack, units, observed);
   }
 
-  /** The same, but only observed. */
+  /** Returns this charge, observed instead of enforced. */
   public Charge observe() {
     return new Charge(limit, key, stack, cost, true);
   }

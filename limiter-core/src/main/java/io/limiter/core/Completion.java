@@ -13,7 +13,8 @@ import java.util.function.ToIntFunction;
 import java.util.function.UnaryOperator;
 
 /**
- * How a call ended, and what it cost in the end; for {@link Reservation#settle}. Immutable.
+ * How an admitted call ended, and its actual cost; the argument of {@link Reservation#settle}.
+ * Immutable.
  *
  * <pre>{@code
  * reservation.settle(Completion.failed());
@@ -41,29 +42,30 @@ public final class Completion {
     this.actual = actual;
   }
 
-  /** The call did what it was asked. */
+  /** The call succeeded. */
   public static Completion succeeded() {
     return SUCCEEDED;
   }
 
-  /** It did not. */
+  /** The call failed. */
   public static Completion failed() {
     return FAILED;
   }
 
   /**
-   * Nobody knows, as where the caller went away after the call had begun. It counts as a failure
-   * and as a success: whoever could make his calls end unknown would else not be limited.
+   * The outcome of the call is unknown, for example because the caller disconnected while it ran.
+   * It counts both as a failure and as a success; otherwise a caller could evade the limit by
+   * making its calls end this way.
    */
   public static Completion unknown() {
     return UNKNOWN;
   }
 
   /**
-   * The same ending of a call that has cost so much, instead of what was reserved for it.
+   * Returns this completion with an actual cost that replaces the reserved one.
    *
    * @param units 0 to {@value Charge#MAX_COST}; 0 gives everything back
-   * @throws IllegalArgumentException if it is none of that
+   * @throws IllegalArgumentException if {@code units} is out of range
    */
   public Completion withCost(int units) {
     requireCost(units);
@@ -71,10 +73,12 @@ public final class Completion {
   }
 
   /**
-   * The same, for calls whose charges differ in cost.
+   * Returns this completion with an actual cost for each charge, for calls whose charges differ in
+   * cost.
    *
-   * @param units for each charge what it has cost, {@link Charge#cost()} where that was no
-   *     estimate. Less than 0 counts as 0, more than {@value Charge#MAX_COST} as that
+   * @param units the actual cost of a charge; {@link Charge#cost()} if the reserved cost was no
+   *     estimate. Values below 0 count as 0, values above {@value Charge#MAX_COST} as {@value
+   *     Charge#MAX_COST}
    */
   public Completion withCosts(ToIntFunction<Charge> units) {
     Objects.requireNonNull(units, "units");
@@ -89,7 +93,7 @@ public final class Completion {
     }
   }
 
-  /** Whether a stack that counts such calls counts this one. */
+  /** Returns whether a stack with this counting counts the call. */
   public boolean counts(Counting counting) {
     return switch (counting) {
       case ALL -> true;
@@ -99,10 +103,10 @@ public final class Completion {
   }
 
   /**
-   * The same with all costs known, so that nobody else's code is asked under a lock, or half-way;
-   * for authors of stores.
+   * Returns this completion with all costs computed, so that no code of the application runs under
+   * a lock or between two commands; for authors of stores.
    *
-   * @throws RuntimeException whatever the function throws that tells the costs
+   * @throws RuntimeException any exception of the cost function
    */
   public Completion told(List<Charge> charges) {
     if (actual == RESERVED) {
@@ -113,14 +117,16 @@ public final class Completion {
     return new Completion(kind, charge -> known.getOrDefault(charge, charge.cost()));
   }
 
-  /** The same for other charges, each of which stands for one that this is about. */
+  /**
+   * Returns this completion for other charges, each of which replaces one of the original charges.
+   */
   public Completion standingFor(UnaryOperator<Charge> original) {
     return actual == RESERVED
         ? this
         : new Completion(kind, charge -> actual.applyAsInt(original.apply(charge)));
   }
 
-  /** Units of a charge that are given back; for authors of stores. */
+  /** Returns the units of a charge that are given back; for authors of stores. */
   public int returned(Charge charge) {
     if (charge.stack().lease().isPresent() || !counts(charge.stack().counting())) {
       return charge.cost();
@@ -129,10 +135,10 @@ public final class Completion {
   }
 
   /**
-   * What the call has cost beyond what was reserved for it, to be recorded; for authors of stores.
+   * Returns a request that records the cost above the reserved one; for authors of stores.
    *
-   * @param taken the charges that took their units
-   * @return empty if there is no more
+   * @param taken selects the charges that took their units
+   * @return empty if the call cost no more than was reserved
    */
   public Optional<LimitRequest> rest(LimitRequest request, Predicate<Charge> taken) {
     List<Charge> more = new ArrayList<>();

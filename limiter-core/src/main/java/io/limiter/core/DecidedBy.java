@@ -6,14 +6,15 @@ public enum DecidedBy {
   /** The store that the limiter was given. */
   STORE,
   /**
-   * Nobody: the store has refused the same call at most a second ago, for longer than since then.
+   * The deny cache: the store denied the same call within the last second, and its retry-after has
+   * not passed yet.
    */
   DENY_CACHE,
   /**
-   * Another store, or nobody, because that one did not answer; the verdict gives the {@link
-   * FailureReason}.
+   * The fallback, because the store did not answer: another store, or a fixed answer. The verdict
+   * gives the {@link FailureReason}.
    */
   FALLBACK,
-  /** Nothing was asked: the call is charged nothing, or the limiter is switched off. */
+  /** No store was asked: the call costs nothing, or the limiter is switched off. */
   NONE
 }

@@ -3,20 +3,20 @@ package io.limiter.core;
 
 /** Why a store gave no answer. */
 public enum FailureReason {
-  /** It did not answer within its deadline; whether it counted the call is not known. */
+  /** The store did not answer within its deadline. Whether it counted the call is not known. */
   TIMEOUT,
   /**
-   * This process did not run: the thread that hands commands to the store and reads its answers had
-   * no time until the hard deadline. The store is not to blame; whether it counted the call is not
-   * known.
+   * This process did not run: the thread that sends commands to the store and reads its replies got
+   * no processor time until the hard deadline. This is no failure of the store. Whether it counted
+   * the call is not known.
    */
   PROCESS_LATE,
-  /** There is no connection, or it was lost before the answer came. */
+  /** There is no connection, or it was lost before the reply arrived. */
   DISCONNECTED,
-  /** Too many calls were waiting for an answer; it was not asked. */
+  /** Too many calls were waiting for a reply, so the store was not asked. */
   OVERLOADED,
-  /** It failed a moment ago, so it was not asked. */
+  /** The store failed recently and the circuit breaker is open, so the store was not asked. */
   BREAKER_OPEN,
-  /** It answered with an error, or with something that is no answer. */
+  /** The store replied with an error, or with something that is not a valid reply. */
   ERROR
 }

@@ -9,19 +9,19 @@ import java.util.Optional;
 import java.util.function.Predicate;
 
 /**
- * One call, to be decided as a whole: nothing is taken from any key unless all rules of all keys
- * admit it.
+ * One call, decided as a whole: nothing is taken under any key unless all rules of all keys admit
+ * the call.
  *
- * @param policy whose rules they are, all of them
- * @param charges what the call takes from the keys of its subjects, in the order in which rules are
- *     reported
- * @param duplicate what it takes from the duplicate guard
- * @param past what the store has to record before; empty unless it was away
+ * @param policy the policy with all rules of the call
+ * @param charges what the call takes under the keys of its subjects, in the order in which rules
+ *     are reported
+ * @param duplicate what the call takes from the duplicate guard
+ * @param past units that the store records before it decides; empty unless the store was away
  */
 public record LimitRequest(
     Policy policy, List<Charge> charges, Optional<Charge> duplicate, List<PastCharge> past) {
 
-  /** The groups of past units that one call brings at most: {@value}. */
+  /** The largest number of past charges in one request: {@value}. */
   public static final int MAX_PAST = 16;
 
   public LimitRequest {
@@ -52,17 +52,19 @@ public record LimitRequest(
     }
   }
 
-  /** A call that brings nothing of the past. */
+  /** Creates a request without past charges. */
   public LimitRequest(Policy policy, List<Charge> charges, Optional<Charge> duplicate) {
     this(policy, charges, duplicate, List.of());
   }
 
-  /** The same call, with what the store has to record before it decides it. */
+  /** Returns this request with past charges that the store records before it decides. */
   public LimitRequest after(List<PastCharge> taken) {
     return new LimitRequest(policy, charges, duplicate, taken);
   }
 
-  /** Two charges of one key would each be decided as if the other took nothing. */
+  /**
+   * Two charges under one key are rejected: each would be decided without the units of the other.
+   */
   private static void requireDifferent(Policy policy, Charge one, Charge other) {
     if (one.key().equals(other.key())) {
       throw new IllegalArgumentException(
@@ -72,17 +74,18 @@ public record LimitRequest(
   }
 
   /**
-   * A call by this subject that costs one unit; with a duplicate guard, any call of the subject is
-   * the same submission.
+   * Returns a request of one unit for this subject. With a duplicate guard, every call of the
+   * subject is the same submission.
    */
   public static LimitRequest of(Policy policy, Subject subject) {
     return of(policy, subject, Optional.empty());
   }
 
   /**
-   * A call by this subject that costs one unit.
+   * Returns a request of one unit for this subject.
    *
-   * @param submission what makes a submission the same one; empty if any call of the subject is
+   * @param submission identifies the submission; empty if every call of the subject is the same
+   *     submission
    */
   public static LimitRequest of(Policy policy, Subject subject, Optional<String> submission) {
     StateKey key = StateKey.of(policy.limit(), subject);
@@ -90,10 +93,10 @@ public record LimitRequest(
   }
 
   /**
-   * A call that costs one unit, as a submission of somebody who may be another than the subject
-   * that the rules count.
+   * Returns a request of one unit, whose submitter may differ from the subject that the rules
+   * count.
    *
-   * @param submission what makes a submission of that submitter the same one
+   * @param submission identifies the submission among those of the submitter
    */
   public static LimitRequest of(
       Policy policy, Subject subject, Subject submitter, String submission) {
@@ -119,8 +122,8 @@ public record LimitRequest(
   }
 
   /**
-   * The same call at another cost. A submission counts once, whatever it costs, and so does a call
-   * in flight.
+   * Returns this request with another cost. The duplicate guard and concurrency limits keep a cost
+   * of one unit.
    */
   public LimitRequest withCost(int cost) {
     List<Charge> priced =
@@ -130,12 +133,15 @@ public record LimitRequest(
     return new LimitRequest(policy, priced, duplicate);
   }
 
-  /** The same call, refused by nothing: its rules and its duplicate guard are only observed. */
+  /**
+   * Returns this request with its rules and its duplicate guard observed, so that none of them
+   * denies the call.
+   */
   public LimitRequest observe() {
     return observe(charge -> true);
   }
 
-  /** The same call, of which some charges are only observed. */
+  /** Returns this request with the selected charges observed. */
   public LimitRequest observe(Predicate<Charge> some) {
     return new LimitRequest(
         policy,
@@ -144,18 +150,18 @@ public record LimitRequest(
   }
 
   /**
-   * This call and another as one, all or nothing: where a call counts for several subjects, such as
-   * its caller and everybody.
+   * Joins this request and another into one that is decided all or nothing. Use it where a call
+   * counts for several subjects, such as its caller and everybody.
    *
    * <pre>{@code
    * limiter.acquire(LimitRequest.of(each, caller).and(LimitRequest.of(all, Subject.global())));
    * }</pre>
    *
-   * <p>The verdict bears a policy of this one's name, with the rules of both: this one's, then the
-   * other's.
+   * <p>The policy of the verdict has the name of this request's policy and the rules of both: first
+   * the rules of this request, then those of the other.
    *
    * @throws IllegalArgumentException if both charge one key, if both have a duplicate guard, or if
-   *     both make the call wait
+   *     both have a rule that makes calls wait
    */
   public LimitRequest and(LimitRequest other) {
     if (duplicate.isPresent() && other.duplicate.isPresent()) {
@@ -168,17 +174,17 @@ public record LimitRequest(
     return new LimitRequest(policy.and(other.policy), both, duplicate.or(other::duplicate));
   }
 
-  /** The number of all charges, that of the duplicate guard among them. */
+  /** The number of all charges, including that of the duplicate guard. */
   public int size() {
     return charges.size() + (duplicate.isPresent() ? 1 : 0);
   }
 
-  /** One of {@link #allCharges()}, without making the list. */
+  /** Returns one element of {@link #allCharges()} without creating the list. */
   public Charge charge(int index) {
     return index < charges.size() ? charges.get(index) : duplicate.orElseThrow();
   }
 
-  /** All charges, that of the duplicate guard last. */
+  /** All charges; that of the duplicate guard is the last one. */
   public List<Charge> allCharges() {
     if (duplicate.isEmpty()) {
       return charges;

@@ -6,18 +6,17 @@ import io.limiter.core.store.Mode;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Limits anything, from any code.
+ * Limits any operation, from any code.
  *
  * <pre>{@code
  * Policy failures = Policy.of("login-failures", SlidingWindowLog.of(3, Duration.ofMinutes(1)));
  * LimitRequest byUser = LimitRequest.of(failures, new Subject("user", name));
- *
  * limiter.peek(byUser).thenAccept(verdict -> { if (!verdict.allowed()) askForCaptcha(); });
- * limiter.record(byUser); // a login failed: count it, whatever the rules say
+ * limiter.record(byUser); // a login failed: count it, even above the limit
  * limiter.reset(byUser);  // a login succeeded: forget the failures
  * }</pre>
  *
- * <p>No method blocks. Stages complete on a thread of the store, or on the calling one.
+ * <p>No method blocks. Stages complete on a thread of the store, or on the calling thread.
  */
 public final class Limiter {
 
@@ -28,8 +27,8 @@ public final class Limiter {
   }
 
   /**
-   * Checks and counts: takes the units if every rule and the duplicate guard admit the call, else
-   * nothing.
+   * Checks and counts: takes the units if every rule and the duplicate guard admit the call,
+   * otherwise nothing.
    */
   public CompletionStage<Verdict> acquire(LimitRequest request) {
     return store.decide(request, Mode.ACQUIRE);
@@ -41,22 +40,26 @@ public final class Limiter {
   }
 
   /**
-   * Counts without checking; the verdict is allowed, unless the store is away and the policy is to
-   * refuse then. More than a rule's count is not remembered: the newest units are kept, as many as
-   * the largest rule of the limit allows.
+   * Counts without checking. The verdict is allowed, unless the store is away and the fallback
+   * denies calls. The store keeps only the newest units, as many as the largest rule of the limit
+   * key allows.
    */
   public CompletionStage<Verdict> record(LimitRequest request) {
     return store.decide(request, Mode.RECORD);
   }
 
-  /** Gives back what a call took, once. Completes with the units that were given back. */
+  /**
+   * Gives back the units that a call took, at most once. Completes with the number of units given
+   * back.
+   */
   public CompletionStage<Long> refund(Verdict verdict) {
     return verdict.reservation().refund();
   }
 
   /**
-   * Tells how a call ended, once: gives back what it held while it ran and what its ending does not
-   * count. Completes with the units that were given back.
+   * Settles a call, at most once: reports its completion, which gives back the concurrency permits
+   * it held and the units that its completion does not count. Completes with the number of units
+   * given back.
    */
   public CompletionStage<Long> settle(Verdict verdict, Completion ending) {
     return verdict.reservation().settle(ending);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
-/** What became of a call. */
+/** The outcome of a decision. */
 public enum Outcome {
-  /** Every rule admits it; or nobody looked, since the store did not answer and calls pass then. */
+  /** Every rule admits the call, or the store did not answer and the fallback admits calls. */
   ALLOWED,
-  /** The subject is banned, since its calls were refused too often, whatever the rules say now. */
+  /** The subject is banned because too many of its calls were denied. */
   BANNED,
-  /** At least one rule refuses it, whether or not the duplicate guard does. */
+  /** At least one rule denies the call; the duplicate guard may deny it too. */
   LIMITED,
-  /** The rules admit it, but the same submission was accepted before. */
+  /** The rules admit the call, but the same submission was accepted before. */
   DUPLICATE,
   /**
-   * Nobody looked: the store did not answer, and calls are refused then. Neither a rule nor the
-   * duplicate guard refuses it.
+   * The store did not answer, and the fallback denies calls. No rule and no duplicate guard denied
+   * the call.
    */
   UNAVAILABLE
 }

@@ -4,16 +4,16 @@ package io.limiter.core;
 import java.time.Duration;
 
 /**
- * Units that were taken while the store was away, by what decided in its place. The store records
- * them before it decides the call that brings them, whatever becomes of that call, and once however
- * often they are brought: where an id was brought before with fewer units, only those that are new.
+ * Units that the fallback took while the store was away. The store records them before it decides
+ * the call that carries them, whether or not it admits that call. It records each id once, however
+ * often the id is sent; if an id is sent again with more units, the store records the difference.
  * For authors of stores.
  *
- * @param charge whose key is one of the call's; its cost is how many units
- * @param age the time since they were taken, zero or more; the store counts them as that old, or as
- *     old as the newest units that it has, since its logs are in order
- * @param id names these units among all that any instance brings, in 1 to 32 letters, digits, - and
- *     _
+ * @param charge a charge under one of the keys of the call; its cost is the number of units
+ * @param age the time since the units were taken, zero or more. The store counts them as that old,
+ *     but not as older than the newest units it holds, since its logs are in order
+ * @param id identifies these units among those that any instance sends: 1 to 32 letters, digits, -
+ *     and _
  */
 public record PastCharge(Charge charge, Duration age, String id) {
 

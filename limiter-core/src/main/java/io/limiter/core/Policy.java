@@ -11,16 +11,16 @@ import java.util.Optional;
 import java.util.function.UnaryOperator;
 
 /**
- * Named rules over one limited thing, with or without a duplicate guard.
+ * The named stack of rules on one limit key, with or without a duplicate guard.
  *
  * <pre>{@code
  * Policy sms = Policy.of("sms", SlidingWindowLog.of(1, ofMinutes(1)), SlidingWindowLog.of(10, ofHours(1)));
  * }</pre>
  *
- * @param name names this policy in messages, metrics and configuration
- * @param limit names what is limited: policies with the same limit count the same calls
- * @param stacks the rules: those that count one subject together are one stack; none only if there
- *     is a duplicate guard
+ * @param name the name of the policy in messages, metrics and configuration
+ * @param limit the limit key; policies with the same limit key count the same calls
+ * @param stacks the rules: those that count one subject together form one stack; empty only if
+ *     there is a duplicate guard
  * @param duplicates the rule of the duplicate guard: how many equal submissions are accepted within
  *     its window
  */
@@ -61,7 +61,7 @@ public record Policy(
     }
   }
 
-  /** A policy that limits the thing it is named after. */
+  /** Returns a policy whose limit key is its name. */
   public static Policy of(String name, Rule... rules) {
     return new Policy(name, name, List.of(RuleStack.of(List.of(rules))), Optional.empty());
   }
@@ -71,20 +71,23 @@ public record Policy(
     return stacks.stream().flatMap(stack -> stack.rules().stream()).toList();
   }
 
-  /** This policy's name and limit, with the rules of both and the duplicate guard of either. */
+  /**
+   * Returns a policy with the name and limit key of this one, the rules of both, and the duplicate
+   * guard of either.
+   */
   Policy and(Policy other) {
     List<RuleStack> both = new ArrayList<>(stacks);
     both.addAll(other.stacks);
     return new Policy(name, limit, both, duplicates.or(other::duplicates));
   }
 
-  /** The same policy with a duplicate guard. */
+  /** Returns this policy with a duplicate guard. */
   public Policy withDuplicates(Rule rule) {
     return new Policy(name, limit, stacks, Optional.of(RuleStack.of(List.of(rule))));
   }
 
   /**
-   * The same policy with a ban for whom its rules refuse too often.
+   * Returns this policy with a ban for subjects that its rules deny too often.
    *
    * @throws IllegalStateException if it has no rules
    */
@@ -96,11 +99,11 @@ public record Policy(
   }
 
   /**
-   * The same policy whose rules count only such calls.
+   * Returns this policy with rules that count only these calls.
    *
    * @throws IllegalStateException if it has no rules
-   * @throws IllegalArgumentException if they cannot count by outcome, as {@link
-   *     RuleStack#withCounting} says
+   * @throws IllegalArgumentException if its rules cannot count by outcome, see {@link
+   *     RuleStack#withCounting}
    */
   public Policy withCounting(Counting counting) {
     return withStacks(

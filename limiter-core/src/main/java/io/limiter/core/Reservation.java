@@ -9,18 +9,19 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * What a decision took, and the way to give it back to the very store that it was taken from. The
- * units of the rules are settled or refunded, whichever comes first, and once; the duplicate guard
- * is released or refunded, once. What is done a second time does nothing. Units that have left
- * their windows meanwhile are not given back: they are free already.
+ * The handle to give back or settle what a decision took. It addresses the store that decided. The
+ * units of the rules are settled or refunded, whichever comes first; the duplicate guard is
+ * released or refunded, whichever comes first. Each happens at most once; a second attempt does
+ * nothing. Units that have left their windows in the meantime are not given back, because they are
+ * already free.
  *
- * <p>The stages complete with the number of units found, or exceptionally with a {@link
- * StoreException}. Nothing is ever retried, so that nothing is given back twice: what is lost ends
- * by itself, a lease within its time, any other unit with its window.
+ * <p>The stages complete with the number of units given back, or exceptionally with a {@link
+ * StoreException}. Nothing is retried, so nothing is given back twice. If a command is lost, the
+ * units expire: a concurrency permit at the end of its duration, any other unit with its window.
  */
 public interface Reservation {
 
-  /** A reservation for nothing: the call was refused, or only looked. */
+  /** A reservation of nothing, for denied calls and for {@link Mode#PEEK}. */
   Reservation NOTHING =
       new Reservation() {
         @Override
@@ -52,30 +53,34 @@ public interface Reservation {
   /** Gives back all units, as if the call had never been made, and releases the duplicate guard. */
   CompletionStage<Long> refund();
 
-  /** Releases the duplicate guard only, so that the same submission may be made again. */
+  /** Releases only the duplicate guard, so that the same submission may be made again. */
   CompletionStage<Long> release();
 
   /**
-   * Tells how the call ended. Gives back, in one command, what it held while it ran ({@link
-   * ConcurrencyLimit}), the units of stacks that do not count this ending ({@link Counting}), and
-   * of the others what it has cost less than was reserved. What it has cost more is recorded, which
-   * no rule can refuse. The duplicate guard is not touched.
+   * Settles the call: reports its completion to the store. One command gives back the concurrency
+   * permits of the call ({@link ConcurrencyLimit}), the units of stacks that do not count this
+   * completion ({@link Counting}), and from the other stacks the difference if the actual cost is
+   * below the reserved cost. If the actual cost is higher, the difference is recorded; no rule can
+   * deny it. The duplicate guard is not affected.
    *
-   * <p>To be called when the call has ended in whatever way, also if nothing is counted by outcome:
-   * it costs nothing where there is nothing to give back. Should the ending's own code fail that
-   * tells the costs, the stage does, and the call is not settled.
+   * <p>Call it for every call, however it ended and whether or not any rule counts by outcome; it
+   * sends no command if there is nothing to give back. If the completion's cost function throws,
+   * the stage fails and the call is not settled.
    */
   CompletionStage<Long> settle(Completion ending);
 
   /**
-   * Takes what {@link #lease()} is about anew for the whole of its lease, whoever else may have
-   * taken the place if it had lapsed. Whoever runs the call does so each third of the lease. Does
-   * nothing once the reservation is settled or refunded; what is settled while a renewal is under
-   * way is settled after it. A renewal that is asked for while another is under way is that one.
-   * Never blocks: one thread renews the leases of all calls.
+   * Renews the concurrency permits of the call for their full duration, even if they had expired
+   * and other calls have taken the places. The code that runs the call renews them every third of
+   * {@link #permitDuration()}. Does nothing once the reservation is settled or refunded; a
+   * settlement requested during a renewal runs after it. A renewal requested during another one
+   * returns the stage of the running one. Never blocks: one thread renews the permits of all calls.
    */
   CompletionStage<Long> renew();
 
-  /** The shortest lease of what the call holds while it runs; empty if it holds nothing. */
+  /**
+   * The shortest duration of the concurrency permits that the call holds while it runs; empty if it
+   * holds none.
+   */
   Optional<Duration> lease();
 }

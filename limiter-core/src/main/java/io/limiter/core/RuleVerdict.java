@@ -7,24 +7,26 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * What one rule says of a call. If 10 a minute are allowed and 6 were used in the last minute, the
- * oldest of them 40 s ago, then after an allowed call {@code remaining} is 3, {@code resetAfter} 60
- * s and {@code effectiveWindow} 20 s.
+ * The state of one rule in a verdict. Example: a rule allows 10 units a minute, and 6 were used in
+ * the last minute, the oldest of them 40 s ago. After a call is admitted, {@code remaining} is 3,
+ * {@code resetAfter} is 60 s and {@code effectiveWindow} is 20 s.
  *
  * @param rule the rule
- * @param violated whether it refuses the call, or would if it were not {@code observed}
- * @param remaining units left once this call is decided; exact as of the decision, never negative
- * @param retryAfter if violated, the time after which the same call would pass, if nobody calls in
- *     between: exact to the microsecond, and less if units are given back meanwhile that are
- *     reserved now; empty if the call is {@code tooCostly}, if the rule is a {@link
- *     ConcurrencyLimit}, since nobody knows when a call ends, and if it is not violated
- * @param resetAfter the time after which the rule is as if never used, if nobody calls in between;
- *     of a {@link ConcurrencyLimit} its lease, or zero if nothing is in flight
- * @param effectiveWindow the time within which no more than {@code remaining} units can be had; of
- *     a {@link ConcurrencyLimit} its lease, though units come back whenever a call ends
- * @param tooCostly whether it is violated by a call that costs more than the rule allows at once,
- *     which no wait would change
- * @param observed whether the rule is only observed: it says what it would do, and refuses nobody
+ * @param violated whether the rule denies the call, or would deny it if it were not {@code
+ *     observed}
+ * @param remaining units left after this decision; exact as of the decision, never negative
+ * @param retryAfter if violated, the time after which the same call would pass if there are no
+ *     calls in between. Exact to the microsecond; the actual time is shorter if reserved units are
+ *     given back. Empty if the rule is not violated, if the call is {@code tooCostly}, and for a
+ *     {@link ConcurrencyLimit}, because the end of a running call cannot be predicted
+ * @param resetAfter the time after which the rule is fully replenished if there are no calls in
+ *     between; for a {@link ConcurrencyLimit} its permit duration, or zero if no call is in flight
+ * @param effectiveWindow the time within which no more than {@code remaining} units are available;
+ *     for a {@link ConcurrencyLimit} its permit duration, although units return whenever a call
+ *     ends
+ * @param tooCostly whether the rule is violated because the call costs more than the rule ever
+ *     admits at once, so that waiting does not help
+ * @param observed whether the rule is evaluated but not enforced
  */
 public record RuleVerdict(
     Rule rule,
@@ -36,7 +38,10 @@ public record RuleVerdict(
     boolean tooCostly,
     boolean observed) {
 
-  /** Of a rule that is not only observed; too costly if it gives no time that it could know. */
+  /**
+   * Creates the verdict of an enforced rule. It is too costly if it is violated without a
+   * retry-after, unless the rule is a {@link ConcurrencyLimit}.
+   */
   public RuleVerdict(
       Rule rule,
       boolean violated,
@@ -55,7 +60,7 @@ public record RuleVerdict(
         false);
   }
 
-  /** Whether the rule refuses the call. */
+  /** Returns whether the rule denies the call. */
   public boolean refuses() {
     return violated && !observed;
   }

@@ -10,13 +10,13 @@ import java.util.Arrays;
 import java.util.Base64;
 
 /**
- * Names the state of one subject under one limit. Injective (each part goes into a hash with its
- * length), of fixed length whatever the parts hold, and without any of their text.
+ * Names the state of one subject under one limit key. Injective (each part is hashed with its
+ * length), of fixed length, and without any text of the parts.
  *
- * @param tag hash of limit and subject, 22 characters of base64url; all keys of one subject under
- *     one limit share it, so that they live in one slot of a Redis Cluster
- * @param name tells the keys of one tag apart; written by this library only
- * @param breadth how many callers may stand behind the subject, as {@link Subject#breadth()} says
+ * @param tag hash of limit key and subject, 22 characters of base64url; all state keys of one
+ *     subject under one limit key share it, so that they are in one slot of a Redis Cluster
+ * @param name distinguishes the state keys of one tag; set by this library only
+ * @param breadth how many callers the subject may stand for, see {@link Subject#breadth()}
  */
 public record StateKey(String tag, String name, int breadth) {
 
@@ -29,20 +29,21 @@ public record StateKey(String tag, String name, int breadth) {
   private static final ThreadLocal<MessageDigest> SHA_256 =
       ThreadLocal.withInitial(StateKey::sha256);
 
-  /** A key of one caller. */
+  /** A state key of a single caller. */
   public StateKey(String tag, String name) {
     this(tag, name, Subject.ONE_CALLER);
   }
 
-  /** The key under which rules that count all calls of a limit count a subject. */
+  /** Returns the state key for rules that count all calls of a subject. */
   public static StateKey of(String limit, Subject subject) {
     return new StateKey(hash(limit, subject.kind(), subject.value()), ALL, subject.breadth());
   }
 
   /**
-   * The key under which these rules count the same subject under the same limit. What counts all
-   * calls, what counts failures, what counts successes, what is in flight and what only has calls
-   * wait have one each, so that policies with one limit never give back what another has taken.
+   * Returns the state key for these rules, with the same subject and limit key. There is one state
+   * key each for rules that count all calls, failures, successes, calls in flight, and for a single
+   * rule that makes calls wait. So policies that share a limit key never give back units that
+   * another policy took.
    */
   public StateKey of(RuleStack stack) {
     String own = nameOf(stack);
@@ -63,7 +64,7 @@ public record StateKey(String tag, String name, int breadth) {
     };
   }
 
-  /** Checks that these rules may count by this key. */
+  /** Checks that these rules may use this state key. */
   void requireOf(RuleStack stack) {
     boolean counts =
         name.equals(ALL)
@@ -79,17 +80,17 @@ public record StateKey(String tag, String name, int breadth) {
   }
 
   /**
-   * The key of the duplicate guard for the same limit and subject: one submission, whatever it
-   * holds.
+   * The state key of the duplicate guard for the same limit key and subject, if every call is the
+   * same submission.
    */
   public StateKey duplicates() {
     return new StateKey(tag, "d", breadth);
   }
 
   /**
-   * The key of the duplicate guard for one submission.
+   * The state key of the duplicate guard for one submission.
    *
-   * @param submission what makes a submission the same, of any length
+   * @param submission identifies the submission; any length
    */
   public StateKey duplicates(String submission) {
     return new StateKey(tag, "d." + hash(submission), breadth);
@@ -122,7 +123,10 @@ public record StateKey(String tag, String name, int breadth) {
     return false;
   }
 
-  /** Half a surrogate pair, which JSON may bring, has no UTF-8: it would become a question mark. */
+  /**
+   * An unpaired surrogate, which JSON may contain, has no UTF-8 encoding: it would be replaced by a
+   * question mark.
+   */
   private static byte[] utf16(String part) {
     ByteBuffer bytes = ByteBuffer.allocate(2 * part.length());
     bytes.asCharBuffer().put(part);

@@ -7,8 +7,8 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store gave no verdict. Without a stack trace: it says where the store failed, not where it was
- * asked.
+ * A store gave no verdict. It has no stack trace: the cause lies in the store, not in the calling
+ * code.
  */
 public final class StoreException extends RuntimeException {
 
@@ -26,9 +26,9 @@ public final class StoreException extends RuntimeException {
   }
 
   /**
-   * The same failure of a decision whose verdict may still come.
+   * Returns the same failure, for a decision whose verdict may still arrive.
    *
-   * @param verdict completes if it does, and not before this failure is known
+   * @param verdict completes with the late verdict, and not before this failure is reported
    */
   public StoreException withLate(CompletionStage<Verdict> verdict) {
     return new StoreException(
@@ -36,10 +36,10 @@ public final class StoreException extends RuntimeException {
   }
 
   /**
-   * The store failed a moment ago, so it was not asked.
+   * The circuit breaker is open, so the store was not asked.
    *
-   * @param message which store
-   * @param retryAfter the time after which it is asked again
+   * @param message names the store
+   * @param retryAfter the time after which the store is asked again
    */
   public static StoreException notAsked(String message, Duration retryAfter) {
     return new StoreException(
@@ -59,8 +59,8 @@ public final class StoreException extends RuntimeException {
   }
 
   /**
-   * The verdict that came too late for the call, should it come; completes on a thread of the
-   * store. Empty if none can come.
+   * The verdict that arrives too late for the call, if it arrives; completes on a thread of the
+   * store. Empty if no verdict can arrive.
    */
   public Optional<CompletionStage<Verdict>> late() {
     return late;

@@ -7,19 +7,20 @@ import java.util.Set;
 /**
  * Who is counted: an address, a user, everybody, the value of an argument.
  *
- * @param kind what sort of subject it is, such as {@code ip}; subjects of different kinds are never
- *     the same
- * @param value which one of that sort; any text of any length, never stored in clear
+ * @param kind the kind of the subject, such as {@code ip}; subjects of different kinds are never
+ *     equal
+ * @param value identifies the subject within its kind; any text of any length, never stored in
+ *     clear
  */
 public record Subject(String kind, String value) {
 
-  /** The {@link #breadth} of a subject behind which one caller stands. */
+  /** The {@link #breadth} of a subject that stands for a single caller. */
   public static final int ONE_CALLER = 0;
 
-  /** That of an address, which many may share. */
+  /** The {@link #breadth} of an address, which many callers may share. */
   public static final int AN_ADDRESS = 1;
 
-  /** That of everybody. */
+  /** The {@link #breadth} of {@link #global()}. */
   public static final int EVERYBODY = 2;
 
   private static final String EVERYBODY_KIND = "global";
@@ -36,14 +37,15 @@ public record Subject(String kind, String value) {
     }
   }
 
-  /** Everybody together. */
+  /** All callers together. */
   public static Subject global() {
     return GLOBAL;
   }
 
   /**
-   * How many callers may stand behind it, roughly: a store that cannot take from several subjects
-   * at once begins with the narrowest, so that a call which is refused has disturbed few.
+   * A rough measure of how many callers the subject stands for. A store that cannot charge several
+   * subjects atomically charges the narrowest first, so that a denied call affects few other
+   * callers.
    */
   public int breadth() {
     if (kind.equals(EVERYBODY_KIND)) {
@@ -52,7 +54,7 @@ public record Subject(String kind, String value) {
     return ADDRESS_KINDS.contains(kind) ? AN_ADDRESS : ONE_CALLER;
   }
 
-  /** A subject without its value, which may be personal data. */
+  /** Omits the value, which may be personal data. */
   @Override
   public String toString() {
     return "Subject[" + kind + "]";

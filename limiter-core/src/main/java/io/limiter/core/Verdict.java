@@ -10,25 +10,25 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The answer to one call.
+ * The immutable answer to one decision.
  *
  * @param policy the policy that was applied, with all rules of the call as they were declared
- * @param outcome what became of the call
- * @param rules what each rule says, in the order of the policy; all of them, also those that admit
- *     a refused call
- * @param duplicate what the duplicate guard says
- * @param ban the rest of the ban under which the call falls, or which it brought about; the longest
- *     if several subjects of the call are banned
+ * @param outcome the outcome of the decision
+ * @param rules the verdict of each rule, in the order of the policy; all of them, including rules
+ *     that admit a denied call
+ * @param duplicate the verdict of the duplicate guard
+ * @param ban the remaining time of the ban that denies the call or that the call caused; the
+ *     longest if several subjects of the call are banned
  * @param delay the time from the decision until the call may begin: zero unless a {@link
- *     LeakyBucket} makes it wait, and zero if it is refused or was only recorded. Whoever runs the
- *     call waits so long without holding a thread, or refunds it
+ *     LeakyBucket} makes it wait, and zero if the call is denied or was only recorded. The code
+ *     that runs the call waits this long without holding a thread, or refunds the call
  * @param decidedBy who decided
- * @param reason why the fallback decided; empty if the store did
- * @param storeRetryAfter the time after which the store is asked again; empty if it has decided,
+ * @param reason why the fallback decided; empty if the store decided
+ * @param storeRetryAfter the time after which the store is asked again; empty if the store decided,
  *     and if the next call asks it
- * @param reservation the way to give back what was taken
- * @param decidedAtMicros when the store decided, by the time of its first key in microseconds:
- *     orders the verdicts on that key; 0 if it is not known
+ * @param reservation the handle to give back or settle what was taken
+ * @param decidedAtMicros when the store decided, in microseconds on the clock of the first state
+ *     key: orders the verdicts on that key; 0 if unknown
  */
 public record Verdict(
     Policy policy,
@@ -43,7 +43,7 @@ public record Verdict(
     Reservation reservation,
     long decidedAtMicros) {
 
-  /** A verdict whose time is not known. */
+  /** Creates a verdict whose time is unknown. */
   public Verdict(
       Policy policy,
       Outcome outcome,
@@ -69,7 +69,7 @@ public record Verdict(
         0);
   }
 
-  /** The verdict on a call that is charged nothing, so that no store is asked. */
+  /** The verdict on a call that costs nothing, so that no store is asked. */
   public static Verdict free(Policy policy) {
     return new Verdict(
         policy,
@@ -84,12 +84,12 @@ public record Verdict(
         Reservation.NOTHING);
   }
 
-  /** Whether the call may go on. */
+  /** Returns whether the call may continue. */
   public boolean allowed() {
     return outcome == Outcome.ALLOWED;
   }
 
-  /** The rules that refuse the call, in the order of the policy. */
+  /** The rules that deny the call, in the order of the policy. */
   public List<RuleVerdict> violated() {
     List<RuleVerdict> violated = new ArrayList<>(rules.size());
     for (RuleVerdict rule : rules) {
@@ -101,8 +101,8 @@ public record Verdict(
   }
 
   /**
-   * Whether a rule refuses the call because it costs more than that ever allows at once, so that no
-   * wait would help.
+   * Returns whether a rule denies the call because it costs more than the rule ever admits at once,
+   * so that waiting does not help.
    */
   public boolean tooCostly() {
     for (RuleVerdict rule : rules) {
@@ -114,11 +114,11 @@ public record Verdict(
   }
 
   /**
-   * The time after which the same call would pass every rule and the duplicate guard, if nobody
-   * calls in between: the longest of all that refuse. Where nobody looked, the time after which the
-   * store is asked again. Empty if it is allowed, and if no wait would help ({@link #tooCostly()})
-   * or none is known to: nobody knows when a place of a {@link ConcurrencyLimit} becomes free. If
-   * such a rule refuses it and others do too, it is the time that they give.
+   * The time after which the same call would pass every rule and the duplicate guard if there are
+   * no calls in between: the longest of all rules that deny it. If no store decided, the time after
+   * which the store is asked again. Empty if the call is allowed, if waiting does not help ({@link
+   * #tooCostly()}), and if only a {@link ConcurrencyLimit} denies it, because the time at which a
+   * permit becomes free is unknown.
    */
   public Optional<Duration> retryAfter() {
     if (outcome == Outcome.UNAVAILABLE) {
@@ -141,7 +141,7 @@ public record Verdict(
         : known;
   }
 
-  /** The same verdict, with another way to give back what was taken. */
+  /** Returns this verdict with another reservation. */
   public Verdict withReservation(Reservation other) {
     return new Verdict(
         policy,
@@ -157,7 +157,7 @@ public record Verdict(
         decidedAtMicros);
   }
 
-  /** The same verdict, given by the fallback because the store has failed. */
+  /** Returns this verdict as one of the fallback, which decided because the store failed. */
   public Verdict fromFallback(StoreException why) {
     return new Verdict(
         policy,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The engine: rules and policies, whom they count, what a decision answers, and the contract of a
- * store. It knows nothing of HTTP, of Redis or of any framework.
+ * The engine: rules and policies, the subjects they count, verdicts, and the contract of a store.
+ * It has no dependency on HTTP, Redis or any framework.
  */
 @NullMarked
 package io.limiter.core;

@@ -16,9 +16,10 @@ import java.util.Optional;
 import java.util.stream.IntStream;
 
 /**
- * Makes the state of a key from the verdict of another store, so that this one never admits more
- * than the other would. A verdict leaves open when each unit of a log was taken: those that come
- * back first are as old as that says, and all others as young as they can be.
+ * Builds the state of a key from the verdict of another store, so that this store never admits more
+ * than the other would. A verdict does not contain the time of each unit of a log: those that come
+ * back first are as old as the verdict implies, and all others are taken to be as young as
+ * possible.
  */
 final class AdoptedState {
 
@@ -38,7 +39,7 @@ final class AdoptedState {
     this.rules = charge.stack().rules();
   }
 
-  /** What is to be remembered; empty if nothing is used. */
+  /** The state to keep; empty if nothing is used. */
   static Optional<UnitLog> of(Charge charge, KnownUse known, long clock) {
     return new AdoptedState(charge, known, clock).log();
   }
@@ -60,7 +61,7 @@ final class AdoptedState {
     return log.size() > 0 || log.cells() != null ? Optional.of(log) : Optional.empty();
   }
 
-  /** The units of the log, by their age now. */
+  /** The units of the log, by their current age. */
   private List<PastUnits> logged() {
     int[] byWindow =
         IntStream.range(0, rules.size())
@@ -75,8 +76,8 @@ final class AdoptedState {
     for (int r : byWindow) {
       RuleUse use = known.rules().get(r);
       long window = shape.windowMicros(r);
-      // The newest of all units has the rule reset; those of a longer window alone are older than
-      // the shorter one.
+      // The newest of all units determines when the rule resets; units that only a longer window
+      // counts are older than the shorter window.
       if (youngest < 0) {
         youngest = Math.max(0, window - use.resetsAfterMicros());
       }

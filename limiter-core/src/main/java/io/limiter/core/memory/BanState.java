@@ -5,32 +5,32 @@ import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.Micros;
 
 /**
- * What is remembered of one subject's violations under a {@link BanRule}. Immutable; microseconds.
+ * The state of one subject's violations under a {@link BanRule}. Immutable; times are microseconds.
  *
  * @param since the first violation that counts; if there are none, the time at which the last ban
  *     began
  * @param violations how many count
- * @param until the end of the last ban; if there was one
- * @param level how often the ban has grown, and 1; 0 if there was none
+ * @param until the end of the last ban, if there was one
+ * @param level one more than the number of times the ban has grown; 0 if there was none
  */
 record BanState(long since, int violations, long until, int level) {
 
   static final BanState NONE = new BanState(0, 0, 0, 0);
 
   /**
-   * The rest of the ban, which lasts no longer than the longest that there may be now. It stays as
-   * it was, for rules that do not cut it.
+   * The remaining microseconds of the ban, at most the longest ban that the rule allows now. The
+   * state keeps the original end, for rules that allow it.
    */
   long rest(BanRule ban, long now) {
     return level == 0 ? 0 : Math.max(0, end(ban) - now);
   }
 
-  /** The end of the ban. During the violations that follow it has passed. */
+  /** The end of the ban; it has passed if violations were counted after it. */
   private long end(BanRule ban) {
     return violations > 0 ? until : Math.min(until, since + Micros.of(ban.longest()));
   }
 
-  /** With one violation more. */
+  /** Returns this state with one more violation. */
   BanState violated(BanRule ban, long now) {
     boolean first = violations == 0 || now - since >= Micros.of(ban.within());
     long from = first ? now : since;
@@ -47,7 +47,7 @@ record BanState(long since, int violations, long until, int level) {
     return new BanState(now, 0, now + Math.min(time, longest), grown + 1);
   }
 
-  /** The time from which on it is as if nothing had happened. */
+  /** The time from which on the state is not needed. */
   long neededUntil(BanRule ban) {
     long counting = violations == 0 ? Long.MIN_VALUE : since + Micros.of(ban.within());
     long growing = level == 0 ? Long.MIN_VALUE : until + Micros.of(ban.longest());

@@ -12,10 +12,10 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is remembered of one key beside its log: a {@link Cell} for each rule that keeps numbers, of
- * all stacks that have written them while they may be needed, and the ban. They have a time of
- * their own, the clock plus a shift, which never runs backwards: it goes on from the last call that
- * was admitted, or that brought a ban nearer. Guarded by its stripe.
+ * The state of one key beside its log: a {@link Cell} for each rule that keeps numbers, of all
+ * stacks that have written cells still needed, and the ban. It has a time of its own, the clock
+ * plus a shift, which never runs backwards: it continues from the last call that was admitted or
+ * that counted as a violation. Guarded by its stripe.
  */
 final class CellArray {
 
@@ -23,25 +23,25 @@ final class CellArray {
 
   private static final Cell[] NONE = {};
 
-  /** First those of the stack that wrote last, then those of others, which may be needed. */
+  /** First those of the stack that wrote last, then those of other stacks that may be needed. */
   private Cell[] cells = NONE;
 
   private int own;
 
-  /** Null if no stack that wrote has one. */
+  /** Null if no stack that wrote has a ban. */
   private @Nullable BanState ban;
 
-  /** As it was when the state was written. */
+  /** The ban rule when the state was written. */
   private @Nullable BanRule bannedBy;
 
-  /** When the first of them was written: what was taken before is not among them. */
+  /** When the first cell was written: units taken earlier are not in the cells. */
   private long born = Long.MIN_VALUE;
 
   private long newest;
   private long shift;
   private long neededUntil;
 
-  /** The time; never before {@link #write} was last called. */
+  /** The time; never before the last call of {@link #write}. */
   long now(long clock) {
     return Math.max(clock + shift, newest);
   }
@@ -51,12 +51,12 @@ final class CellArray {
     return newest;
   }
 
-  /** The clock as it was at the last write. */
+  /** The clock at the last write. */
   long lastWrite() {
     return newest - shift;
   }
 
-  /** Of all stacks, those of the one that wrote last first; not to be written to. */
+  /** The cells of all stacks, those of the one that wrote last first; not to be modified. */
   static Cell[] all(@Nullable CellArray cells) {
     return cells == null ? NONE : cells.cells;
   }
@@ -65,16 +65,16 @@ final class CellArray {
     return ban;
   }
 
-  /** The clock was set back: from now on it is read with this shift. */
+  /** Sets the shift to use from now on, after the clock was set back. */
   void shiftTo(long microseconds) {
     shift = microseconds;
   }
 
   /**
-   * Remembers these, and the cells of other rules for as long as they may be needed.
+   * Stores these cells, and those of other rules for as long as they may be needed.
    *
-   * @param written of the stack that writes; kept as it is
-   * @param others those that are not among the written, those first that were written last
+   * @param written the cells of the stack that writes; the array is kept
+   * @param others cells that are not among the written, most recently written first
    * @param state null if the stack has no ban
    */
   void write(
@@ -125,7 +125,9 @@ final class CellArray {
     return all.toArray(NONE);
   }
 
-  /** A script knows of others' cells only about how long they are needed. */
+  /**
+   * A script stores only approximately how long cells of other rules are needed; this matches it.
+   */
   private static boolean isNeeded(long since, long memoryMicros, long now) {
     long lasts = (1L << Cell.exponent(memoryMicros)) * 1_000_000;
     return since >= 0 && since <= now && since + lasts > now;
@@ -143,17 +145,17 @@ final class CellArray {
   /**
    * Gives back units that a call took from these cells.
    *
-   * @param rules those that the call was counted under
+   * @param rules the rules under which the call was counted
    * @param stamp when the call was admitted
-   * @param units how many, of each cell
-   * @param taken all units that the call took, of each cell
-   * @param waits for how long the call waits, as {@link CellReadout#departure}
+   * @param units the units to give back to each cell
+   * @param taken all units that the call took from each cell
+   * @param departureParts for how long the call waits, see {@link CellReadout#departureParts}
    * @param clock the time
-   * @return how many were given back at most, of a cell in which any of them was still there
+   * @return the largest number of units given back to any cell that still had some
    */
   int giveBack(Rule[] rules, long stamp, int[] units, int[] taken, long waits, long clock) {
     if (stamp < born) {
-      return 0; // all was forgotten meanwhile
+      return 0; // all was reset in the meantime
     }
     Cell[] lowered = cells.clone();
     boolean[] seen = new boolean[cells.length];
@@ -173,7 +175,7 @@ final class CellArray {
     return most;
   }
 
-  /** The first cell that serves a rule and was not seen; -1 if there is none. */
+  /** The index of the first cell that serves a rule and was not seen; -1 if there is none. */
   static int find(Cell[] cells, Rule rule, boolean[] seen) {
     for (int i = 0; i < cells.length; i++) {
       if (!seen[i] && cells[i].serves(rule)) {
@@ -187,7 +189,7 @@ final class CellArray {
     return clock + shift - neededUntil >= grace;
   }
 
-  /** Everything that a decision could see. */
+  /** The complete state that affects decisions. */
   @Override
   public String toString() {
     return "Cells[cells=%s, others=%s, ban=%s, newest=%d, shift=%d]"

@@ -14,8 +14,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The part of a {@link ChargeEvaluation} that is not about its log: the rules that keep numbers,
- * and the ban.
+ * The part of a {@link ChargeEvaluation} without the log: the rules that keep numbers, and the ban.
  */
 final class CellEvaluation {
 
@@ -27,7 +26,7 @@ final class CellEvaluation {
   /** The cell of each rule. */
   private Cell[] read;
 
-  /** Cells of no rule of this stack. */
+  /** Cells that belong to no rule of this stack. */
   private List<Cell> others = List.of();
 
   private final CellReadout[] gauges;
@@ -55,15 +54,15 @@ final class CellEvaluation {
   /**
    * Reads the cells.
    *
-   * @param admitted whether the log of the same charge admits it
-   * @return whether all of the charge admits it
+   * @param admitted whether the log of the same charge admits the call
+   * @return whether the whole charge admits it
    */
   boolean read(@Nullable CellArray cells, long clock, Mode mode, boolean admitted) {
     now = cells == null ? clock : cells.now(clock);
     shift = now - clock;
     Cell[] known = CellArray.all(cells);
     if (areOwn(known)) {
-      read = known; // mostly
+      read = known; // the usual case
     } else {
       find(known, cells == null ? now : cells.newest());
     }
@@ -93,8 +92,8 @@ final class CellEvaluation {
   }
 
   /**
-   * The cell of each rule, and those of others. A rule without one starts from that of its kind
-   * which is needed for about as long, and which no other rule goes on with.
+   * Finds the cell of each rule, and those of others. A rule without one starts from the cell of
+   * its kind that is needed for about as long and that no other rule continues.
    */
   private void find(Cell[] known, long newest) {
     boolean[] seen = new boolean[known.length];
@@ -148,7 +147,7 @@ final class CellEvaluation {
   }
 
   /**
-   * @param place of the rule among those that keep numbers
+   * @param place the index of the rule among those that keep numbers
    */
   CellReadout gauge(int place) {
     return gauges[place];
@@ -158,7 +157,7 @@ final class CellEvaluation {
     return bannedFor;
   }
 
-  /** The cells of a call that is admitted, which are new if there are none. */
+  /** Writes the cells of an admitted call; creates them if there are none. */
   CellArray take(@Nullable CellArray cells) {
     Cell[] taken = new Cell[gauges.length];
     for (int c = 0; c < taken.length; c++) {
@@ -167,7 +166,7 @@ final class CellEvaluation {
     return write(cells, taken);
   }
 
-  /** The cells with units that were taken before. */
+  /** Writes the cells with past units. */
   CellArray record(@Nullable CellArray cells) {
     Cell[] taken = new Cell[gauges.length];
     for (int c = 0; c < taken.length; c++) {
@@ -177,9 +176,9 @@ final class CellEvaluation {
   }
 
   /**
-   * The cells of a call that is refused. It may bring a ban nearer, it starts time for a subject
-   * that has to wait for its first tokens, and where the clock was set back it says so: without
-   * that a full window would stay full until the clock is where it was.
+   * Writes the cells of a denied call. It may count as a violation, and it starts time for a
+   * subject that has to wait for its first tokens. If the clock was set back, the shift is written
+   * too: otherwise a full window would stay full until the clock reaches its old time.
    */
   @Nullable CellArray refuse(@Nullable CellArray cells) {
     Cell[] left = new Cell[gauges.length];
@@ -207,8 +206,8 @@ final class CellEvaluation {
   }
 
   /**
-   * Gives back units that {@link #take} took, but for some. Returns how many of them were still
-   * there.
+   * Gives back the units that {@link #take} took, except {@code kept}. Returns how many of them
+   * were still there.
    */
   int giveBack(CellArray cells, int kept, long clock) {
     int[] taken = new int[gauges.length];

@@ -12,9 +12,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One charge of one decision: what it meets under its key, what that says, and what becomes of it.
- * The log is read here, all else by a {@link CellEvaluation}. Times are microseconds. All methods
- * are called under the lock of the stripe, but for those that {@link DecisionReadout} describes.
+ * The evaluation of one charge in one decision. It reads the log itself; a {@link CellEvaluation}
+ * does the rest. Times are microseconds. All methods are called under the lock of the stripe,
+ * except those that {@link DecisionReadout} describes.
  */
 public final class ChargeEvaluation {
 
@@ -24,7 +24,7 @@ public final class ChargeEvaluation {
   final int stripe;
 
   /**
-   * For each rule with a log: units left, then the wait; as {@link DecisionReadout} describes them.
+   * For each rule with a log: units left, then the time; as {@link DecisionReadout} describes them.
    */
   private final long[] found;
 
@@ -86,25 +86,25 @@ public final class ChargeEvaluation {
     return cells == null ? 0 : cells.bannedFor();
   }
 
-  /** Finds what is known of the key. Returns whether it may be known: if not, there is no room. */
+  /** Finds the state of the key. Returns false if there is none and no room for it. */
   boolean find(long clock) {
     known = table.find(key, clock);
     return known != null || !table.full();
   }
 
-  /** Shares what is known of the overflow. */
+  /** Uses the shared state of the overflow. */
   void share(LogTable overflows, StateKey overflow, long clock) {
     table = overflows;
     key = overflow;
     known = overflows.find(overflow, clock);
   }
 
-  /** Is not remembered at all. */
+  /** Leaves the charge without any state. */
   void forgo() {
     kept = false;
   }
 
-  /** Reads what is known. Returns whether every rule admits the charge, and no ban is on. */
+  /** Reads the state. Returns whether every rule admits the charge, and no ban is in force. */
   boolean read(long clock, Mode mode) {
     boolean admitted = !logs || readLog(clock, mode);
     return cells == null
@@ -112,7 +112,7 @@ public final class ChargeEvaluation {
         : cells.read(known == null ? null : known.cells(), clock, mode, admitted);
   }
 
-  /** Takes units that were taken before, at some time, or with the newest if those are younger. */
+  /** Records past units at their time, or at that of the newest units if those are younger. */
   void record(long clock) {
     long at = clock;
     if (known != null) {
@@ -140,7 +140,7 @@ public final class ChargeEvaluation {
     if (known != null && known.size() > 0) {
       log = known;
       size = log.size();
-      // Where the clock was set back, the log's time goes on from its newest unit.
+      // If the clock was set back, the log's time continues from its newest unit.
       long behind = Math.max(0, log.newest() - (clock + log.shift()));
       shift = log.shift() + behind;
       now = clock + shift;
@@ -202,8 +202,8 @@ public final class ChargeEvaluation {
   }
 
   /**
-   * What a refused call writes. Of the log that is the shift alone: without it a log whose clock
-   * was set back by an hour would deny for an hour.
+   * Writes the state after a denied call. For the log that is only the shift: without it, a log
+   * whose clock was set back by an hour would deny for an hour.
    */
   void refuse() {
     if (log != null) {
@@ -218,8 +218,8 @@ public final class ChargeEvaluation {
   }
 
   /**
-   * Gives back units that {@link #take} took, as far as they are still there: all but those of a
-   * call that costs less.
+   * Gives back units that {@link #take} took, as far as they are still there; some stay if the call
+   * costs less than reserved.
    */
   int giveBack(int units, long clock) {
     UnitLog from = kept ? table.peek(key) : null;
@@ -238,7 +238,7 @@ public final class ChargeEvaluation {
     return given;
   }
 
-  /** As {@link StackShape#loggedUnits}. */
+  /** See {@link StackShape#loggedUnits}. */
   private int loggedUnits() {
     int longest = shape.longestLog();
     return shape.loggedUnits(
@@ -246,8 +246,8 @@ public final class ChargeEvaluation {
   }
 
   /**
-   * Takes the units out of the log and takes them anew. Returns how many: none if nothing is known
-   * of the key by now and there is no room to remember it.
+   * Removes the units from the log and takes them again. Returns how many: none if the key has no
+   * state by now and there is no room for it.
    */
   int renew(long clock) {
     known = table.peek(key);

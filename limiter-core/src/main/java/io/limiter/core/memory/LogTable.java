@@ -7,9 +7,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The logs of one stripe, least recently asked for first. No call sweeps the table. Each looks at
- * the eldest log, and at two if it may make a new one: an expired one goes, a live one moves behind
- * all others. So traffic itself gives back what it made. Guarded by its stripe.
+ * The logs of one stripe, least recently used first. No call sweeps the table. Each call inspects
+ * the eldest log, or two if it may create a new one: an expired log is removed, a live one moves to
+ * the end. So the calls themselves free the memory that calls have used. Guarded by its stripe.
  */
 final class LogTable {
 
@@ -18,15 +18,15 @@ final class LogTable {
   private final long grace;
 
   /**
-   * @param capacity logs at most; whoever adds one asks first whether the table is {@link #full}
-   * @param grace microseconds for which an expired log is kept
+   * @param capacity the most logs; check {@link #full} before adding one
+   * @param graceMicros how long an expired log is kept
    */
   LogTable(int capacity, long grace) {
     this.capacity = capacity;
     this.grace = grace;
   }
 
-  /** The log of a key; none if it has expired. */
+  /** The log of a key; null if it has expired. */
   @Nullable UnitLog find(StateKey key, long clock) {
     tidy(clock);
     UnitLog log = logs.get(key);
@@ -58,7 +58,7 @@ final class LogTable {
     logs.remove(key);
   }
 
-  /** Looks at the eldest log. */
+  /** Inspects the eldest log. */
   private void tidy(long clock) {
     if (!logs.isEmpty()) {
       Map.Entry<StateKey, UnitLog> eldest = logs.entrySet().iterator().next();

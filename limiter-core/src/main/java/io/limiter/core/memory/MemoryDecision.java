@@ -10,7 +10,10 @@ import io.limiter.core.rule.Micros;
 import io.limiter.core.store.DecisionReadout;
 import io.limiter.core.store.Mode;
 
-/** Decides one call: all rules of all its keys, all or nothing. Reads all, decides, then writes. */
+/**
+ * Decides one call: all rules of all its keys, all or nothing. Reads everything, decides, then
+ * writes.
+ */
 final class MemoryDecision implements DecisionReadout {
 
   private final LimitRequest request;
@@ -66,7 +69,7 @@ final class MemoryDecision implements DecisionReadout {
       stripes.unlock(mask);
     }
     if (overflowed) {
-      stripes.warnOfOverflow(); // not under the locks: a log may be slow to write
+      stripes.warnOfOverflow(); // not under the locks: logging may be slow
     }
     boolean taken = admitted && mode != Mode.PEEK;
     return verdict(
@@ -75,20 +78,20 @@ final class MemoryDecision implements DecisionReadout {
         taken ? new MemoryReservation(request, readings, admits, stripes) : Reservation.NOTHING);
   }
 
-  /** Not what there is no room for: nothing is known of its key, then. */
+  /** Records past units, unless there is no room for the key. */
   private void record(PastCharge past, long clock) {
     int stripe = stripes.indexOf(past.charge().key());
     ChargeEvaluation reading =
         new ChargeEvaluation(past.charge(), stripe, stripes.get(stripe).subjects);
     long then = clock - Micros.of(past.age());
-    if (reading.find(then)) { // what has expired since may not have, then
+    if (reading.find(then)) { // what has expired since then may not have expired at that time
       reading.record(then);
     }
   }
 
   /**
-   * A subject without a log of its own shares one with other strangers. Not so a submission, which
-   * would be a duplicate of theirs: it is not remembered, and the rules alone decide.
+   * A subject without a log of its own shares one with other such subjects. A submission does not,
+   * since it would be a duplicate of theirs: it has no state, and the rules alone decide.
    */
   private void overflow(int c, long clock) {
     overflowed = true;

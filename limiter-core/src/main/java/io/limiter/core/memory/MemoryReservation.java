@@ -109,12 +109,12 @@ final class MemoryReservation implements Reservation {
         });
   }
 
-  /** What is done to a charge, at a time, and to how many of its units. */
+  /** An operation on some units of a charge, at a time. */
   private interface Action {
     int on(int charge, long clock);
   }
 
-  /** The sum of what is done to some charges, under the locks of their stripes. */
+  /** Runs an action on some charges under the locks of their stripes, and returns the sum. */
   private long locked(int from, int to, Action action) {
     long mask = 0;
     for (int c = from; c < to; c++) {

@@ -19,28 +19,29 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.LongSupplier;
 
 /**
- * Decides within this process, as the Redis store does over a network, decision by decision. Every
- * stage it returns is complete. Calls wait for each other only while they touch keys of the same
- * stripe, for less than a microsecond at usual counts.
+ * Decides within this process, exactly as the Redis store decides over a network. Every stage that
+ * it returns is complete. Calls block each other only while they touch keys of the same stripe, for
+ * less than a microsecond at usual counts.
  *
- * <p><b>Bounded.</b> It remembers at most about {@code maxSubjects} keys: one for each subject of a
- * limit and class of calls that is counted, and one for each submission within the time of a
- * duplicate guard. A key costs some 250 bytes, 8 to 16 for each unit within the longest window of a
- * log, never for more units than the largest count, and some 50 for each rule without a log.
- * Expired keys go as others are asked for. A live key is never evicted, since that would let a
- * denied caller in who floods the store with invented subjects. While there is no room:
+ * <p><b>Bounded.</b> The store keeps about {@code maxSubjects} keys at most: one for each subject
+ * of a limit key and class of calls that is counted, and one for each submission within the window
+ * of a duplicate guard. A key takes about 250 bytes, plus 8 to 16 for each unit within the longest
+ * window of a log (never more units than the largest count), plus about 50 for each rule without a
+ * log. Expired keys are removed while other keys are used. A live key is never evicted, since a
+ * denied caller could otherwise get in by flooding the store with invented subjects. While there is
+ * no room:
  *
  * <ul>
- *   <li>subjects that are remembered are served as ever;
- *   <li>subjects that are not share an overflow for each limit and stripe: together they get what
- *       the rules allow a single one, and {@link #reset} does not free them;
- *   <li>a submission that is not remembered is no duplicate: the limits hold, the duplicate guard
+ *   <li>subjects with a key are served as usual;
+ *   <li>new subjects share an overflow for each limit key and stripe: together they get what the
+ *       rules allow a single one, and {@link #reset} does not free them;
+ *   <li>a new submission is not kept, so it is no duplicate: the limits hold, the duplicate guard
  *       does not.
  * </ul>
  */
 public final class MemoryStore implements LimitStore {
 
-  /** The keys it remembers unless told otherwise. */
+  /** The default number of keys. */
   public static final int DEFAULT_MAX_SUBJECTS = 100_000;
 
   /** As in Redis, where a log's time to live is a second longer than its longest window. */
@@ -49,25 +50,25 @@ public final class MemoryStore implements LimitStore {
   private final StripedState stripes;
   private volatile boolean closed;
 
-  /** A store for {@value #DEFAULT_MAX_SUBJECTS} keys. */
+  /** Creates a store for {@value #DEFAULT_MAX_SUBJECTS} keys. */
   public MemoryStore() {
     this(DEFAULT_MAX_SUBJECTS);
   }
 
   /**
-   * A store on a clock that nobody can set: the time of day when it was made, and {@link
-   * System#nanoTime} from then on. Aligned windows may drift from the wall clock by as much as that
-   * is corrected meanwhile.
+   * Creates a store with a clock that cannot be set: the time of day at its creation, and {@link
+   * System#nanoTime} from then on. Corrections of the wall clock make aligned windows drift from
+   * it.
    */
   public MemoryStore(int maxSubjects) {
     this(maxSubjects, sinceNow());
   }
 
   /**
-   * @param maxSubjects keys at most, 1 or more
-   * @param microseconds the clock, since the epoch: windows that are aligned begin by it. Other
-   *     rules do not mind where it starts. If it is set back, nobody is denied for longer than the
-   *     longest window, or than a ban lasts
+   * @param maxSubjects the most keys, 1 or more
+   * @param clockMicros the clock in microseconds since the epoch. Aligned windows depend on it; for
+   *     other rules its origin is irrelevant. If it is set back, no subject is denied for longer
+   *     than the longest window, or than a ban lasts
    */
   public MemoryStore(int maxSubjects, LongSupplier microseconds) {
     this(maxSubjects, microseconds, GRACE);
@@ -130,7 +131,7 @@ public final class MemoryStore implements LimitStore {
     return CompletableFuture.completedFuture(null);
   }
 
-  /** How many keys are remembered, the expired that nobody has met yet among them. */
+  /** The number of keys, including expired ones that have not been removed yet. */
   public int subjects() {
     int sum = 0;
     for (int i = 0; i < stripes.count(); i++) {
@@ -144,7 +145,7 @@ public final class MemoryStore implements LimitStore {
     return sum;
   }
 
-  /** What is remembered of a key, for tests. */
+  /** The state of a key, for tests. */
   Optional<String> dump(StateKey key) {
     int index = stripes.indexOf(key);
     stripes.lock(1L << index);

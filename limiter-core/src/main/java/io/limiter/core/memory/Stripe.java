@@ -6,17 +6,20 @@ import io.limiter.core.StateKey;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A share of all keys, with the lock that guards it.
+ * A part of the keys, with the lock that guards it.
  *
- * <p>Live logs are never evicted for new ones: whoever is denied could buy a fresh log with a flood
- * of invented subjects. When a stripe is full of live logs, subjects that are new to it share the
- * overflow, one log for each limit, until others expire: they are limited together.
+ * <p>Live logs are never evicted for new ones: otherwise a denied caller could get a fresh log by a
+ * flood of invented subjects. When a stripe is full of live logs, new subjects share the overflow,
+ * one log for each limit key, until others expire: they are limited together.
  */
 final class Stripe extends ReentrantLock {
 
   private static final long serialVersionUID = 1L;
 
-  /** Limits in the overflow of one stripe; more share one log for each charge of a call. */
+  /**
+   * The most limit keys in the overflow of one stripe; further ones share one log for each charge
+   * of a call.
+   */
   private static final int MAX_OVERFLOWS = 64;
 
   final transient LogTable subjects;
@@ -28,8 +31,8 @@ final class Stripe extends ReentrantLock {
   }
 
   /**
-   * The key of the overflow for a charge that may not have a log of its own; another for each class
-   * of calls that may be counted.
+   * The key of the overflow for a charge that may not have a log of its own; one for each class of
+   * calls that may be counted.
    */
   StateKey overflow(Charge charge, int index, long clock) {
     String kind = index + "." + charge.key().name();

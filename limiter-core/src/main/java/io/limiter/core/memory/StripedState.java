@@ -9,7 +9,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * All stripes, and the clock. A set of stripes is a bit mask, which is locked from the lowest bit
- * up: whoever needs several takes them in the same order, so that nobody waits in a circle.
+ * up. As every thread locks in the same order, there is no deadlock.
  */
 final class StripedState {
 
@@ -49,7 +49,7 @@ final class StripedState {
     return stripes.length;
   }
 
-  /** Microseconds; to be read under the locks, so that time does not run backwards in a log. */
+  /** The time; read it under the locks, so that time does not run backwards in a log. */
   long clock() {
     return clock.getAsLong();
   }
@@ -66,7 +66,7 @@ final class StripedState {
     }
   }
 
-  /** Says so once: from then on strangers are limited together. */
+  /** Logs a warning once: from then on new subjects are limited together. */
   void warnOfOverflow() {
     if (!overflowed.get() && overflowed.compareAndSet(false, true)) {
       LOG.warn(

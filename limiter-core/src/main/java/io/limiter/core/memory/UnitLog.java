@@ -5,11 +5,11 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The units that one key took, oldest first: a ring of stamps in microseconds. Stamps are compared
- * by their difference, so that a clock may start anywhere and wrap around. Beside them, what rules
- * without a log remember of the key. Guarded by its stripe.
+ * The units that one key took, oldest first: a ring of time stamps in microseconds. Stamps are
+ * compared by their difference, so that a clock may start anywhere and wrap around. It also holds
+ * the cells of the key's rules without a log. Guarded by its stripe.
  *
- * <p>A log without units is none: nothing it knows counts, and it begins anew with its next unit.
+ * <p>A log without units has no state that affects decisions: it starts again with its next unit.
  */
 final class UnitLog {
 
@@ -25,10 +25,10 @@ final class UnitLog {
   /** Stamp = clock + shift; it grows when the clock is set back. */
   private long shift;
 
-  /** The most units that any rule of this log may ask for. */
+  /** The most units that any rule of this log needs. */
   private long keep;
 
-  /** The longest window of any rule of this log; older units go. */
+  /** The longest window of any rule of this log; older units are removed. */
   private long horizon;
 
   /** When the horizon lapses, unless a stack with as long a window takes units before. */
@@ -38,7 +38,7 @@ final class UnitLog {
     return size;
   }
 
-  /** What rules without a log remember; null if no such rule was ever used. */
+  /** The cells of rules without a log; null if no such rule was used. */
   @Nullable CellArray cells() {
     return cells;
   }
@@ -47,7 +47,7 @@ final class UnitLog {
     cells = counted;
   }
 
-  /** The units there is memory for. */
+  /** The number of units that fit without growing. */
   int capacity() {
     return ring.length;
   }
@@ -56,7 +56,7 @@ final class UnitLog {
     return shift;
   }
 
-  /** The clock was set back: from now on it is read with this shift. */
+  /** Sets the shift to use from now on, after the clock was set back. */
   void shiftTo(long microseconds) {
     shift = microseconds;
   }
@@ -71,10 +71,12 @@ final class UnitLog {
     return newest;
   }
 
-  /** The index of the first unit that is younger than this at a time; the size if none is. */
+  /**
+   * The index of the first unit that is younger than this age at a time; the size if there is none.
+   */
   int firstYounger(long now, long age) {
     if (size == 0 || now - stamp(0) < age) {
-      return 0; // mostly, of the longest window
+      return 0; // the usual case, for the longest window
     }
     int low = 1;
     int high = size;
@@ -89,16 +91,18 @@ final class UnitLog {
     return low;
   }
 
-  /** Whether every unit is past the horizon, and no cell is needed, by more than the grace. */
+  /**
+   * Whether every unit is past the horizon, and no cell is needed, for longer than the grace time.
+   */
   boolean expired(long clock, long grace) {
     return (size == 0 || clock + shift - newest - horizon >= grace)
         && (cells == null || cells.expired(clock, grace));
   }
 
   /**
-   * Takes units for a stack whose largest count and longest window are given. Units past the
-   * horizon go, and the oldest that no rule may ask for. The horizon of a stack with a longer
-   * window holds until that window has passed since the stack last took units.
+   * Takes units for a stack whose largest count and longest window are given. Removes units past
+   * the horizon, and the oldest that no rule needs. The horizon of a stack with a longer window
+   * holds until that window has passed since the stack last took units.
    */
   void take(long now, int units, long count, long window) {
     if (window < horizon && now - until < 0) {
@@ -119,7 +123,7 @@ final class UnitLog {
     newest = now;
   }
 
-  /** Gives back up to so many of the units that have exactly this stamp. Returns how many. */
+  /** Gives back up to so many units that have exactly this stamp. Returns how many. */
   int giveBack(long stamp, int units) {
     int low = 0;
     int high = size;
@@ -143,7 +147,7 @@ final class UnitLog {
     if (size > 0) {
       newest = stamp(size - 1);
       if (until - newest > horizon) {
-        until = newest + horizon; // by then nothing is left that the longest window counts
+        until = newest + horizon; // by then the longest window counts none of them
       }
     } else {
       clear();
@@ -165,7 +169,7 @@ final class UnitLog {
     size -= units;
   }
 
-  /** Grows the ring, or gives memory back when little of it is used; for 1 unit or more. */
+  /** Grows the ring, or frees memory when little of it is used; for 1 unit or more. */
   private void fit(int units) {
     if (units > ring.length || units <= ring.length >> 3) {
       long[] fitting = new long[Math.max(SMALLEST_RING, Integer.highestOneBit(2 * units - 1))];
@@ -177,7 +181,7 @@ final class UnitLog {
     }
   }
 
-  /** Everything that a decision could see. */
+  /** The complete state that affects decisions. */
   @Override
   public String toString() {
     long[] stamps = new long[size];

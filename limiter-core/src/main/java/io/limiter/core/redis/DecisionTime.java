@@ -5,7 +5,7 @@ import io.limiter.core.redis.connection.RedisSettings;
 import java.time.Duration;
 
 /**
- * The time of one decision, shared by the scripts that it takes one after another: how long Redis
+ * The time of one decision, shared by the scripts that it runs one after another: how long Redis
  * may take for all of them, and the hard deadline, which ends the wait whichever side is late.
  */
 final class DecisionTime {
@@ -18,7 +18,7 @@ final class DecisionTime {
   private volatile long spentNanos;
 
   /**
-   * @param now the time of {@link System#nanoTime}
+   * @param nowNanos the value of {@link System#nanoTime}
    */
   DecisionTime(Duration deadline, Duration hardDeadline, long now) {
     this.deadline = deadline;
@@ -30,7 +30,7 @@ final class DecisionTime {
     return new DecisionTime(deadline, settings.hardDeadline(deadline), System.nanoTime());
   }
 
-  /** As much time once more. */
+  /** Returns a new time of the same length. */
   DecisionTime again() {
     return new DecisionTime(deadline, hardDeadline, System.nanoTime());
   }
@@ -47,12 +47,12 @@ final class DecisionTime {
     return hardDue;
   }
 
-  /** What is left for Redis; zero or less if nothing is. */
+  /** What is left of the deadline; zero or less if it has passed. */
   long leftNanos() {
     return deadline.toNanos() - spentNanos;
   }
 
-  /** Redis, or what stands for it, has taken so long. */
+  /** Counts time that Redis has taken. */
   @SuppressWarnings("NonAtomicVolatileUpdate") // scripts follow one another
   void spend(long nanos) {
     spentNanos += nanos;

@@ -21,11 +21,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * One call whose keys no single script can decide about, within one deadline. It takes from one
- * part after another; where a part refuses, what was taken before is given back, and the rest is
- * only looked at, so that every rule has its say. Nobody ever gets more than his rules allow; but
- * what is taken for a moment may refuse another call of the same subject in that moment, and what
- * cannot be given back, because its node is lost just then, is gone until its windows end.
+ * One call whose keys are in several slots, decided within one deadline. It takes from one part
+ * after another. If a part denies, it gives back what was taken before and only peeks at the rest,
+ * so that the verdict contains every rule. No subject ever gets more than its rules allow. But
+ * units held temporarily may deny another call of the same subject at that moment, and units that
+ * cannot be given back, because their node has just been lost, are gone until their windows end.
  */
 final class MultiSlotDecision {
 
@@ -88,7 +88,7 @@ final class MultiSlotDecision {
       }
       return take(rest);
     }
-    var unused = giveBack(time.again()); // the caller does not wait for it: the fallback decides
+    var unused = giveBack(time.again()); // the call does not wait for it: the fallback decides
     return CompletableFuture.failedFuture(RedisFailures.unwrap(failure));
   }
 
@@ -97,8 +97,8 @@ final class MultiSlotDecision {
   }
 
   /**
-   * Within the time that is left: whether or not the units could be given back, the call is denied.
-   * They are sent in any case.
+   * Completes within the remaining time: the call is denied whether or not the units could be given
+   * back. The refunds are sent in any case.
    */
   private CompletionStage<Void> whenGivenBack() {
     return giveBack(time).handle((units, failure) -> null);
@@ -119,7 +119,7 @@ final class MultiSlotDecision {
         : store.units().refund(units, within);
   }
 
-  /** All at once: looking, and counting whatever the rules say, need no order. */
+  /** Asks all parts at once: peeking and recording need no order. */
   private CompletionStage<Void> ask(Collection<int[]> parts, Mode mode) {
     return CompletableFuture.allOf(
         parts.stream()

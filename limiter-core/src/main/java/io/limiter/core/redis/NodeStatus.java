@@ -5,10 +5,10 @@ import io.limiter.core.StoreException;
 import java.util.Optional;
 
 /**
- * How a Redis node was when it was last asked.
+ * The status of a Redis node at its last check.
  *
  * @param name {@code Redis}, or host and port of a node of a Redis Cluster
- * @param failure why it gave no answer; empty if it has answered
- * @param breakerOpen whether calls are refused without asking it, until a probe succeeds
+ * @param failure why it gave no reply; empty if it replied
+ * @param breakerOpen whether calls fail without asking it, until a probe succeeds
  */
 public record NodeStatus(String name, Optional<StoreException> failure, boolean breakerOpen) {}

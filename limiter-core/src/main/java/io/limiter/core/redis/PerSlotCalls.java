@@ -11,17 +11,17 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * What may be done key by key in any order, such as giving back, done with one script for each slot
- * of a Redis Cluster. If one of them fails the others have been sent all the same.
+ * Operations that may run key by key in any order, such as refunds, grouped into one script for
+ * each slot of a Redis Cluster. If one of them fails, the others have been sent all the same.
  */
 final class PerSlotCalls {
 
   private PerSlotCalls() {}
 
   /**
-   * @param key of a thing in Redis
-   * @param script for some things whose keys are in one slot
-   * @return the sum of what the scripts return
+   * @param key the Redis key of an item
+   * @param script runs a script for items whose keys are in one slot
+   * @return the sum of the scripts' results
    */
   static <T> CompletionStage<Long> sum(
       Collection<T> things,

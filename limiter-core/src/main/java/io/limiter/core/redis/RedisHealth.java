@@ -21,14 +21,17 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells whether Redis, each node of a Redis Cluster, would answer a call now: it is asked for a
- * write that does nothing over the connections of a {@link RedisStore}, within the deadline, and
- * through the breaker. So a node that has recovered closes its breaker even if no calls come, as
- * where a service gets none because it is not ready.
+ * Checks whether Redis, or each node of a Redis Cluster, would answer a call now. It sends a write
+ * without effect over the connections of a {@link RedisStore}, within the deadline and through the
+ * breaker. So the breaker of a recovered node closes even without calls, for example while the
+ * service receives none because it is not ready.
  */
 public final class RedisHealth {
 
-  /** Slots that are looked at for nodes: enough to find those with a hundredth of all slots. */
+  /**
+   * The number of slots that are searched for nodes: enough to find nodes with a hundredth of all
+   * slots.
+   */
   private static final int SLOTS = 1_024;
 
   private static final String CLUSTER = "Redis Cluster";
@@ -53,9 +56,9 @@ public final class RedisHealth {
   }
 
   /**
-   * Asks. It takes nothing, and is no decision of a fallback.
+   * Runs the check. It takes no units, and is not counted as a decision of a fallback.
    *
-   * @return one status for each node: completes within the deadline of all policies, and never
+   * @return one status for each node; completes within the deadline of all policies, and never
    *     fails
    */
   public CompletionStage<List<NodeStatus>> check() {
@@ -69,7 +72,7 @@ public final class RedisHealth {
         .thenApply(all -> asked.stream().map(CompletableFuture::join).toList());
   }
 
-  /** A key of each node. Slots whose node is not known belong to the Cluster. */
+  /** A key of each node. Slots without a known node are reported under the Cluster itself. */
   private Map<String, byte[]> nodes(ClusterSource cluster) {
     Map<String, byte[]> nodes = new LinkedHashMap<>();
     for (int i = 0; i < SLOTS; i++) {
@@ -87,7 +90,7 @@ public final class RedisHealth {
     }
   }
 
-  /** No key of a subject: those have 22 characters in braces. */
+  /** Not a key of any subject: those have 22 characters in braces. */
   private byte[] key(int number) {
     return (keyPrefix + "{health-" + number + '}').getBytes(StandardCharsets.US_ASCII);
   }

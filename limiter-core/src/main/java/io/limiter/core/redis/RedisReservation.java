@@ -24,8 +24,9 @@ import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one decision took, known by the returnings of its units. Units that bear one returning are
- * interchangeable; that only this decision's are given back, and once, is kept here.
+ * The reservation of one decision, with the stamps of its units. Units with the same stamp are
+ * interchangeable. This class ensures that only the units of this decision are given back, and only
+ * once.
  */
 public final class RedisReservation implements Reservation {
 
@@ -34,10 +35,12 @@ public final class RedisReservation implements Reservation {
   private final StoredDecision reply;
   private final AtomicBoolean duplicateReturned = new AtomicBoolean();
 
-  /** Settled or refunded. Guarded by this, as all that follows. */
+  /** Settled or refunded. Guarded by this object, like the following fields. */
   private boolean ended;
 
-  /** What is held while the call runs, by its latest stamps; made by the first renewal. */
+  /**
+   * The concurrency permits of the call, with their latest stamps; created by the first renewal.
+   */
   private Map<Integer, TakenUnits> leases = Map.of();
 
   private @Nullable CompletableFuture<Long> renewal;
@@ -86,7 +89,7 @@ public final class RedisReservation implements Reservation {
         .orElse(given);
   }
 
-  /** Whether this is the first time that the rules' units are settled or refunded. */
+  /** Returns whether this is the first time that the rules' units are settled or refunded. */
   private synchronized boolean end() {
     boolean first = !ended;
     ended = true;
@@ -94,8 +97,8 @@ public final class RedisReservation implements Reservation {
   }
 
   /**
-   * Does something once the renewal that may be under way has given other stamps to what is leased,
-   * or has failed, by its deadline. None begins after the end.
+   * Runs an action after the renewal that may be under way: once it has given the permits new
+   * stamps, or has failed, by its deadline. No renewal begins after the end.
    */
   private CompletionStage<Long> afterRenewal(Supplier<CompletionStage<Long>> action) {
     CompletableFuture<Long> underWay;
@@ -125,7 +128,7 @@ public final class RedisReservation implements Reservation {
       renewal = begun;
     }
     var unused =
-        done(0) // so that the renewal ends too if this throws
+        done(0) // so that the renewal also ends if this throws
             .thenCompose(none -> store.units().renew(held, request.policy()))
             .whenComplete(
                 (units, failure) -> {
@@ -162,9 +165,9 @@ public final class RedisReservation implements Reservation {
   }
 
   /**
-   * Units that the charges took, by their latest stamps.
+   * The units that the charges took, by their latest stamps.
    *
-   * @param some how many of each charge; of what is leased all or none
+   * @param some how many of each charge; of concurrency permits all or none
    */
   private synchronized List<TakenUnits> units(ToIntFunction<Charge> some) {
     List<TakenUnits> units = new ArrayList<>();
@@ -181,7 +184,7 @@ public final class RedisReservation implements Reservation {
     return units;
   }
 
-  /** The unit of the duplicate guard, for the one who asks first. */
+  /** The unit of the duplicate guard, for the first caller only. */
   private List<TakenUnits> guard() {
     List<TakenUnits> unit = new ArrayList<>(1);
     int index = request.charges().size();

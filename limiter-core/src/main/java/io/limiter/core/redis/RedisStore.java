@@ -32,29 +32,29 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides in Redis 6.2 or later, with one EVALSHA for a call; in a Redis Cluster with one for each
- * slot that the call has keys in, which is one for each subject: there a call of several subjects
- * that is refused gives back what it has taken from some of them. Redis' clock is the only clock.
- * Each key expires one second after its newest unit has left the longest window; a subject takes
- * about 8 bytes a unit.
+ * Decides in Redis 6.2 or later, with one EVALSHA for a call. In a Redis Cluster it sends one for
+ * each slot with keys of the call, so one for each subject; if a call of several subjects is denied
+ * there, it gives back what it has taken from some of them. Redis' clock is the only clock. Each
+ * key expires one second after its newest unit has left the longest window; a subject takes about 8
+ * bytes a unit.
  *
- * <p>After failures in a row it fails at once for about a second at a time, with the reason {@code
- * BREAKER_OPEN}. Decisions, refunds and resets are alike in that: each may meet the failure, none
- * is worth waiting for.
+ * <p>After consecutive failures it fails immediately for about a second at a time, with the reason
+ * {@code BREAKER_OPEN}. Decisions, refunds and resets behave alike in this respect.
  *
- * <p>Stages complete on the event loop of the connection, which a server may share, and at the hard
- * deadline on a thread of the store's own.
+ * <p>Stages complete on the event loop of the connection, which may also serve HTTP requests, and
+ * at the hard deadline on a thread of the store.
  */
 public final class RedisStore implements LimitStore {
 
   /**
-   * Stacks whose encoding is remembered. A service has one or two a method; more than this are
-   * encoded anew each time.
+   * The most stacks whose encoding is cached. A service has one or two for each method; further
+   * stacks are encoded at each call.
    */
   private static final int MAX_ENCODED = 4_096;
 
   /**
-   * A script too, so that a reset has the same deadline and is as little repeated as a decision.
+   * Resets are a script too, so that they have the same deadline as decisions and are repeated
+   * under the same conditions.
    */
   private static final RedisScript RESET =
       RedisScript.of("return redis.call('UNLINK', unpack(KEYS))");
@@ -84,8 +84,8 @@ public final class RedisStore implements LimitStore {
   }
 
   /**
-   * @param wallMicros this process' clock; only the changes of the clocks of time zones are looked
-   *     up by it
+   * @param wallMicros this process's clock, used only to find the changes of the clocks of time
+   *     zones
    */
   public RedisStore(
       ConnectionSource connections,
@@ -107,7 +107,7 @@ public final class RedisStore implements LimitStore {
     EncodedCall call = EncodedCall.of(request, settings::name, this::encoded);
     DecisionTime time = DecisionTime.of(settings.deadline(request.policy()), settings);
     if (runner.isCluster() && call.size() > 1) {
-      // In as many scripts as the call has slots: one, for all rules and the guard of one subject.
+      // One script for each slot; one slot has all rules and the guard of one subject.
       return MultiSlotDecision.decide(this, call, SlotGroups.bySlot(call), mode, time)
           .thenApply(found -> verdict(request, mode, found));
     }
@@ -126,7 +126,7 @@ public final class RedisStore implements LimitStore {
     return found.verdict(request, mode, new RedisReservation(this, request, found));
   }
 
-  /** In one script. */
+  /** Decides in one script. */
   CompletionStage<DecideReply> decide(EncodedCall call, Mode mode, DecisionTime time) {
     return run(call, mode, time, late -> {}).thenApply(bytes -> read(bytes, call, mode));
   }
@@ -137,7 +137,7 @@ public final class RedisStore implements LimitStore {
         scripts.decide(), ScriptOutputType.VALUE, call.keys(), call.arguments(mode), time, late);
   }
 
-  /** What becomes of a reply that comes when the call has failed: it is still a verdict. */
+  /** Turns a reply that arrives after the call has failed into a verdict. */
   private final class LateReply implements Consumer<byte @Nullable []> {
 
     private final LimitRequest request;
@@ -160,7 +160,7 @@ public final class RedisStore implements LimitStore {
       }
     }
 
-    /** The failure, which says that the verdict may follow. */
+    /** Returns the failure, with the verdict that may follow. */
     RuntimeException following(Throwable failure) {
       Throwable cause = RedisFailures.unwrap(failure);
       if (cause instanceof StoreException known
@@ -183,18 +183,18 @@ public final class RedisStore implements LimitStore {
     try {
       return call.read(bytes, mode);
     } catch (StoreException strange) {
-      // Numbers that cannot be may be what lies under this key, and no affair of other calls.
+      // Invalid numbers may be the content of this key, and do not affect other calls.
       if (!call.fits(bytes)) {
         runner.renew(call.keys()[0]);
       }
       throw strange;
-    } catch (RuntimeException strange) { // or no fallback would decide
+    } catch (RuntimeException strange) { // otherwise no fallback would decide
       throw new StoreException(
           FailureReason.ERROR, "Redis answered a decision with what cannot be read", strange);
     }
   }
 
-  /** What is done with units that calls took. */
+  /** The scripts for units that calls took. */
   public UnitScripts units() {
     return units;
   }
@@ -216,7 +216,7 @@ public final class RedisStore implements LimitStore {
     return units.count(RESET, names.toArray(byte[][]::new), new byte[0][]);
   }
 
-  /** Tells whether Redis would answer now, over the connections of this store. */
+  /** The health check over the connections of this store. */
   public RedisHealth health() {
     return health;
   }

@@ -24,20 +24,20 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One run of a script within the time of its decision. It is sent again only if Redis did not know
- * the script, or sends it to another node, which prove that nothing ran.
+ * One run of a script within the time of its decision. It is sent again only if Redis replied that
+ * it does not have the script, or redirected it to another node; both prove that nothing ran.
  *
  * <p>The deadline measures Redis, by the time of the connection's event loop ({@link
- * UnansweredCommands}). The hard deadline measures this process. Where the thread that asks is that
- * event loop itself, the loop looks after both: while it stands still nothing could go on with an
- * answer anyway. Else a timer of another thread has the hard deadline. A command that was handed to
- * Lettuce's pipeline stays there when its time is over, and its reply is late; one that was not is
- * withdrawn and never runs.
+ * UnansweredCommands}). The hard deadline measures this process. If the calling thread is that
+ * event loop itself, the loop checks both: while it stands still, nothing could continue with a
+ * reply anyway. Otherwise a timer on another thread checks the hard deadline. A command that was
+ * handed to Lettuce's pipeline stays there when its time is over, and its reply is late; a command
+ * that was not is withdrawn and never runs.
  */
 final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     implements TimerTask, TimedCommand.Waiter {
 
-  /** The most nodes that a call is sent on to, one after another. */
+  /** The most redirects of one call. */
   private static final int MAX_HOPS = 5;
 
   private final Redirects detours;
@@ -54,8 +54,8 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   private volatile @Nullable Timeout timeout;
 
   /**
-   * Whether the timer has Redis' deadline: between two nodes, and where the command is not timed by
-   * its connection.
+   * Whether the timer measures Redis' deadline: between two nodes, and where the connection does
+   * not time the command.
    */
   private volatile boolean timesRedis;
 
@@ -64,8 +64,8 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   private boolean sentWhole;
 
   /**
-   * @param timer of a thread that is no event loop
-   * @param late receives a reply that comes when the call has failed, on the event loop
+   * @param timer a timer whose thread is no event loop
+   * @param late receives a reply that arrives after the call has failed, on the event loop
    */
   ScriptCall(
       CallTarget first,
@@ -111,12 +111,12 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
       if (!timed.isHandedOverHere()) {
         startTimer(false, time.hardDue() - nanoTime.getAsLong());
       }
-    } else { // of a connection that others have opened
+    } else { // a connection opened by the application
       startTimer(true, time.leftNanos());
     }
     sent.whenComplete(this::answered);
     if (isDone() && !(sent instanceof TimedCommand<?, ?, ?> timed && !timed.withdraw())) {
-      sent.cancel(false); // the time was over before the command was known here
+      sent.cancel(false); // the time was over before the command was stored here
     }
   }
 
@@ -162,14 +162,17 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     }
   }
 
-  /** What comes next has so much less time. On the event loop that has read a reply. */
+  /**
+   * Subtracts the time of this command from that of the following ones. Runs on the event loop that
+   * has read a reply.
+   */
   private void spend() {
     if (command instanceof TimedCommand<?, ?, ?> timed) {
       time.spend(timed.spentNanos());
     }
   }
 
-  /** Whether the answer sends the call elsewhere; then it is on its way, or has failed. */
+  /** Whether the reply redirects the call; then it is on its way, or has failed. */
   private boolean goesOn(Throwable failure) {
     CompletionStage<CallTarget> next =
         hops < MAX_HOPS ? detours.after(RedisFailures.unwrap(failure)) : null;
@@ -181,7 +184,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     hop.period().answered();
     hop = new CallTarget(hop.node(), Breaker.UNCONCERNED, hop.demoted(), hop.commands());
     long from = nanoTime.getAsLong();
-    startTimer(true, time.leftNanos()); // to find the node takes time of its own
+    startTimer(true, time.leftNanos()); // finding the node takes time of its own
     next.whenComplete(
         (found, refused) -> {
           if (refused != null) {
@@ -257,7 +260,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     }
   }
 
-  /** The time is over, seen from another thread than the connection's. */
+  /** The time is over; runs on another thread than the connection's. */
   @Override
   public void run(Timeout expired) {
     timeout = null;

@@ -39,17 +39,17 @@ public final class ScriptRunner {
     this.timer =
         new HashedWheelTimer(
             new DefaultThreadFactory("limiter-deadline", true), TICK_MILLIS, TimeUnit.MILLISECONDS);
-    timer.start(); // else the first decision would, and wait for it
+    timer.start(); // otherwise the first decision would start it, and wait for it
   }
 
-  /** Whether keys of several slots cannot go into one script. */
+  /** Whether keys of several slots need several scripts. */
   boolean isCluster() {
     return cluster != null;
   }
 
   /**
-   * @param keys of one slot, if this is a Cluster; one or more
-   * @param late receives a reply that comes after its time
+   * @param keys one or more; of one slot if this is a Cluster
+   * @param late receives a reply that arrives after its deadline
    */
   <T> CompletionStage<@Nullable T> run(
       RedisScript script,
@@ -89,7 +89,7 @@ public final class ScriptRunner {
     return call.start();
   }
 
-  /** A connection whose replies are not those to its calls will never be in step again. */
+  /** Replaces a connection whose replies do not match its calls: it never gets back in step. */
   void renew(byte[] key) {
     ClusterSource nodes = cluster;
     if (nodes == null) {

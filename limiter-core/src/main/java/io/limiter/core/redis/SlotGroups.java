@@ -13,10 +13,10 @@ import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
- * How a call is divided whose keys lie in several slots of a Redis Cluster. The parts are in the
- * order in which they are taken from: the narrowest subject first, so that what is taken for a call
- * that is refused in the end, and given back, is its own caller's and nobody else's; and last of
- * all where the call waits, since a departure that is given up may pass unused.
+ * Divides a call whose keys are in several slots of a Redis Cluster. The parts are in the order in
+ * which they are taken from. The narrowest subject comes first, so that units taken for a call that
+ * is denied in the end, and then given back, belong only to its own caller. A part that makes the
+ * call wait comes last, since a departure that is given up may pass unused.
  */
 final class SlotGroups {
 
@@ -46,7 +46,7 @@ final class SlotGroups {
     return narrowestFirst(call, Arrays.stream(part).mapToObj(index -> new int[] {index}).toList());
   }
 
-  /** In the order of declaration, else: the sort is stable. */
+  /** Otherwise in the order of declaration: the sort is stable. */
   private static List<int[]> narrowestFirst(EncodedCall call, List<int[]> parts) {
     return parts.stream()
         .sorted(

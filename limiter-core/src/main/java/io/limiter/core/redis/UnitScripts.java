@@ -17,8 +17,8 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is done with units after the decision that took them: one script for all that one call took,
- * on a Cluster one for each slot. Never repeated.
+ * The scripts for units after the decision that took them: one for all units of a call, on a
+ * Cluster one for each slot. Never repeated.
  */
 public final class UnitScripts {
 
@@ -34,7 +34,7 @@ public final class UnitScripts {
     this.settings = settings;
   }
 
-  /** Gives units back, within a policy's deadline. Completes with how many were found. */
+  /** Gives units back, within a policy's deadline. Completes with the number of units found. */
   CompletionStage<Long> refund(List<TakenUnits> units, Policy policy) {
     return refund(units, DecisionTime.of(settings.deadline(policy), settings));
   }
@@ -57,10 +57,10 @@ public final class UnitScripts {
   }
 
   /**
-   * Takes leased units anew. They bear their new stamps once the stage has completed; where it
-   * fails, those that are known to have been renewed do.
+   * Renews concurrency permits. They have their new stamps once the stage has completed; if it
+   * fails, those that are known to have been renewed have them.
    *
-   * @return how many units
+   * @return the number of units
    */
   public CompletionStage<Long> renew(List<TakenUnits> leases, Policy policy) {
     DecisionTime time = DecisionTime.of(settings.deadline(policy), settings);
@@ -105,7 +105,7 @@ public final class UnitScripts {
     return units.stream().map(some -> settings.name(some.key)).toArray(byte[][]::new);
   }
 
-  /** Runs a script that counts, within the deadline of all. */
+  /** Runs a script that returns a number, within the deadline of all policies. */
   CompletionStage<Long> count(RedisScript script, byte[][] keys, byte[][] arguments) {
     return count(script, keys, arguments, DecisionTime.of(settings.deadline(), settings));
   }

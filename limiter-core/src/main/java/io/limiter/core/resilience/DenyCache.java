@@ -22,36 +22,35 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Answers a call that is known to be refused until some time without asking the store, so that a
- * flood of refused calls costs the store next to nothing. Its verdicts name {@link
- * io.limiter.core.DecidedBy#DENY_CACHE}; they are the store's, with the times that have passed
- * since taken off.
+ * Answers calls that are known to be denied until some time without asking the store, so that a
+ * flood of denied calls costs the store next to nothing. Its verdicts are {@linkplain
+ * io.limiter.core.DecidedBy#DENY_CACHE decided by the deny cache}; they repeat the store's
+ * verdicts, with their times reduced by the time that has passed.
  *
- * <p>A refused call takes nothing, so whoever is refused until some time is refused until then,
- * whatever else he or others call; unless units are given back, keys are reset, or a policy
- * changes. For those the store is looked at again after the maximum age, by one call at a time;
- * others wait for what it finds. So a call that the store would admit is refused for that age at
- * most.
+ * <p>A denied call takes nothing. So a caller that is denied until some time stays denied until
+ * then, whatever calls are made, unless units are given back, keys are reset, or a policy changes.
+ * To notice these, one call asks the store again after the maximum age, and concurrent calls wait
+ * for its result. So a call that the store would admit is denied for at most that age.
  *
- * <p>What is not known to stay refused is asked for each time: {@link KnownDenial} says which.
- * Verdicts of a fallback are never kept.
+ * <p>Denials that may end earlier are not cached, see {@link KnownDenial}. Verdicts of a fallback
+ * are never cached.
  */
 public final class DenyCache implements LimitStore {
 
-  /** The longest age there can be, and the default: one second. */
+  /** The longest maximum age, and the default: one second. */
   public static final Duration MAX_AGE = Duration.ofSeconds(1);
 
-  /** The default number of callers that are known to be refused at the same time: {@value}. */
+  /** The default number of denied callers in the cache: {@value}. */
   public static final int DEFAULT_SIZE = 10_000;
 
-  /** The largest number there can be: it is searched on the threads that ask. */
+  /** The largest size; it is limited because calling threads search the whole cache. */
   public static final int MAX_SIZE = 100_000;
 
-  /** Nobody waits for what is found. */
+  /** No other call waits for this result. */
   private static final CompletableFuture<Optional<KnownDenial>> NOBODY =
       CompletableFuture.completedFuture(Optional.empty());
 
-  /** While the cache is full, it is searched for what is of no use any more so often. */
+  /** How often a full cache is searched for stale entries. */
   private static final long SWEEP_NANOS = Duration.ofMillis(100).toNanos();
 
   private final LimitStore store;
@@ -62,29 +61,31 @@ public final class DenyCache implements LimitStore {
   private final Map<List<Charge>, KnownDenial> denials = new ConcurrentHashMap<>();
   private final AtomicLong swept;
 
-  /** When something was forgotten last: what the store was asked before is not remembered. */
+  /**
+   * The time of the last reset or clear. Results of earlier requests to the store are not cached.
+   */
   private volatile long forgotten;
 
-  /** Remembers refused calls of every policy. */
+  /** Creates a cache for denied calls of every policy. */
   public DenyCache(LimitStore store) {
     this(store, policy -> true, DEFAULT_SIZE, MAX_AGE);
   }
 
   /**
-   * @param store is asked for what is not known
-   * @param remembers the policies whose refused calls are remembered; a call under several has the
-   *     one that its verdict bears
-   * @param size refused callers that are remembered at the same time, 1 to {@value #MAX_SIZE};
-   *     calls of others are asked for
-   * @param maxAge the time after which the store is looked at again, above zero and {@link
-   *     #MAX_AGE} at most
+   * @param store decides calls that are not in the cache
+   * @param remembers selects the policies whose denied calls are cached; for a call under several
+   *     policies, the policy of its verdict
+   * @param size the most denied callers in the cache, 1 to {@value #MAX_SIZE}; the store decides
+   *     calls of others
+   * @param maxAge the time after which the store is asked again, above zero and {@link #MAX_AGE} at
+   *     most
    */
   public DenyCache(LimitStore store, Predicate<Policy> remembers, int size, Duration maxAge) {
     this(store, remembers, size, maxAge, System::nanoTime);
   }
 
   /**
-   * @param nanos a clock that is never set back, in nanoseconds
+   * @param nanos a monotonic clock in nanoseconds
    */
   public DenyCache(
       LimitStore store,
@@ -142,7 +143,7 @@ public final class DenyCache implements LimitStore {
   /**
    * Asks the store.
    *
-   * @param waiting is told what is found
+   * @param waiting completes with the result
    */
   private CompletionStage<Verdict> look(
       LimitRequest request, CompletableFuture<Optional<KnownDenial>> waiting) {
@@ -154,7 +155,7 @@ public final class DenyCache implements LimitStore {
       found(request, null, waiting);
       throw thrown;
     }
-    if (looked == null) { // whoever asks says who gave no answer
+    if (looked == null) { // the call itself reports the failure
       found(request, null, waiting);
       return looked;
     }
@@ -168,14 +169,14 @@ public final class DenyCache implements LimitStore {
                 waiting));
   }
 
-  @SuppressWarnings("ReferenceEquality") // one that stands for none
+  @SuppressWarnings("ReferenceEquality") // a placeholder, compared by identity
   private void found(
       LimitRequest request,
       @Nullable KnownDenial denial,
       CompletableFuture<Optional<KnownDenial>> waiting) {
     List<Charge> call = request.charges();
     if (denial == null) {
-      if (waiting != NOBODY) { // else nothing was known, or what was is over
+      if (waiting != NOBODY) { // otherwise nothing was known, or it has expired
         denials.remove(call);
       }
     } else if (hasRoom(call)) {
@@ -199,13 +200,13 @@ public final class DenyCache implements LimitStore {
     return denials.size() < size;
   }
 
-  /** Forgets who is refused: for whoever has changed the store's content by other means. */
+  /** Empties the cache. For callers that have changed the store's content by other means. */
   public void clear() {
     forgotten = nanos.getAsLong();
     denials.clear();
   }
 
-  /** Callers that are remembered, also those whose time has passed meanwhile. */
+  /** The number of callers in the cache, including expired ones. */
   int remembered() {
     return denials.size();
   }

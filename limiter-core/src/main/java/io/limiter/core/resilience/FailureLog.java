@@ -29,7 +29,7 @@ final class FailureLog {
     return new FailureLog(log, "The limit store fails", System::nanoTime);
   }
 
-  /** For a process that is late itself. */
+  /** For delays of this process. */
   static FailureLog ofThisProcess(Logger log) {
     return new FailureLog(log, "This process is late, not the limit store", System::nanoTime);
   }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.resilience;
 
-/** Who decides while the store does not answer. */
+/** What decides while the store does not answer. */
 public enum Fallback {
-  /** Memory: each instance counts for itself. */
+  /** The memory store: each instance counts for itself. */
   LOCAL,
-  /** Nobody, and every call is allowed: fail open. */
+  /** Every call is allowed without being counted: fail open. */
   ALLOW,
-  /** Nobody, and every call is refused: fail closed. */
+  /** Every call is denied: fail closed. */
   DENY
 }

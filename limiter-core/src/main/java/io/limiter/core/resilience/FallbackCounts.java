@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Stream;
 
 /**
- * How many decisions fallbacks have taken since the start, by fallback and by the reason why the
- * store has not. A counter for each pair, so its size is fixed.
+ * The number of decisions of fallbacks since the start, by fallback and by the reason why the store
+ * did not decide. There is one counter for each pair, so the size is fixed.
  */
 public final class FallbackCounts {
 
@@ -30,17 +30,17 @@ public final class FallbackCounts {
     counter(fallback, reason).increment();
   }
 
-  /** Decisions that this fallback has taken for this reason. */
+  /** Decisions of this fallback for this reason. */
   public long of(Fallback fallback, FailureReason reason) {
     return counter(fallback, reason).sum();
   }
 
-  /** Decisions that this fallback has taken. */
+  /** Decisions of this fallback. */
   public long of(Fallback fallback) {
     return Stream.of(FailureReason.values()).mapToLong(reason -> of(fallback, reason)).sum();
   }
 
-  /** Decisions that the store has not taken for this reason. */
+  /** Decisions of all fallbacks for this reason. */
   public long of(FailureReason reason) {
     return Stream.of(Fallback.values()).mapToLong(fallback -> of(fallback, reason)).sum();
   }

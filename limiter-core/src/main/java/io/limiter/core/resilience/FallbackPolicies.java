@@ -5,10 +5,10 @@ import io.limiter.core.Policy;
 import java.util.Map;
 
 /**
- * Which fallback decides under which policy. A request of several policies has that of the one its
- * verdict bears.
+ * The fallback of each policy. A request of several policies uses the fallback of the policy of its
+ * verdict.
  *
- * @param usual for policies that are not named
+ * @param usual for policies without an entry
  * @param byPolicy by the policy's name
  */
 public record FallbackPolicies(Fallback usual, Map<String, Fallback> byPolicy) {
@@ -17,12 +17,12 @@ public record FallbackPolicies(Fallback usual, Map<String, Fallback> byPolicy) {
     byPolicy = Map.copyOf(byPolicy);
   }
 
-  /** One for all policies. */
+  /** Returns the same fallback for all policies. */
   public static FallbackPolicies of(Fallback fallback) {
     return new FallbackPolicies(fallback, Map.of());
   }
 
-  /** The fallback under this policy. */
+  /** Returns the fallback of this policy. */
   public Fallback of(Policy policy) {
     Fallback own = byPolicy.get(policy.name());
     return own == null ? usual : own;

@@ -27,23 +27,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks the fallback of the request's policy when the store fails. Its verdicts name the {@link
- * io.limiter.core.DecidedBy#FALLBACK} and the reason. A reservation goes back to the store that
- * wrote it.
+ * Asks the fallback of the request's policy when the store fails. Its verdicts are {@linkplain
+ * io.limiter.core.DecidedBy#FALLBACK decided by the fallback} and give the reason. A reservation
+ * addresses the store that decided.
  *
- * <p>The local store goes on from what this instance knows: the store's last verdict on each
- * subject, also in a reply that came too late for its call, what is on its way to it, and what was
- * admitted here since. The store records what was admitted here before it decides the subject's
- * next call. So while the store keeps its data, one instance alone never admits more than a rule's
- * count in any window, whichever decides. Calls in flight ({@link
- * io.limiter.core.rule.ConcurrencyLimit}) are exempt: their places become free by their ends. So
- * are the fallbacks that count nothing.
+ * <p>The local store continues from what this instance knows: the store's last verdict on each
+ * subject (also from a reply that arrived too late for its call), the calls that are on their way
+ * to the store, and what was admitted here since. The store records what was admitted here before
+ * it decides the subject's next call. So while the store keeps its data, one instance alone never
+ * admits more than a rule's count in any window, whichever store decides. Concurrency limits
+ * ({@link io.limiter.core.rule.ConcurrencyLimit}) are exempt, because their permits become free
+ * when calls end. So are fallbacks that count nothing.
  */
 public final class FallbackStore implements LimitStore {
 
   private static final Logger LOG = LoggerFactory.getLogger(FallbackStore.class);
 
-  /** The keys that are known at the same time by default. */
+  /** The default number of keys whose use is known. */
   public static final int DEFAULT_MAX_KNOWN = 100_000;
 
   private final LimitStore store;
@@ -57,12 +57,12 @@ public final class FallbackStore implements LimitStore {
   private final FailureLog failures;
   private final FailureLog lateness;
 
-  /** Asks the local store under every policy. */
+  /** Creates a store that asks the local store under every policy. */
   public FallbackStore(LimitStore store, LimitStore local) {
     this(store, local, FallbackPolicies.of(Fallback.LOCAL), new FallbackCounts());
   }
 
-  /** One that knows {@value #DEFAULT_MAX_KNOWN} keys. */
+  /** Creates a store that knows the use of up to {@value #DEFAULT_MAX_KNOWN} keys. */
   public FallbackStore(
       LimitStore store, LimitStore local, FallbackPolicies fallbacks, FallbackCounts counts) {
     this(store, local, fallbacks, counts, DEFAULT_MAX_KNOWN, System::nanoTime);
@@ -71,10 +71,10 @@ public final class FallbackStore implements LimitStore {
   /**
    * @param local the store that decides where the fallback is {@link Fallback#LOCAL}; its stages
    *     are complete, and it {@linkplain LimitStore#adopt adopts} what is known
-   * @param counts counts every decision that a fallback takes
-   * @param maxKnown keys that are known at the same time; the local store decides about others from
-   *     nothing. A key costs some 300 bytes
-   * @param nanos a clock that is never set back, in nanoseconds
+   * @param counts counts every decision of a fallback
+   * @param maxKnown the most keys whose use is known; for other keys the local store starts with
+   *     nothing used. A key takes about 300 bytes
+   * @param nanos a monotonic clock in nanoseconds
    */
   public FallbackStore(
       LimitStore store,
@@ -87,7 +87,7 @@ public final class FallbackStore implements LimitStore {
   }
 
   /**
-   * @param log gets the lines about failures, each once in 10 s at most
+   * @param log receives the messages about failures, each at most once in 10 s
    */
   public FallbackStore(
       LimitStore store,
@@ -133,7 +133,9 @@ public final class FallbackStore implements LimitStore {
     CompletionStage<Verdict> decide() {
       askedAt = nanos.getAsLong();
       if (subjects.length > 0) {
-        known.sent(request, subjects); // first: what memory admits from now on counts this call
+        known.sent(
+            request,
+            subjects); // first of all, so that later decisions of the fallback include this call
         asked = known.withPast(request, subjects, askedAt);
       }
       boolean asks = false;
@@ -141,14 +143,14 @@ public final class FallbackStore implements LimitStore {
         ask().whenComplete(this::answered);
         asks = true;
       } finally {
-        if (!asks) { // a store of the application's that throws, or gives no stage
+        if (!asks) { // a store of the application that throws, or returns no stage
           known.unanswered(request, subjects);
         }
       }
       return this;
     }
 
-    /** A store of somebody else's may throw what it should have completed its stage with. */
+    /** A store of the application may throw instead of completing its stage exceptionally. */
     private CompletionStage<Verdict> ask() {
       try {
         return store.decide(asked, mode);
@@ -196,7 +198,7 @@ public final class FallbackStore implements LimitStore {
       } catch (CompletionException failed) {
         completeExceptionally(unwrap(failed));
         return;
-      } catch (RuntimeException broken) { // or the caller would wait for ever
+      } catch (RuntimeException broken) { // otherwise the caller would wait forever
         completeExceptionally(broken);
         return;
       }
@@ -221,7 +223,7 @@ public final class FallbackStore implements LimitStore {
           });
     }
 
-    /** What the store has taken for this call after all, it need not hear of. */
+    /** If the store has taken the units of this call after all, they need not be reported to it. */
     private void learnLate(Verdict found, UnreportedUnits owed) {
       learn(found, true);
       if (found.allowed()) {
@@ -235,7 +237,7 @@ public final class FallbackStore implements LimitStore {
         throw new IllegalStateException(
             "The fallback " + fallback + " did not decide at once: give it a store in memory");
       }
-      Verdict verdict = future.join(); // it is done
+      Verdict verdict = future.join(); // it is complete
       if (verdict == null) {
         throw new IllegalStateException("The fallback " + fallback + " gave no verdict");
       }
@@ -245,7 +247,7 @@ public final class FallbackStore implements LimitStore {
 
   private static final @Nullable KnownSubject[] NONE = {};
 
-  /** Gives back to the local store, and what comes back the store need not hear of. */
+  /** Gives units back to the local store; units given back need not be reported to the store. */
   private static final class UnreportedReservation implements Reservation {
 
     private final Reservation reservation;
@@ -309,7 +311,7 @@ public final class FallbackStore implements LimitStore {
     }
   }
 
-  /** Resets both; fails if the store does. */
+  /** Resets both stores; fails if the store does. */
   @Override
   public CompletionStage<Void> reset(Collection<StateKey> keys) {
     known.forget(keys);

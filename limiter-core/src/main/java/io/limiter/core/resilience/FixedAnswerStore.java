@@ -17,9 +17,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Looks at nothing and gives all calls the same answer, in every mode: {@link Outcome#ALLOWED} for
- * those who fail open, {@link Outcome#UNAVAILABLE} for those who fail closed. It has counted
- * nothing, so it says nothing of any rule, and what is recorded with it is lost.
+ * Gives all calls the same answer, in every mode: {@link Outcome#ALLOWED} to fail open, {@link
+ * Outcome#UNAVAILABLE} to fail closed. It counts nothing, so its verdicts contain no rule, and
+ * recorded units are lost.
  */
 final class FixedAnswerStore implements LimitStore {
 
@@ -45,13 +45,13 @@ final class FixedAnswerStore implements LimitStore {
             Reservation.NOTHING));
   }
 
-  /** There is nothing to forget. */
+  /** There is no state to reset. */
   @Override
   public CompletionStage<Void> reset(Collection<StateKey> keys) {
     return CompletableFuture.completedFuture(null);
   }
 
-  /** Holds nothing. */
+  /** There is nothing to close. */
   @Override
   public void close() {}
 }

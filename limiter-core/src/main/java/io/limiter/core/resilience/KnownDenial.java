@@ -20,19 +20,19 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A call that the store has refused, and will until some time. That is not known
+ * A call that the store has denied, and will deny until some time. This is not known
  *
  * <ul>
- *   <li>of a call that another ban may come to, since refused calls count towards it; while the
- *       caller is banned it is known until the ban ends;
- *   <li>of a duplicate, since the submission that it repeats may be released any time;
- *   <li>of rules that count by outcome, that limit calls in flight, or whose calls wait, since
- *       places and units come back any time; if other rules refuse the call too, it is known from
- *       those;
- *   <li>of a call that is too costly for any time.
+ *   <li>for a call that may start another ban, since denied calls count as violations; while the
+ *       caller is banned, it is known until the ban ends;
+ *   <li>for a duplicate, since the submission that it repeats may be released at any time;
+ *   <li>for rules that count by outcome, concurrency limits, and rules that make calls wait, since
+ *       permits and units come back at any time; if other rules deny the call too, these determine
+ *       the time;
+ *   <li>for a call that is too costly, which has no such time.
  * </ul>
  *
- * Times are nanoseconds of a monotonic clock. Any thread may ask.
+ * Times are nanoseconds of a monotonic clock. Thread-safe.
  */
 final class KnownDenial {
 
@@ -54,10 +54,10 @@ final class KnownDenial {
   }
 
   /**
-   * What a verdict says of later calls; null if that is nothing.
+   * Derives what a verdict implies for later calls; null if it implies nothing.
    *
    * @param asked when the store was asked: it decided then or later
-   * @param answered when its answer was there: it decided then or before
+   * @param answered when its answer arrived: it decided then or earlier
    */
   static @Nullable KnownDenial of(
       LimitRequest request, Verdict verdict, long asked, long answered) {
@@ -105,36 +105,39 @@ final class KnownDenial {
     return longest;
   }
 
-  /** Whether it counts under one of these keys. */
+  /** Whether the call counts under one of these keys. */
   boolean isUnder(Collection<StateKey> keys) {
     return request.charges().stream().anyMatch(charge -> keys.contains(charge.key()));
   }
 
-  /** Whether the store was asked later than at this time. */
+  /** Whether the store was asked after this time. */
   boolean isAskedAfter(long time) {
     return asked - time > 0;
   }
 
-  /** Whether the time has come at which the call may be admitted. */
+  /** Whether the call may be admitted by now. */
   boolean isOver(long now) {
     return now - asked >= nanos;
   }
 
-  /** Whether it is known well enough to be told. */
+  /** Whether the verdict is recent enough to be repeated. */
   boolean isYoung(long now, long maxAge) {
     return now - asked < maxAge;
   }
 
-  /** Whether it is of no use any more: the next call would ask the store, and none does. */
+  /**
+   * Whether the entry is useless: the next call would ask the store anyway, and no call is asking
+   * it now.
+   */
   boolean isStale(long now, long maxAge) {
     return isOver(now) || (!isYoung(now, maxAge) && look.get() == null);
   }
 
   /**
-   * Begins a look at the store.
+   * Begins to ask the store again.
    *
-   * @param own completes with what the look finds
-   * @return that of a look that is under way; null if this is the only one
+   * @param own completes with the result of this request
+   * @return the result of a request that is under way; null if there is none
    */
   @Nullable CompletableFuture<Optional<KnownDenial>> begin(
       CompletableFuture<Optional<KnownDenial>> own) {
@@ -142,9 +145,9 @@ final class KnownDenial {
   }
 
   /**
-   * The verdict on a call now.
+   * Returns the verdict on a call at this time.
    *
-   * @param call the same units from the same keys, by any policy, as any submission
+   * @param call a call with the same units and keys, under any policy, as any submission
    */
   Verdict verdict(LimitRequest call, long now) {
     Duration since = Duration.ofNanos(Math.max(0, now - answered) / 1_000 * 1_000);
@@ -166,7 +169,7 @@ final class KnownDenial {
   }
 
   private static RuleVerdict later(RuleVerdict rule, Duration since) {
-    if (rule.rule() instanceof ConcurrencyLimit) { // its times are its lease, whenever one looks
+    if (rule.rule() instanceof ConcurrencyLimit) { // its times are its permit duration, at any time
       return rule;
     }
     return new RuleVerdict(

@@ -23,36 +23,37 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one instance knows of one key. Numbers only, since it is written at every call; a state is
- * made of them when the fallback first needs one. Guarded by itself.
+ * What one instance knows about one key. It holds plain numbers, since it is written at every call;
+ * a {@link KnownUse} is built from them when the fallback first needs it. Guarded by itself.
  */
 final class KnownSubject {
 
   /**
-   * Of one rule: units left, units that return first, when they do, when all have; microseconds.
+   * For each rule: units left, units that return first, when they do, when all have; times in
+   * microseconds.
    */
   private static final int NUMBERS = 4;
 
-  /** The shares of the longest window by which this instance's own units are counted. */
+  /** The number of parts of the longest window in which this instance's own units are counted. */
   private static final int SHARES = 8;
 
   /**
-   * Groups of one age that are to be reported to the store. Where there are as many, the last of
-   * them grows, also if it was brought to the store before.
+   * The most groups of one age that wait to be reported to the store. Once there are as many, the
+   * last of them grows, even if it was sent to the store before.
    */
   private static final int MOST_PENDING = 8;
 
-  /** Units that the fallback has admitted, and the store has not heard of. */
+  /** Units that the fallback has admitted and that are not yet reported to the store. */
   static final class Pending {
     private final Charge charge;
     private final long since;
     private long at;
     private int units;
 
-    /** Whether some of them have come back meanwhile: it is not known any more which. */
+    /** Whether some of them have come back in the meantime; which ones is unknown. */
     private boolean trimmed;
 
-    /** Null until they are first brought to the store: from then on they never become fewer. */
+    /** Null until they are first sent to the store; from then on their number never falls. */
     private @Nullable String id;
 
     private Pending(Charge charge, long at) {
@@ -90,7 +91,7 @@ final class KnownSubject {
   /**
    * The store has decided.
    *
-   * @param firstRule in the verdict; below 0 for that of the duplicate guard
+   * @param firstRule the index in the verdict; below 0 for the verdict of the duplicate guard
    * @param ordered whether the verdict's time orders verdicts on this key
    * @param took whether the call took its units
    */
@@ -117,7 +118,7 @@ final class KnownSubject {
     if (!newer && ordered && decidedAt > 0 && verdict.decidedAtMicros() > 0) {
       newer = verdict.decidedAtMicros() > decidedAt;
       if (verdict.decidedAtMicros() < decidedAt) {
-        return; // what is known was decided later
+        return; // the present knowledge is from a later decision
       }
     }
     long elapsed = newer ? 0 : Math.max(0, now - verdictAt) / 1_000;
@@ -135,7 +136,7 @@ final class KnownSubject {
     news = true;
   }
 
-  /** Of two verdicts whose order is not known, that counts which leaves less. */
+  /** If the order of two verdicts is unknown, the one with fewer remaining units counts. */
   private void note(int at, RuleVerdict rule, int cost, boolean newer, long elapsed) {
     long remaining = rule.remaining();
     long returns = Micros.of(rule.effectiveWindow());
@@ -163,7 +164,7 @@ final class KnownSubject {
     ownUnits[slot] += charge.cost();
   }
 
-  /** At most what this instance has used of a window that ends now. */
+  /** An upper bound of this instance's own use of a window that ends now. */
   private long own(RuleStack rules, int rule, long now) {
     long from = (now - rules.shape().windowMicros(rule) * 1_000) / shareNanos;
     long units = 0;
@@ -191,8 +192,8 @@ final class KnownSubject {
   /**
    * The fallback has admitted a call.
    *
-   * @param used units that are used of the charge's rules by what the fallback counts, at most.
-   *     What it has admitted beyond has come back
+   * @param used an upper bound of the used units of the charge's rules according to the fallback;
+   *     units that it has admitted beyond them have come back
    */
   synchronized Pending admitted(Charge charge, long used, long now, KnownSubjectTable all) {
     if (pending.isEmpty()) {
@@ -216,7 +217,10 @@ final class KnownSubject {
     return last;
   }
 
-  /** Only what was never brought: the store may have recorded the other, and would do it again. */
+  /**
+   * Joins only groups that were never sent: the store may have recorded a sent one, and would
+   * record it again.
+   */
   private boolean joinEldest() {
     if (pending.get(0).id != null || pending.get(1).id != null) {
       return false;
@@ -228,7 +232,7 @@ final class KnownSubject {
     return true;
   }
 
-  /** Units have come back that the fallback had admitted; too late once they were brought. */
+  /** Units that the fallback had admitted have come back. Has no effect once they were sent. */
   synchronized void giveBack(Pending from, int units, KnownSubjectTable all) {
     if (from.id == null && !from.trimmed && from.units > 0) {
       from.units = Math.max(0, from.units - units);
@@ -239,18 +243,21 @@ final class KnownSubject {
     }
   }
 
-  /** What the store has to hear of, as far as it may still count; once there is room for it. */
+  /**
+   * Adds the units to report to the store, as far as they may still count and there is room in the
+   * request.
+   */
   synchronized void addPast(List<PastCharge> past, long now, KnownSubjectTable all) {
     while (!pending.isEmpty() && isOver(pending.get(0), now)) {
       if (pending.size() == 1 || !carriesOver(pending.get(0).charge.stack())) {
         removePending(List.of(pending.get(0)), all);
       } else if (!joinEldest()) {
-        break; // as they are, until the store has heard of them
+        break; // unchanged, until the store has recorded them
       }
     }
     for (Pending one : pending) {
       if (past.size() == LimitRequest.MAX_PAST) {
-        return; // the rest comes with the next call
+        return; // the rest is sent with the next call
       }
       if (one.id == null) {
         one.id = all.nextId();
@@ -264,13 +271,15 @@ final class KnownSubject {
     return now - one.at >= horizonNanos(one.charge.stack());
   }
 
-  /** The time after which units count no more; those of a counter do in the next window too. */
+  /**
+   * The time after which units no longer count; those of a counter also count in the next window.
+   */
   private static long horizonNanos(RuleStack rules) {
     boolean logs = rules.shape().logs() == rules.rules().size();
     return longestMicros(rules) * (logs ? 1_000 : 2_000);
   }
 
-  /** Whether units count for as long as others come after them, as the debt of a bucket does. */
+  /** Whether units count for as long as others come after them, like the debt of a bucket. */
   private static boolean carriesOver(RuleStack rules) {
     for (Rule rule : rules.rules()) {
       if (rule instanceof TokenBucket
@@ -282,7 +291,7 @@ final class KnownSubject {
     return false;
   }
 
-  /** The store has heard of these. */
+  /** The store has recorded these units. */
   synchronized void heard(List<PastCharge> past, KnownSubjectTable all) {
     List<Pending> done = new ArrayList<>();
     for (Pending one : pending) {
@@ -306,12 +315,12 @@ final class KnownSubject {
     }
   }
 
-  /** What the fallback is to go on from; null if it has gone on from that already. */
+  /** The knowledge that the fallback has to adopt; null if it has already adopted it. */
   synchronized @Nullable KnownUse useIfNews(Charge charge, long now) {
     if (!news && inFlight == 0) {
       return null;
     }
-    news = inFlight > 0; // which may turn out to have taken nothing
+    news = inFlight > 0; // calls in flight may turn out to have taken nothing
     List<RuleUse> rules = new ArrayList<>();
     RuleStack rulesThen = stack;
     if (known && rulesThen != null && rulesThen.equals(charge.stack())) {
@@ -338,7 +347,7 @@ final class KnownSubject {
     return new KnownUse(Math.max(0, now - verdictAt) / 1_000, rules, banned, since);
   }
 
-  /** Forgets it all if none of it matters any more; whether that is so. */
+  /** Discards this knowledge if none of it matters any more; returns whether it did. */
   synchronized boolean forgetIfExpired(long now, KnownSubjectTable all) {
     boolean expired = isExpired(now);
     if (expired) {
@@ -363,7 +372,7 @@ final class KnownSubject {
     return !known || now - verdictAt > longest * 1_000;
   }
 
-  /** Forgets the verdict and what is to be reported. Calls under way stay so. */
+  /** Discards the verdict and the units to report. Calls that are under way stay recorded. */
   synchronized void forget(KnownSubjectTable all) {
     removePending(List.copyOf(pending), all);
     known = false;

@@ -27,16 +27,16 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What this instance knows of subjects: the last verdict of the store on each, which carries what
- * all instances had used; what is on its way to the store; and what the fallback has admitted
- * since. So the fallback goes on from there, and the store hears of what it missed.
+ * What this instance knows about subjects: the store's last verdict on each, which includes the use
+ * by all instances; the calls on their way to the store; and what the fallback has admitted since.
+ * The fallback continues from it, and the store receives the units that it missed.
  *
- * <p>Bounded: while {@code size} keys are known, further ones are not, and the fallback decides
- * about them from nothing. A key is known as long as any rule of it needs.
+ * <p>Bounded: while {@code size} keys are known, no further ones are added, and for those the
+ * fallback starts with nothing used. A key is known as long as any of its rules requires.
  */
 final class KnownSubjectTable {
 
-  /** While there is no room, expired keys are searched for so often. */
+  /** How often a full table is searched for expired keys. */
   private static final long SWEEP_NANOS = Duration.ofMillis(100).toNanos();
 
   private final int size;
@@ -48,8 +48,8 @@ final class KnownSubjectTable {
   private final AtomicLong ids = new AtomicLong();
 
   /**
-   * @param size keys at most
-   * @param nanos a clock that is never set back, in nanoseconds
+   * @param size the most keys
+   * @param nanos a monotonic clock in nanoseconds
    */
   KnownSubjectTable(int size, LongSupplier nanos) {
     this.size = size;
@@ -64,7 +64,7 @@ final class KnownSubjectTable {
   }
 
   /**
-   * What is known of the subjects of one call, one for each charge; null where there is no room.
+   * The knowledge about the subjects of one call, one for each charge; null where there is no room.
    */
   @Nullable KnownSubject[] of(LimitRequest request) {
     @Nullable KnownSubject[] known = new KnownSubject[request.size()];
@@ -95,17 +95,17 @@ final class KnownSubjectTable {
     return subjects.size() < size;
   }
 
-  /** Counts the subjects whose units the store has not heard of, by one more or less. */
+  /** Changes the number of subjects with unreported units. */
   void owe(int more) {
     owing.addAndGet(more);
   }
 
-  /** A name that no other units have. */
+  /** Returns a unique id for a group of past units. */
   String nextId() {
     return instance + Long.toString(ids.incrementAndGet(), Character.MAX_RADIX);
   }
 
-  /** The call, with what the store has to hear of its subjects. */
+  /** Returns the call with the unreported units of its subjects. */
   LimitRequest withPast(LimitRequest request, @Nullable KnownSubject[] known, long now) {
     if (owing.get() == 0) {
       return request;
@@ -120,7 +120,7 @@ final class KnownSubjectTable {
     return past.isEmpty() ? request : request.after(past);
   }
 
-  /** The call has been sent: until it is answered its units may be used. */
+  /** The call has been sent: until the reply arrives, its units may be in use. */
   void sent(LimitRequest request, @Nullable KnownSubject[] known) {
     for (int c = 0; c < known.length; c++) {
       KnownSubject subject = known[c];
@@ -130,7 +130,7 @@ final class KnownSubjectTable {
     }
   }
 
-  /** The call has not been answered in time, or not been sent. */
+  /** The call was not answered in time, or not sent. */
   void unanswered(LimitRequest request, @Nullable KnownSubject[] known) {
     for (int c = 0; c < known.length; c++) {
       KnownSubject subject = known[c];
@@ -143,9 +143,9 @@ final class KnownSubjectTable {
   /**
    * The store has decided.
    *
-   * @param brought what the request had with it of the past, which the store has heard of now
-   * @param asked when it was asked
-   * @param late whether this comes when the call has long been decided elsewhere
+   * @param brought the past units of the request, which the store has recorded now
+   * @param asked when the store was asked
+   * @param late whether the call was decided elsewhere long ago
    */
   void learn(
       LimitRequest brought,
@@ -179,9 +179,9 @@ final class KnownSubjectTable {
   }
 
   /**
-   * Has the fallback decide, from what is known.
+   * Lets the fallback decide, starting from what is known.
    *
-   * @param decide by the store that adopts it; completes at once
+   * @param decide the decision of the store that adopts it; completes at once
    */
   <T> T decide(
       LimitRequest request, @Nullable KnownSubject[] known, LimitStore local, Supplier<T> decide) {
@@ -200,7 +200,7 @@ final class KnownSubjectTable {
 
   private record Locked(Charge charge, KnownSubject subject) {}
 
-  /** All of them, always in one order. */
+  /** Locks all of them, always in one order. */
   private static <T> T under(List<Locked> locked, int from, Supplier<T> action) {
     if (from == locked.size()) {
       return action.get();
@@ -221,7 +221,10 @@ final class KnownSubjectTable {
     return decide.get();
   }
 
-  /** What the fallback has admitted, and the store has not heard of; the subjects are locked. */
+  /**
+   * The units that the fallback has admitted and that are not yet reported; the subjects are
+   * locked.
+   */
   UnreportedUnits owed(
       LimitRequest request, @Nullable KnownSubject[] known, Verdict verdict, long now) {
     KnownSubject.@Nullable Pending[] pending = new KnownSubject.@Nullable Pending[known.length];
@@ -248,7 +251,7 @@ final class KnownSubjectTable {
     return rule.rule().capacity() - rule.remaining();
   }
 
-  /** Forgets these keys. */
+  /** Discards the knowledge about these keys. */
   void forget(Collection<StateKey> keys) {
     for (StateKey key : keys) {
       KnownSubject known = subjects.remove(key);
@@ -262,7 +265,7 @@ final class KnownSubjectTable {
     return subjects.size();
   }
 
-  /** Subjects whose units the store has not heard of. */
+  /** The number of subjects with unreported units. */
   int owing() {
     return owing.get();
   }

@@ -10,8 +10,8 @@ import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 
 /**
- * The reservation for a share of what was asked: whoever tells what a call has cost knows the
- * charges that he asked for, not their shares.
+ * The reservation of a request with shared rules. It translates between charges: a completion's
+ * cost function expects the charges of the original request, not the shares.
  */
 record ShareReservation(Reservation share, LimitRequest asked) implements Reservation {
 
@@ -30,7 +30,7 @@ record ShareReservation(Reservation share, LimitRequest asked) implements Reserv
     return share.settle(ending.standingFor(this::asked));
   }
 
-  /** No two charges of a request have one key. */
+  /** Finds the original charge; no two charges of a request have one key. */
   private Charge asked(Charge shared) {
     return asked.charges().stream()
         .filter(charge -> charge.key().equals(shared.key()))

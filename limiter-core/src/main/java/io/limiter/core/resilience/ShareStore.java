@@ -22,17 +22,18 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Gives each of several instances its share, where each counts for itself: the count of every rule
- * divided by their number, rounded up; of a token bucket the initial tokens and the rate of the
- * refill too, of a leaky bucket the queue and the rate. Together they admit at most instances ×
- * ceil(count / instances), less than count + instances, instead of instances × count.
+ * divided by the number of instances, rounded up. For a token bucket the initial tokens and the
+ * refill rate are divided too, for a leaky bucket the queue and the rate. Together the instances
+ * admit at most instances × ceil(count / instances), which is less than count + instances, instead
+ * of instances × count.
  *
- * <p>Verdicts speak of the shares, since they are what decides; the rules keep their names. A call
- * that costs more than a share is refused. Duplicate guards are not divided: a share of one
- * submission is one.
+ * <p>Verdicts contain the shares, since these decide; the rules keep their names. A call that costs
+ * more than a share is denied. Duplicate guards are not divided: the share of one submission is
+ * one.
  */
 public final class ShareStore implements LimitStore {
 
-  /** Stacks whose share is remembered. A service has one or two a method. */
+  /** The most stacks whose shares are cached. A service has one or two for each method. */
   private static final int MAX_REMEMBERED = 4_096;
 
   private final LimitStore store;
@@ -40,7 +41,7 @@ public final class ShareStore implements LimitStore {
   private final Map<RuleStack, RuleStack> shares = new ConcurrentHashMap<>();
 
   /**
-   * @param instances how many there are, 1 or more
+   * @param instances the number of instances, 1 or more
    */
   public ShareStore(LimitStore store, int instances) {
     if (instances < 1) {
@@ -68,8 +69,8 @@ public final class ShareStore implements LimitStore {
   }
 
   /**
-   * Each rule has left what its share allows beyond this instance's own use, and what the whole
-   * allows beyond everybody's.
+   * Each rule is left the lesser of two amounts: its share minus this instance's own use, and the
+   * whole minus the use by all instances.
    */
   @Override
   public void adopt(Charge whole, KnownUse known) {
@@ -119,8 +120,8 @@ public final class ShareStore implements LimitStore {
   }
 
   /**
-   * At a share of the rate; at the whole, where that would be slower than a rule may be, or could
-   * not be counted exactly.
+   * Divides the rate; keeps the whole rate if the divided one is slower than a rule may be, or
+   * cannot be counted exactly.
    */
   private TokenBucket slower(TokenBucket bucket) {
     try {

@@ -6,7 +6,7 @@ import io.limiter.core.LimitRequest;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
-/** The units of one call that the fallback has admitted, until the store has heard of them. */
+/** The units of one call that the fallback has admitted, until they are reported to the store. */
 final class UnreportedUnits {
 
   private final KnownSubjectTable all;
@@ -30,7 +30,7 @@ final class UnreportedUnits {
     }
   }
 
-  /** The store need not hear of so many units of each charge, or of as many as are left. */
+  /** Removes units of each charge that need not be reported, as far as they are left. */
   synchronized void giveBack(ToIntFunction<Charge> units) {
     for (int c = 0; c < subjects.length; c++) {
       KnownSubject subject = subjects[c];

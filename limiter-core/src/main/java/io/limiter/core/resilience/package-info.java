@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Stores around stores: what happens when one of them does not answer. Each can be read, tested and
- * left out alone.
+ * Decorators of {@link io.limiter.core.store.LimitStore}: what happens when a store does not
+ * answer, and the deny cache. Each can be used without the others.
  */
 @NullMarked
 package io.limiter.core.resilience;

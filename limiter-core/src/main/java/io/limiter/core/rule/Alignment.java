@@ -10,24 +10,26 @@ import java.util.Optional;
 /**
  * Where the windows of a {@link FixedWindow} begin.
  *
- * @param zone whose clock is looked at
- * @param anchor the local time at which some window begins; midnight if empty. Needed for windows
- *     that do not divide a day, such as a week
+ * @param zone the time zone whose local time is used
+ * @param anchor a local time at which a window begins; midnight if empty. Required for windows that
+ *     do not divide a day, such as a week
  */
 public record Alignment(ZoneId zone, Optional<LocalDateTime> anchor) {
 
-  /** The longest window that can be aligned: within a longer one, clocks might change twice. */
+  /**
+   * The longest window that can be aligned: a longer one might contain two changes of the clock.
+   */
   public static final Duration MAX_WINDOW = Duration.ofDays(7);
 
   private static final Duration DAY = Duration.ofDays(1);
 
-  /** Windows that begin at midnight, and at each full window from then. */
+  /** Windows that begin at midnight and follow one another from there. */
   public static Alignment to(ZoneId zone) {
     return new Alignment(zone, Optional.empty());
   }
 
   /**
-   * Windows one of which begins at this time, by the clocks of the zone: a week from Monday, {@code
+   * Returns windows one of which begins at this local time. For weeks from Monday: {@code
    * Alignment.to(zone).from(LocalDateTime.of(2024, 1, 1, 0, 0))}.
    */
   public Alignment from(LocalDateTime beginning) {

@@ -4,26 +4,27 @@ package io.limiter.core.rule;
 import java.time.Duration;
 
 /**
- * Refuses a subject altogether for a while, after its calls have been refused by the rules of a
- * stack too often. What is refused during the ban does not prolong it.
+ * Denies all calls of a subject for a while after the rules of a stack have denied too many of its
+ * calls. Calls denied during the ban do not extend it.
  *
- * <p>A ban may grow: each is {@code growth} times as long as the one before, up to {@code longest}.
- * It begins at {@code time} again once a subject has kept out of bans for {@code longest}.
+ * <p>A ban may grow: each ban is {@code growth} times as long as the one before, up to {@code
+ * longest}. The next ban lasts {@code time} again if the subject has not been banned for {@code
+ * longest}.
  *
- * @param violations the refused calls after which the ban begins, 1 to {@value #MAX_VIOLATIONS};
- *     the last of them is the first that is banned
- * @param within the time from the first of them in which they count, 1 ms to 366 days
- * @param time how long the first ban lasts, 1 ms to 366 days
- * @param growth by which each ban is longer than the one before, 1 to 100; 1 if all are alike
+ * @param violations the number of denied calls that starts a ban, 1 to {@value #MAX_VIOLATIONS};
+ *     the last of them is the first banned call
+ * @param within the time, from the first violation, within which violations count, 1 ms to 366 days
+ * @param time the duration of the first ban, 1 ms to 366 days
+ * @param growth the factor between one ban and the next, 1 to 100; 1 if all bans last equally long
  * @param longest the longest ban, {@code time} to 366 days
  */
 public record BanRule(
     int violations, Duration within, Duration time, int growth, Duration longest) {
 
-  /** The most violations that may be waited for. */
+  /** The largest number of violations. */
   public static final int MAX_VIOLATIONS = 1_000_000;
 
-  /** The most that each ban may be longer than the one before. */
+  /** The largest growth factor. */
   public static final int MAX_GROWTH = 100;
 
   public BanRule {
@@ -50,7 +51,9 @@ public record BanRule(
     return new BanRule(violations, within, time, 1, time);
   }
 
-  /** The same ban, each time so many times as long as before, up to the longest. */
+  /**
+   * Returns this ban, each one {@code factor} times as long as the one before, up to the longest.
+   */
   public BanRule growing(int factor, Duration most) {
     return new BanRule(violations, within, time, factor, most);
   }

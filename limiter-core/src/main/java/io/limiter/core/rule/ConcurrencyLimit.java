@@ -4,37 +4,37 @@ package io.limiter.core.rule;
 import java.time.Duration;
 
 /**
- * Calls in flight: at most {@code count} units at once, wherever the calls run. A call takes its
- * units when it begins, as a permit of a semaphore, and {@code Reservation.settle} gives them back
- * when it ends. They are leased: whoever runs the call renews the lease each third of it, by {@link
- * Reservation#renew()}, and the units of a call whose instance died are free one lease after its
- * last renewal, so never later than a lease after its death.
+ * Concurrency limit: at most {@code count} units in flight at once, across all instances. A call
+ * takes a concurrency permit when it begins, and {@code Reservation.settle} gives it back when the
+ * call ends. A permit expires: the code that runs the call renews it every third of its duration,
+ * by {@link Reservation#renewPermits()}. If an instance dies, the permits of its calls are free one
+ * permit duration after their last renewal.
  *
- * <p>A call that could not renew in time, since its instance stood still or the store was away for
- * longer than a lease, has lost its place, but not its right to run on: its next renewal takes the
- * place again, whoever has come meanwhile. So long there may be more than {@code count}.
+ * <p>If a call cannot renew its permit in time, because its instance was paused or the store was
+ * away, it loses its place but continues to run. Its next renewal takes a place again, even if
+ * other calls have taken all of them; until then more than {@code count} units may be in flight.
  *
- * <p>Nobody knows when a call will end. So a {@code RuleVerdict} of this rule has no {@code
- * retryAfter}.
+ * <p>The end of a running call cannot be predicted, so a {@code RuleVerdict} of this rule has no
+ * {@code retryAfter}.
  *
- * @param name the rule's name; {@link #of(long, Duration)} makes one from the number
+ * @param name the rule's name; {@link #of(long, Duration)} derives one from the count
  * @param count the most units at once, 1 to {@value #MAX_COUNT}
- * @param lease for how long units are held without being renewed, 1 s to 1 h, in whole
- *     microseconds. It is renewed each third of it: a shorter one would end while its instance
- *     pauses to collect garbage
+ * @param permitDuration how long a permit is held without renewal, 1 s to 1 h, in whole
+ *     microseconds. It is renewed every third of this time; a shorter one would expire during a
+ *     garbage collection pause
  */
 public record ConcurrencyLimit(String name, long count, Duration lease) implements LoggedRule {
 
-  /** The largest count. Each unit in flight takes 8 bytes, which each ending call moves. */
+  /** The largest count. Each unit in flight takes 8 bytes, which the end of each call moves. */
   public static final long MAX_COUNT = 10_000;
 
-  /** The lease unless told otherwise. */
+  /** The default permit duration. */
   public static final Duration DEFAULT_LEASE = Duration.ofSeconds(30);
 
-  /** The shortest lease. */
+  /** The shortest permit duration. */
   public static final Duration MIN_LEASE = Duration.ofSeconds(1);
 
-  /** The longest lease. */
+  /** The longest permit duration. */
   public static final Duration MAX_LEASE = Duration.ofHours(1);
 
   public ConcurrencyLimit {
@@ -46,7 +46,7 @@ public record ConcurrencyLimit(String name, long count, Duration lease) implemen
     }
   }
 
-  /** A rule named after its count, such as {@code 3-in-flight}, with a lease of 30 s. */
+  /** A rule named after its count, such as {@code 3-in-flight}, with a permit duration of 30 s. */
   public static ConcurrencyLimit of(long count) {
     return of(count, DEFAULT_LEASE);
   }
@@ -56,13 +56,16 @@ public record ConcurrencyLimit(String name, long count, Duration lease) implemen
     return new ConcurrencyLimit(count + "-in-flight", count, lease);
   }
 
-  /** The lease. */
+  /** The permit duration. */
   @Override
   public Duration window() {
     return lease;
   }
 
-  /** So that calls whose lease has lapsed can take their places again beside those that came. */
+  /**
+   * Twice the count, so that calls whose permits have expired can take their places again beside
+   * newer calls.
+   */
   @Override
   public long kept() {
     return 2 * count;

@@ -2,20 +2,20 @@
 package io.limiter.core.rule;
 
 /**
- * Which calls the rules of a {@link RuleStack} count. Nobody knows when a call begins how it will
- * end, so each takes its units at the start, whatever is counted, and {@code Reservation.settle}
- * gives them back if its ending does not count. Therefore a limit of 3 failures lets 3 calls run at
- * once that may fail: a hundred parallel ones cannot fail a hundred times.
+ * Which calls the rules of a {@link RuleStack} count. The outcome of a call is unknown when it
+ * begins, so every call takes its units at the start, and {@code Reservation.settle} gives them
+ * back if its completion does not count. Therefore a limit of 3 failures admits at most 3 calls
+ * that run at once and may fail: a hundred parallel calls cannot fail a hundred times.
  *
- * <p>Units that are never settled, since the instance that ran the call died or the store was away
- * when it ended, count as if the ending did. They go as all units do: when they leave the window of
- * their rule. So what a lost call can cost its subject is one call for one window.
+ * <p>Units of calls that are never settled, because the instance died or the store was away, count
+ * as if the completion counted. They expire like all units, when they leave the window of their
+ * rule. So a lost call costs its subject one call for one window.
  */
 public enum Counting {
-  /** Every call that is admitted. */
+  /** Every admitted call. */
   ALL,
-  /** Only those that fail. */
+  /** Only calls that fail. */
   FAILURES,
-  /** Only those that succeed. */
+  /** Only calls that succeed. */
   SUCCESSES
 }

@@ -5,15 +5,15 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * A rule by an {@link CustomAlgorithm} of your own.
+ * A rule with a {@link CustomAlgorithm}.
  *
  * @param name the rule's name
- * @param count the most units, as the algorithm understands them, 1 to {@value Rule#MAX_COUNT}
+ * @param count the most units, as the algorithm defines them, 1 to {@value Rule#MAX_COUNT}
  * @param window the time over which it counts, 1 ms to 366 days, in whole microseconds
  * @param algorithm how it counts
  * @param parameters numbers for the algorithm, at most {@value #MAX_PARAMETERS}
- * @param memory the time after which a subject whose calls were all refused, or who made none, is
- *     new again, 1 ms to 366 days
+ * @param memory the time after which a subject without admitted calls is new again, 1 ms to 366
+ *     days
  */
 public record CustomRule(
     String name,
@@ -49,7 +49,7 @@ public record CustomRule(
     }
   }
 
-  /** A rule named after its numbers, which remembers a subject for two windows. */
+  /** A rule named after its numbers, which keeps the state of a subject for two windows. */
   public static CustomRule of(
       CustomAlgorithm algorithm, long count, Duration window, Double... parameters) {
     Duration twice = window.multipliedBy(2);

@@ -7,15 +7,15 @@ import java.util.Optional;
 
 /**
  * Fixed window: at most {@code count} units in each window; one number for each subject. A window
- * begins with the first call after the one before has ended, or, aligned, where the clock says: at
- * each full minute, hour or day of a time zone. An interval of one window may hold twice the count,
- * where it spans the end of one and the start of the next.
+ * begins with the first call after the previous one has ended or, if aligned, by the clock: at each
+ * full minute, hour or day of a time zone. An interval of one window's length may contain twice the
+ * count if it spans the end of one window and the start of the next.
  *
- * @param name the rule's name; the factories make one from the numbers
+ * @param name the rule's name; the factories derive one from the numbers
  * @param count the most units in a window, 1 to {@value Rule#MAX_COUNT}
  * @param window the length of the window, 1 ms to 366 days, in whole microseconds; 7 days at most
  *     if it is aligned
- * @param alignment where windows begin; empty if with the first call
+ * @param alignment where windows begin; empty if they begin with the first call
  */
 public record FixedWindow(String name, long count, Duration window, Optional<Alignment> alignment)
     implements Rule {
@@ -33,14 +33,14 @@ public record FixedWindow(String name, long count, Duration window, Optional<Ali
   }
 
   /**
-   * Windows that begin at full seconds, minutes, hours or days of a time zone: every window that
-   * divides a day can be aligned. Where clocks are changed, a day has 23 or 25 hours.
+   * Windows that begin at full seconds, minutes, hours or days of a time zone. Every window that
+   * divides a day can be aligned. On days when the clock changes, a day has 23 or 25 hours.
    */
   public static FixedWindow aligned(long count, Duration window, ZoneId zone) {
     return of(count, window).alignedTo(Alignment.to(zone));
   }
 
-  /** The same rule with windows that begin where the clock says. */
+  /** Returns this rule with aligned windows. */
   public FixedWindow alignedTo(Alignment other) {
     return new FixedWindow(name, count, window, Optional.of(other));
   }

@@ -5,32 +5,32 @@ import java.math.BigInteger;
 import java.time.Duration;
 
 /**
- * Leaky bucket whose calls wait for their turn: at most {@code count} units depart in each {@code
- * window}, evenly spaced. A call departs at once if the last departure is an interval ago, {@code
- * window / count}; else {@code Verdict.delay} tells after what time it may begin, and whoever runs
- * it waits so long. A call of cost n takes n departures and begins at the first of them. It is
- * refused at once where the queue is full, or where it would have to wait longer than {@code
- * maxWait}.
+ * Leaky bucket with waiting calls: at most {@code count} units depart in each {@code window},
+ * evenly spaced. A call departs at once if the last departure was at least an interval ago ({@code
+ * window / count}). Otherwise {@code Verdict.delay} gives the time until the call may begin, and
+ * the code that runs the call waits. A call of cost n takes n departures and begins at the first of
+ * them. The call is denied at once if the queue is full, or if it would have to wait longer than
+ * {@code maxWait}.
  *
- * <p>A call that goes away while it waits is refunded ({@code Reservation.refund}), which frees its
- * place in the queue. What becomes of its departure is what {@code fair} says. Once its departure
- * has come a refund gives nothing back.
+ * <p>A waiting call that is abandoned is refunded ({@code Reservation.refund}), which frees its
+ * place in the queue; {@code fair} determines whether its departure can be used again. Once its
+ * departure has passed, a refund gives nothing back.
  *
- * <p>Departures are kept in parts of a microsecond so small that an interval is a whole number of
- * them: three a second are three a second for ever.
+ * <p>Departures are kept in fractions of a microsecond, chosen so that an interval is a whole
+ * number of them: three a second do not drift.
  *
- * @param name the rule's name; the factory makes one from the numbers
+ * @param name the rule's name; the factory derives one from the numbers
  * @param count units that depart in a window, 1 to {@value Rule#MAX_COUNT}
  * @param window 1 ms to 366 days, in whole microseconds
- * @param queue the most units that wait, 1 to {@value #MAX_QUEUE}. A call that costs more than one
- *     unit more can never be admitted. Where nobody is to wait, take {@code TokenBucket.of(1,
+ * @param queue the most units that wait, 1 to {@value #MAX_QUEUE}. A call that costs more than
+ *     {@code queue + 1} can never be admitted. If calls must not wait, use {@code TokenBucket.of(1,
  *     count, window)}
- * @param maxWait the longest that a call may have to wait, 1 ms to 5 minutes, in whole
- *     microseconds, and no longer than {@value #MAX_DEPARTURES} departures take: its client holds
- *     the line meanwhile
- * @param fair whether calls depart in the order in which they came: then the departure of a call
- *     that went away passes unused. Else the next call of one unit takes the earliest one that was
- *     given up, and may overtake those that wait
+ * @param maxWait the longest time that a call may wait, 1 ms to 5 minutes, in whole microseconds,
+ *     and no longer than {@value #MAX_DEPARTURES} departures take: the client keeps its connection
+ *     open in the meantime
+ * @param fair whether calls depart in the order of their arrival; then the departure of an
+ *     abandoned call passes unused. Otherwise the next call of one unit takes the earliest
+ *     abandoned departure, and may overtake waiting calls
  */
 public record LeakyBucket(
     String name, long count, Duration window, int queue, Duration maxWait, boolean fair)
@@ -42,10 +42,10 @@ public record LeakyBucket(
   /** The longest wait. */
   public static final Duration MAX_WAIT = Duration.ofMinutes(5);
 
-  /** The most departures within {@code maxWait}: 400 a second, if that is 5 minutes. */
+  /** The most departures within {@code maxWait}: 400 a second if that is 5 minutes. */
   public static final int MAX_DEPARTURES = 120_000;
 
-  /** Below it, doubles are exact, and Redis' scripts know no other numbers. */
+  /** Doubles are exact below this number, and Redis scripts have no other numbers. */
   private static final BigInteger EXACT = BigInteger.ONE.shiftLeft(53);
 
   public LeakyBucket {
@@ -86,20 +86,20 @@ public record LeakyBucket(
         Rule.nameOf(count, window) + "-queue-" + queue, count, window, queue, maxWait, true);
   }
 
-  /** The same rule, first come, first served; or not. */
+  /** Returns this rule with or without first come, first served. */
   public LeakyBucket withFair(boolean firstComeFirstServed) {
     return new LeakyBucket(name, count, window, queue, maxWait, firstComeFirstServed);
   }
 
-  /** The same rule with another queue. */
+  /** Returns this rule with another queue. */
   public LeakyBucket withQueue(int units) {
     return new LeakyBucket(name, count, window, units, maxWait, fair);
   }
 
   /**
-   * The same rule, so many times slower.
+   * Returns this rule, slower by a factor.
    *
-   * @throws IllegalArgumentException if it would then be slower than a rule may be
+   * @throws IllegalArgumentException if the window would then exceed the longest one
    */
   public LeakyBucket slowedDown(int factor) {
     return new LeakyBucket(name, count, window.multipliedBy(factor), queue, maxWait, fair);
@@ -110,7 +110,7 @@ public record LeakyBucket(
     return true;
   }
 
-  /** A queue, and the unit that departs at once. */
+  /** The queue, and the unit that departs at once. */
   @Override
   public long capacity() {
     return queue + 1L;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.rule;
 
-/** A rule that remembers each unit: those of one stack read one log of them. */
+/** A rule that keeps every unit. The rules of one stack share one log. */
 public sealed interface LoggedRule extends Rule permits SlidingWindowLog, ConcurrencyLimit {
 
-  /** The most units that are remembered, {@link #count()} or more. */
+  /** The most units that are kept, {@link #count()} or more. */
   long kept();
 }

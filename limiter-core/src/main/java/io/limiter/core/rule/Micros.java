@@ -3,12 +3,12 @@ package io.limiter.core.rule;
 
 import java.time.Duration;
 
-/** Times as stores count them: in whole microseconds. */
+/** Conversion between durations and whole microseconds, the time unit of stores. */
 public final class Micros {
 
   private Micros() {}
 
-  /** A duration in whole microseconds; the rest is cut off. */
+  /** A duration in whole microseconds, rounded down. */
   public static long of(Duration duration) {
     return duration.toSeconds() * 1_000_000 + duration.toNanosPart() / 1_000;
   }

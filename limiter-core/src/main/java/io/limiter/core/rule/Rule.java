@@ -5,8 +5,7 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 
 /**
- * One limit: an algorithm with its numbers, and a name that tells it from the other rules of its
- * policy.
+ * One limit: an algorithm with its numbers, and a name that is unique in its policy.
  *
  * <p>Names appear in header fields and error bodies, so they are short and plain; see {@link
  * #requireName}.
@@ -23,7 +22,7 @@ public sealed interface Rule
   /** The longest window: a leap year. */
   Duration MAX_WINDOW = Duration.ofDays(366);
 
-  /** Longest name of a rule or a policy, in characters. */
+  /** The longest name of a rule or a policy, in characters. */
   int MAX_NAME = 128;
 
   /** The name of this rule in header fields, error bodies and metrics. */
@@ -36,8 +35,8 @@ public sealed interface Rule
   Duration window();
 
   /**
-   * Whether a call that it admits may have to wait for its turn. Such a rule counts all calls: a
-   * turn that has passed cannot be given back when the call ends.
+   * Whether an admitted call may have to wait. Such a rule counts all calls: a departure that has
+   * passed cannot be given back when the call ends.
    */
   default boolean waits() {
     return false;
@@ -48,19 +47,20 @@ public sealed interface Rule
     return count();
   }
 
-  /** The same rule under another name. */
+  /** Returns this rule under another name. */
   Rule withName(String name);
 
-  /** The same rule, by the same name, with another count. */
+  /** Returns this rule with another count, under the same name. */
   Rule withCount(long count);
 
   /**
    * Checks a name: 1 to {@value #MAX_NAME} printable ASCII characters without space, quote or
-   * backslash, so that it can stand in a header field, a metric's tag or a configuration key as it
-   * is.
+   * backslash, so that it can be used unescaped in a header field, a metric's tag and a
+   * configuration key.
    *
    * @param what what is named, for the message: "rule", "policy"
-   * @throws IllegalArgumentException if it is none of that, with the name and the remedy
+   * @throws IllegalArgumentException if the name is invalid; the message gives the name and the
+   *     remedy
    */
   static String requireName(String what, String name) {
     boolean plain =
@@ -75,7 +75,7 @@ public sealed interface Rule
     return name;
   }
 
-  /** Checks what all rules have. */
+  /** Checks the numbers that all rules have. */
   static void requireNumbers(String name, long count, long max, Duration window) {
     requireName("rule", name);
     if (count < 1 || count > max) {
@@ -96,7 +96,7 @@ public sealed interface Rule
     }
   }
 
-  /** A name made from the numbers, such as {@code 10-per-60s} or {@code 3-per-500ms}. */
+  /** A name derived from the numbers, such as {@code 10-per-60s} or {@code 3-per-500ms}. */
   static String nameOf(long count, Duration window) {
     return count + "-per-" + text(window);
   }

@@ -10,7 +10,7 @@ import java.util.Set;
 
 /**
  * The rules that count one subject together: they share its state and are decided at once.
- * Immutable; made once for each policy, so that a store can prepare for it.
+ * Immutable; created once for each policy, so that a store can prepare for it.
  */
 public final class RuleStack {
 
@@ -69,7 +69,7 @@ public final class RuleStack {
    * A stack of 1 to {@value #MAX_RULES} rules in the order in which they are reported.
    *
    * @throws IllegalArgumentException if there are none or too many, if two of them have one name,
-   *     if some of them are a {@link ConcurrencyLimit} and others not, or if two make calls wait
+   *     if a {@link ConcurrencyLimit} is combined with other rules, or if two make calls wait
    */
   public static RuleStack of(List<? extends Rule> rules) {
     if (rules.isEmpty() || rules.size() > MAX_RULES) {
@@ -88,7 +88,10 @@ public final class RuleStack {
     return new RuleStack(List.copyOf(rules), Optional.empty(), Counting.ALL);
   }
 
-  /** Calls that depart from one bucket evenly would come to the next in any order. */
+  /**
+   * Rejects a second rule that makes calls wait: the calls that leave one bucket evenly would not
+   * reach the next in any defined order.
+   */
   public static void requireOneThatWaits(List<String> names) {
     if (names.size() > 1) {
       throw new IllegalArgumentException(
@@ -97,32 +100,32 @@ public final class RuleStack {
     }
   }
 
-  /** The rule whose calls wait for their turn. */
+  /** The rule that makes calls wait. */
   public Optional<Rule> waiting() {
     return waiting;
   }
 
   /**
-   * The same rules, with a ban for whom they refuse too often.
+   * Returns these rules with a ban for subjects that they deny too often.
    *
-   * @throws IllegalArgumentException if they limit calls in flight
+   * @throws IllegalArgumentException if they are concurrency limits
    */
   public RuleStack withBan(BanRule other) {
     return new RuleStack(rules, Optional.of(other), counting);
   }
 
   /**
-   * The same rules, which count only such calls. Each call takes its units when it begins, and
-   * {@code Reservation.settle} gives them back if its ending does not count.
+   * Returns these rules with another counting. Each call takes its units when it begins, and {@code
+   * Reservation.settle} gives them back if its completion does not count.
    *
-   * @throws IllegalArgumentException if they limit calls in flight, or make calls wait, and are to
-   *     count others than {@link Counting#ALL}
+   * @throws IllegalArgumentException if they are concurrency limits, or make calls wait, and {@code
+   *     other} is not {@link Counting#ALL}
    */
   public RuleStack withCounting(Counting other) {
     return new RuleStack(rules, ban, other);
   }
 
-  /** What a store asks at every call. */
+  /** Precomputed values for the stores. */
   public StackShape shape() {
     return shape;
   }
@@ -132,7 +135,7 @@ public final class RuleStack {
     return rules;
   }
 
-  /** What becomes of a subject that these rules refuse too often. */
+  /** The ban for subjects that these rules deny too often. */
   public Optional<BanRule> ban() {
     return ban;
   }
@@ -142,10 +145,7 @@ public final class RuleStack {
     return counting;
   }
 
-  /**
-   * If these rules limit calls in flight, the shortest of their leases; empty if they are other
-   * rules.
-   */
+  /** The shortest permit duration if these rules are concurrency limits; otherwise empty. */
   public Optional<Duration> lease() {
     return lease;
   }

@@ -4,21 +4,21 @@ package io.limiter.core.rule;
 import java.time.Duration;
 
 /**
- * Sliding window counter: two numbers for each subject, whatever the count. Time is cut into
- * windows; of the units of the previous one, as many are taken for still inside as there is left of
- * it, as if they had been spread evenly.
+ * Sliding window counter: two numbers for each subject, whatever the count. Time is divided into
+ * windows. The units of the previous window are assumed to be spread evenly, so they count in
+ * proportion to the time left of the current window.
  *
  * <pre>
  * used = current + ceil(previous × (time left of the current window) / window)
  * </pre>
  *
- * <p>An approximation: where the units of the previous window all came at its end, an interval of
- * one window may hold up to twice the count, less one; where they all came at its start, a call may
- * be refused that the exact log would admit. Traffic that is spread evenly is counted right. The
- * method is that of Cloudflare ("How we built rate limiting capable of scaling to millions of
+ * <p>This is an approximation. If all units of the previous window came at its end, an interval of
+ * one window's length may contain up to twice the count, less one. If they all came at its start, a
+ * call may be denied that the exact log would admit. Evenly spread traffic is counted correctly.
+ * The method is Cloudflare's ("How we built rate limiting capable of scaling to millions of
  * domains", 2017).
  *
- * @param name the rule's name; {@link #of(long, Duration)} makes one from the numbers
+ * @param name the rule's name; {@link #of(long, Duration)} derives one from the numbers
  * @param count the most units in a window, 1 to {@value Rule#MAX_COUNT}
  * @param window the length of the window, 1 ms to 366 days, in whole microseconds
  */

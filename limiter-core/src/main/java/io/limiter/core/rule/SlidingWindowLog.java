@@ -5,17 +5,17 @@ import java.time.Duration;
 
 /**
  * Sliding window log: at most {@code count} units in <em>any</em> interval of length {@code
- * window}. Exact: every unit is remembered, with the microsecond it was taken at, until it has left
- * the window; a unit taken at t counts in [t, t + window). Its memory grows with {@code count}, by
+ * window}. Exact: every unit is kept, with the microsecond at which it was taken, until it has left
+ * the window. A unit taken at t counts in [t, t + window). The memory grows with {@code count}, by
  * about 8 bytes a unit.
  *
- * @param name the rule's name; {@link #of(long, Duration)} makes one from the numbers
+ * @param name the rule's name; {@link #of(long, Duration)} derives one from the numbers
  * @param count the most units in any window, 1 to {@value #MAX_COUNT}
  * @param window the length of the window, 1 ms to 366 days, in whole microseconds
  */
 public record SlidingWindowLog(String name, long count, Duration window) implements LoggedRule {
 
-  /** The largest count of an exact log: some 8 MB for each subject. */
+  /** The largest count of an exact log: about 8 MB for each subject. */
   public static final long MAX_COUNT = 1_000_000;
 
   public SlidingWindowLog {

@@ -5,9 +5,9 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What is asked of a stack at every call, worked out once; for authors of stores. To ask a rule
- * itself is slow where it is of several kinds: its class has to be looked through, and a window may
- * have to be calculated. Rules are given by their index in {@link RuleStack#rules()}.
+ * Values of a stack that are needed at every call, computed once; for authors of stores. Calling
+ * the rule itself is slow where the call site sees several rule types, and its window may have to
+ * be calculated. Rules are given by their index in {@link RuleStack#rules()}.
  */
 public final class StackShape {
 
@@ -48,7 +48,7 @@ public final class StackShape {
     longestLog = longestAt;
   }
 
-  /** How many of the rules are a {@link LoggedRule}. */
+  /** The number of rules that are a {@link LoggedRule}. */
   public int logs() {
     return logs;
   }
@@ -58,7 +58,7 @@ public final class StackShape {
     return places[rule] < 0;
   }
 
-  /** The place of a rule among those that keep numbers instead of a log; below 0 if it is a log. */
+  /** The index of a rule among those that keep numbers instead of a log; below 0 if it is a log. */
   public int place(int rule) {
     return places[rule];
   }
@@ -68,21 +68,22 @@ public final class StackShape {
     return micros[rule];
   }
 
-  /** The most units that any log remembers; 0 without logs. */
+  /** The most units that any log keeps; 0 without logs. */
   public long kept() {
     return kept;
   }
 
-  /** The first of the rules with the longest window of all that are logs; -1 without logs. */
+  /** The first of the logged rules with the longest window; -1 without logs. */
   public int longestLog() {
     return longestLog;
   }
 
   /**
-   * How many units more a log has once a call has taken its own. A call that is admitted takes what
-   * it costs. One that is only recorded may find less room: then units that were there go for its
-   * own, the oldest first, and these are not to be given back for it. Where rules of other stacks
-   * have a log keep more than these ask for, fewer than that go, and it is less than it might be.
+   * The number of units by which a log grows when a call takes its units. An admitted call adds its
+   * cost. A call that is only recorded may find less room; then its units replace the oldest ones,
+   * and the replaced ones must not be given back for it. If rules of other stacks make the log keep
+   * more units than this stack needs, fewer units are replaced, and this number is lower than the
+   * actual growth.
    *
    * @param used units before the call, within the longest window
    */
@@ -90,7 +91,7 @@ public final class StackShape {
     return (int) Math.max(0, Math.min(cost, kept - used));
   }
 
-  /** The longest window of the logs in microseconds; 0 without logs. */
+  /** The longest window of the logs; 0 without logs. */
   public long horizon() {
     return horizon;
   }
@@ -100,7 +101,10 @@ public final class StackShape {
     return windows[rule];
   }
 
-  /** Microseconds as a duration, without making another object of the window itself. */
+  /**
+   * Converts microseconds to a duration; returns the existing object if they equal the rule's
+   * window.
+   */
   public Duration duration(long wanted, int rule) {
     return wanted == micros[rule] ? windows[rule] : Micros.toDuration(wanted);
   }

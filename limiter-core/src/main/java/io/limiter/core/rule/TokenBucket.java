@@ -10,24 +10,24 @@ import java.time.Duration;
  * admitted. Two numbers for each subject. GCRA with a burst of {@code count} and an emission
  * interval of {@code interval / refill} decides alike: it keeps a time where this keeps a level.
  *
- * <p>Levels are whole numbers, in parts of a token so small that each microsecond brings a whole
+ * <p>Levels are whole numbers of fractions of a token, chosen so that each microsecond adds a whole
  * number of them: nothing is rounded, and nothing drifts.
  *
- * @param name the rule's name; the factories make one from the numbers
- * @param count the capacity: the most tokens there are at once, 1 to {@value Rule#MAX_COUNT}
+ * @param name the rule's name; the factories derive one from the numbers
+ * @param count the capacity: the most tokens at any time, 1 to {@value Rule#MAX_COUNT}
  * @param refill tokens that come back in an interval, 1 to {@value Rule#MAX_COUNT}
  * @param interval 1 ms to 366 days, in whole microseconds
- * @param greedy whether tokens come one by one, evenly over the interval, rather than all at its
+ * @param greedy whether tokens come one by one, evenly over the interval, instead of all at its
  *     end. Intervals begin with the first call that finds the bucket full
- * @param initial tokens that a subject has at its first call, 0 to {@code count}. From then on its
- *     bucket fills, also if that call is denied. A subject that stays away for the {@link
- *     #memory()} is new again
+ * @param initial tokens of a subject at its first call, 0 to {@code count}. From then on its bucket
+ *     fills, even if that call is denied. A subject without calls for the {@link #memory()} is new
+ *     again
  */
 public record TokenBucket(
     String name, long count, long refill, Duration interval, boolean greedy, long initial)
     implements Rule {
 
-  /** Below it, doubles are exact, and Redis' scripts know no other numbers. */
+  /** Doubles are exact below this number, and Redis scripts have no other numbers. */
   private static final BigInteger EXACT = BigInteger.ONE.shiftLeft(53);
 
   private static final Duration LEAST_MEMORY = Duration.ofHours(1);
@@ -57,8 +57,8 @@ public record TokenBucket(
   }
 
   /**
-   * A full bucket to begin with, and tokens one by one; named after its numbers, such as {@code
-   * 20-at-5-per-1s}.
+   * A bucket that starts full and whose tokens come one by one; named after its numbers, such as
+   * {@code 20-at-5-per-1s}.
    */
   public static TokenBucket of(long capacity, long refill, Duration interval) {
     return new TokenBucket(
@@ -70,18 +70,18 @@ public record TokenBucket(
         capacity);
   }
 
-  /** The same bucket, refilled at the end of each interval. */
+  /** Returns this bucket, refilled at the end of each interval. */
   public TokenBucket byInterval() {
     return new TokenBucket(name, count, refill, interval, false, initial);
   }
 
-  /** The same bucket with so many tokens at a subject's first call. */
+  /** Returns this bucket with another number of tokens at a subject's first call. */
   public TokenBucket startingWith(long tokens) {
     return new TokenBucket(name, count, refill, interval, greedy, tokens);
   }
 
   /**
-   * The same bucket, refilled so many times more slowly.
+   * Returns this bucket, refilled more slowly by a factor.
    *
    * @throws IllegalArgumentException if it would then take longer than 366 days to fill
    */
@@ -90,9 +90,9 @@ public record TokenBucket(
   }
 
   /**
-   * The time after which a subject that stays away is new again, and has the initial tokens: twice
-   * the time that it takes to fill a bucket, and no less than an hour, so that a subject which
-   * calls rarely finds the tokens that it has waited for. Zero if a bucket starts full.
+   * The time after which a subject without calls is new again, and has the initial tokens: twice
+   * the time that it takes to fill a bucket, and at least an hour, so that a subject that calls
+   * rarely finds the tokens it has waited for. Zero if a bucket starts full.
    */
   public Duration memory() {
     if (initial == count) {
@@ -110,7 +110,7 @@ public record TokenBucket(
 
   private static Duration fill(long count, long refill, Duration interval, boolean greedy) {
     long interval0 = Micros.of(interval);
-    if (greedy && count <= Long.MAX_VALUE / interval0 - 1) { // almost always, and without garbage
+    if (greedy && count <= Long.MAX_VALUE / interval0 - 1) { // the usual case, without garbage
       return Micros.toDuration((count * interval0 - 1) / refill + 1);
     }
     BigInteger refills = BigInteger.valueOf(count);
@@ -131,7 +131,10 @@ public record TokenBucket(
     return new TokenBucket(other, count, refill, interval, greedy, initial);
   }
 
-  /** The same rule with another capacity; as many initial tokens as it has room for. */
+  /**
+   * Returns this rule with another capacity; the initial tokens are reduced if the capacity
+   * requires it.
+   */
   @Override
   public TokenBucket withCount(long other) {
     return new TokenBucket(

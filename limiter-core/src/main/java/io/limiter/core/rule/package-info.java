@@ -2,7 +2,8 @@
 
 /**
  * The algorithms as values: what each counts, its numbers, its bounds, and the {@link
- * io.limiter.core.rule.RuleStack} of rules that count one subject together. Nothing here decides.
+ * io.limiter.core.rule.RuleStack} of rules that count one subject together. The decisions are made
+ * elsewhere.
  */
 @NullMarked
 package io.limiter.core.rule;

@@ -12,20 +12,20 @@ import java.time.zone.ZoneOffsetTransition;
 import java.time.zone.ZoneRules;
 
 /**
- * A window that begins and ends where the clocks of a zone say. Microseconds since the epoch; local
- * times are counted from the local epoch.
+ * A window that begins and ends by the local time of a zone. Times are microseconds since the
+ * epoch; local times are counted from the local epoch.
  *
- * <p>A window begins when clocks show its beginning, if they do so twice then each time, or when
- * they are changed from another window into it. So it is longer where they are set back within it,
- * and shorter where they are set forward.
+ * <p>A window begins when the local clock reaches its beginning (each time, if that happens twice),
+ * or when the clock is changed from another window into it. So a window is longer if the clock is
+ * set back within it, and shorter if it is set forward.
  *
- * @param end the first time that is not in it
+ * @param end the first time after the window
  */
 record AlignedWindow(long start, long end) {
 
   private static final LocalDateTime EPOCH = LocalDateTime.of(1970, 1, 1, 0, 0);
 
-  /** The window in which a time lies. */
+  /** Returns the window that contains a time. */
   static AlignedWindow of(Alignment alignment, Duration window, long now) {
     long length = Micros.of(window);
     long phase =

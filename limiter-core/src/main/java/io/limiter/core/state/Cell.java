@@ -15,37 +15,40 @@ import java.time.Duration;
 import java.util.Arrays;
 
 /**
- * What is remembered under one rule that keeps numbers instead of a log. Immutable: a call that is
- * admitted puts another in its place. Times are microseconds in the time of the key.
+ * The state of one rule that keeps numbers instead of a log. Immutable: an admitted call replaces
+ * it by another. Times are microseconds on the clock of the key.
  */
 public sealed interface Cell
     permits CounterCell, WindowCell, GreedyCell, IntervalCell, LeakyCell, CustomCell {
 
-  /** The numbers that a script keeps of a {@link LeakyBucket}. */
+  /** The number of values that a script stores for a {@link LeakyBucket}. */
   int LEAKY_SIZE = 2 + Gaps.MOST;
 
-  /** The longest time that a cell is kept for beside those of other rules: a power of two. */
+  /**
+   * The binary logarithm of the longest time, in seconds, for which a cell is kept beside those of
+   * other rules.
+   */
   int MOST_EXPONENT = 27;
 
-  /**
-   * The most cells of all stacks together that one key has, but for the one that describes them.
-   */
+  /** The most cells of all stacks under one key, without the one that describes them. */
   int MOST_CELLS = 14;
 
-  /** The most bytes that a script takes for cells. */
+  /** The most bytes that a script uses for cells. */
   int MOST_BYTES = 1_023;
 
-  /** The time that a cell is needed for after it was written, in microseconds. */
+  /** The time for which a cell is needed after it was written. */
   static long memoryMicros(Rule rule) {
     long window = Micros.of(rule.window());
     if (rule instanceof CustomRule custom) {
       return Micros.of(custom.memory());
     }
-    if (rule instanceof LeakyBucket leaky) { // of a call that costs more the script tells itself
+    if (rule
+        instanceof
+        LeakyBucket leaky) { // for a call that costs more, the script computes the time itself
       return Micros.of(leaky.maxWait()) + ceil(window, leaky.count());
     }
     if (rule instanceof FixedWindow fixed && fixed.alignment().isPresent()) {
-      return window + Micros.of(Duration.ofHours(2)); // clocks may be set back meanwhile
+      return window + Micros.of(Duration.ofHours(2)); // clocks may be set back in the meantime
     }
     if (rule instanceof TokenBucket bucket) {
       return Math.max(window, Micros.of(bucket.memory()));
@@ -54,8 +57,8 @@ public sealed interface Cell
   }
 
   /**
-   * No cell is needed for longer after it was written, whatever a call has cost; microseconds. Of a
-   * leaky bucket its whole queue may wait.
+   * The longest time for which a cell can be needed after it was written, whatever a call has cost.
+   * In a leaky bucket, the whole queue may be waiting.
    */
   static long longestMemoryMicros(Rule rule) {
     long own = memoryMicros(rule);
@@ -64,18 +67,18 @@ public sealed interface Cell
         : own;
   }
 
-  /** The longest time that a ban may be needed for after the first violation; microseconds. */
+  /** The longest time for which the state of a ban can be needed after the first violation. */
   static long memoryMicros(BanRule ban) {
     return Math.max(2 * Micros.of(ban.longest()), Micros.of(ban.within()));
   }
 
-  /** The least power of two whose seconds are no shorter than that. */
+  /** The exponent of the smallest power of two, in seconds, that is at least this time. */
   static int exponent(long micros) {
     long seconds = ceil(Math.max(1, micros), 1_000_000);
     return Math.min(MOST_EXPONENT, Long.SIZE - Long.numberOfLeadingZeros(seconds - 1));
   }
 
-  /** The cell of a rule that was never used. */
+  /** The cell of a rule that is fully replenished. */
   static Cell unused(Rule rule) {
     if (rule instanceof SlidingWindowCounter counter) {
       return new CounterCell(Micros.of(counter.window()), 0, 0, 0);
@@ -96,11 +99,11 @@ public sealed interface Cell
   }
 
   /**
-   * The cell of a rule as a Redis script keeps it.
+   * Creates the cell of a rule from the values that a Redis script stores.
    *
-   * @param unused the rule's {@link #unused} cell, which is made once
-   * @param now the time of the key; an aligned window is that in which it lies
-   * @param numbers the first is a time, and below 0 if the rule was never used
+   * @param unused the rule's {@link #unused} cell, which is created once
+   * @param now the time of the key; an aligned window is the one that contains it
+   * @param numbers the first is a time, and below 0 if the rule is fully replenished
    */
   static Cell stored(Rule rule, Cell unused, long now, double[] numbers) {
     if (!(numbers[0] >= 0 && numbers[0] <= now)) {
@@ -130,11 +133,12 @@ public sealed interface Cell
   }
 
   /**
-   * The cell of a rule of which so many units are used at a time, by the verdict of another store.
+   * Creates the cell of a rule from a verdict of another store.
    *
+   * @param used units that are used
    * @param now the time of the key
-   * @param returnsAfter the time until the first units come back
-   * @param resetsAfter the time until the rule is as if never used
+   * @param returnsAfterMicros the time until the first units come back
+   * @param resetsAfterMicros the time until the rule is fully replenished
    */
   static Cell used(Rule rule, long used, long now, long returnsAfter, long resetsAfter) {
     Cell unused = unused(rule);
@@ -161,12 +165,11 @@ public sealed interface Cell
   }
 
   /**
-   * The cell of a rule that starts from what one of its {@link #kind} has counted under other
-   * numbers. Where it is not known when some units were used, they count as late as they can have
-   * been.
+   * Creates the cell of a rule from a cell of the same {@link #kind} with other numbers. Units
+   * whose time is unknown count as taken as late as possible.
    *
    * @param now the time of the key
-   * @param newest when any of its cells was last written
+   * @param newest when any cell of the key was last written
    */
   static Cell started(Rule rule, Cell former, long now, long newest) {
     Cell unused = unused(rule);
@@ -194,7 +197,7 @@ public sealed interface Cell
     return unused;
   }
 
-  /** What is missing from another bucket, or ahead in it, in parts of this one. */
+  /** Converts what is missing from another bucket, or queued in it, to parts of this one. */
   private static long parts(Cell former, long unit, long most) {
     long theirs = former.scale();
     long whole = former.missing() / theirs;
@@ -203,60 +206,63 @@ public sealed interface Cell
     return Math.min(Math.min(whole, ceil(most, unit)) * unit + rest, most);
   }
 
-  /** What something else has written is none. */
+  /** An invalid number was not written by this library, and counts as 0. */
   private static long units(double number) {
     return number > 0 && number < 0x1p53 ? (long) number : 0;
   }
 
-  /** The algorithms whose rules may start from each other's cells; 0 if there is no other. */
+  /** Identifies algorithms whose rules may start from each other's cells; 0 if there are none. */
   default int kind() {
     return 0;
   }
 
-  /** Parts of a token or place, or the window of a counter in microseconds. */
+  /** The parts of a token or place, or the window of a counter in microseconds. */
   default long scale() {
     return 0;
   }
 
-  /** Of a bucket, what was missing from it at its {@link #time}, or ahead. */
+  /** For a bucket, the parts that were missing from it, or queued, at its {@link #time}. */
   default long missing() {
     return 0;
   }
 
-  /** The first of its numbers; below 0 if it was never used. */
+  /** The first of the stored values; below 0 if the rule is fully replenished. */
   long time();
 
-  /** How many numbers a script keeps. */
+  /** The number of values that a script stores. */
   default int size() {
     return 2;
   }
 
-  /** For how long it may be needed after its {@link #time}; microseconds. */
+  /** How long the cell may be needed after its {@link #time}. */
   long memoryMicros();
 
-  /** Whether the numbers mean the same under this rule: it is alike in all but name and count. */
+  /** Whether the values mean the same under this rule: it differs in name and count only. */
   boolean serves(Rule rule);
 
-  /** The same numbers under a rule that it {@link #serves}: they may be needed for longer. */
+  /**
+   * Returns the same values under a rule that the cell {@link #serves}; they may be needed for
+   * longer.
+   */
   default Cell under(Rule rule) {
     return this;
   }
 
-  /** Reads it for one call, under a rule that it {@link #serves}. */
+  /** Evaluates the cell for one call, under a rule that it {@link #serves}. */
   CellReadout read(Rule rule, long now, int cost, Mode mode);
 
   /**
-   * With units that were taken at an earlier time by what decided in this store's place, as far as
-   * there is room for them.
+   * Returns this cell with units that another store took earlier in place of this one, up to the
+   * rule's limit.
    */
   default Cell recorded(Rule rule, long at, int units) {
     return read(rule, at, units, Mode.RECORD).taken();
   }
 
   /**
-   * Without all or some of the units that a call took: as far as they are still in it, and have not
-   * come back already. Where units come back with time, those that have come back were the others
-   * first. This very cell, if none is.
+   * Returns this cell without some or all units that a call took, as far as they are still in it
+   * and have not come back with time. Units of other calls are assumed to have come back first.
+   * Returns this same object if nothing changes.
    *
    * @param stamp when the call was admitted
    * @param taken all units that the call took, {@code units} or more
@@ -264,20 +270,21 @@ public sealed interface Cell
   Cell giveBack(long stamp, int units, int taken);
 
   /**
-   * The same of a call that may still wait: it gives up its departure if it gives back all.
+   * Like {@link #giveBack(long, int, int)}, for a call that may still be waiting: if it gives back
+   * all its units, it gives up its departure.
    *
-   * @param rule under which the units were taken, one that it {@link #serves}
-   * @param waits as {@link CellReadout#departure}
+   * @param rule the rule under which the units were taken, one that the cell {@link #serves}
+   * @param departureParts see {@link CellReadout#departureParts}
    * @param now the time of the key
    */
   default Cell giveBack(Rule rule, long stamp, int units, int taken, long waits, long now) {
     return giveBack(stamp, units, taken);
   }
 
-  /** The time from which on it is as if never used, unless rules change. */
+  /** The time from which on the rule is fully replenished, unless rules change. */
   long neededUntil();
 
-  /** The quotient rounded up; of numbers that are not negative. */
+  /** The quotient rounded up; for numbers that are not negative. */
   static long ceil(long dividend, long divisor) {
     return dividend / divisor + (dividend % divisor == 0 ? 0 : 1);
   }

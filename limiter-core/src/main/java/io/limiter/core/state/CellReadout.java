@@ -5,51 +5,51 @@ import io.limiter.core.store.DecisionReadout;
 import io.limiter.core.store.Mode;
 
 /**
- * What one rule that keeps numbers says of one call. Made under the lock, and asked after it: it
- * sees nothing of what happens to the cell since.
+ * The evaluation of one call by one rule that keeps numbers. It is created under the lock and read
+ * after it: later changes to the cell do not affect it.
  */
 public interface CellReadout {
 
-  /** As {@link DecisionReadout#left}. */
+  /** See {@link DecisionReadout#remainingBefore}. */
   long left();
 
   /**
-   * The units that the call takes, should it be admitted: its cost, or, if it is only recorded, as
-   * many of them as there is room for.
+   * The units that the call takes if it is admitted: its cost, or, if it is only recorded, at most
+   * the units that are left.
    */
   long units();
 
-  /** As {@link DecisionReadout#waitFor}. */
+  /** See {@link DecisionReadout#retryAfterMicros}. */
   long waitFor(boolean taken);
 
-  /** As {@link DecisionReadout#resetAfter}. */
+  /** See {@link DecisionReadout#resetAfterMicros}. */
   long resetAfter(boolean taken);
 
-  /** As {@link DecisionReadout#delay}. */
+  /** See {@link DecisionReadout#delayMicros}. */
   default long delay() {
     return 0;
   }
 
   /**
-   * The same as the cell counts, in parts of a microsecond: by it, whoever goes away while he waits
-   * gives up his departure.
+   * The delay in the cell's own unit, parts of a microsecond. It identifies the departure that a
+   * call gives up if it is abandoned while it waits.
    */
   default long departure() {
     return 0;
   }
 
-  /** The cell, should the call be admitted. */
+  /** The cell if the call is admitted. */
   Cell taken();
 
   /**
-   * The cell, should the call be refused: the very one that was read, unless time has to begin for
-   * a subject that was never seen.
+   * The cell if the call is denied: the same object that was read, unless time has to start for a
+   * new subject.
    */
   Cell refused(Cell read);
 
   /**
-   * The rules of this library: what they say follows from numbers as they are by now, with or
-   * without the units of the call.
+   * The evaluation for the algorithms of this library: it is computed from the current numbers,
+   * with or without the units of the call.
    */
   abstract class Plain implements CellReadout {
 
@@ -59,7 +59,7 @@ public interface CellReadout {
     private final long left;
 
     /**
-     * @param left units that are left before the call
+     * @param remainingBefore units that are left before the call
      */
     Plain(long count, int cost, Mode mode, long left) {
       this.count = count;
@@ -68,28 +68,28 @@ public interface CellReadout {
       this.left = left;
     }
 
-    /** Time until so many units are left, once {@code taken} more are used. */
+    /** Time until {@code wanted} units are left, once {@code taken} more are used. */
     abstract long untilLeft(long wanted, long taken);
 
-    /** Time until more units are left than right then, once {@code taken} more are used. */
+    /** Time until more units are left than at this moment, once {@code taken} more are used. */
     abstract long untilMore(long taken);
 
-    /** Time until the rule is as if never used, once {@code taken} more are used. */
+    /** Time until the rule is fully replenished, once {@code taken} more are used. */
     abstract long untilUnused(long taken);
 
-    /** The cell, once so many units more are used. */
+    /** The cell, once {@code taken} more units are used. */
     abstract Cell with(long taken);
 
     private boolean violated() {
       return left < cost;
     }
 
-    /** Whether the call is refused, and would pass after some time. */
+    /** Whether the call is denied, and would pass after some time. */
     final boolean waits() {
       return violated() && cost <= count;
     }
 
-    /** What a record takes more than there is goes uncounted: no rule is ever in debt. */
+    /** A record does not count units beyond the rule's limit: no rule is ever in debt. */
     @Override
     public final long units() {
       return mode == Mode.RECORD ? Math.min(cost, Math.max(0, left)) : cost;

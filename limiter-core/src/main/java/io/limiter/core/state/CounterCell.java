@@ -7,15 +7,15 @@ import io.limiter.core.rule.SlidingWindowCounter;
 import io.limiter.core.store.Mode;
 
 /**
- * A {@link SlidingWindowCounter}: windows begin at the multiples of their length.
+ * The cell of a {@link SlidingWindowCounter}. Windows begin at multiples of their length.
  *
- * @param start of the current window, as of the last call that was admitted
+ * @param start the start of the current window, as of the last admitted call
  * @param current units in it
- * @param previous units in the one before
+ * @param previous units in the window before it
  */
 record CounterCell(long window, long start, long current, long previous) implements Cell {
 
-  /** With units of windows of another length, for a cell that was never used. */
+  /** Converts the units of windows of another length, for a cell that is fully replenished. */
   CounterCell from(CounterCell other, long now, long newest) {
     long begin = Math.floorDiv(now, window) * window;
     long[] units = new long[2];
@@ -71,7 +71,10 @@ record CounterCell(long window, long start, long current, long previous) impleme
     return new Counted(cell, rule.count(), past, cost, mode, left);
   }
 
-  /** What is past counts when the window before has gone, though there is no room for it now. */
+  /**
+   * Past units are recorded even if there is no room for them now: they count until the previous
+   * window has passed.
+   */
   @Override
   public Cell recorded(Rule rule, long now, int units) {
     CounterCell cell = at(Math.floorDiv(now, window) * window);
@@ -85,16 +88,20 @@ record CounterCell(long window, long start, long current, long previous) impleme
         : new CounterCell(window, begin, 0, begin - window == start ? current : 0);
   }
 
-  /** The units of a window that are still counted, so long after it has ended. */
+  /** The units of a window that still count, {@code past} microseconds after it has ended. */
   private long weight(long units, long past) {
-    // In this order, as the Redis store does: it is the definition where numbers are inexact.
+    // The order of operations is the same as in the Redis script: it defines the result where
+    // doubles are inexact.
     return (long) Math.ceil((double) units * (double) (window - past) / (double) window);
   }
 
-  /** The first time in a window at which these units of the one before weigh no more than that. */
+  /**
+   * The first time in a window at which these units of the previous window count no more than
+   * {@code weight}.
+   */
   private long until(long units, long weight) {
     double guess = Math.ceil((double) window - (double) weight * (double) window / (double) units);
-    long past = (long) Math.max(0, guess - 1); // it is less than one off; of no units it is 0
+    long past = (long) Math.max(0, guess - 1); // the error is below one; without units it is 0
     while (weight(units, past) > weight) {
       past++;
     }
@@ -137,7 +144,8 @@ record CounterCell(long window, long start, long current, long previous) impleme
     long untilLeft(long wanted, long taken) {
       long used = cell.current + taken;
       long room = count - wanted;
-      // Without any, the window has to end; and then these may weigh, being inexact, one more.
+      // Without room the window has to end; then these units may, because of rounding, count one
+      // more.
       return room > used
           ? cell.until(cell.previous, room - used) - past
           : cell.window - past + cell.until(used, room);

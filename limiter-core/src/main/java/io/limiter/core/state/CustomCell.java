@@ -11,10 +11,10 @@ import io.limiter.core.store.Mode;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/** The numbers of an {@link CustomAlgorithm} of the user's own; null if it was never used. */
+/** The values of a {@link CustomAlgorithm}; null if the rule is fully replenished. */
 final class CustomCell implements Cell {
 
-  /** Fewer units are never left; what is subtracted from them cannot overflow. */
+  /** The lower bound for units that are left; subtracting from it cannot overflow. */
   private static final long LEAST = -(1L << 53);
 
   private final CustomRule rule;
@@ -58,7 +58,7 @@ final class CustomCell implements Cell {
     return new Answered((CustomRule) reading, known ? numbers : null, now, cost, mode);
   }
 
-  /** Only the algorithm could tell what its numbers were without a call. */
+  /** Nothing is given back: only the algorithm could compute its values without the call. */
   @Override
   public Cell giveBack(long stamp, int units, int taken) {
     return this;
@@ -75,7 +75,7 @@ final class CustomCell implements Cell {
         .formatted(rule.algorithm().name(), written, Arrays.toString(numbers));
   }
 
-  /** All that could fail is asked under the lock, before anything is taken. */
+  /** All code of the algorithm that may throw runs under the lock, before anything is taken. */
   private static final class Answered implements CellReadout {
 
     private final CustomRule rule;
@@ -125,7 +125,7 @@ final class CustomCell implements Cell {
       }
     }
 
-    /** A time that is a fraction of a microsecond short would be too short. */
+    /** Rounded up: a time that is a fraction of a microsecond short would be too short. */
     private long micros(double time) {
       return (long) Math.ceil(finite(time));
     }

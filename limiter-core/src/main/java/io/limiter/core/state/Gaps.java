@@ -6,34 +6,34 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The departures of a leaky bucket that were given up and are still to come, the earliest first.
- * Departures are numbered backwards: 1 is the last that was handed out. Immutable.
+ * The future departures of a leaky bucket that were given up, the earliest first. Departures are
+ * numbered backwards: 1 is the last that was handed out. Immutable.
  *
- * <p>At most {@value #MOST} gaps are told apart. When there would be one more, the two that are
- * closest become one, which covers what stands between them too. It still knows how many of its
- * departures are free, but not which: so none of these is handed out again, and they are taken for
- * the earliest, so that they never count for longer than they should.
+ * <p>At most {@value #MOST} gaps are kept apart. If there would be one more, the two closest are
+ * merged into one, which also covers the departures between them. The merged gap keeps the number
+ * of its free departures, but not which ones they are. So none of these is handed out again, and
+ * the earliest are taken to be the free ones, so that they never count for longer than they should.
  */
 final class Gaps {
 
-  /** The most gaps that are told apart. */
+  /** The most gaps that are kept apart. */
   static final int MOST = 8;
 
-  /** Bits of a number of departures: a script keeps three of them as one. */
+  /** The number of bits for a number of departures; a script stores three such numbers as one. */
   private static final int BITS = 17;
 
   static final Gaps NONE = new Gaps(List.of());
 
   /**
-   * Some departures in a row.
+   * A series of consecutive departures.
    *
-   * @param from the number of the earliest
-   * @param length how many they are
+   * @param from the number of the earliest departure
+   * @param length the number of departures
    * @param free how many of them were given up
    */
   record Gap(long from, long length, long free) {
 
-    /** Whether it is known which of them are free: all. */
+    /** Whether it is known which departures are free: all of them. */
     boolean known() {
       return free == length;
     }
@@ -49,7 +49,7 @@ final class Gaps {
     this.all = all;
   }
 
-  /** As a script keeps them: a number for each gap, 0 where there is none. */
+  /** Creates gaps from the values that a script stores: one number for each gap, 0 for none. */
   static Gaps stored(double[] numbers, int offset) {
     if (!(numbers[offset] >= 1)) {
       return NONE;
@@ -63,7 +63,7 @@ final class Gaps {
     return new Gaps(gaps);
   }
 
-  /** What is left of them once only so many departures are still to come. */
+  /** Returns the gaps that are left once only {@code departures} are still to come. */
   Gaps of(long departures) {
     if (all.isEmpty()) {
       return this;
@@ -72,7 +72,7 @@ final class Gaps {
     long below = departures + 1;
     for (Gap gap : all) {
       if (gap.free < 1 || gap.free > gap.length || gap.length > gap.from) {
-        break; // no more, or written by something else
+        break; // past, or not written by this library
       }
       long passed = Math.max(0, gap.from - departures);
       Gap rest = new Gap(gap.from - passed, gap.length - passed, gap.free - passed);
@@ -87,7 +87,7 @@ final class Gaps {
     return left.isEmpty() ? NONE : new Gaps(left);
   }
 
-  /** How many departures are free. */
+  /** The number of free departures. */
   long free() {
     long sum = 0;
     for (Gap gap : all) {
@@ -96,7 +96,9 @@ final class Gaps {
     return sum;
   }
 
-  /** The gap whose first departure is the earliest that is known to be free; null if none is. */
+  /**
+   * The gap whose first departure is the earliest that is known to be free; null if there is none.
+   */
   @Nullable Gap earliest() {
     for (Gap gap : all) {
       if (gap.known()) {
@@ -106,7 +108,7 @@ final class Gaps {
     return null;
   }
 
-  /** Without that departure, which was handed out again. */
+  /** Returns the gaps without their earliest free departure, which was handed out again. */
   Gaps withoutEarliest() {
     List<Gap> left = new ArrayList<>(all);
     for (int g = 0; g < left.size(); g++) {
@@ -123,7 +125,10 @@ final class Gaps {
     return new Gaps(left);
   }
 
-  /** After so many departures more were handed out; or taken back, if it is less than 0. */
+  /**
+   * Returns the gaps after more departures were handed out, or taken back if the number is
+   * negative.
+   */
   Gaps moved(long departures) {
     return all.isEmpty() || departures == 0
         ? this
@@ -131,7 +136,10 @@ final class Gaps {
             all.stream().map(gap -> new Gap(gap.from + departures, gap.length, gap.free)).toList());
   }
 
-  /** The number of the nth departure, from the earliest of so many on, that is not free. */
+  /**
+   * The number of the nth departure that is not free, counted from the earliest of {@code
+   * departures}.
+   */
   long standing(long nth, long departures) {
     long forward = nth;
     for (Gap gap : all) {
@@ -143,7 +151,7 @@ final class Gaps {
     return departures + 1 - forward;
   }
 
-  /** With departures that were given up; null if they cannot be such, since some are free. */
+  /** Returns the gaps with departures that were given up; null if some of them are already free. */
   @Nullable Gaps with(long from, long units) {
     List<Gap> more = new ArrayList<>(all);
     Gap given = new Gap(from, units, units);
@@ -200,7 +208,7 @@ final class Gaps {
     return last != null && last.known() && last.to() == 1 ? last.length : 0;
   }
 
-  /** Without the last gap. */
+  /** Returns the gaps without the last one. */
   Gaps withoutLast() {
     return new Gaps(all.subList(0, all.size() - 1));
   }

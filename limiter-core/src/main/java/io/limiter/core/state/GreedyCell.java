@@ -8,16 +8,16 @@ import io.limiter.core.store.Mode;
 import java.math.BigInteger;
 
 /**
- * A {@link TokenBucket} whose tokens come back one by one. It keeps what is missing from a full
- * bucket, so that its capacity may change, in parts of a token so small that each microsecond
- * brings a whole number of them. More may be missing than there is room for where another rule,
- * with a larger count, took it.
+ * The cell of a {@link TokenBucket} whose tokens come back one by one. It stores what is missing
+ * from a full bucket, so that the capacity may change, in parts of a token chosen so that each
+ * microsecond brings a whole number of them. More may be missing than the capacity if a rule with a
+ * larger count took it.
  *
  * @param unit parts of a token
  * @param rate parts that come back in a microsecond
- * @param begun whether time runs for this subject: false if it is new. Once it runs the bucket goes
- *     on to full
- * @param last when something was last taken, or time began
+ * @param begun whether time has started for this subject: false if it is new. From then on the
+ *     bucket fills
+ * @param last when something was last taken, or time started
  * @param debt the parts that were missing then
  */
 record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long last, long debt)
@@ -86,7 +86,7 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
         new GreedyCell(bucket, unit, rate, begun, now, missing), more, bucket.count(), cost, mode);
   }
 
-  /** The last token may have been whole where it was taken. */
+  /** Past units may have been taken when the bucket was full. */
   @Override
   public Cell recorded(Rule reading, long at, int units) {
     GreedyFilling now = (GreedyFilling) read(reading, at, units, Mode.RECORD);
@@ -101,7 +101,7 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
 
   @Override
   public Cell giveBack(long stamp, int units, int taken) {
-    // As a double, since both may be above what a long holds; exact where it decides anything.
+    // As a double, since both may exceed a long; exact where it affects the result.
     double still = (double) taken * unit - (double) Math.max(0, last - stamp) * rate;
     double credit = Math.min(still, (double) units * unit);
     return credit > 0 && debt > 0
@@ -123,7 +123,10 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
 
     private final GreedyCell cell;
 
-    /** Than this rule can owe: a rule with a larger count took it, and it stays owed. */
+    /**
+     * Parts missing beyond this rule's capacity: a rule with a larger count took them, and they
+     * stay missing.
+     */
     private final long more;
 
     private final long count;
@@ -157,7 +160,10 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
       return new GreedyCell(cell.rule, cell.unit, cell.rate, true, cell.last, owed);
     }
 
-    /** A subject with fewer initial tokens than it asks for would else never get more. */
+    /**
+     * Starts time for a new subject: otherwise one with fewer initial tokens than it needs would
+     * never get more.
+     */
     @Override
     public Cell refused(Cell read) {
       return waits() && !cell.begun ? with(0) : read;

@@ -7,11 +7,11 @@ import io.limiter.core.rule.TokenBucket;
 import io.limiter.core.store.Mode;
 
 /**
- * A {@link TokenBucket} whose tokens come back at the end of each interval.
+ * The cell of a {@link TokenBucket} whose tokens come back at the end of each interval.
  *
- * @param begun whether time runs for this subject: false if it is new. Once it runs the bucket goes
- *     on to full
- * @param last when the interval began in which something was last taken, or time began
+ * @param begun whether time has started for this subject: false if it is new. From then on the
+ *     bucket fills
+ * @param last the start of the interval in which something was last taken, or time started
  * @param used the tokens that were missing then
  */
 record IntervalCell(TokenBucket rule, boolean begun, long last, long used) implements Cell {
@@ -101,7 +101,10 @@ record IntervalCell(TokenBucket rule, boolean begun, long last, long used) imple
 
     private final IntervalCell cell;
 
-    /** Than this rule can owe: a rule with a larger count took it, and it stays owed. */
+    /**
+     * Tokens missing beyond this rule's capacity: a rule with a larger count took them, and they
+     * stay missing.
+     */
     private final long more;
 
     private final long interval;
@@ -139,7 +142,10 @@ record IntervalCell(TokenBucket rule, boolean begun, long last, long used) imple
       return new IntervalCell(cell.rule, true, cell.last, cell.used + taken + more);
     }
 
-    /** A subject with fewer initial tokens than it asks for would else never get more. */
+    /**
+     * Starts time for a new subject: otherwise one with fewer initial tokens than it needs would
+     * never get more.
+     */
     @Override
     public Cell refused(Cell read) {
       return waits() && !cell.begun ? with(0) : read;

@@ -9,9 +9,10 @@ import io.limiter.core.store.Mode;
 import java.math.BigInteger;
 
 /**
- * A {@link LeakyBucket}. It keeps the time until the next departure that nobody has, in parts of a
- * microsecond so small that an interval is a whole number of them. Departures before that are an
- * interval apart, back to now, so they need not be kept; those that were given up are.
+ * The cell of a {@link LeakyBucket}. It stores the time until the next free departure, in parts of
+ * a microsecond chosen so that an interval is a whole number of them. The departures before that
+ * are one interval apart, back to the present, so they are not stored; those that were given up
+ * are.
  *
  * @param unit parts between two departures
  * @param rate parts of a microsecond
@@ -91,8 +92,8 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
   }
 
   /**
-   * The same by now. In a queue that is longer than any rule with these departures can have made
-   * it, which something else has written, it is not known who left.
+   * The cell at the current time. If the queue is longer than any rule with these departures
+   * allows, it was not written by this library, and its gaps are ignored.
    */
   private LeakyCell at(LeakyBucket bucket, long now) {
     long longest =
@@ -104,12 +105,12 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
     return new LeakyCell(bucket, unit, rate, now, left, known.of(departures(left)));
   }
 
-  /** Departures that are still to come, so many parts before the next free one. */
+  /** The number of departures still to come, if the next free one is this many parts away. */
   private long departures(long parts) {
     return Math.max(0, Cell.ceil(parts, unit) - 1);
   }
 
-  /** The time at which so many parts have passed. */
+  /** The microseconds in which so many parts pass. */
   private long micros(long parts) {
     return Cell.ceil(Math.max(0, parts), rate);
   }
@@ -118,20 +119,20 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
     return Micros.of(rule.maxWait()) * rate;
   }
 
-  /** The parts until a departure that is known to be free, if there is one for a call to take. */
+  /** The parts until the earliest departure that is known to be free, if calls may take it. */
   private long untilGap() {
     Gaps.Gap gap = rule.fair() ? null : gaps.earliest();
     return gap == null ? Long.MAX_VALUE : ahead - gap.from() * unit;
   }
 
-  /** Places in the queue, and the departure of a call that finds it empty. */
+  /** The places in the queue, and the departure of a call that finds it empty. */
   private long places() {
     return rule.capacity() - Cell.ceil(ahead, unit) + gaps.free();
   }
 
   /**
-   * Units that are left. Where the next free departure is too far away, one that was given up is
-   * all there is, for one call at a time.
+   * Units that are left. If the next free departure is too far away, only one that was given up is
+   * left, for one call at a time.
    */
   long left() {
     return ahead <= longestWait()
@@ -142,19 +143,20 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
   /** Time until so many units are left; at least 1. */
   long untilLeft(long wanted) {
     long missing = wanted - places();
-    // A place becomes free when one that waits departs; the last one when the next could.
+    // A place becomes free when a waiting call departs; the last one when the next call could
+    // depart.
     long places = micros(ahead - gaps.standing(missing, departures(ahead)) * unit);
     long inTime = micros(ahead - longestWait());
     return Math.max(places, wanted == 1 ? Math.min(inTime, untilGapInTime(places)) : inTime);
   }
 
-  /** The time at which the gap that is the earliest by then is near enough. */
+  /** The time at which the earliest gap at that time is near enough. */
   private long untilGapInTime(long then) {
     Gaps left = gaps.of(departures(ahead - then * rate));
     return micros(new LeakyCell(rule, unit, rate, last, ahead, left).untilGap() - longestWait());
   }
 
-  /** Time until more units are left than now; of an empty queue, until one could have departed. */
+  /** Time until more units are left than now; for an empty queue, one interval. */
   long untilMore() {
     return ahead == 0 ? micros(unit) : untilLeft(left() + 1);
   }
@@ -163,7 +165,7 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
     return micros(ahead);
   }
 
-  /** The parts that a call waits which takes so many units. */
+  /** The parts for which a call of so many units waits. */
   long untilDeparture(long units) {
     return units == 1 ? Math.min(ahead, untilGap()) : ahead;
   }
@@ -174,7 +176,7 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
         : new LeakyCell(rule, unit, rate, last, ahead + units * unit, gaps.moved(units));
   }
 
-  /** A departure that has come cannot be given back. */
+  /** A departure that has passed cannot be given back. */
   @Override
   public Cell giveBack(long stamp, int units, int taken) {
     return this;
@@ -183,12 +185,12 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
   @Override
   public Cell giveBack(Rule under, long stamp, int units, int taken, long waits, long now) {
     if (units < taken || now - stamp >= micros(waits) || last < stamp) {
-      return this; // it has begun, or all was forgotten meanwhile
+      return this; // it has begun, or the state was reset in the meantime
     }
     long later = ahead - waits + (last - stamp) * rate;
     long from = later / unit;
     if (later % unit != 0 || from < units) {
-      return this; // another queue has begun meanwhile
+      return this; // another queue has begun in the meantime
     }
     Gaps more = gaps.of(departures(ahead - (now - last) * rate)).with(from, units);
     if (more == null) {
@@ -196,7 +198,7 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
     }
     long parts = ahead;
     boolean fair = ((LeakyBucket) under).fair();
-    if (!fair) { // the last departures are as if never handed out
+    if (!fair) { // the last departures are taken back
       for (long free = more.last(); free > 0; free = more.last()) {
         more = more.withoutLast().moved(-free);
         parts -= free * unit;

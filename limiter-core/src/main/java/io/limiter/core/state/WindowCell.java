@@ -7,15 +7,15 @@ import io.limiter.core.rule.Rule;
 import io.limiter.core.store.Mode;
 
 /**
- * A {@link FixedWindow}.
+ * The cell of a {@link FixedWindow}.
  *
- * @param start of the window, as of the last call that was admitted
- * @param end of that window
+ * @param start the start of the window, as of the last admitted call
+ * @param end the end of that window
  * @param used units in it
  */
 record WindowCell(FixedWindow rule, long start, long end, long used) implements Cell {
 
-  /** A window of which only the start is known. */
+  /** Creates the cell of a window of which only the start is stored. */
   static WindowCell stored(FixedWindow rule, long now, long start, long used) {
     if (rule.alignment().isEmpty()) {
       return new WindowCell(rule, start, start + Micros.of(rule.window()), used);

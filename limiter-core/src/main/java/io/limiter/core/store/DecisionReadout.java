@@ -18,34 +18,35 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a store found for one request, before it is put into words; for authors of stores. Charges
- * and rules are given by their index in {@link LimitRequest#allCharges()} and {@link
- * RuleStack#rules()}; times are microseconds.
+ * The result of a store's decision on one request, from which the {@link Verdict} is built; for
+ * authors of stores. Charges and rules are given by their index in {@link
+ * LimitRequest#allCharges()} and {@link RuleStack#rules()}.
  */
 public interface DecisionReadout {
 
-  /** A {@link #waitFor} that never ends: the cost is above the rule's count. */
+  /** A {@link #retryAfterMicros} that never ends: the cost is above the rule's capacity. */
   long NEVER = -1;
 
-  /** What the store decided about one charge. */
+  /** The decision on one charge. */
   enum Status {
-    /** The charge admits the call: no rule of it has too few units left, and no ban is on. */
+    /** The charge admits the call: every rule has enough units left, and no ban is in force. */
     ADMITTED,
-    /** At least one rule of the charge refuses the call. */
+    /** At least one rule of the charge denies the call. */
     LIMITED,
-    /** The charge's ban refuses the call, or begins with it. */
+    /** The charge's ban denies the call, or begins with it. */
     BANNED
   }
 
   /**
-   * What the store decided about a charge. The verdict follows from it alone, so it has to be what
-   * the store wrote by: a charge of a call that is admitted takes its units if it is {@link
-   * Status#ADMITTED}. All charges of a call that is only recorded are. A charge that is {@linkplain
-   * Charge#observed() observed} says here what it would do, and refuses nothing.
+   * The decision on a charge. The verdict follows from it alone, so it must be the decision that
+   * the store acted on: a charge of an admitted call takes its units if it is {@link
+   * Status#ADMITTED}. Every charge of a call that is only recorded is {@link Status#ADMITTED}. For
+   * an {@linkplain Charge#observed() observed} charge, this is the decision that would be made if
+   * it were enforced; it does not deny the call.
    */
   Status status(int charge);
 
-  /** Whether the charge admits the call. */
+  /** Returns whether the charge admits the call. */
   default boolean admits(int charge) {
     return status(charge) == Status.ADMITTED;
   }
@@ -57,37 +58,40 @@ public interface DecisionReadout {
   long left(int charge, int rule);
 
   /**
-   * Time until the call could pass, where the rule has fewer units left than the call costs; else
-   * until more units are left than now, or, once the call has taken its own, than then.
+   * If the rule has fewer units left than the call costs, the time until the call could pass.
+   * Otherwise the time until more units are left than after this decision.
    *
    * @param taken whether the call takes its units
    */
   long waitFor(int charge, int rule, boolean taken);
 
   /**
-   * Time until the rule is as if never used.
+   * Time until the rule is fully replenished.
    *
    * @param taken whether the call takes its units
    */
   long resetAfter(int charge, int rule, boolean taken);
 
-  /** Time for which the subject is still banned, or from this call on; 0 if it is not. */
+  /**
+   * Remaining time of the subject's ban, including a ban that begins with this call; 0 if it is not
+   * banned.
+   */
   long bannedFor(int charge);
 
   /**
-   * Time for which the rule makes the call wait, should it be admitted; 0 unless it is one that
-   * {@link Rule#waits()}.
+   * Time for which the rule makes the call wait if it is admitted; 0 unless the rule {@linkplain
+   * Rule#waits() makes calls wait}.
    */
   default long delay(int charge, int rule) {
     return 0;
   }
 
-  /** When it was decided, in the time of the first charge's key; 0 if that is not known. */
+  /** When the decision was made, on the clock of the first charge's key; 0 if unknown. */
   default long decidedAt() {
     return 0;
   }
 
-  /** The verdict that follows from what was found. */
+  /** Builds the verdict. */
   default Verdict verdict(LimitRequest request, Mode mode, Reservation reservation) {
     int size = request.size();
     int guard = request.charges().size();

@@ -4,14 +4,15 @@ package io.limiter.core.store;
 import java.util.List;
 
 /**
- * What is known of the use of one charge's rules, from which a store can go on that decides in
- * another's place; for authors of stores. Times are microseconds.
+ * What an instance knows about the use of one charge's rules. A store that decides in place of
+ * another one starts from it; for authors of stores.
  *
- * @param ageMicros since the verdict of the other store
- * @param rules that verdict, for each rule of the charge's stack in their order; empty if there was
- *     none
- * @param bannedMicros for which the subject was banned then; zero if it was not
- * @param since what was taken since, oldest first
+ * @param ageMicros time since the verdict of the other store
+ * @param rules the content of that verdict for each rule of the charge's stack, in their order;
+ *     empty if there was none
+ * @param bannedMicros the remaining time of the subject's ban in that verdict; zero if it was not
+ *     banned
+ * @param since units taken since then, oldest first
  */
 public record KnownUse(
     long ageMicros, List<RuleUse> rules, long bannedMicros, List<PastUnits> since) {
@@ -22,26 +23,26 @@ public record KnownUse(
   }
 
   /**
-   * What a verdict contains about one rule.
+   * The content of a verdict about one rule.
    *
    * @param remaining units that were left
    * @param returning the units that were to come back first
-   * @param returnsAfterMicros the time until they do
-   * @param resetsAfterMicros the time until the rule is as if never used
-   * @param own an upper bound of what this process alone has used of the rule
+   * @param returnsAfterMicros the time until they come back
+   * @param resetsAfterMicros the time until the rule is fully replenished
+   * @param own an upper bound of the units that this process alone has used
    */
   public record RuleUse(
       long remaining, long returning, long returnsAfterMicros, long resetsAfterMicros, long own) {}
 
   /**
-   * Units that were taken at once.
+   * Units that were taken together.
    *
-   * @param ageMicros since they were taken
-   * @param units how many
+   * @param ageMicros time since they were taken
+   * @param units the number of units
    */
   public record PastUnits(long ageMicros, int units) {}
 
-  /** The same, of rules that have so many units left. */
+  /** Returns this knowledge with other values for the rules. */
   public KnownUse withRules(List<RuleUse> other) {
     return new KnownUse(ageMicros, other, bannedMicros, since);
   }

@@ -10,20 +10,21 @@ import java.util.Collection;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Decides and remembers. Every store keeps these promises; one suite of tests holds each to them.
+ * Decides calls and keeps the state of subjects. Every store gives the following guarantees; one
+ * test suite checks them for each store.
  *
  * <ul>
- *   <li>All or nothing: a refused call takes nothing from any key, creates no key and prolongs
- *       none.
- *   <li>A decision is atomic, whoever else decides at the same time, and runs once at most: it is
- *       never repeated unless it is certain that it has not run.
- *   <li>Nothing is kept longer than the longest window needs, and the number of subjects that are
- *       remembered is bounded by the store's configuration or, where keys expire, by the number of
- *       calls within the longest window.
+ *   <li>All or nothing: a denied call takes nothing under any key, creates no key and extends the
+ *       life of none.
+ *   <li>A decision is atomic under concurrency and runs at most once: it is repeated only if it is
+ *       certain that it has not run.
+ *   <li>Nothing is kept longer than the longest window requires. The number of subjects is bounded
+ *       by the store's configuration or, where keys expire, by the number of calls within the
+ *       longest window.
  *   <li>No method blocks or throws: a failure completes the stage with a {@link StoreException},
  *       within the store's deadline.
- *   <li>Stages complete on a thread of the store. Whoever goes on with code that is not his own
- *       goes back to his own thread.
+ *   <li>Stages complete on a thread of the store. A caller that continues with application code
+ *       must switch to a thread of its own first.
  * </ul>
  */
 public interface LimitStore extends AutoCloseable {
@@ -32,15 +33,16 @@ public interface LimitStore extends AutoCloseable {
   CompletionStage<Verdict> decide(LimitRequest request, Mode mode);
 
   /**
-   * Forgets what it has counted under the key of a charge, and goes on from what is known instead.
-   * For stores that decide in another's place; others need not be able to. Must not wait.
+   * Replaces what this store has counted under the key of a charge by what is known from elsewhere.
+   * For stores that decide in place of another one; other stores need not implement it. Must not
+   * block.
    */
   default void adopt(Charge charge, KnownUse known) {}
 
-  /** Forgets all that was counted under these keys. */
+  /** Forgets everything that was counted under these keys. */
   CompletionStage<Void> reset(Collection<StateKey> keys);
 
-  /** Frees what the store holds. Decisions after that fail. */
+  /** Frees the store's resources. Later decisions fail. */
   @Override
   void close();
 }

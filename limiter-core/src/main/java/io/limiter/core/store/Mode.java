@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.store;
 
-/** What a decision does beside answering. */
+/** The effect of a decision on the store's state. */
 public enum Mode {
-  /** Answers as an acquisition would, and takes nothing. */
+  /** Answers like {@link #ACQUIRE}, but takes nothing. */
   PEEK,
-  /** Takes the units if all rules admit them, else nothing. */
+  /** Takes the units if all rules admit the call, otherwise nothing. */
   ACQUIRE,
-  /** Takes the units whatever the rules say. */
+  /** Takes the units even if the rules would deny the call. */
   RECORD
 }

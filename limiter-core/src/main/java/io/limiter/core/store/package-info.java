@@ -2,7 +2,7 @@
 
 /**
  * The contract of a store: {@link io.limiter.core.store.LimitStore} decides a whole call at once,
- * and {@link io.limiter.core.store.DecisionReadout} builds the verdict from what it found.
+ * and {@link io.limiter.core.store.DecisionReadout} builds the verdict from the decision.
  */
 @NullMarked
 package io.limiter.core.store;

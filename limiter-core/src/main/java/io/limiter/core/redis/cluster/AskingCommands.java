@@ -14,8 +14,9 @@ import io.limiter.core.redis.connection.TimedCommand;
 import java.util.List;
 
 /**
- * Commands about keys of a slot that is on its way to this node. ASKING holds for the very next
- * command of a connection, which threads share; so each goes out together with its own.
+ * Commands about keys of a slot that is migrating to this node. ASKING applies to the next command
+ * of a connection only, and threads share connections; so each ASKING is written together with its
+ * command.
  */
 final class AskingCommands extends RedisAsyncCommandsImpl<byte[], byte[]> {
 

@@ -35,18 +35,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One connection to each primary of a Redis Cluster, for all threads. Who has which slot is looked
- * up beside the calls, never by them; a primary gets its slots here once its connection is warm.
+ * One connection to each primary of a Redis Cluster, for all threads. The map of slots is looked up
+ * in the background, never by calls; a primary gets its slots here once its connection is warm.
  *
- * <p>Not Lettuce's own Cluster connection: that sends calls on whose deadline has passed, and those
- * of a connection it closes; it opens connections when a call first needs them, and looks names up
- * on the thread of the call.
+ * <p>This does not use Lettuce's Cluster connection, which sends calls after their deadline has
+ * passed and calls of a connection that it closes, opens connections when a call first needs them,
+ * and resolves names on the thread of the call.
  */
 public final class ClusterConnections implements ClusterSource {
 
   private static final Logger LOG = LoggerFactory.getLogger(ClusterConnections.class);
 
-  /** How long a node may have neither slots nor hope of any before its connection is closed. */
+  /**
+   * How long a node may have neither slots nor the prospect of any before its connection is closed.
+   */
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private final ClientResources resources = LettuceClients.resources().build();
@@ -87,8 +89,8 @@ public final class ClusterConnections implements ClusterSource {
   /**
    * Begins to connect.
    *
-   * @param seeds some nodes of the Cluster, which name the others; all are connected to as the
-   *     first says: user, password, TLS, client name
+   * @param seeds some nodes of the Cluster, from which the others are discovered; user, password,
+   *     TLS and client name of the first apply to all
    */
   public static ClusterConnections open(List<RedisURI> seeds, RedisSettings settings) {
     if (seeds.isEmpty()) {
@@ -145,12 +147,12 @@ public final class ClusterConnections implements ClusterSource {
         });
   }
 
-  /** For what may look a name up: not on the threads that wait for Redis. */
+  /** For tasks that may resolve a name: not on the threads that wait for Redis. */
   private Executor executor() {
     return resources.eventExecutorGroup();
   }
 
-  /** Any node's. */
+  /** The commands of any node. */
   @Override
   public RedisClusterAsyncCommands<byte[], byte[]> commands() {
     for (ClusterNode node : nodes.values()) {
@@ -194,7 +196,7 @@ public final class ClusterConnections implements ClusterSource {
             });
   }
 
-  /** Completes when all primaries have been tried once: with whether all is well. */
+  /** Completes when all primaries have been tried once, with whether the Cluster is healthy. */
   private CompletionStage<Boolean> adopt(ClusterTopology found) {
     topology = found;
     List<CompletableFuture<?>> tried = new ArrayList<>();
@@ -256,7 +258,7 @@ public final class ClusterConnections implements ClusterSource {
   @Override
   public void close() {
     if (closed) {
-      return; // clients that are closing say at once that they are closed
+      return; // closing clients report at once that they are closed
     }
     closed = true;
     watch.close();

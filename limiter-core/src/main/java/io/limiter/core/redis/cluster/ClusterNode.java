@@ -23,7 +23,7 @@ final class ClusterNode implements ClusterSource.Primary {
   private final ManagedConnection connection;
   private final Runnable failed;
 
-  /** Since when nobody needs it, in ns; 0 if somebody does. Of the look at the topology alone. */
+  /** When it became unused, in ns; 0 if it is in use. Accessed by the topology update only. */
   long idleSince;
 
   private ClusterNode(
@@ -38,9 +38,9 @@ final class ClusterNode implements ClusterSource.Primary {
   /**
    * Begins to connect.
    *
-   * @param client its own; closed with it
-   * @param seed how to connect to any node; but for where
-   * @param failed is told when a call has failed
+   * @param client for this node only; closed with it
+   * @param seed the connection settings; its address is replaced
+   * @param failed runs when a call has failed
    */
   static ClusterNode open(
       NodeAddress address,
@@ -105,13 +105,13 @@ final class ClusterNode implements ClusterSource.Primary {
     failed.run();
   }
 
-  /** Ends its connection; its threads are everybody's. */
+  /** Closes the connection; the threads are shared. */
   @Override
   public void close() {
     var unused = retire().shutdownAsync(0, 0, TimeUnit.MILLISECONDS);
   }
 
-  /** Tries no more to connect; whoever closes all nodes together closes its client. */
+  /** Stops connecting; the caller closes the clients of all nodes together. */
   RedisClient retire() {
     connection.close();
     return client;

@@ -16,10 +16,10 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Where one call goes on in a Redis Cluster whose slots move. */
+/** Where one call continues in a Redis Cluster whose slots move. */
 public final class ClusterRedirects implements Redirects {
 
-  /** For a key to arrive. */
+  /** Time for a key to arrive. */
   private static final long PAUSE_MILLIS = 5;
 
   private final NodeBreakers breakers;
@@ -29,7 +29,7 @@ public final class ClusterRedirects implements Redirects {
   private ClusterSource.Primary node;
 
   /**
-   * @param first to which the call is sent first
+   * @param first the node to which the call is sent first
    */
   public ClusterRedirects(
       NodeBreakers breakers,
@@ -44,7 +44,7 @@ public final class ClusterRedirects implements Redirects {
     this.timer = timer;
   }
 
-  /** One at a time: the next is asked for once the call has been sent to the last. */
+  /** Not concurrent: the next target is requested after the call was sent to the last one. */
   @Override
   public @Nullable CompletionStage<CallTarget> after(Throwable failure) {
     Redirection redirection = Redirection.of(failure);

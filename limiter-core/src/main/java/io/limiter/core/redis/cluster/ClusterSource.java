@@ -13,18 +13,18 @@ public interface ClusterSource extends ConnectionSource {
   /** One node. */
   interface Primary extends ConnectionSource {
 
-    /** Its breaker bears it too. */
+    /** The name of the node, also that of its breaker. */
     @Override
     String name();
 
     /**
-     * The commands of an open connection, each of them behind an ASKING.
+     * The commands of an open connection, each preceded by ASKING.
      *
      * @throws StoreException with reason {@code DISCONNECTED} if there is none now
      */
     RedisClusterAsyncCommands<byte[], byte[]> asking();
 
-    /** A call to it has failed, so another node may have its slots by now. Does not wait. */
+    /** A call to it has failed, so another node may have its slots by now. Does not block. */
     void failed();
   }
 
@@ -36,9 +36,9 @@ public interface ClusterSource extends ConnectionSource {
   Primary node(int slot);
 
   /**
-   * The node that a call is sent on to, as soon as it has been tried to connect to it.
+   * The node to which a call is redirected, once a connection to it has been tried.
    *
-   * @param from whose answer it was
+   * @param from the node that replied
    */
   CompletionStage<Primary> node(Redirection redirection, Primary from);
 }

@@ -13,9 +13,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Which primary has which slots, by what several nodes tell. Where they disagree, as while a
- * replica is promoted, the claim with the higher configuration epoch holds: so the nodes themselves
- * settle it.
+ * Which primary has which slots, according to several nodes. If they disagree, for example while a
+ * replica is promoted, the claim with the higher configuration epoch holds, as it does between the
+ * nodes themselves.
  */
 final class ClusterTopology {
 
@@ -25,7 +25,7 @@ final class ClusterTopology {
   private static final int EPOCH = 6;
   private static final int FIRST_SLOTS = 8;
 
-  /** Nodes that cannot be connected to, or are none yet. */
+  /** Nodes that cannot be connected to, or are not part of the Cluster yet. */
   private static final Set<String> NOBODY = Set.of("noaddr", "handshake");
 
   private final Map<NodeAddress, BitSet> slots = new LinkedHashMap<>();
@@ -33,10 +33,10 @@ final class ClusterTopology {
   private final boolean well;
 
   /**
-   * What one node tells.
+   * The answer of one node.
    *
-   * @param host at which it was asked
-   * @param nodes its answer to CLUSTER NODES
+   * @param host the host at which it was asked
+   * @param nodes its reply to CLUSTER NODES
    */
   record View(String host, String nodes) {}
 
@@ -61,7 +61,7 @@ final class ClusterTopology {
         }
         failing |= fails;
         primaries.put(fields[ID], address);
-        long epoch = Long.parseLong(fields[EPOCH]) + 1; // 0 is nobody's
+        long epoch = Long.parseLong(fields[EPOCH]) + 1; // 0 stands for no owner
         slots(fields).stream()
             .filter(slot -> epoch > epochs[slot])
             .forEach(
@@ -84,8 +84,8 @@ final class ClusterTopology {
   }
 
   /**
-   * @param byName whether nodes that tell a name are known by it, as a TLS certificate wants, not
-   *     by their address
+   * @param byName whether nodes that report a name are identified by it, as TLS certificates
+   *     require, instead of by their address
    */
   static ClusterTopology of(Collection<View> views, boolean byName) {
     return new ClusterTopology(views, byName);
@@ -95,7 +95,7 @@ final class ClusterTopology {
     return List.of(flags.split(","));
   }
 
-  /** {@code ip:port@busport,name}, of which all but the port may be missing. */
+  /** Parses {@code ip:port@busport,name}, of which all but the port may be missing. */
   private NodeAddress address(String told, String teller, boolean byName) {
     String[] parts = told.split("[@,]");
     NodeAddress byIp = NodeAddress.parse(parts[0]).orAt(teller);
@@ -108,7 +108,7 @@ final class ClusterTopology {
     return known;
   }
 
-  /** {@code 0-5460 7000}; slots on their way are in brackets, and still with this node. */
+  /** Parses {@code 0-5460 7000}; migrating slots are in brackets, and still belong to this node. */
   private static BitSet slots(String[] fields) {
     BitSet slots = new BitSet();
     for (int i = FIRST_SLOTS; i < fields.length; i++) {
@@ -120,17 +120,17 @@ final class ClusterTopology {
     return slots;
   }
 
-  /** All primaries and their slots, those among them that have none yet. */
+  /** All primaries and their slots, including primaries without slots. */
   Map<NodeAddress, BitSet> slots() {
     return slots;
   }
 
-  /** Whether every slot has a primary, and nobody thinks that one of these fails. */
+  /** Whether every slot has a primary, and no node reports one of these as failing. */
   boolean isWell() {
     return well;
   }
 
-  /** The one of a node's addresses that it is known by here. */
+  /** Returns the address by which a node is identified here. */
   NodeAddress known(NodeAddress address) {
     return aliases.getOrDefault(address, address);
   }

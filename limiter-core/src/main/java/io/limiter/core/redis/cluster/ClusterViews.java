@@ -20,29 +20,29 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks some nodes of a Cluster who has which slot: those it is connected to, or, if there are none,
- * those that the configuration names.
+ * Asks some nodes of a Cluster for the map of slots: connected nodes, or, if there are none, those
+ * of the configuration.
  */
 final class ClusterViews {
 
-  /** More than one, since one may be cut off from the others and not know it. */
+  /** More than one, since a node may be cut off from the others without detecting it. */
   private static final int MOST_ASKED = 3;
 
-  /** A node that has a connection answers within this, or is not waited for. */
+  /** Time limit for the reply of a connected node. */
   private static final long ANSWER_MILLIS = 500;
 
   private final RedisClient client;
   private final List<RedisURI> seeds;
 
   /**
-   * @param client for connections to the seeds, each of which ends with the answer
+   * @param client for connections to the seeds, each of which ends with the reply
    */
   ClusterViews(RedisClient client, List<RedisURI> seeds) {
     this.client = client;
     this.seeds = seeds.stream().map(ManagedConnection::bounded).toList();
   }
 
-  /** What was answered in time; fails if nothing was. */
+  /** Completes with the replies that arrived in time; fails if there are none. */
   CompletionStage<Collection<ClusterTopology.View>> ask(Collection<ClusterNode> nodes) {
     List<ClusterNode> open = new ArrayList<>(nodes);
     open.removeIf(node -> !node.isOpen());

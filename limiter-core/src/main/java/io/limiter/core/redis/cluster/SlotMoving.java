@@ -6,9 +6,8 @@ import io.limiter.core.StoreException;
 import io.limiter.core.redis.connection.RedisFailures;
 
 /**
- * Why a call about several keys has not run: their slot is on its way to another node, and Redis
- * decides about several of its keys at once only where all of them exist on one side. They have to
- * be asked about one by one.
+ * A call about several keys has not run because their slot is migrating: Redis decides about
+ * several keys at once only if all of them exist on one side. They have to be asked one by one.
  */
 public final class SlotMoving extends RuntimeException {
 

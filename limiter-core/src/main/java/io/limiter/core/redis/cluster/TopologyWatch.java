@@ -11,9 +11,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says when to look who has which slot: every {@value #PERIOD_MILLIS} ms, since it costs one short
- * command over connections that are open anyway; about every {@value #LEAST_MILLIS} ms while
- * something is amiss; and when somebody wants to know, no more often than that.
+ * Schedules the lookups of the map of slots: every {@value #PERIOD_MILLIS} ms, since one lookup is
+ * a short command over an open connection; about every {@value #LEAST_MILLIS} ms while the Cluster
+ * is not healthy; and on request, at the same rate at most.
  */
 final class TopologyWatch {
 
@@ -27,13 +27,13 @@ final class TopologyWatch {
   private boolean again;
   private long lastBegan;
 
-  /** When the next look is due, in ns; far off if none is. */
+  /** When the next lookup is due, in ns; far in the future if none is. */
   private volatile long due;
 
   private volatile boolean closed;
 
   /**
-   * @param look completes with whether all is well; never fails
+   * @param look completes with whether the Cluster is healthy; never fails
    */
   TopologyWatch(EventExecutorGroup executor, Supplier<CompletionStage<Boolean>> look) {
     this.executor = executor;
@@ -46,7 +46,9 @@ final class TopologyWatch {
     schedule(0);
   }
 
-  /** Something has changed, or may have. Cheap: called for each call that fails. */
+  /**
+   * Requests a lookup because something may have changed. Cheap: called for each call that fails.
+   */
   void soon() {
     long now = System.nanoTime();
     if (due - now > nanos(LEAST_MILLIS)) {
@@ -57,7 +59,7 @@ final class TopologyWatch {
   private synchronized void schedule(long delayMillis) {
     long now = System.nanoTime();
     long at = Math.max(now + nanos(delayMillis), lastBegan + nanos(LEAST_MILLIS));
-    again = looking; // what it finds may be older than the reason to look
+    again = looking; // its result may be older than the reason to look
     if (closed || looking || at - due >= 0) {
       return;
     }

@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Opens connections whose commands are {@linkplain TimedCommand timed}, and whose synchronous and
- * reactive commands are made at their first use. Nothing here uses them, and the synchronous ones
- * are a proxy for hundreds of methods, which took a quarter of a service's start.
+ * reactive commands are created lazily. The limiter does not use those, and the proxy behind the
+ * synchronous ones, with hundreds of methods, took a quarter of a service's startup time.
  */
 class AsyncClient extends RedisClient {
 
@@ -51,20 +51,20 @@ class AsyncClient extends RedisClient {
       super(writer, pushes, codec, timeout, parser);
     }
 
-    /** Also while the connection is made: it has no field of its own yet. */
+    /** Called by the super constructor: this class's fields are not set yet. */
     @Override
     protected RedisAsyncCommandsImpl<K, V> newRedisAsyncCommandsImpl() {
       return new TimedCommands<>(this, getCodec());
     }
 
-    /** While the connection is made. */
+    /** Called by the super constructor. */
     @Override
     @SuppressWarnings("NullAway")
     protected RedisCommands<K, V> newRedisSyncCommandsImpl() {
       return null;
     }
 
-    /** The same. */
+    /** Called by the super constructor. */
     @Override
     @SuppressWarnings("NullAway")
     protected RedisReactiveCommandsImpl<K, V> newRedisReactiveCommandsImpl() {

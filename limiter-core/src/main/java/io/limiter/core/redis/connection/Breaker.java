@@ -13,13 +13,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Keeps calls from waiting for a Redis node that has just failed: the circuit breaker of Michael
- * Nygard's "Release It!", with the rolling window of Hystrix. Closed, it lets all calls through. It
- * opens when {@value #IN_A_ROW} of them fail in a row, or half of {@value #MIN_CALLS} or more that
- * ended within a second. A call that could not be sent is none of them. Open, it refuses calls, and
- * lets one probe through after a second, more or less by a fifth, so that instances do not all
- * probe at once. The probe's answer closes it; if it fails, the next one goes a second after it.
+ * Nygard's "Release It!", with the rolling window of Hystrix. While closed, it admits all calls. It
+ * opens when {@value #IN_A_ROW} of them fail in a row, or when half of at least {@value #MIN_CALLS}
+ * calls that ended within a second failed. A call that could not be sent counts as neither. While
+ * open, it rejects calls, and after a second admits one probe; the second varies by up to a fifth,
+ * so that instances do not all probe at once. If the probe is answered, the breaker closes; if it
+ * fails, the next probe follows a second later.
  *
- * <p>Letting a call through neither locks nor allocates; transitions alone do.
+ * <p>Admitting a call neither locks nor allocates; only transitions do.
  */
 public final class Breaker {
 
@@ -42,7 +43,7 @@ public final class Breaker {
   }
 
   /**
-   * @param nanos the clock; where it starts does not matter
+   * @param nanos the clock; its origin is irrelevant
    * @param random 0 to 1, for the time it stays open
    */
   public Breaker(BreakerLog log, LongSupplier nanos, DoubleSupplier random) {
@@ -54,21 +55,23 @@ public final class Breaker {
   }
 
   /**
-   * The time from one transition to the next. It is told how the calls end that it has let through;
-   * what ends after it has no say in the periods that follow.
+   * The time between two transitions. Every call that it admits reports its end to it; reports that
+   * arrive after the period's end do not affect later periods.
    */
   public interface Period {
 
-    /** The node has answered, if only with an error that speaks of one key. */
+    /** The node has answered, if only with an error that concerns one key. */
     void answered();
 
-    /** The node has not answered, or with an error that would meet other calls too. */
+    /**
+     * The node has not answered, or has answered with an error that would affect other calls too.
+     */
     void failed(StoreException why);
 
     /**
-     * The call has ended for a reason that says nothing of the node, or was not sent, because there
-     * is no connection. That cost nobody any time, so the next call may find out whether there is
-     * one: else decisions would lag behind it by up to a second.
+     * The call has ended for a reason unrelated to the node, or was not sent because there is no
+     * connection. This took no time, so the next call may find out whether there is a connection by
+     * now; otherwise decisions would lag behind it by up to a second.
      */
     void undecided();
   }
@@ -86,21 +89,21 @@ public final class Breaker {
         public void undecided() {}
       };
 
-  /** The period that lets a call through; null if it may not be sent. */
+  /** Returns the period that admits a call; null if the call must not be sent. */
   @Nullable
   public Period admit() {
     Period now = period.get();
     return now instanceof Open open && !open.takeProbe() ? null : now;
   }
 
-  /** What callers are told that are not let through. */
+  /** The exception for calls that are not admitted. */
   StoreException refusal() {
     Duration wait =
         period.get() instanceof Open open ? Duration.ofNanos(open.untilProbe()) : Duration.ZERO;
     return StoreException.notAsked(notAsked, wait);
   }
 
-  /** Whether calls are refused now, unless a probe is due. */
+  /** Whether calls are rejected now, unless a probe is due. */
   boolean isOpen() {
     return period.get() instanceof Open;
   }
@@ -116,7 +119,7 @@ public final class Breaker {
 
     @Override
     public void answered() {
-      if (inARow.get() != 0) { // else all threads would write to one cache line
+      if (inARow.get() != 0) { // otherwise all threads would write to one cache line
         inARow.set(0);
       }
       window.count(nanos.getAsLong(), false);
@@ -149,8 +152,8 @@ public final class Breaker {
   private final class Open implements Period {
 
     /**
-     * When the next call is a probe. Whoever moves it is the probe, and moves it by a whole second:
-     * should the probe end much later, or never be told to have ended, another goes.
+     * When the next call is a probe. The thread that moves it sends the probe. It moves it by a
+     * whole second, so that another probe follows if this one never reports its end.
      */
     private final AtomicLong probeAt;
 

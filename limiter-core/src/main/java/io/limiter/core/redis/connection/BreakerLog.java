@@ -6,9 +6,9 @@ import java.time.Duration;
 import org.slf4j.Logger;
 
 /**
- * Says when a breaker opens and closes. A Redis that comes and goes is said to open at most once in
- * two seconds, and to close only if that was said: one line a second at most in the long run, the
- * last of which is true.
+ * Logs when a breaker opens and closes. If Redis comes and goes, an opening is logged at most once
+ * in two seconds, and a closing only if the opening was logged. So there is at most one message a
+ * second in the long run, and the last one is true.
  */
 public final class BreakerLog {
 
@@ -22,14 +22,14 @@ public final class BreakerLog {
   private long unsaid;
 
   /**
-   * @param node what the breaker stands before, in words
+   * @param node the name of the node in messages
    */
   public BreakerLog(Logger log, String node) {
     this.log = log;
     this.node = node;
   }
 
-  /** What the breaker stands before, in words. */
+  /** The name of the node in messages. */
   String node() {
     return node;
   }

@@ -5,11 +5,11 @@ import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.StoreException;
 
 /**
- * One node that a call is sent to.
+ * A node to which a call is sent.
  *
  * @param node its name in messages
- * @param period is told how the call ends, before its caller is
- * @param demoted is told if the node is a primary no more
+ * @param period receives the end of the call, before the caller does
+ * @param demoted runs if the node is no longer a primary
  */
 public record CallTarget(
     String node,
@@ -17,7 +17,7 @@ public record CallTarget(
     Runnable demoted,
     RedisClusterAsyncCommands<byte[], byte[]> commands) {
 
-  /** The commands of a node, looked up after its breaker has admitted the call. */
+  /** Supplies the commands of a node, after its breaker has admitted the call. */
   public interface Commands {
 
     /**

@@ -4,15 +4,18 @@ package io.limiter.core.redis.connection;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * How many calls ended within the last second, and how many of them failed, to a tenth of a second.
- * Counting takes one compare-and-set and no allocation, so that every call can afford it.
+ * Counts the calls that ended within the last second, and the failures among them, to a tenth of a
+ * second. Counting takes one compare-and-set and no allocation.
  */
 final class CallWindow {
 
   private static final long SLOT_NANOS = 100_000_000;
   private static final int SLOTS = 10;
 
-  /** A slot is 24 bits of its tenth's number, 20 of failures, 20 of calls. */
+  /**
+   * A slot consists of 24 bits for the number of its tenth of a second, 20 for failures, 20 for
+   * calls.
+   */
   private static final int BITS = 20;
 
   private static final int TICK_SHIFT = 2 * BITS;

@@ -12,12 +12,13 @@ import org.slf4j.Logger;
 import org.slf4j.event.Level;
 
 /**
- * Says once that there is no connection, however many are tried how often, and once that all of
- * them stand: at a good start the latter alone. The fallback says how many decisions it has taken.
+ * Logs once that there is no connection, however many connections are tried and how often, and once
+ * that all of them are open; after a good start only the latter. The fallback logs the number of
+ * its decisions.
  */
 public final class ConnectionLog {
 
-  /** What Lettuce puts before the host where it quotes a URI. */
+  /** The user information that Lettuce puts before the host where it quotes a URI. */
   private static final Pattern USER = Pattern.compile("//[^/\\s]*@");
 
   private final Logger log;
@@ -25,22 +26,22 @@ public final class ConnectionLog {
   private final ServerCheck check;
   private final String connections;
 
-  /** Connections that are still to stand before that is said. */
+  /** Connections that are not yet open; once all are, it is logged. */
   private final AtomicInteger missing;
 
   private final AtomicBoolean failing = new AtomicBoolean();
 
   /**
-   * @param node what is connected to, in words
-   * @param count of connections: all of them standing is one message
-   * @param connections what they are, in words; empty if that is said elsewhere
+   * @param node the name of the server in messages
+   * @param count the number of connections; one message is logged when all of them are open
+   * @param connections a description for messages; empty if another object logs it
    */
   public ConnectionLog(Logger log, String node, int count, String connections) {
     this(log, node, count, connections, new ServerCheck(log, node));
   }
 
   /**
-   * @param count 0 if it need not be said that all is well from the start
+   * @param count 0 if a good start is not logged
    */
   public ConnectionLog(Logger log, String node, int count, String connections, ServerCheck check) {
     this.log = log;
@@ -51,7 +52,7 @@ public final class ConnectionLog {
   }
 
   /**
-   * @param patienceMillis what the attempt was given
+   * @param patienceMillis the time limit of the attempt
    */
   public void failed(@Nullable Throwable failure, long patienceMillis) {
     log.atLevel(failing.getAndSet(true) ? Level.DEBUG : Level.WARN)
@@ -62,9 +63,9 @@ public final class ConnectionLog {
   }
 
   /**
-   * One more connection stands, or one is back.
+   * A connection is open, for the first time or again.
    *
-   * @param topology how what is connected to is found or made up, in words
+   * @param topology how the server is found or set up, for messages
    */
   public void connected(RedisClusterAsyncCommands<byte[], byte[]> commands, String topology) {
     boolean first = missing.get() > 0;

@@ -9,7 +9,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.stream.Collectors;
 
 /**
- * Which connection a decision is sent on. Called on the thread that decides, so it must not block.
+ * Supplies the connection for a decision. Called on the thread that decides, so it must not block.
  */
 public interface ConnectionSource extends AutoCloseable {
 
@@ -21,14 +21,14 @@ public interface ConnectionSource extends AutoCloseable {
   RedisClusterAsyncCommands<byte[], byte[]> commands();
 
   /**
-   * What is connected to, for messages: {@code Redis at localhost:6379}, for example. It has no
-   * user, password or path. Default value {@code Redis}.
+   * The name of the server in messages, such as {@code Redis at localhost:6379}. It contains no
+   * user, password or path. By default {@code Redis}.
    */
   default String name() {
     return "Redis";
   }
 
-  /** The {@link #name} of what a URI leads to: host and port, or the sentinels' master. */
+  /** The {@link #name} for a URI: host and port, or the sentinels' master. */
   static String name(RedisURI uri) {
     if (!uri.getSentinels().isEmpty()) {
       return "Redis master '%s' via sentinel%s %s"
@@ -44,20 +44,20 @@ public interface ConnectionSource extends AutoCloseable {
 
   /**
    * Completes when every connection has been tried once: with true if all of them are open and
-   * warm, else with false. Never fails. At once, unless the source opens connections itself.
+   * warm, otherwise with false. Never fails. Complete at once, unless the source opens connections
+   * itself.
    */
   default CompletionStage<Boolean> firstAttempt() {
     return CompletableFuture.completedFuture(true);
   }
 
   /**
-   * The node that was asked is not the one to ask any more: it was made a replica. Whoever opens
-   * connections himself opens them anew, and finds out where to. Does not wait; called for each
-   * answer that says so.
+   * The node has become a replica. A source that opens connections itself closes this one and looks
+   * the primary up again. Does not block; called for each reply that reports it.
    */
   default void renew() {}
 
-  /** A second time does nothing: a container may close what its store has closed. */
+  /** Closing twice has no effect: a container may close what its store has closed. */
   @Override
   void close();
 }

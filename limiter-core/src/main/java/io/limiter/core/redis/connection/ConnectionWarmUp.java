@@ -21,8 +21,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Makes a new connection fit for decisions: loads the scripts, and decides once, so that no request
- * pays for what is done for the first time. It takes nothing.
+ * Prepares a new connection for decisions: loads the scripts, and decides once, so that no request
+ * pays for first-time work such as class loading. It takes no units.
  */
 public final class ConnectionWarmUp {
 
@@ -32,7 +32,7 @@ public final class ConnectionWarmUp {
               Subject.global())
           .charge(0);
 
-  /** Far more than it takes to find a key in one slot of all. */
+  /** Many more than needed to find a key in one given slot. */
   private static final int MAX_TRIES = 20 * SlotHash.SLOT_COUNT;
 
   private final RedisSettings settings;
@@ -49,7 +49,9 @@ public final class ConnectionWarmUp {
     this.key = key;
   }
 
-  /** That of a Cluster node which has these slots: it can decide only about a key of its own. */
+  /**
+   * The warm-up of a Cluster node that has these slots: it can decide only about a key of its own.
+   */
   public static ConnectionWarmUp ofNode(
       RedisSettings settings, DecisionScripts scripts, BitSet slots) {
     return new ConnectionWarmUp(settings, scripts, keyIn(settings, slots));
@@ -68,8 +70,8 @@ public final class ConnectionWarmUp {
   }
 
   /**
-   * Loads the scripts again, without waiting. A Redis that does not take them says so at the next
-   * decision. What came by EVAL alone it would forget, from version 7.4 on.
+   * Loads the scripts again, without waiting. If Redis rejects them, the next decision reports it.
+   * Scripts that were only sent by EVAL may be evicted, from Redis 7.4 on.
    */
   void load(RedisClusterAsyncCommands<byte[], byte[]> commands) {
     var unusedDecide = commands.scriptLoad(scripts.decide().text());

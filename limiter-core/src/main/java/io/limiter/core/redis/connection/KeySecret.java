@@ -10,17 +10,17 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * A secret that the names of keys in Redis are made with. A {@link StateKey} is a hash of who is
- * counted, and an address or a telephone number is found from its hash by trying them all; without
- * the secret there is nothing to try against, nor can a caller tell which slot of a Cluster he will
- * be counted in. All instances that share limits need the same one.
+ * A secret from which the names of keys in Redis are derived. A {@link StateKey} is a hash of the
+ * subject, and an address or a telephone number can be found from its hash by trying all of them.
+ * With a secret, a reader of Redis has nothing to compare against, and a caller cannot compute in
+ * which slot of a Cluster it is counted. All instances that share limits need the same secret.
  *
- * <p>Names are 128 bits of HMAC-SHA-256 of what they would be without, so they are as long, and the
- * keys of one subject under one limit still share their tag.
+ * <p>Names are 128 bits of HMAC-SHA-256 of the name without a secret, so they have the same length,
+ * and the keys of one subject under one limit key still share their tag.
  */
 public final class KeySecret {
 
-  /** The fewest characters: 16 of a random text cannot be tried out. */
+  /** The fewest characters: 16 random characters cannot be found by trying. */
   public static final int MIN_LENGTH = 16;
 
   private static final String ALGORITHM = "HmacSHA256";
@@ -28,7 +28,7 @@ public final class KeySecret {
   /** As many characters as {@link StateKey#tag()} has. */
   private static final int BYTES = 16;
 
-  /** What the name of a submission begins with; the others say nothing of a call. */
+  /** The prefix of a submission's name; other names contain nothing of a call. */
   private static final String SUBMISSION = "d.";
 
   private final ThreadLocal<Mac> macs;
@@ -39,10 +39,10 @@ public final class KeySecret {
   }
 
   /**
-   * A secret of this text.
+   * Creates a secret from this text.
    *
-   * @throws IllegalArgumentException if it is too short, or one character over and over; the
-   *     message does not tell it
+   * @throws IllegalArgumentException if it is too short, or repeats one character; the message does
+   *     not contain the text
    */
   public static KeySecret of(String text) {
     if (text.length() < MIN_LENGTH || text.chars().distinct().count() == 1) {
@@ -79,7 +79,7 @@ public final class KeySecret {
     }
   }
 
-  /** Without the secret. */
+  /** Omits the secret. */
   @Override
   public String toString() {
     return "KeySecret";

@@ -6,8 +6,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Refuses a Lettuce with which calls would count twice: before 6.7.0 it sends what was not answered
- * again after a reconnect, whatever its options say.
+ * Rejects Lettuce versions with which calls would count twice: before 6.7.0, Lettuce resends
+ * unanswered commands after a reconnect, whatever its options are.
  */
 final class LettuceCheck {
 
@@ -17,8 +17,8 @@ final class LettuceCheck {
   private LettuceCheck() {}
 
   /**
-   * @param version as Lettuce tells it; one that cannot be read is let pass, and so is none: a
-   *     service that is packed into one jar has lost the manifest that tells it
+   * @param version the version that Lettuce reports. An unreadable version is accepted, and so is
+   *     null: a service packed into one jar has lost the manifest that contains it
    * @throws IllegalStateException with the version and the remedy
    */
   static void requireAtMostOnce(@Nullable String version) {

@@ -15,16 +15,16 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Makes Lettuce clients that never count a call twice. Lettuce's defaults replay unanswered
+ * Creates Lettuce clients that never count a call twice. Lettuce's defaults replay unanswered
  * commands after a reconnect, queue without bound while there is no connection, and wait up to 30 s
  * between attempts to connect.
  */
 public final class LettuceClients {
 
-  /** Commands that may wait for an answer on one connection; more are refused at once. */
+  /** Commands that may wait for a reply on one connection; further ones fail immediately. */
   static final int MAX_QUEUED = 4_096;
 
-  /** Channels tell of their end after they have ended: threads outlive them by this. */
+  /** Channels report their end after they have closed: threads outlive them by this time. */
   private static final long QUIET_MILLIS = 50;
 
   private static final long MAX_SHUTDOWN_MILLIS = 1_000;
@@ -48,7 +48,7 @@ public final class LettuceClients {
         .addressResolverGroup(NameResolution.SHARED);
   }
 
-  /** A client that lives on one event loop, and shares all else with others. */
+  /** A client that runs on one event loop, and shares everything else. */
   static RedisClient onLoop(ClientResources shared, EventLoop loop) {
     return client(
         shared
@@ -58,7 +58,7 @@ public final class LettuceClients {
             .build());
   }
 
-  /** A client for one node of many, which shares all but its channel with the others. */
+  /** A client for one node of many, which shares everything but its channel with the others. */
   public static RedisClient ofNode(ClientResources shared) {
     return client(
         shared
@@ -82,8 +82,8 @@ public final class LettuceClients {
   static ClientOptions options() {
     return ClientOptions.builder()
         .autoReconnect(true)
-        // From Lettuce 6.7.0 on this also ends what was sent and not answered when the connection
-        // broke.
+        // From Lettuce 6.7.0 on, this also ends commands that were sent and not answered when the
+        // connection broke.
         .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
         .requestQueueSize(MAX_QUEUED)
         .socketOptions(
@@ -92,7 +92,7 @@ public final class LettuceClients {
                 .tcpNoDelay(true)
                 .keepAlive(true)
                 .build())
-        // The store ends its own commands; a second clock would only make two of them.
+        // The store ends its own commands, so Lettuce's timeouts are off.
         .timeoutOptions(TimeoutOptions.builder().timeoutCommands(false).build())
         .build();
   }
@@ -111,13 +111,13 @@ public final class LettuceClients {
                 });
   }
 
-  /** The same for clients that share their resources. */
+  /** Does the same for clients that share their resources. */
   public static void shutdown(Collection<RedisClient> clients, ClientResources shared) {
     CompletableFuture<?>[] ends =
         clients.stream()
             .map(client -> client.shutdownAsync(0, 0, TimeUnit.MILLISECONDS))
             .toArray(CompletableFuture[]::new);
-    // Loops that have gone before cannot tell that their channels have.
+    // Event loops that have ended before cannot report that their channels have closed.
     var unused =
         CompletableFuture.allOf(ends)
             .orTimeout(MAX_SHUTDOWN_MILLIS, TimeUnit.MILLISECONDS)
@@ -128,7 +128,7 @@ public final class LettuceClients {
                 });
   }
 
-  /** Of resources that share others' threads only what is their own ends. */
+  /** Ends the resources, except threads that belong to others. */
   private static void end(ClientResources resources) {
     var unused = resources.shutdown(QUIET_MILLIS, MAX_SHUTDOWN_MILLIS, TimeUnit.MILLISECONDS);
   }

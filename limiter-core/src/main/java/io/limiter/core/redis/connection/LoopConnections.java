@@ -22,11 +22,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One connection on each of a server's event loops: a decision is written, answered and gone on
- * with on the thread that serves the request. What one turn of a loop writes leaves in one packet.
- * Other threads use any of the connections.
+ * One connection on each of a server's event loops: a decision is written, read and continued on
+ * the thread that serves the request. Everything that is written in one turn of a loop leaves in
+ * one packet. Other threads use any of the connections.
  *
- * <p>The loops are the server's: they are neither started nor stopped here.
+ * <p>The loops belong to the server: they are neither started nor stopped here.
  */
 public final class LoopConnections implements ConnectionSource {
 
@@ -80,7 +80,7 @@ public final class LoopConnections implements ConnectionSource {
     ConnectionLog log = new ConnectionLog(LOG, opened.name, loops.size(), how);
     try {
       loops.forEach(loop -> opened.connect(loop, uri, settings, log));
-    } catch (RuntimeException ended) { // a loop that has gone takes no task
+    } catch (RuntimeException ended) { // a loop that has ended accepts no task
       opened.close();
       throw ended;
     }
@@ -115,7 +115,9 @@ public final class LoopConnections implements ConnectionSource {
     return open.async();
   }
 
-  /** The first that is open, from one on that is mostly another for another thread. */
+  /**
+   * The first open connection, searched from a start index that usually differs between threads.
+   */
   private @Nullable StatefulRedisConnection<byte[], byte[]> any(int start) {
     int size = connections.size();
     for (int i = 0; i < size; i++) {
@@ -133,7 +135,7 @@ public final class LoopConnections implements ConnectionSource {
     connections.forEach(ManagedConnection::renew);
   }
 
-  /** How many connections there are, open or not. */
+  /** The number of connections, open or not. */
   public int size() {
     return connections.size();
   }
@@ -141,7 +143,7 @@ public final class LoopConnections implements ConnectionSource {
   @Override
   public void close() {
     if (closed.getAndSet(true)) {
-      return; // clients that are closing say at once that they are closed
+      return; // closing clients report at once that they are closed
     }
     connections.forEach(ManagedConnection::close);
     LettuceClients.shutdown(clients, resources);

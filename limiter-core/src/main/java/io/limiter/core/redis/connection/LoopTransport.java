@@ -9,15 +9,15 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Tells whether Lettuce can connect on an event loop: it takes the native transport that it finds
- * on the class path, whatever the server runs on, and a channel of one transport cannot be
+ * Checks whether Lettuce can connect on an event loop. Lettuce uses the native transport that it
+ * finds on the class path, whatever the server uses, and a channel of one transport cannot be
  * registered on a loop of another.
  */
 public final class LoopTransport {
 
   private LoopTransport() {}
 
-  /** The transport that Lettuce uses, for messages: {@code NioSocketChannel} for example. */
+  /** The transport that Lettuce uses, for messages, such as {@code NioSocketChannel}. */
   public static String name() {
     return Transports.socketChannelClass().getSimpleName();
   }

@@ -19,20 +19,22 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One connection, opened without blocking and tried again, with jitter, until it stands; from then
- * on Lettuce keeps it up. It is handed out only once it is warm.
+ * One connection, opened without blocking and retried, with jitter, until it is open; from then on
+ * Lettuce reconnects it. It is used only once it is warm.
  */
 public final class ManagedConnection {
 
   private static final int MAX_RETRY_MILLIS = 1_000;
 
-  /** Time for Redis to answer what a new connection begins with, by its event loop's clock. */
+  /**
+   * Time limit for Redis' replies to the handshake of a new connection, by its event loop's clock.
+   */
   public static final long HANDSHAKE_MILLIS = 1_500;
 
   /**
-   * Time for one attempt, whichever side is late. A Redis that is silent ends it far earlier: by
-   * the time for the connection, by that for the handshake, or by {@link SilenceWatch}; all these
-   * are measured by the event loop, which may be late itself while its classes are loaded.
+   * Time limit of one attempt, whichever side is late. A silent Redis ends it far earlier: by the
+   * connect timeout, the handshake timeout, or {@link SilenceWatch}. These are measured by the
+   * event loop, which may be late itself while its classes are loaded.
    */
   private static final long ATTEMPT_MILLIS = 10_000;
 
@@ -63,7 +65,7 @@ public final class ManagedConnection {
         log);
   }
 
-  /** Begins to connect, and warms the connection in a way of the caller's. */
+  /** Begins to connect, with a warm-up of the caller's. */
   public static ManagedConnection open(
       RedisClient client, RedisURI uri, ConnectionWarmUp warmUp, ConnectionLog log) {
     ManagedConnection connection = new ManagedConnection(client, bounded(uri), warmUp, log);
@@ -73,19 +75,19 @@ public final class ManagedConnection {
   }
 
   /**
-   * Gives the scripts to whatever Redis Lettuce has connected to anew. It tells of that on the
-   * channel's event loop before the loop can write what other threads send, so the scripts are
-   * there before the first decision.
+   * Loads the scripts into the Redis to which Lettuce has reconnected. Lettuce reports a reconnect
+   * on the channel's event loop before the loop can write what other threads send, so the scripts
+   * are loaded before the first decision.
    */
   private RedisConnectionStateListener reconnects() {
     return new RedisConnectionStateListener() {
       @Override
       public void onRedisConnected(RedisChannelHandler<?, ?> connected, SocketAddress found) {
-        if (connected instanceof StatefulRedisConnection) { // and no connection to a sentinel
+        if (connected instanceof StatefulRedisConnection) { // not a connection to a sentinel
           address = found;
         }
         StatefulRedisConnection<byte[], byte[]> mine = connection;
-        if (mine == connected) { // and none that is not warm yet
+        if (mine == connected) { // not one that is not warm yet
           warmUp.load(mine.async());
         }
       }
@@ -93,7 +95,7 @@ public final class ManagedConnection {
   }
 
   /**
-   * Completes when the first attempt has ended: with true if the connection is warm, else with
+   * Completes when the first attempt has ended: with true if the connection is warm, otherwise with
    * false. Never fails.
    */
   public CompletionStage<Boolean> firstAttempt() {
@@ -107,7 +109,7 @@ public final class ManagedConnection {
     return open != null && open.isOpen() ? open : null;
   }
 
-  /** How this Redis is found and runs, for messages. */
+  /** How this Redis is found and set up, for messages. */
   private String topology() {
     return uri.getSentinels().isEmpty() ? "stand-alone" : "now at " + NodeAddress.text(address);
   }
@@ -139,8 +141,8 @@ public final class ManagedConnection {
   }
 
   /**
-   * A connection that does not become warm in time is closed, also one that opens too late, or
-   * after {@link #close}: its event loop may be another's, and live on.
+   * Warms up a connection. One that does not become warm in time is closed; so is one that opens
+   * too late, or after {@link #close}, since its event loop may be shared and continue to run.
    */
   private void warm(
       StatefulRedisConnection<byte[], byte[]> opened,
@@ -192,12 +194,12 @@ public final class ManagedConnection {
     }
   }
 
-  /** Sentinels that are silent take time too. */
+  /** Sentinels that do not answer take time too. */
   private static long attemptMillis(RedisURI uri) {
     return ATTEMPT_MILLIS + uri.getSentinels().size() * SentinelClient.PATIENCE.toMillis();
   }
 
-  /** Lettuce would wait a minute for a handshake, at each reconnect too. */
+  /** Bounds the handshake: Lettuce would wait a minute for it, at each reconnect too. */
   public static RedisURI bounded(RedisURI uri) {
     RedisURI.Builder builder =
         RedisURI.builder(uri).withTimeout(Duration.ofMillis(HANDSHAKE_MILLIS));
@@ -208,7 +210,10 @@ public final class ManagedConnection {
     return builder.build();
   }
 
-  /** Ends the connection, so that Lettuce opens another, where sentinels or names lead now. */
+  /**
+   * Closes the connection, so that Lettuce reconnects to the server that sentinels or names give
+   * now.
+   */
   public void renew() {
     if (connection instanceof RedisChannelHandler<?, ?> handler
         && handler.getChannelWriter() instanceof DefaultEndpoint endpoint) {
@@ -216,7 +221,7 @@ public final class ManagedConnection {
     }
   }
 
-  /** Tries no more. Whoever made the client closes that. */
+  /** Stops connecting. The owner of the client closes the client. */
   public void close() {
     closed = true;
   }

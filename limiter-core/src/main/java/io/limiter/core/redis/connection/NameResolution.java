@@ -9,20 +9,20 @@ import io.netty.resolver.dns.DnsNameResolverBuilder;
 import java.time.Duration;
 
 /**
- * How names lead to Redis: each attempt to connect asks again, over Netty's resolver, which does
- * not block the event loop that it asks on. An address is remembered for a second, whatever its
- * record says, since it is asked for only when the last one has failed; that there is none, not at
- * all.
+ * Resolves the names of Redis servers. Each attempt to connect resolves again, over Netty's
+ * resolver, which does not block its event loop. An address is cached for a second, whatever its
+ * record allows, since it is needed only when the previous one has failed; negative answers are not
+ * cached.
  */
 final class NameResolution {
 
   /**
-   * Time for one name server to answer, so that another can be asked within one attempt to connect.
-   * Netty's 5 s would delay every attempt that joins a question nobody answers.
+   * Time limit for one name server, so that another can be asked within one attempt to connect.
+   * Netty's 5 s would delay every attempt that joins an unanswered query.
    */
   static final Duration PATIENCE = Duration.ofMillis(500);
 
-  /** The connections of all event loops, lost together, ask together. */
+  /** The connections of all event loops, lost together, share one query. */
   private static final int MAX_TTL_SECONDS = 1;
 
   /** For all clients: an event loop has one resolver with one socket, which ends with the loop. */

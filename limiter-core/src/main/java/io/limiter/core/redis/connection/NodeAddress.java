@@ -6,16 +6,16 @@ import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
-/** Where Redis listens. */
+/** The address on which Redis listens. */
 public record NodeAddress(String host, int port) {
 
-  /** As Redis writes it, an IPv6 address without brackets: {@code host:port}. */
+  /** Parses the notation of Redis, with IPv6 addresses without brackets: {@code host:port}. */
   public static NodeAddress parse(String text) {
     int colon = text.lastIndexOf(':');
     return new NodeAddress(text.substring(0, colon), Integer.parseInt(text.substring(colon + 1)));
   }
 
-  /** The same port at another host, where this one is not told: it is that of who told it. */
+  /** Returns this address; if it has no host, the same port at the host that reported it. */
   public NodeAddress orAt(String teller) {
     return host.isEmpty() || host.equals("?") ? new NodeAddress(teller, port) : this;
   }
@@ -25,7 +25,7 @@ public record NodeAddress(String host, int port) {
     return new NodeAddress(uri.getHost(), uri.getPort()).toString();
   }
 
-  /** The other end of a channel, for messages. */
+  /** The remote address of a channel, for messages. */
   static @Nullable String text(@Nullable SocketAddress address) {
     return address instanceof InetSocketAddress known
         ? new NodeAddress(known.getHostString(), known.getPort()).toString()

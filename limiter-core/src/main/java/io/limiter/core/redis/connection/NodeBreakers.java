@@ -6,10 +6,12 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import org.slf4j.LoggerFactory;
 
-/** A breaker for each Redis node, so that one that is down does not keep calls from the others. */
+/**
+ * A breaker for each Redis node, so that a node that is down does not affect calls to the others.
+ */
 public final class NodeBreakers {
 
-  /** Addresses may come and go; should there be more, the rest has one breaker together. */
+  /** The most breakers; if more addresses come and go, the remaining ones share a breaker. */
   private static final int MAX_NODES = 1_000;
 
   private static final String OTHERS = "A Redis beyond the first " + MAX_NODES;
@@ -37,7 +39,7 @@ public final class NodeBreakers {
     return breakers.computeIfAbsent(name, make);
   }
 
-  /** Whether calls of a node are refused now; false if there was none yet. */
+  /** Whether calls to a node are rejected now; false if there was none yet. */
   public boolean isOpen(String node) {
     Breaker known = breakers.get(node);
     return known != null && known.isOpen();

@@ -9,7 +9,7 @@ import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.ImmediateEventExecutor;
 import java.util.concurrent.TimeUnit;
 
-/** Gives Lettuce one event loop that is somebody else's, and never ends it. */
+/** Gives Lettuce one event loop that belongs to others, and never ends it. */
 final class OneLoop implements EventLoopGroupProvider {
 
   private final EventLoop loop;
@@ -18,7 +18,7 @@ final class OneLoop implements EventLoopGroupProvider {
     this.loop = loop;
   }
 
-  /** Lettuce names a class and uses what it gets as a group, whatever that is. */
+  /** Lettuce requests a class, but uses the result as any event loop group. */
   @Override
   @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
   public <T extends EventLoopGroup> T allocate(Class<T> type) {

@@ -6,10 +6,10 @@ import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * The time before a lost connection is tried for again: anything from 10 ms to a bound, which is
- * 200 ms for the first attempt, twice that for the next, and a second from the fourth on. Lettuce's
- * own jitter has none in the first attempts, nor in half of the time before later ones, so that all
- * who lost Redis at once would be back at once.
+ * The time before a lost connection is retried: random, from 10 ms to a bound, which is 200 ms for
+ * the first attempt, twice that for the next, and a second from the fourth on. Lettuce's own jitter
+ * leaves the first attempts and half of later delays fixed, so that all clients that lost Redis at
+ * once would reconnect at once.
  */
 final class ReconnectDelay extends Delay {
 

@@ -7,18 +7,18 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Cluster node's answer to a call about a key that it has not: nothing ran.
+ * A Cluster node's reply to a call about a key that it does not have: nothing ran.
  *
  * @param slot of the key
- * @param address the node that has it; without a host if that is the host of the one who answered
- * @param ask whether the slot is on its way there, so that it answers about this key only if asked
- *     with ASKING; else it has the slot for good
+ * @param address the node that has it; without a host if that is the host of the replying node
+ * @param ask whether the slot is migrating there, so that the node answers about this key only
+ *     after ASKING; otherwise it has the slot for good
  */
 public record Redirection(int slot, NodeAddress address, boolean ask) {
 
   private static final Pattern REDIRECTION = Pattern.compile("(MOVED|ASK) (\\d{1,5}) (\\S*:\\d+)");
 
-  /** Null if a failure is something else. */
+  /** Parses a failure; null if it is not a redirection. */
   public static @Nullable Redirection of(Throwable failure) {
     if (!(failure instanceof RedisCommandExecutionException)) {
       return null;

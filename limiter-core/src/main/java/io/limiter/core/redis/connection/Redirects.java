@@ -5,15 +5,15 @@ import io.limiter.core.StoreException;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
-/** Where a call goes on whose answer sends it elsewhere. */
+/** Where a call continues after a reply that redirects it. */
 public interface Redirects {
 
-  /** Where every answer is the call's result. */
+  /** Every reply is the call's result. */
   Redirects NONE = failure -> null;
 
   /**
-   * Null if the failure is the call's result; else it proves that nothing ran. The stage may fail
-   * with a {@link StoreException}.
+   * Returns null if the failure is the call's result; otherwise the failure proves that nothing
+   * ran. The stage may fail with a {@link StoreException}.
    */
   @Nullable CompletionStage<CallTarget> after(Throwable failure);
 }

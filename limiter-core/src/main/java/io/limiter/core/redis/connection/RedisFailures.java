@@ -12,27 +12,27 @@ import java.util.concurrent.CompletionException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Names what went wrong in Redis, in words that carry no key and no secret. */
+/** Translates failures of Redis into messages that contain no key and no secret. */
 public final class RedisFailures {
 
-  /** What Lettuce says when its queue of commands to send, or of answers to come, is full. */
+  /** Lettuce's message if its queue of commands to send, or of expected replies, is full. */
   private static final Pattern FULL = Pattern.compile("(queue|stack) size exceeded");
 
-  /** What Lettuce says of a connection that has ended just now, instead of sending. */
+  /** Lettuce's message for a connection that has just ended, instead of sending. */
   private static final Pattern NOT_SENT =
       Pattern.compile("Currently not connected|Connection is closed");
 
   private static final Pattern CODE = Pattern.compile("[A-Z]+");
 
-  /** Redis before 7 puts the error of a command into one that the script has made. */
+  /** Redis before 7 embeds the error of a command in an error of the script. */
   private static final Pattern CODE_IN_SCRIPT =
       Pattern.compile("ERR [^\n]{0,160}?user_script: ?\\d+: -?([A-Z]+) ");
 
-  /** What Redis says of a command that was renamed or removed, or that is too new for it. */
+  /** Redis' message for a command that was renamed or removed, or that is newer than the server. */
   private static final Pattern UNKNOWN_COMMAND =
       Pattern.compile("ERR [^\n]{0,160}?unknown (redis )?command", Pattern.CASE_INSENSITIVE);
 
-  /** Errors with which any other call would meet too. */
+  /** Errors that any other call would also get. */
   private static final Set<String> OF_THE_NODE =
       Set.of(
           "BUSY",
@@ -48,20 +48,20 @@ public final class RedisFailures {
           "UNKILLABLE",
           "WRONGPASS");
 
-  /** Whose a failure is. */
+  /** What caused a failure. */
   public enum Blame {
-    /** The node's: another call would fail as well. */
+    /** The node: another call would fail as well. */
     NODE,
-    /** This call's: the node has answered, and would answer others. */
+    /** This call: the node has answered, and would answer other calls. */
     CALL,
-    /** That of this process, or of a connection that had gone before anything was sent. */
+    /** Neither: this process was late, or the connection had ended before anything was sent. */
     NOBODY
   }
 
   private RedisFailures() {}
 
   /**
-   * @param node what was asked, as {@link ConnectionSource#name} has it
+   * @param node the name of the server, as {@link ConnectionSource#name}
    */
   public static StoreException translate(Throwable failure, String node) {
     if (failure instanceof StoreException known) {
@@ -77,7 +77,7 @@ public final class RedisFailures {
       return new StoreException(
           FailureReason.OVERLOADED, "Too many commands wait for " + node + " to answer", failure);
     }
-    // Lettuce hands the socket's own failure to the oldest command as it is.
+    // Lettuce passes the socket's own failure to the oldest command unchanged.
     if (failure instanceof RedisException
         || failure instanceof IOException
         || failure instanceof CancellationException) {
@@ -86,26 +86,26 @@ public final class RedisFailures {
     return new StoreException(FailureReason.ERROR, node + " could not be asked", failure);
   }
 
-  /** Whether the node was a primary, and is none any more. */
+  /** Whether the node was a primary, and no longer is. */
   public static boolean isDemotion(Throwable failure) {
     return failure instanceof RedisCommandExecutionException reply
         && code(String.valueOf(reply.getMessage())).equals("READONLY");
   }
 
-  /** Whether a slot is on its way to another node, and some keys of the call were there already. */
+  /** Whether a slot is migrating to another node, and some keys of the call have moved already. */
   public static boolean isTryAgain(Throwable failure) {
     return failure instanceof RedisCommandExecutionException reply
         && code(String.valueOf(reply.getMessage())).equals("TRYAGAIN");
   }
 
-  /** What is the matter, without what futures wrap it in. */
+  /** The failure without the exceptions that futures wrap around it. */
   public static Throwable unwrap(Throwable failure) {
     return failure instanceof CompletionException && failure.getCause() != null
         ? failure.getCause()
         : failure;
   }
 
-  /** Whether a failure is a reason not to ask the node. One caller's broken key is none. */
+  /** Whether a failure is a reason not to ask the node. An error that concerns one key is none. */
   public static Blame blame(Throwable failure) {
     if (failure instanceof RedisCommandExecutionException reply) {
       String message = String.valueOf(reply.getMessage());
@@ -122,8 +122,8 @@ public final class RedisFailures {
   }
 
   /**
-   * The code that an error reply begins with: the rest may quote keys or arguments. With a word of
-   * ours where that code says nothing.
+   * The code at the beginning of an error reply, since the rest may quote keys or arguments; with
+   * an explanation if the code alone is not informative.
    */
   private static String code(String message) {
     Matcher inScript = CODE_IN_SCRIPT.matcher(message);

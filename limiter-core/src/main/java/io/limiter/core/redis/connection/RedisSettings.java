@@ -14,16 +14,16 @@ import java.util.Optional;
  * How the store uses Redis.
  *
  * @param prefix put before every key, up to 32 letters, digits and {@code :._-}; services that
- *     share a Redis but not their limits need different ones; {@value #DEFAULT_PREFIX} by default
- * @param deadline time that Redis has for an answer, 1 ms to 10 s; 100 ms by default. Only time
- *     counts in which the event loop of the connection runs
- * @param policyDeadlines the same for decisions under some policies, by name
- * @param algorithms those of the user's own that rules may be of: the scripts then know them
- * @param keySecret what the names of keys are made with; if empty, who can read Redis can test
- *     guesses of who was counted
- * @param hardDeadline time after which a decision fails even if this process is what is late, from
- *     the longest deadline to 1 min; if empty, 2 s, or twice the decision's deadline if that is
- *     more
+ *     share a Redis but not their limits need different prefixes; {@value #DEFAULT_PREFIX} by
+ *     default
+ * @param deadline time that Redis has for a reply, 1 ms to 10 s; 100 ms by default. Only time in
+ *     which the event loop of the connection runs counts
+ * @param policyDeadlines deadlines for decisions under some policies, by name
+ * @param algorithms custom algorithms that rules may use: the scripts then contain them
+ * @param keySecret the secret from which the names of keys are derived; if empty, a reader of Redis
+ *     can test guesses of subjects
+ * @param hardDeadline time after which a decision fails even if this process is late, from the
+ *     longest deadline to 1 min; if empty, 2 s, or twice the decision's deadline if that is more
  */
 public record RedisSettings(
     String prefix,
@@ -72,7 +72,7 @@ public record RedisSettings(
     }
   }
 
-  /** Settings with one deadline for all. */
+  /** Settings with one deadline for all policies. */
   public RedisSettings(String prefix, Duration deadline) {
     this(prefix, deadline, Map.of(), List.of(), Optional.empty(), Optional.empty());
   }
@@ -84,26 +84,26 @@ public record RedisSettings(
     }
   }
 
-  /** The same settings with deadlines of their own for these policies. */
+  /** Returns these settings with deadlines for these policies. */
   public RedisSettings withPolicyDeadlines(Map<String, Duration> deadlines) {
     return new RedisSettings(prefix, deadline, deadlines, algorithms, keySecret, hardDeadline);
   }
 
-  /** The same settings with these algorithms of the user's own. */
+  /** Returns these settings with these custom algorithms. */
   public RedisSettings withAlgorithms(List<CustomAlgorithm> own) {
     return new RedisSettings(prefix, deadline, policyDeadlines, own, keySecret, hardDeadline);
   }
 
   /**
-   * The same settings with this secret. Keys that were written with another, or without, are not
-   * found any more, so all limits begin anew.
+   * Returns these settings with this secret. Keys written with another secret, or without one, are
+   * not found any more, so all limits start from zero.
    */
   public RedisSettings withKeySecret(KeySecret secret) {
     return new RedisSettings(
         prefix, deadline, policyDeadlines, algorithms, Optional.of(secret), hardDeadline);
   }
 
-  /** The same settings with this hard deadline for all decisions. */
+  /** Returns these settings with this hard deadline for all decisions. */
   public RedisSettings withHardDeadline(Duration hard) {
     return new RedisSettings(
         prefix, deadline, policyDeadlines, algorithms, keySecret, Optional.of(hard));
@@ -114,19 +114,19 @@ public record RedisSettings(
     return own == null ? deadline : own;
   }
 
-  /** The hard deadline of a decision that has this deadline. */
+  /** The hard deadline of a decision with this deadline. */
   public Duration hardDeadline(Duration own) {
     Duration twice = own.multipliedBy(2);
     return hardDeadline.orElse(
         twice.compareTo(DEFAULT_HARD_DEADLINE) > 0 ? twice : DEFAULT_HARD_DEADLINE);
   }
 
-  /** The longest that any decision takes, whichever side is late. */
+  /** The longest time that any decision takes, whichever side is late. */
   public Duration longestWait() {
     return hardDeadline(longest(deadline, policyDeadlines));
   }
 
-  /** The name of a key in Redis: within its braces the part that names its slot in a Cluster. */
+  /** The name of a key in Redis; the part in braces determines its slot in a Cluster. */
   public byte[] name(StateKey key) {
     String tag = key.tag();
     String own = key.name();

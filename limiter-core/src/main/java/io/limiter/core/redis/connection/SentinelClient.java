@@ -12,14 +12,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import reactor.core.publisher.Mono;
 
 /**
- * Asks another sentinel first at each attempt to connect, from the first named on. Lettuce believes
- * the first one that answers, each time: one that is wrong, and names a primary that is dead or a
- * replica now, would keep the limiter from Redis for as long as it is wrong, whatever the others
- * say. A URI without sentinels is Lettuce's as ever.
+ * Asks another sentinel first at each attempt to connect, beginning with the first in the
+ * configuration. Lettuce always uses the first sentinel that answers: one that is wrong, and
+ * reports a primary that is dead or a replica now, would keep the limiter from Redis for as long as
+ * it is wrong, whatever the others report. URIs without sentinels are handled by Lettuce unchanged.
  */
 final class SentinelClient extends AsyncClient {
 
-  /** Time for a sentinel to be connected to; then the next is asked. */
+  /** Time limit for a connection to a sentinel; then the next is asked. */
   static final Duration PATIENCE = Duration.ofMillis(500);
 
   private final AtomicInteger attempts = new AtomicInteger();
@@ -45,7 +45,7 @@ final class SentinelClient extends AsyncClient {
       builder.withSentinelMasterId(uri.getSentinelMasterId());
     }
     RedisURI rotated = builder.build();
-    // The builder has given them the time that is for Redis.
+    // The builder has given the sentinels the time limit for Redis.
     rotated.getSentinels().forEach(sentinel -> sentinel.setTimeout(PATIENCE));
     return rotated;
   }

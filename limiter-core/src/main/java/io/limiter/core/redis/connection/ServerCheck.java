@@ -13,8 +13,8 @@ import java.util.regex.Pattern;
 import org.slf4j.Logger;
 
 /**
- * Looks once, when a connection stands, whether this Redis keeps what the limiter writes, and warns
- * if not. It decides all the same: a limiter that is weaker than promised is better than none.
+ * Checks once, when a connection is open, whether this Redis keeps what the limiter writes, and
+ * logs a warning if not. The limiter works all the same: weaker limits are better than none.
  */
 public final class ServerCheck {
 
@@ -32,8 +32,8 @@ public final class ServerCheck {
   }
 
   /**
-   * @param node what is looked at, in words
-   * @param said what need not be said again, of whatever node: one set for all nodes of a Cluster
+   * @param node the name of the node in messages
+   * @param warned warnings that were already logged; one set for all nodes of a Cluster
    */
   public ServerCheck(Logger log, String node, Set<String> said) {
     this.log = log;
@@ -41,7 +41,7 @@ public final class ServerCheck {
     this.said = said;
   }
 
-  /** Never fails: a Redis that does not let us look is not looked at. */
+  /** Never fails: a Redis that does not permit the check is not checked. */
   void look(RedisClusterAsyncCommands<byte[], byte[]> commands) {
     if (looked.compareAndSet(false, true)) {
       var unused =

@@ -11,7 +11,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.LoggerFactory;
 
-/** One connection for all threads, on a thread of Lettuce's. */
+/** One connection for all threads, on a thread of Lettuce. */
 public final class SharedConnection implements ConnectionSource {
 
   private final String name;
@@ -29,7 +29,7 @@ public final class SharedConnection implements ConnectionSource {
   /**
    * Begins to connect.
    *
-   * @param client made by {@link LettuceClients#create}; closed with the connection
+   * @param client created by {@link LettuceClients#create}; closed with the connection
    */
   public static SharedConnection open(RedisClient client, RedisURI uri, RedisSettings settings) {
     String name = ConnectionSource.name(uri);
@@ -70,7 +70,7 @@ public final class SharedConnection implements ConnectionSource {
   @Override
   public void close() {
     if (closed.getAndSet(true)) {
-      return; // a client that is closing says at once that it is closed
+      return; // a closing client reports at once that it is closed
     }
     connection.close();
     LettuceClients.shutdown(client);

@@ -11,9 +11,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Closes a connection on which nothing has come for three seconds although something was asked, so
- * that another is opened. A peer that vanished without a word is not found otherwise: keep-alive
- * does not probe while sent data waits to be acknowledged, and TCP gives up after minutes.
+ * Closes a connection on which nothing has arrived for three seconds although commands are
+ * unanswered, so that another is opened. A peer that vanished silently is not detected otherwise:
+ * keep-alive does not probe while sent data waits to be acknowledged, and TCP gives up after
+ * minutes.
  *
  * <p>All of it runs on the channel's event loop.
  */
@@ -31,7 +32,7 @@ final class SilenceWatch extends ChannelDuplexHandler {
   private @Nullable Future<?> ticking;
 
   /**
-   * After a pause of this process ticks are not made up for: all at once they would take it for
+   * After a pause of this process, missed ticks are skipped: run all at once, they would look like
    * silence of Redis.
    */
   @Override

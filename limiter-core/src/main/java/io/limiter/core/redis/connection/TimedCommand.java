@@ -9,27 +9,29 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A command that records when its connection's event loop handed it to Lettuce's pipeline. That
- * happens once at most: a command that was withdrawn before is never sent, and one that was handed
+ * happens at most once: a command that was withdrawn before is never sent, and one that was handed
  * over is never handed over again, whatever Lettuce does with it after a reconnect.
  *
  * <p>{@link UnansweredCommands} hands it over and measures its time.
  */
 public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
 
-  /** What waits for the reply, for a bounded time. */
+  /** The party that waits for the reply, for a bounded time. */
   public interface Waiter {
 
-    /** Nanoseconds that Redis has for the reply, from the handover; a part of them is spent. */
+    /**
+     * Nanoseconds that Redis has for the reply, counted from the handover; a part of them is spent.
+     */
     long budgetNanos();
 
     /** The {@link System#nanoTime} at which the wait ends, whichever side is late. */
     long hardDue();
 
-    /** Redis has had its time. On the event loop. */
+    /** Redis has used up its time. On the event loop. */
     void redisIsLate();
 
     /**
-     * The hard deadline has passed, and Redis has not had its time. On the event loop.
+     * The hard deadline has passed, and Redis has not used up its time. On the event loop.
      *
      * @param standstillNanos for which the event loop did not run
      */
@@ -54,7 +56,8 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
 
   private volatile @Nullable Waiter waiter;
 
-  // Of the event loop alone: whether the next look decides, and whether the wait has ended.
+  // Accessed by the event loop only: whether the next check decides, and whether the wait has
+  // ended.
   private boolean overdue;
   private boolean expired;
 
@@ -62,7 +65,7 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
     super(command);
   }
 
-  /** The timed command in what Lettuce writes; null if there is none. */
+  /** The timed command in a message that Lettuce writes; null if there is none. */
   static @Nullable TimedCommand<?, ?, ?> of(Object message) {
     if (message instanceof TimedCommand<?, ?, ?> timed) {
       return timed;
@@ -75,7 +78,7 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
   /**
    * Begins to measure, unless the command was withdrawn or handed over before.
    *
-   * @param now the time of {@link System#nanoTime}
+   * @param nowNanos the value of {@link System#nanoTime}
    * @param ownNanos the event loop's own time
    */
   boolean handOver(UnansweredCommands to, long now, long ownNanos) {
@@ -90,7 +93,8 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
   }
 
   /**
-   * Keeps the command from being handed over; false if it has been. It is still to be cancelled.
+   * Prevents the handover; returns false if it has happened. The caller still has to cancel the
+   * command.
    */
   public boolean withdraw() {
     return STATE.compareAndSet(this, NEW, WITHDRAWN);
@@ -100,12 +104,15 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
     return state == HANDED_OVER;
   }
 
-  /** Whether this very thread has handed it over, so that it is the connection's event loop. */
+  /**
+   * Whether the current thread has handed the command over, so that it is the connection's event
+   * loop.
+   */
   public boolean isHandedOverHere() {
     return state == HANDED_OVER && thread == Thread.currentThread();
   }
 
-  /** Names what waits for the reply. */
+  /** Sets the party that waits for the reply. */
   public void awaitedBy(Waiter waits) {
     waiter = waits;
   }
@@ -127,19 +134,19 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
         : 0;
   }
 
-  /** What waits for the reply; null as long as it is not named. */
+  /** The party that waits for the reply; null until it is set. */
   @Nullable Waiter waiter() {
     return waiter;
   }
 
-  /** Whether nothing waits any more. */
+  /** Whether the wait has ended. */
   boolean isExpired() {
     return expired || isDone();
   }
 
   /**
-   * Whether the wait is over. Answers so at the second look only: before that the event loop reads
-   * once more, since the reply may lie in the socket.
+   * Whether the wait is over. Returns true at the second check only: before that the event loop
+   * reads once more, since the reply may be in the socket.
    */
   boolean isOver(Waiter waits, long now, long ownNanos) {
     boolean over = ownNanos - loopNanos >= waits.budgetNanos() || now - waits.hardDue() >= 0;
@@ -150,12 +157,12 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
     return false;
   }
 
-  /** Whether the next look decides. */
+  /** Whether the next check decides. */
   boolean isOverdue() {
     return overdue;
   }
 
-  /** Ends the wait. The command stays for its reply. */
+  /** Ends the wait. The command stays in place for its reply. */
   void expire(Waiter waits, long now, long ownNanos) {
     expired = true;
     long had = ownNanos - loopNanos;

@@ -16,20 +16,20 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * Bounds the commands that wait for an answer on one channel, in number and in time.
+ * Bounds the commands that wait for a reply on one channel, in number and in time.
  *
- * <p>In number: one too many is refused. Lettuce would refuse it too, but logs a stack trace for
- * each.
+ * <p>In number: a command above the bound fails. Lettuce would reject it too, but logs a stack
+ * trace for each.
  *
- * <p>In time: a deadline is to measure Redis, and a clock that runs while this event loop does not
- * would measure this process: it may load classes, collect garbage, or wait for a processor while
- * the answer lies in its socket. So the time that counts is the loop's own, which a tick advances
- * while a command waits, and by {@link #MOST_NANOS} at most, however late the tick comes. A command
+ * <p>In time: a deadline has to measure Redis. A clock that runs while this event loop does not
+ * would measure this process, which may load classes, collect garbage, or wait for a processor
+ * while the reply is in its socket. So the time that counts is the loop's own: a tick advances it
+ * while a command waits, by {@link #MOST_NANOS} at most, however late the tick comes. A command
  * whose time is over waits for one more tick, before which the loop reads.
  *
- * <p>Nothing is stored here: the commands are those that Lettuce keeps to match replies with. There
- * a command stays that has expired, until its reply comes or the channel ends. All of it belongs to
- * the channel's event loop.
+ * <p>Nothing is stored here: the commands are those that Lettuce keeps to match replies. An expired
+ * command stays there until its reply arrives or the channel ends. All of this runs on the
+ * channel's event loop.
  */
 public final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
 
@@ -40,8 +40,8 @@ public final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
   static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   /**
-   * What one tick counts at most. A loop that is later than this did not run; on a machine without
-   * a free processor it is so at each tick, and Redis may be as late for the same reason.
+   * The most that one tick counts. A loop that is later than this did not run; on a machine without
+   * a free processor that is so at each tick, and Redis may be late for the same reason.
    */
   static final long MOST_NANOS = TICK_NANOS + LOOK_NANOS;
 
@@ -51,16 +51,22 @@ public final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
   private boolean ticking;
   private long lastTick;
 
-  /** Time that has counted. Other threads read it only to say how late the loop is. */
+  /**
+   * The time that has counted, in nanoseconds. Other threads read it only to report how late the
+   * loop is.
+   */
   private long counted;
 
-  /** The bound of a channel that has all of Lettuce's handlers, for the end of its pipeline. */
+  /**
+   * Creates the handler for a channel that has all of Lettuce's handlers, to be added at the end of
+   * its pipeline.
+   */
   static UnansweredCommands of(CommandHandler commands) {
     return new UnansweredCommands(commands.getStack(), LettuceClients.MAX_QUEUED, System::nanoTime);
   }
 
   /**
-   * @param nanoTime a clock that is never set back
+   * @param nanoTime a monotonic clock
    */
   UnansweredCommands(
       Queue<? extends RedisCommand<?, ?, ?>> unanswered, int most, LongSupplier nanoTime) {
@@ -126,7 +132,7 @@ public final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
     if (waited) {
       tickAfter(looks ? LOOK_NANOS : TICK_NANOS, context);
     }
-    // What follows an expiry may send commands, so the queue is not looked through any more.
+    // Code that runs at an expiry may send commands, so the loop over the queue has to end before.
     for (TimedCommand<?, ?, ?> timed : over) {
       TimedCommand.Waiter waiter = timed.waiter();
       if (waiter != null && !timed.isExpired()) {
@@ -139,12 +145,12 @@ public final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
     return counted + Math.min(now - lastTick, MOST_NANOS);
   }
 
-  /** The event loop's own time; where it starts does not matter. On the event loop. */
+  /** The event loop's own time; its origin is irrelevant. On the event loop. */
   long ownNanos() {
     return ticking ? ownNanos(nanoTime.getAsLong()) : counted;
   }
 
-  /** The same as of the last tick. On any thread. */
+  /** The event loop's own time as of the last tick. On any thread. */
   long countedNanos() {
     return counted;
   }

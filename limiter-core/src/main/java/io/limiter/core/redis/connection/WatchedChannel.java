@@ -6,17 +6,19 @@ import io.lettuce.core.resource.NettyCustomizer;
 import io.netty.channel.Channel;
 import io.netty.handler.flush.FlushConsolidationHandler;
 
-/** What is added to each channel that Lettuce opens: at first, and at each reconnect. */
+/**
+ * Adds the limiter's handlers to each channel that Lettuce opens: at first, and at each reconnect.
+ */
 final class WatchedChannel implements NettyCustomizer {
 
-  /** Writes that wait at most for one flush. */
+  /** The most writes that wait for one flush. */
   private static final int MAX_CONSOLIDATED = 256;
 
   private final boolean consolidated;
 
   /**
-   * @param consolidated whether what is written in one turn of the channel's event loop is sent at
-   *     its end, not packet by packet
+   * @param consolidated whether everything written in one turn of the channel's event loop is sent
+   *     at its end, instead of packet by packet
    */
   WatchedChannel(boolean consolidated) {
     this.consolidated = consolidated;

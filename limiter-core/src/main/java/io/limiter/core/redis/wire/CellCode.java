@@ -17,10 +17,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.zip.CRC32;
 
-/** What {@code cells.lua} is told of one cell: its algorithm and numbers. */
+/** Encodes one cell for {@code cells.lua}: its algorithm and numbers. */
 public final class CellCode {
 
-  /** The first number of an algorithm of the user's own. */
+  /** The first number of a custom algorithm. */
   public static final int CUSTOM = 64;
 
   private static final int COUNTER = 1;
@@ -31,10 +31,10 @@ public final class CellCode {
   private static final int LEAKY_BUCKET = 6;
   static final int BAN = 9;
 
-  /** The print of the first cell, which describes the others. */
+  /** The fingerprint of the first cell, which describes the others. */
   static final int DATA = 10;
 
-  /** Numbers that a ban keeps. */
+  /** The number of values of a ban. */
   public static final int BAN_SIZE = 4;
 
   private final List<CustomAlgorithm> algorithms;
@@ -43,7 +43,9 @@ public final class CellCode {
     this.algorithms = algorithms;
   }
 
-  /** What the first cell says of a rule's own, for rules that have others. */
+  /**
+   * The description of a rule's own cell that the first cell contains, for rules of other stacks.
+   */
   static long description(Rule rule) {
     Cell unused = Cell.unused(rule);
     return description(unused.kind(), Cell.longestMemoryMicros(rule), unused.scale());
@@ -53,12 +55,15 @@ public final class CellCode {
     return ((long) kind << 56) + ((long) Cell.exponent(memoryMicros) << 48) + scale;
   }
 
-  /** Numbers that a rule keeps. */
+  /** The number of values that a rule stores. */
   static int size(Rule rule) {
     return Cell.unused(rule).size();
   }
 
-  /** Tells rules apart whose cells mean something else. What only moves a limit is left out. */
+  /**
+   * Distinguishes rules whose cells have different meanings. Numbers that only move a limit are
+   * left out.
+   */
   static int print(Rule rule) {
     String what;
     if (rule instanceof TokenBucket bucket) {

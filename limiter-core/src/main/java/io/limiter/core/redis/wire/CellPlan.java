@@ -13,18 +13,18 @@ import java.util.Optional;
 import java.util.zip.CRC32;
 
 /**
- * What a plan says of the rules that keep numbers; {@code decide.lua} and {@code cells.lua}
- * describe it.
+ * The part of a plan for rules that keep numbers; {@code decide.lua} and {@code cells.lua} describe
+ * it.
  */
 final class CellPlan {
 
-  /** Bytes before the first cell's print. */
+  /** Bytes before the first cell's fingerprint. */
   private static final int HEADER = 24;
 
-  /** In the mark of cells: tells them from a log. */
+  /** A bit of the layout fingerprint that distinguishes cells from a log. */
   static final int CELLS = 1 << 31;
 
-  /** In the mark: the longest that there is room for, four years. */
+  /** The longest time that the layout fingerprint can hold, four years. */
   private static final long MOST_SECONDS = (1 << Cell.MOST_EXPONENT) - 1;
 
   private final List<Rule> rules;
@@ -33,7 +33,7 @@ final class CellPlan {
   private final byte[] unused;
 
   /**
-   * @param rules none of them a log; there may be none if there is a ban
+   * @param rules rules without a log; may be empty if there is a ban
    */
   CellPlan(List<Rule> rules, Optional<BanRule> ban, List<CustomAlgorithm> algorithms) {
     this.rules = rules;
@@ -60,12 +60,12 @@ final class CellPlan {
     return ban.isPresent();
   }
 
-  /** How many cells. */
+  /** The number of cells. */
   int size() {
     return rules.size() + (bans() ? 1 : 0);
   }
 
-  /** What cells begin with that these rules wrote. */
+  /** The layout fingerprint, with which the cells of these rules begin. */
   int print() {
     return ByteBuffer.wrap(unused).getInt();
   }
@@ -75,7 +75,7 @@ final class CellPlan {
     return rules.stream().mapToLong(Cell::memoryMicros).max().orElse(0);
   }
 
-  /** The longest time that any cell may be needed for, which mostly is known to the script only. */
+  /** The longest time that any cell may be needed for; usually only the script can compute it. */
   private long mostSeconds() {
     long micros = memoryMicros();
     for (Rule rule : rules) {
@@ -88,9 +88,9 @@ final class CellPlan {
   }
 
   /**
-   * For each cell its algorithm and numbers.
+   * The algorithm and numbers of each cell.
    *
-   * @throws IllegalArgumentException if a rule is of an algorithm that the scripts do not know
+   * @throws IllegalArgumentException if the scripts do not contain a rule's algorithm
    */
   byte[] codes(long wallMicros) {
     ByteArrayOutputStream codes = new ByteArrayOutputStream();
@@ -99,7 +99,7 @@ final class CellPlan {
     return codes.toByteArray();
   }
 
-  /** The cells as they are if nothing was ever used. */
+  /** The cells of rules that are fully replenished. */
   byte[] unused() {
     return unused;
   }
@@ -124,14 +124,15 @@ final class CellPlan {
     for (int c = 0; c < sizes.length; c++) {
       state.putLong(c < rules.size() ? CellCode.description(rules.get(c)) : description());
     }
-    // Descriptions too: rules that are needed for longer are others, though cells may serve both.
+    // Includes the descriptions: rules that are needed for longer are different, though cells may
+    // serve both.
     CRC32 crc = new CRC32();
     crc.update(state.array(), 0, state.position());
     for (int c = 0; c < sizes.length; c++) {
       state.putDouble(c < rules.size() ? -1 : 0);
       state.position(state.position() + 8 * (sizes[c] - 1));
     }
-    // 0 marks cells of several stacks, and a log that no stack's cursors belong to.
+    // 0 marks cells of several stacks, and a log without the cursors of any stack.
     return state
         .putInt(0, crc.getValue() == 0 ? 1 : (int) crc.getValue())
         .putInt(4, CELLS + 16 * (int) mostSeconds() + all)

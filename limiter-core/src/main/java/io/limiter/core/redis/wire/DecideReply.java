@@ -14,12 +14,12 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads what {@code decide.lua} returned. What it decided is in the status of each charge; the
- * numbers have to bear it out, or the call is decided elsewhere.
+ * Reads the reply of {@code decide.lua}. The status of each charge is the decision. If the numbers
+ * contradict it, the reply is rejected and the call is decided elsewhere.
  */
 public final class DecideReply implements StoredDecision {
 
-  /** The statuses, as {@code decide.lua} has them. */
+  /** The status characters of {@code decide.lua}. */
   public static final char ADMITTED = 'A';
 
   static final char LIMITED = 'L';
@@ -29,7 +29,7 @@ public final class DecideReply implements StoredDecision {
   private final EncodedStack[] stacks;
   private final Charge[] charges;
 
-  /** Where the parts of each charge begin, behind its status; they follow each other. */
+  /** Where the parts of each charge begin, after its status; they follow each other. */
   private final int[] offsets;
 
   private final Status[] statuses;
@@ -80,15 +80,16 @@ public final class DecideReply implements StoredDecision {
   }
 
   /**
-   * The status says what was written, the numbers say what the caller is told. Both follow from the
-   * same state by code that exists twice, in Lua and in Java, and may differ where an algorithm of
-   * the user's own does. Then neither is right: the caller would be admitted while nothing is
-   * counted, or the reverse.
+   * Checks that status and numbers agree. The status is what the script acted on, the numbers are
+   * what the verdict reports. Both follow from the same state by code that exists twice, in Lua and
+   * in Java, and may differ for a custom algorithm. Then neither can be used: the call would be
+   * admitted without being counted, or the reverse.
    */
   private void requireAgreement(int c, Mode mode) {
     Status byNumbers = Status.ADMITTED;
     if (mode != Mode.RECORD) {
-      boolean bans = mode == Mode.PEEK || !charges[c].observed(); // else the script reads no ban
+      boolean bans =
+          mode == Mode.PEEK || !charges[c].observed(); // otherwise the script reads no ban
       if (bans && bannedFor(c) > 0) {
         byNumbers = Status.BANNED;
       } else if (isShort(c)) {
@@ -124,7 +125,10 @@ public final class DecideReply implements StoredDecision {
         null);
   }
 
-  /** The rules that refuse the call by the numbers; if none does, any may have, in the script. */
+  /**
+   * The rules that deny the call by the numbers; if there are none, the script may have applied any
+   * of them.
+   */
   private List<Rule> suspects(int c) {
     List<Rule> rules = charges[c].stack().rules();
     List<Rule> all = new ArrayList<>();
@@ -215,7 +219,9 @@ public final class DecideReply implements StoredDecision {
     return hasLog ? givenBack(charge, said[charge][0].taken()[0], some) : 0;
   }
 
-  /** Of units that a rule took: what it would not have taken of a call that costs less. */
+  /**
+   * Of the units that a rule took, those that it would not have taken for a call that costs less.
+   */
   private int givenBack(int charge, int taken, int some) {
     return Math.max(0, taken - (charges[charge].cost() - some));
   }

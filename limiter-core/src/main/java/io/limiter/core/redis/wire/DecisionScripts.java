@@ -8,33 +8,33 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The scripts of the store. Tests put their own clock into copies of them.
+ * The scripts of the store. Tests replace the clock in copies of them.
  *
  * @param decide decides one call
  * @param refund gives back what a call took
- * @param renew takes what a call holds while it runs anew
- * @param algorithms those of the user's own that the scripts know, in the order of their numbers
+ * @param renew renews the concurrency permits of a call
+ * @param algorithms the custom algorithms in the scripts, in the order of their numbers
  */
 public record DecisionScripts(
     RedisScript decide, RedisScript refund, RedisScript renew, List<CustomAlgorithm> algorithms) {
 
   private static final String ALGORITHMS = "--%algorithms\n";
 
-  /** Where a part of a script belongs, by the name of its file. */
+  /** The place of a part in a script, by the name of its file. */
   private static final Pattern PART = Pattern.compile("--%(?!algorithms)([a-z]+)\n");
 
   public DecisionScripts(RedisScript decide, RedisScript refund) {
     this(decide, refund, RedisScript.of(whole("renew.lua")), List.of());
   }
 
-  /** The scripts as they are without algorithms of the user's own; read once. */
+  /** The scripts without custom algorithms; read once. */
   public static DecisionScripts load() {
     return WithoutOwn.SCRIPTS;
   }
 
   /**
-   * The scripts with these algorithms: the same text, whatever the order, so that instances share
-   * what Redis has compiled.
+   * The scripts with these algorithms. The text does not depend on their order, so that instances
+   * share what Redis has compiled.
    *
    * @throws IllegalArgumentException if two algorithms have one name, or there are too many
    */
@@ -42,7 +42,7 @@ public record DecisionScripts(
     return own.isEmpty() ? load() : read(own);
   }
 
-  /** Several connections and the store ask for them while a service starts. */
+  /** Loaded lazily and once: several connections and the store use it while a service starts. */
   private static final class WithoutOwn {
     static final DecisionScripts SCRIPTS = read(List.of());
   }
@@ -79,7 +79,7 @@ public record DecisionScripts(
         algorithms);
   }
 
-  /** A script with its parts, each of which stands in a file of its own. */
+  /** Assembles a script from its parts, each of which is a file of its own. */
   private static String whole(String file) {
     return PART.matcher(RedisScript.read(file))
         .replaceAll(part -> Matcher.quoteReplacement(whole(part.group(1) + ".lua")));

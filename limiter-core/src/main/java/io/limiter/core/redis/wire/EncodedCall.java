@@ -14,10 +14,10 @@ import java.util.List;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** A call, or some charges of one, as {@code decide.lua} reads it and answers. */
+/** A call, or some charges of one, in the encoding of {@code decide.lua}. */
 public final class EncodedCall {
 
-  /** In the mode of the first plan, a byte: what is past is counted in units of this. */
+  /** The unit in which the number of past charges is added to the mode byte of the first plan. */
   private static final int PAST = 4;
 
   private final Function<StateKey, byte[]> names;
@@ -29,7 +29,7 @@ public final class EncodedCall {
   /** Units that were taken while Redis was away, and the plan that records them. */
   private record EncodedPast(PastCharge taken, StackPlan plan) {
 
-    /** Which only the first script sets that brings them. */
+    /** A key that only the first script with these units sets. */
     StateKey marker() {
       return new StateKey(taken.charge().key().tag(), "p." + taken.id());
     }
@@ -78,7 +78,7 @@ public final class EncodedCall {
     return new EncodedCall(names, charges, stacks, past);
   }
 
-  /** Only these of its charges, in this order. */
+  /** Returns a call with only these charges, in this order. */
   public EncodedCall part(int[] indexes) {
     Charge[] some = new Charge[indexes.length];
     EncodedStack[] theirs = new EncodedStack[indexes.length];
@@ -105,7 +105,7 @@ public final class EncodedCall {
     return charges[index];
   }
 
-  /** One for each charge; behind them those of what is past. */
+  /** One for each charge, followed by those of the past charges. */
   public byte[][] keys() {
     return keys;
   }
@@ -135,7 +135,10 @@ public final class EncodedCall {
     return arguments;
   }
 
-  /** Whether a reply is as long as one to this call is: else the connection is out of step. */
+  /**
+   * Whether a reply has the length of a reply to this call; otherwise the connection is out of
+   * step.
+   */
   public boolean fits(byte @Nullable [] reply) {
     int length = 0;
     for (EncodedStack stack : stacks) {

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 import java.util.zip.CRC32;
 
-/** The rules of a stack that read one log of units; {@code log.lua} describes it. */
+/** The rules of a stack that share one log of units; {@code log.lua} describes it. */
 public final class EncodedLog implements StackPart {
 
   private static final int HEADER = 37;
@@ -42,7 +42,7 @@ public final class EncodedLog implements StackPart {
     }
     CRC32 crc = new CRC32();
     crc.update(numbers.array());
-    // 0 marks a log that no stack's cursors belong to.
+    // 0 marks a log without the cursors of any stack.
     this.print = crc.getValue() == 0 ? 1 : (int) crc.getValue();
     ByteBuffer all = ByteBuffer.allocate(numbers.capacity() + HEADER + 4 * rules.size());
     all.put(numbers.array());
@@ -52,22 +52,22 @@ public final class EncodedLog implements StackPart {
     this.plan = all.array();
   }
 
-  /** How many rules. */
+  /** The number of rules. */
   int size() {
     return windows.length;
   }
 
-  /** What a log begins with that these rules wrote. */
+  /** The layout fingerprint, with which a log of these rules begins. */
   int print() {
     return print;
   }
 
-  /** The rules as they stand in a plan, and the header of an empty log. */
+  /** The rules in the encoding of a plan, and the header of an empty log. */
   public byte[] plan() {
     return plan;
   }
 
-  /** The time that the log is needed for after it was written. */
+  /** How long the log is needed after it was written. */
   long memoryMicros() {
     return longest;
   }
@@ -116,8 +116,8 @@ public final class EncodedLog implements StackPart {
     }
 
     /**
-     * A unit that this call takes is the last to come back, so it makes no difference. One that
-     * seems to be of the future, which somebody else wrote, is taken for one of now.
+     * A unit that this call takes is the last to come back, so it makes no difference. A unit with
+     * a future stamp, which was not written by this library, counts as taken now.
      */
     @Override
     public long waitFor(int rule, boolean taken) {

@@ -13,8 +13,9 @@ import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 
 /**
- * A stack of rules as the scripts read it; made once for each stack. Its parts are those of its
- * rules that have a log, and those that keep numbers: each has its own reply, and both one key.
+ * A stack of rules in the encoding of the scripts; created once for each stack. It has one part for
+ * the rules with a log, and one for those that keep numbers. Each part has its own reply; both
+ * share one key.
  */
 public final class EncodedStack {
 
@@ -28,7 +29,7 @@ public final class EncodedStack {
   private final int[] indexInPart;
 
   /**
-   * @param algorithms those that the scripts know, beside their own
+   * @param algorithms the custom algorithms in the scripts
    * @param wallMicros the wall clock, for the changes of the clocks of time zones
    */
   public EncodedStack(RuleStack stack, List<CustomAlgorithm> algorithms, LongSupplier wallMicros) {
@@ -63,7 +64,7 @@ public final class EncodedStack {
     logOnly = cells.isEmpty();
   }
 
-  /** What the scripts are told of it. */
+  /** The plan that is sent to the scripts. */
   public StackPlan plan() {
     return plan;
   }
@@ -73,7 +74,7 @@ public final class EncodedStack {
     return logOnly;
   }
 
-  /** How many parts there are. */
+  /** The number of parts. */
   int size() {
     return parts.length;
   }
@@ -82,7 +83,7 @@ public final class EncodedStack {
     return parts[index];
   }
 
-  /** Which part a rule belongs to. */
+  /** The part to which a rule belongs. */
   int partOf(int rule) {
     return partOf[rule];
   }

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis.wire;
 
-/** What several scripts found for one call, each for some of its charges. */
+/** The replies of several scripts to one call, each for some of its charges. */
 public final class MergedReply implements StoredDecision {
 
   private final DecideReply[] replies;
   private final int[] places;
 
   /**
-   * @param charges how many the call has
+   * @param charges the number of charges of the call
    */
   public MergedReply(int charges) {
     this.replies = new DecideReply[charges];
     this.places = new int[charges];
   }
 
-  /** Parts may be answered on different threads; whoever reads waits for all of them. */
+  /**
+   * The parts may be answered on different threads; read this object only after all have been
+   * added.
+   */
   public synchronized void add(int[] part, DecideReply reply) {
     for (int i = 0; i < part.length; i++) {
       replies[part[i]] = reply;

@@ -8,7 +8,7 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 
 /**
- * A script and the name that Redis gives it.
+ * A script and its name in Redis.
  *
  * @param text the source
  * @param sha SHA-1 of the source, in lower-case hex
@@ -19,7 +19,7 @@ public record RedisScript(String text, String sha) {
     return new RedisScript(text, Base16.digest(text.getBytes(StandardCharsets.UTF_8)));
   }
 
-  /** The text of a file that lies beside this class. */
+  /** Reads a file next to this class. */
   public static String read(String file) {
     try (InputStream source = RedisScript.class.getResourceAsStream(file)) {
       if (source == null) {

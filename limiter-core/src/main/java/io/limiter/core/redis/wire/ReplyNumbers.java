@@ -6,21 +6,21 @@ import io.limiter.core.StoreException;
 import io.limiter.core.store.DecisionReadout;
 
 /**
- * Checks the numbers of a reply. One that has the right length may still not be from a script of
- * ours, or be made of what somebody else has written under a key: nobody is admitted, or told when
- * to come back, by numbers that cannot be.
+ * Checks the numbers of a reply. A reply of the right length may still come from another script, or
+ * from a value that other software wrote under a key. No call is admitted, and no retry-after
+ * returned, by impossible numbers.
  */
 final class ReplyNumbers {
 
-  /** In microseconds, the year 2255: no time is as late, and below it doubles are exact. */
+  /** In microseconds, the year 2255: no time is later, and doubles below it are exact. */
   static final double LATEST = 0x1p53;
 
   private ReplyNumbers() {}
 
   /**
-   * A time in microseconds.
+   * Checks a time in microseconds.
    *
-   * @throws StoreException if it is negative, more than that, or no number
+   * @throws StoreException if it is negative, above {@code most}, or not a number
    */
   static double time(double time, double most) {
     if (!(time >= 0 && time <= most)) {
@@ -29,12 +29,15 @@ final class ReplyNumbers {
     return time;
   }
 
-  /** The time that a cell tells, or that no wait would do. */
+  /**
+   * Checks a retry-after of a cell, which may be {@link
+   * io.limiter.core.store.DecisionReadout#NEVER}.
+   */
   static long waitFor(long wait) {
     return wait == DecisionReadout.NEVER ? wait : (long) time((double) wait, LATEST);
   }
 
-  /** Units that are left; there may be less than none. */
+  /** Checks units that are left; they may be negative. */
   static long left(long left, long most) {
     if (left > most || left < -LATEST) {
       throw strange("number of units left", (double) left, -LATEST, (double) most);
@@ -42,7 +45,9 @@ final class ReplyNumbers {
     return left;
   }
 
-  /** What an algorithm of the user's own remembers: it would be shown what it never wrote. */
+  /**
+   * Checks a state value of a custom algorithm, which must only receive values that it has written.
+   */
   static double finite(double number) {
     if (!Double.isFinite(number)) {
       throw strange("number", number, -Double.MAX_VALUE, Double.MAX_VALUE);

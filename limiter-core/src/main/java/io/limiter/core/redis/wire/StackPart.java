@@ -6,8 +6,8 @@ import java.nio.ByteBuffer;
 
 /**
  * Rules of one stack that are read alike: those with a log, or those with cells. A reply begins
- * with the time of the part, which its units bear. Rules are given by their index among those of
- * this part; times are microseconds.
+ * with the time of the part, with which its units are stamped. Rules are given by their index among
+ * those of this part.
  */
 interface StackPart {
 
@@ -15,41 +15,43 @@ interface StackPart {
   int replyLength();
 
   /**
-   * What the reply to a call says.
+   * Reads the reply to a call.
    *
    * @param offset where the reply of this part begins
    */
   Said read(ByteBuffer reply, int offset, Mode mode, int cost);
 
-  /** What a reply says of the rules of one part. */
+  /** The reply for the rules of one part. */
   interface Said {
 
-    /** As {@link io.limiter.core.store.DecisionReadout#left}. */
+    /** See {@link io.limiter.core.store.DecisionReadout#remainingBefore}. */
     long left(int rule);
 
-    /** As {@link io.limiter.core.store.DecisionReadout#waitFor}. */
+    /** See {@link io.limiter.core.store.DecisionReadout#retryAfterMicros}. */
     long waitFor(int rule, boolean taken);
 
-    /** As {@link io.limiter.core.store.DecisionReadout#resetAfter}. */
+    /** See {@link io.limiter.core.store.DecisionReadout#resetAfterMicros}. */
     long resetAfter(int rule, boolean taken);
 
-    /** As {@link io.limiter.core.store.DecisionReadout#delay}. */
+    /** See {@link io.limiter.core.store.DecisionReadout#delayMicros}. */
     default long delay(int rule) {
       return 0;
     }
 
     /**
-     * The units that the call has taken, should it be admitted: of the log, or of each cell and the
-     * ban, which takes none.
+     * The units that the call takes if it is admitted: of the log, or of each cell and the ban; the
+     * ban takes none.
      */
     int[] taken();
 
-    /** For how long the call waits, as {@link io.limiter.core.state.CellReadout#departure}. */
+    /**
+     * For how long the call waits, see {@link io.limiter.core.state.CellReadout#departureParts}.
+     */
     default long departure() {
       return 0;
     }
 
-    /** As {@link io.limiter.core.store.DecisionReadout#bannedFor}. */
+    /** See {@link io.limiter.core.store.DecisionReadout#banMicros}. */
     long bannedFor();
   }
 }

@@ -9,16 +9,16 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 
-/** What the scripts are told of a stack; {@code decide.lua} describes it. */
+/** The description of a stack that is sent to the scripts; {@code decide.lua} describes it. */
 public final class StackPlan {
 
-  /** A key outlives what it is needed for by this, so that it cannot expire while a script runs. */
+  /** A key outlives its use by this time, so that it cannot expire while a script runs. */
   private static final long SLACK_MILLIS = 1_000;
 
-  /** Mode, cost, sizes, print, print of the log, length of the cells. */
+  /** Mode, cost, sizes, fingerprint, fingerprint of the log, length of the cells. */
   private static final int PREAMBLE = 1 + 4 + 1 + 4 + 4 + 2;
 
-  /** A plan tells of the change of clocks that is nearest: it is looked for so often. */
+  /** How often the nearest change of clocks, which the plan contains, is looked up. */
   private static final long RENEWED_MICROS = Duration.ofHours(1).toNanos() / 1_000;
 
   private final Optional<EncodedLog> log;
@@ -29,8 +29,8 @@ public final class StackPlan {
   private volatile Encoded encoded;
 
   /**
-   * @param log of the rules that have one
-   * @param cells of the other rules and the ban; one of both is there
+   * @param log the rules with a log
+   * @param cells the other rules and the ban; at least one of the two is present
    * @param wallMicros the wall clock
    */
   StackPlan(Optional<EncodedLog> log, Optional<CellPlan> cells, LongSupplier wallMicros) {
@@ -47,7 +47,7 @@ public final class StackPlan {
     this.encoded = new Encoded(wallMicros.getAsLong());
   }
 
-  /** The plan as it is at some time. */
+  /** The encoded plan at some time. */
   private final class Encoded {
     final long madeAt;
     final byte[] plan;
@@ -112,7 +112,7 @@ public final class StackPlan {
   }
 
   /**
-   * @param observed whether the charge may not refuse the call
+   * @param observed whether the charge must not deny the call
    */
   private static byte code(Mode mode, boolean observed) {
     return switch (mode) {

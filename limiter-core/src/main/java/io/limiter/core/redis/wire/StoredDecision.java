@@ -4,27 +4,29 @@ package io.limiter.core.redis.wire;
 import io.limiter.core.Charge;
 import io.limiter.core.store.DecisionReadout;
 
-/** What Redis found for a call, and how the units are known that the call took. */
+/** The decision of Redis on a call, and the data that identifies the units that the call took. */
 public interface StoredDecision extends DecisionReadout {
 
-  /** The rules of one charge, as the scripts read them. */
+  /** The rules of one charge, in the encoding of the scripts. */
   EncodedStack stack(int charge);
 
   /**
-   * The stamps of the units of one charge, its plan, how many are given back of each cell, and for
-   * how long the call waits, as {@code refund.lua} wants them.
+   * The argument of {@code refund.lua} for one charge: the stamps of its units, its plan, how many
+   * units are given back to each cell, and for how long the call waits.
    *
-   * @param some how many are given back of those that the call costs
+   * @param some how many of the call's units are given back
    */
   byte[] returning(int charge, int some);
 
-  /** How many units of its log a charge gives back: fewer if others had to go for them. */
+  /**
+   * The number of units that a charge gives back to its log; fewer if its units replaced others.
+   */
   int logged(int charge, int some);
 
   /**
    * The units of a charge that took them.
    *
-   * @param some how many of them
+   * @param some the number of units
    */
   default TakenUnits units(Charge charge, int index, int some) {
     return new TakenUnits(

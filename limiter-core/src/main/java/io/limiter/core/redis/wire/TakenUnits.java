@@ -3,23 +3,26 @@ package io.limiter.core.redis.wire;
 
 import io.limiter.core.StateKey;
 
-/** Some units of one key: those that a decision put there. */
+/** Units under one key that a decision took. */
 public final class TakenUnits {
 
   public final StateKey key;
   public final StackPlan plan;
   public final int units;
 
-  /** How many of them a log gives back: fewer if others had to go for them. */
+  /** The number of units that a log gives back; fewer if they replaced others. */
   public final int logged;
 
-  /** Where they are leased, each renewal gives them another stamp, on a thread of Lettuce. */
+  /**
+   * The refund argument. Each renewal of a concurrency permit changes its stamp, on a thread of
+   * Lettuce.
+   */
   private volatile byte[] returning;
 
   /**
-   * @param returning as {@code refund.lua} wants them
-   * @param units how many of them, 1 or more
-   * @param logged as {@link StoredDecision#logged}
+   * @param refundArgument the argument of {@code refund.lua}
+   * @param units the number of units, 1 or more
+   * @param logged see {@link StoredDecision#logged}
    */
   public TakenUnits(StateKey key, StackPlan plan, byte[] returning, int units, int logged) {
     this.key = key;

@@ -15,8 +15,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The change of a zone's clocks that is nearest to some time: what Redis has to know to tell local
- * time around then. All in microseconds.
+ * The change of a zone's clocks that is nearest to some time, from which Redis computes local time
+ * around then. Times are microseconds.
  *
  * @param before offset from UTC before the change
  * @param at when it happens
@@ -50,7 +50,7 @@ record ZoneChange(long before, long at, long after) {
     return offset.getTotalSeconds() * 1_000_000L;
   }
 
-  /** Local time at which windows begin, as what is left of it after whole windows. */
+  /** The local time at which windows begin, modulo the window. */
   static long phase(Alignment alignment, Duration window) {
     LocalDateTime anchor = alignment.anchor().orElse(LocalDateTime.of(1970, 1, 1, 0, 0));
     long local = ChronoUnit.MICROS.between(LocalDateTime.of(1970, 1, 1, 0, 0), anchor);
