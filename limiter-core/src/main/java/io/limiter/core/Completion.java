@@ -35,11 +35,11 @@ public final class Completion {
   }
 
   private final Kind kind;
-  private final ToIntFunction<Charge> actual;
+  private final ToIntFunction<Charge> actualCost;
 
   private Completion(Kind kind, ToIntFunction<Charge> actual) {
     this.kind = kind;
-    this.actual = actual;
+    this.actualCost = actual;
   }
 
   /** The call succeeded. */
@@ -108,12 +108,12 @@ public final class Completion {
    *
    * @throws RuntimeException any exception of the cost function
    */
-  public Completion told(List<Charge> charges) {
-    if (actual == RESERVED) {
+  public Completion withKnownCosts(List<Charge> charges) {
+    if (actualCost == RESERVED) {
       return this;
     }
     Map<Charge, Integer> known = new HashMap<>();
-    charges.forEach(charge -> known.put(charge, actual.applyAsInt(charge)));
+    charges.forEach(charge -> known.put(charge, actualCost.applyAsInt(charge)));
     return new Completion(kind, charge -> known.getOrDefault(charge, charge.cost()));
   }
 
@@ -121,17 +121,17 @@ public final class Completion {
    * Returns this completion for other charges, each of which replaces one of the original charges.
    */
   public Completion standingFor(UnaryOperator<Charge> original) {
-    return actual == RESERVED
+    return actualCost == RESERVED
         ? this
-        : new Completion(kind, charge -> actual.applyAsInt(original.apply(charge)));
+        : new Completion(kind, charge -> actualCost.applyAsInt(original.apply(charge)));
   }
 
   /** Returns the units of a charge that are given back; for authors of stores. */
   public int returned(Charge charge) {
-    if (charge.stack().lease().isPresent() || !counts(charge.stack().counting())) {
+    if (charge.stack().permitDuration().isPresent() || !counts(charge.stack().counting())) {
       return charge.cost();
     }
-    return Math.max(0, charge.cost() - actual.applyAsInt(charge));
+    return Math.max(0, charge.cost() - actualCost.applyAsInt(charge));
   }
 
   /**
@@ -144,7 +144,7 @@ public final class Completion {
     List<Charge> more = new ArrayList<>();
     for (Charge charge : request.charges()) {
       if (returned(charge) == 0 && taken.test(charge)) {
-        int units = actual.applyAsInt(charge) - charge.cost();
+        int units = actualCost.applyAsInt(charge) - charge.cost();
         if (units > 0) {
           more.add(charge.withCost(units));
         }

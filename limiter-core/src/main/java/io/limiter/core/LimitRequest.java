@@ -128,7 +128,9 @@ public record LimitRequest(
   public LimitRequest withCost(int cost) {
     List<Charge> priced =
         charges.stream()
-            .map(charge -> charge.stack().lease().isPresent() ? charge : charge.withCost(cost))
+            .map(
+                charge ->
+                    charge.stack().permitDuration().isPresent() ? charge : charge.withCost(cost))
             .toList();
     return new LimitRequest(policy, priced, duplicate);
   }

@@ -61,8 +61,8 @@ public final class Limiter {
    * it held and the units that its completion does not count. Completes with the number of units
    * given back.
    */
-  public CompletionStage<Long> settle(Verdict verdict, Completion ending) {
-    return verdict.reservation().settle(ending);
+  public CompletionStage<Long> settle(Verdict verdict, Completion completion) {
+    return verdict.reservation().settle(completion);
   }
 
   /** Forgets everything that was counted under the keys of this request. */

@@ -49,7 +49,8 @@ public record Policy(
               .formatted(name));
     }
     if (duplicates.isPresent()
-        && (duplicates.get().lease().isPresent() || duplicates.get().counting() != Counting.ALL)) {
+        && (duplicates.get().permitDuration().isPresent()
+            || duplicates.get().counting() != Counting.ALL)) {
       throw new IllegalArgumentException(
           "The duplicate guard of the policy '%s' is %s: give it a rule that counts every submission; one that fails is released"
               .formatted(name, duplicates.get()));

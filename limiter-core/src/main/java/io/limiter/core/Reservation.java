@@ -35,17 +35,17 @@ public interface Reservation {
         }
 
         @Override
-        public CompletionStage<Long> settle(Completion ending) {
+        public CompletionStage<Long> settle(Completion completion) {
           return CompletableFuture.completedFuture(0L);
         }
 
         @Override
-        public CompletionStage<Long> renew() {
+        public CompletionStage<Long> renewPermits() {
           return CompletableFuture.completedFuture(0L);
         }
 
         @Override
-        public Optional<Duration> lease() {
+        public Optional<Duration> permitDuration() {
           return Optional.empty();
         }
       };
@@ -67,7 +67,7 @@ public interface Reservation {
    * sends no command if there is nothing to give back. If the completion's cost function throws,
    * the stage fails and the call is not settled.
    */
-  CompletionStage<Long> settle(Completion ending);
+  CompletionStage<Long> settle(Completion completion);
 
   /**
    * Renews the concurrency permits of the call for their full duration, even if they had expired
@@ -76,11 +76,11 @@ public interface Reservation {
    * settlement requested during a renewal runs after it. A renewal requested during another one
    * returns the stage of the running one. Never blocks: one thread renews the permits of all calls.
    */
-  CompletionStage<Long> renew();
+  CompletionStage<Long> renewPermits();
 
   /**
    * The shortest duration of the concurrency permits that the call holds while it runs; empty if it
    * holds none.
    */
-  Optional<Duration> lease();
+  Optional<Duration> permitDuration();
 }

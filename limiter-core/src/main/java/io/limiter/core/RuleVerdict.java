@@ -61,7 +61,7 @@ public record RuleVerdict(
   }
 
   /** Returns whether the rule denies the call. */
-  public boolean refuses() {
+  public boolean denies() {
     return violated && !observed;
   }
 }

@@ -51,7 +51,7 @@ public record StateKey(String tag, String name, int breadth) {
   }
 
   private static String nameOf(RuleStack stack) {
-    if (stack.lease().isPresent()) {
+    if (stack.permitDuration().isPresent()) {
       return IN_FLIGHT;
     }
     if (stack.waiting().isPresent() && stack.rules().size() == 1) {
@@ -74,7 +74,7 @@ public record StateKey(String tag, String name, int breadth) {
             || name.equals(WAITING);
     if (counts && !name.equals(nameOf(stack))) {
       throw new IllegalArgumentException(
-          "The rules %s count by a key of other calls, '%s': take the key from Key.of(limit, subject).of(stack)"
+          "The rules %s count by a key of other calls, '%s': take the key from StateKey.of(limit, subject).of(stack)"
               .formatted(stack, name));
     }
   }

@@ -93,7 +93,7 @@ public record Verdict(
   public List<RuleVerdict> violated() {
     List<RuleVerdict> violated = new ArrayList<>(rules.size());
     for (RuleVerdict rule : rules) {
-      if (rule.refuses()) {
+      if (rule.denies()) {
         violated.add(rule);
       }
     }
@@ -106,11 +106,11 @@ public record Verdict(
    */
   public boolean tooCostly() {
     for (RuleVerdict rule : rules) {
-      if (rule.refuses() && rule.tooCostly()) {
+      if (rule.denies() && rule.tooCostly()) {
         return true;
       }
     }
-    return duplicate.isPresent() && duplicate.get().refuses() && duplicate.get().tooCostly();
+    return duplicate.isPresent() && duplicate.get().denies() && duplicate.get().tooCostly();
   }
 
   /**
@@ -135,7 +135,7 @@ public record Verdict(
   }
 
   private static Optional<Duration> longer(Optional<Duration> known, RuleVerdict rule) {
-    Optional<Duration> own = rule.refuses() ? rule.retryAfter() : Optional.empty();
+    Optional<Duration> own = rule.denies() ? rule.retryAfter() : Optional.empty();
     return own.isPresent() && (known.isEmpty() || own.get().compareTo(known.get()) > 0)
         ? own
         : known;

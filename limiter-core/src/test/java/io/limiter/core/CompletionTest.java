@@ -19,7 +19,9 @@ class CompletionTest {
   void costsThatWereToldAreNotAskedForAgain() {
     AtomicInteger asked = new AtomicInteger();
     Completion told =
-        Completion.succeeded().withCosts(any -> asked.incrementAndGet()).told(call.allCharges());
+        Completion.succeeded()
+            .withCosts(any -> asked.incrementAndGet())
+            .withKnownCosts(call.allCharges());
     assertThat(asked).hasValue(1);
     assertThat(told.returned(charge)).isEqualTo(4);
     assertThat(told.returned(charge)).isEqualTo(4);
@@ -29,7 +31,7 @@ class CompletionTest {
 
   @Test
   void whatWasToldOfOneChargeSaysNothingOfAnother() {
-    Completion told = Completion.succeeded().withCost(2).told(call.allCharges());
+    Completion told = Completion.succeeded().withCost(2).withKnownCosts(call.allCharges());
     assertThat(told.returned(charge)).isEqualTo(3);
     assertThat(told.returned(charge.withCost(7))).isZero();
   }

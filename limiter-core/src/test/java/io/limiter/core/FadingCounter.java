@@ -29,35 +29,37 @@ public record FadingCounter() implements CustomAlgorithm {
   }
 
   @Override
-  public Evaluation read(double now, double cost, CustomRule rule, double @Nullable [] state) {
+  public Evaluation read(
+      double nowMicros, double cost, CustomRule rule, double @Nullable [] state) {
     double window = (double) Micros.of(rule.window());
     double divisor = rule.parameters().get(0);
-    double start = state == null ? now : state[0];
+    double start = state == null ? nowMicros : state[0];
     double used = state == null ? 0 : state[1];
-    while (used > 0 && now - start >= window) {
+    while (used > 0 && nowMicros - start >= window) {
       used = Math.floor(used / divisor);
       start += window;
     }
     if (used == 0) {
-      start = now;
+      start = nowMicros;
     }
-    double left = rule.count() - used;
-    double waitFor = DecisionReadout.NEVER;
+    double remainingBefore = rule.count() - used;
+    double retryAfterMicros = DecisionReadout.NEVER;
     if (cost <= rule.count()) {
-      double wanted = left < cost ? cost : left - cost + 1;
-      double then = left < cost ? used : used + cost;
+      double wanted = remainingBefore < cost ? cost : remainingBefore - cost + 1;
+      double then = remainingBefore < cost ? used : used + cost;
       double time = start;
       do {
         then = Math.floor(then / divisor);
         time += window;
       } while (then > rule.count() - wanted && then > 0);
-      waitFor = time - now;
+      retryAfterMicros = time - nowMicros;
     }
-    double reset = used + cost == 0 ? 0 : start - now;
+    double resetAfterMicros = used + cost == 0 ? 0 : start - nowMicros;
     for (double then = used + cost; then > 0; then = Math.floor(then / divisor)) {
-      reset += window;
+      resetAfterMicros += window;
     }
-    return new Evaluation(left, waitFor, reset, new double[] {start, used + cost});
+    return new Evaluation(
+        remainingBefore, retryAfterMicros, resetAfterMicros, new double[] {start, used + cost});
   }
 
   @Override

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Calls in flight: who holds a place, for how long, and when it is free again. */
 public interface InFlightContract extends StoreHarness {
 
-  Duration LEASE = ConcurrencyLimit.DEFAULT_LEASE;
+  Duration LEASE = ConcurrencyLimit.DEFAULT_PERMIT_DURATION;
   Duration THIRD = LEASE.dividedBy(3);
 
   static LimitRequest inFlight(long count) {
@@ -101,7 +101,7 @@ public interface InFlightContract extends StoreHarness {
   default void aLeaseThatIsNotRenewedEndsWithItsTimeAndNotBefore() {
     LimitRequest call = inFlight(1);
     Verdict lost = acquire(call);
-    assertThat(lost.reservation().lease()).contains(LEASE);
+    assertThat(lost.reservation().permitDuration()).contains(LEASE);
     advance(LEASE.minus(TICK));
     assertLimited(call);
     advance(TICK);
@@ -208,9 +208,9 @@ public interface InFlightContract extends StoreHarness {
       assertThat(verdict.allowed()).isTrue();
       advance(TICK);
       CompletableFuture<Long> elsewhere =
-          CompletableFuture.supplyAsync(() -> verdict.reservation().renew())
+          CompletableFuture.supplyAsync(() -> verdict.reservation().renewPermits())
               .thenCompose(renewed -> renewed);
-      CompletionStage<Long> here = i % 2 == 0 ? elsewhere : verdict.reservation().renew();
+      CompletionStage<Long> here = i % 2 == 0 ? elsewhere : verdict.reservation().renewPermits();
       assertThat(settle(verdict, Completion.succeeded())).as("settled, call %d", i).isEqualTo(1);
       CompletableFuture.allOf(elsewhere, here.toCompletableFuture()).join();
       assertThat(stored(call)).as("left after call %d", i).containsOnly(Optional.empty());
@@ -227,9 +227,9 @@ public interface InFlightContract extends StoreHarness {
                     ConcurrencyLimit.of(5, SECOND.multipliedBy(9)),
                     ConcurrencyLimit.of(9, HOUR)));
     Verdict verdict = acquire(call);
-    assertThat(verdict.reservation().lease()).contains(SECOND.multipliedBy(9));
+    assertThat(verdict.reservation().permitDuration()).contains(SECOND.multipliedBy(9));
     assertThat(renew(verdict)).isEqualTo(2);
-    assertThat(acquire(call).reservation().lease()).isEmpty();
-    assertThat(acquire(call(rule(1, MINUTE))).reservation().lease()).isEmpty();
+    assertThat(acquire(call).reservation().permitDuration()).isEmpty();
+    assertThat(acquire(call(rule(1, MINUTE))).reservation().permitDuration()).isEmpty();
   }
 }

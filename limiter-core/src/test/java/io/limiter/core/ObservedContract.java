@@ -100,8 +100,9 @@ public interface ObservedContract extends StoreHarness {
     LimitRequest both = flight.and(rows).observe();
     Verdict first = acquire(both);
     Verdict second = acquire(both);
-    assertThat(first.reservation().lease()).contains(ConcurrencyLimit.DEFAULT_LEASE);
-    assertThat(second.reservation().lease()).isEmpty();
+    assertThat(first.reservation().permitDuration())
+        .contains(ConcurrencyLimit.DEFAULT_PERMIT_DURATION);
+    assertThat(second.reservation().permitDuration()).isEmpty();
     assertThat(renew(second)).isZero();
     assertThat(settle(second, Completion.succeeded().withCost(9))).isZero();
     assertThat(settle(first, Completion.succeeded().withCost(3))).isEqualTo(3);

@@ -42,12 +42,12 @@ class OutcomeRecordsTest {
 
   @Test
   void aLeaseOutlivesAPauseOfItsInstance() {
-    assertThat(ConcurrencyLimit.of(1, Duration.ofSeconds(1)).lease()).hasSeconds(1);
-    assertThat(ConcurrencyLimit.of(1, Duration.ofHours(1)).lease()).hasHours(1);
+    assertThat(ConcurrencyLimit.of(1, Duration.ofSeconds(1)).permitDuration()).hasSeconds(1);
+    assertThat(ConcurrencyLimit.of(1, Duration.ofHours(1)).permitDuration()).hasHours(1);
     for (Duration wrong : List.of(Duration.ofMillis(999), Duration.ofHours(1).plusMillis(1))) {
       assertRefused(
           () -> ConcurrencyLimit.of(1, wrong),
-          "The rule '1-in-flight' has a lease of %s: give it 1 s to 1 h, since it is renewed each third of it and has to survive a pause of its instance"
+          "The rule '1-in-flight' has a lease of %s: give it 1 s to 1 h, since a concurrency permit is renewed every third of it and has to survive a pause of its instance"
               .formatted(wrong));
     }
   }
@@ -64,19 +64,19 @@ class OutcomeRecordsTest {
 
   @Test
   void callsInFlightStandAmongTheirLike() {
-    assertThat(stack(THREE, ConcurrencyLimit.of(5, Duration.ofSeconds(9))).lease())
+    assertThat(stack(THREE, ConcurrencyLimit.of(5, Duration.ofSeconds(9))).permitDuration())
         .contains(Duration.ofSeconds(9));
-    assertThat(stack(rule(1, MINUTE)).lease()).isEmpty();
+    assertThat(stack(rule(1, MINUTE)).permitDuration()).isEmpty();
     assertRefused(
         () -> stack(THREE, rule(1, MINUTE)),
-        "The rule '1-per-60s' stands in one stack with calls in flight: give these a stack of their own, and join both by LimitRequest.and");
+        "The rule '1-per-60s' shares a stack with a concurrency limit: give each a stack of its own, and join their requests by LimitRequest.and");
   }
 
   @Test
   void callsInFlightAreCountedWhateverBecomesOfThem() {
     assertRefused(
         () -> stack(THREE).withCounting(Counting.FAILURES),
-        "The rule '3-in-flight' counts FAILURES: calls in flight are counted whatever becomes of them, so let it count ALL");
+        "The rule '3-in-flight' counts FAILURES: a concurrency limit counts every call, so let it count ALL");
     assertThat(stack(THREE).withCounting(Counting.ALL)).isEqualTo(stack(THREE));
   }
 
@@ -85,14 +85,14 @@ class OutcomeRecordsTest {
     RuleStack waiting = stack(LeakyBucket.of(2, MINUTE, 5, MINUTE).withName("turns"));
     assertRefused(
         () -> waiting.withCounting(Counting.SUCCESSES),
-        "The rule 'turns', whose calls wait for their turn, counts SUCCESSES: let it count ALL, since a turn that has passed cannot be given back, and give the rules that count by outcome a stack of their own");
+        "The rule 'turns', which makes calls wait, counts SUCCESSES: let it count ALL, since a departure that has passed cannot be given back, and give the rules that count by outcome a stack of their own");
   }
 
   @Test
   void nobodyIsBannedForCallsInFlight() {
     assertRefused(
         () -> stack(THREE).withBan(BanRule.of(3, MINUTE, MINUTE)),
-        "The rule '3-in-flight' has a ban: give it none, since the caller cannot know when a place is free; put the ban on the other rules of the subject");
+        "The rule '3-in-flight' has a ban: give it none, since its callers cannot know when a permit becomes free; put the ban on the other rules of the subject");
   }
 
   @Test
@@ -141,12 +141,12 @@ class OutcomeRecordsTest {
       assertThat(new Charge("limit", own, rules.withCounting(counting), 1).key()).isEqualTo(own);
       assertThatIllegalArgumentException()
           .isThrownBy(() -> new Charge("limit", own, rules, 1))
-          .withMessageEndingWith("take the key from Key.of(limit, subject).of(stack)");
+          .withMessageEndingWith("take the key from StateKey.of(limit, subject).of(stack)");
     }
     assertThatIllegalArgumentException()
         .isThrownBy(() -> new Charge("limit", all, stack(THREE), 1))
         .withMessageEndingWith(
-            "count by a key of other calls, 'r': take the key from Key.of(limit, subject).of(stack)");
+            "count by a key of other calls, 'r': take the key from StateKey.of(limit, subject).of(stack)");
   }
 
   @Test

@@ -75,7 +75,7 @@ public record Scenario(long seed, List<Step> steps) {
                 .thenApply(Answer.GivenBack::new);
       } else if (step.action() instanceof Step.Renew renew) {
         clock.accept(step.clock());
-        long units = reservation(verdicts, renew.of()).renew().toCompletableFuture().join();
+        long units = reservation(verdicts, renew.of()).renewPermits().toCompletableFuture().join();
         answer = CompletableFuture.completedFuture(new Answer.GivenBack(units));
       } else {
         Step.Reset reset = (Step.Reset) step.action();

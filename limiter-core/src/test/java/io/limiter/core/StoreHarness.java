@@ -78,7 +78,7 @@ public interface StoreHarness {
   }
 
   default long renew(Verdict verdict) {
-    return verdict.reservation().renew().toCompletableFuture().join();
+    return verdict.reservation().renewPermits().toCompletableFuture().join();
   }
 
   /** So many calls at once, none of which waits for another. */

@@ -35,9 +35,9 @@ final class EndingsFromCode {
   static <T> CompletionStage<T> run(
       Verdict admitted, Supplier<T> work, ScheduledExecutorService timer) {
     Reservation reservation = admitted.reservation();
-    long third = reservation.lease().orElse(Duration.ofMinutes(1)).toMillis() / 3;
+    long third = reservation.permitDuration().orElse(Duration.ofMinutes(1)).toMillis() / 3;
     ScheduledFuture<?> renewals =
-        timer.scheduleAtFixedRate(reservation::renew, third, third, TimeUnit.MILLISECONDS);
+        timer.scheduleAtFixedRate(reservation::renewPermits, third, third, TimeUnit.MILLISECONDS);
     return CompletableFuture.supplyAsync(work, timer)
         .whenComplete(
             (result, failure) -> {

@@ -25,23 +25,23 @@ final class AdoptedState {
 
   private final Charge charge;
   private final KnownUse known;
-  private final long clock;
+  private final long clockMicros;
   private final long decided;
   private final StackShape shape;
   private final List<Rule> rules;
 
-  private AdoptedState(Charge charge, KnownUse known, long clock) {
+  private AdoptedState(Charge charge, KnownUse known, long clockMicros) {
     this.charge = charge;
     this.known = known;
-    this.clock = clock;
-    this.decided = clock - known.ageMicros();
+    this.clockMicros = clockMicros;
+    this.decided = clockMicros - known.ageMicros();
     this.shape = charge.stack().shape();
     this.rules = charge.stack().rules();
   }
 
   /** The state to keep; empty if nothing is used. */
-  static Optional<UnitLog> of(Charge charge, KnownUse known, long clock) {
-    return new AdoptedState(charge, known, clock).log();
+  static Optional<UnitLog> of(Charge charge, KnownUse known, long clockMicros) {
+    return new AdoptedState(charge, known, clockMicros).log();
   }
 
   private Optional<UnitLog> log() {
@@ -51,7 +51,7 @@ final class AdoptedState {
       units.addAll(known.since());
       units.sort(Comparator.comparingLong(PastUnits::ageMicros).reversed());
       for (PastUnits some : units) {
-        log.take(clock - some.ageMicros(), some.units(), shape.kept(), shape.horizon());
+        log.take(clockMicros - some.ageMicros(), some.units(), shape.kept(), shape.horizonMicros());
       }
     }
     Optional<BanRule> ban = charge.stack().ban();
@@ -117,7 +117,7 @@ final class AdoptedState {
         cell = Cell.used(rule, used(r), decided, use.returnsAfterMicros(), use.resetsAfterMicros());
       }
       for (PastUnits some : known.since()) {
-        long at = Math.max(decided, clock - some.ageMicros());
+        long at = Math.max(decided, clockMicros - some.ageMicros());
         cell = cell.recorded(rule, at, some.units());
         newest = Math.max(newest, at);
       }
@@ -133,7 +133,7 @@ final class AdoptedState {
         List.of(),
         ban,
         ban.isPresent() ? state : null,
-        newest == Long.MIN_VALUE ? clock : newest,
+        newest == Long.MIN_VALUE ? clockMicros : newest,
         0);
     return made;
   }

@@ -21,34 +21,34 @@ record BanState(long since, int violations, long until, int level) {
    * The remaining microseconds of the ban, at most the longest ban that the rule allows now. The
    * state keeps the original end, for rules that allow it.
    */
-  long rest(BanRule ban, long now) {
-    return level == 0 ? 0 : Math.max(0, end(ban) - now);
+  long restMicros(BanRule ban, long nowMicros) {
+    return level == 0 ? 0 : Math.max(0, endMicros(ban) - nowMicros);
   }
 
   /** The end of the ban; it has passed if violations were counted after it. */
-  private long end(BanRule ban) {
+  private long endMicros(BanRule ban) {
     return violations > 0 ? until : Math.min(until, since + Micros.of(ban.longest()));
   }
 
   /** Returns this state with one more violation. */
-  BanState violated(BanRule ban, long now) {
-    boolean first = violations == 0 || now - since >= Micros.of(ban.within());
-    long from = first ? now : since;
+  BanState violated(BanRule ban, long nowMicros) {
+    boolean first = violations == 0 || nowMicros - since >= Micros.of(ban.within());
+    long from = first ? nowMicros : since;
     int count = first ? 1 : violations + 1;
     if (count < ban.violations()) {
-      return new BanState(from, count, end(ban), level);
+      return new BanState(from, count, endMicros(ban), level);
     }
     long longest = Micros.of(ban.longest());
-    int grown = now - end(ban) >= longest ? 0 : level;
+    int grown = nowMicros - endMicros(ban) >= longest ? 0 : level;
     long time = Micros.of(ban.time());
     for (int i = 0; ban.growth() > 1 && i < grown && time < longest; i++) {
       time *= ban.growth();
     }
-    return new BanState(now, 0, now + Math.min(time, longest), grown + 1);
+    return new BanState(nowMicros, 0, nowMicros + Math.min(time, longest), grown + 1);
   }
 
   /** The time from which on the state is not needed. */
-  long neededUntil(BanRule ban) {
+  long neededUntilMicros(BanRule ban) {
     long counting = violations == 0 ? Long.MIN_VALUE : since + Micros.of(ban.within());
     long growing = level == 0 ? Long.MIN_VALUE : until + Micros.of(ban.longest());
     return Math.max(counting, growing);

@@ -35,25 +35,25 @@ final class CellArray {
   private @Nullable BanRule bannedBy;
 
   /** When the first cell was written: units taken earlier are not in the cells. */
-  private long born = Long.MIN_VALUE;
+  private long bornMicros = Long.MIN_VALUE;
 
-  private long newest;
-  private long shift;
+  private long newestMicros;
+  private long shiftMicros;
   private long neededUntil;
 
   /** The time; never before the last call of {@link #write}. */
-  long now(long clock) {
-    return Math.max(clock + shift, newest);
+  long nowMicros(long clockMicros) {
+    return Math.max(clockMicros + shiftMicros, newestMicros);
   }
 
   /** The time of the last write. */
-  long newest() {
-    return newest;
+  long newestMicros() {
+    return newestMicros;
   }
 
   /** The clock at the last write. */
-  long lastWrite() {
-    return newest - shift;
+  long lastWriteClockMicros() {
+    return newestMicros - shiftMicros;
   }
 
   /** The cells of all stacks, those of the one that wrote last first; not to be modified. */
@@ -66,8 +66,8 @@ final class CellArray {
   }
 
   /** Sets the shift to use from now on, after the clock was set back. */
-  void shiftTo(long microseconds) {
-    shift = microseconds;
+  void shiftTo(long shift) {
+    shiftMicros = shift;
   }
 
   /**
@@ -82,30 +82,30 @@ final class CellArray {
       List<Cell> others,
       Optional<BanRule> bans,
       @Nullable BanState state,
-      long now,
+      long nowMicros,
       long newShift) {
-    born = born == Long.MIN_VALUE ? now : born;
-    newest = now;
-    shift = newShift;
+    bornMicros = bornMicros == Long.MIN_VALUE ? nowMicros : bornMicros;
+    newestMicros = nowMicros;
+    shiftMicros = newShift;
     own = written.length;
     if (bans.isPresent()) {
       ban = state;
       bannedBy = bans.get();
-    } else if (!isBanNeeded(now)) {
+    } else if (!isBanNeeded(nowMicros)) {
       ban = null;
       bannedBy = null;
     }
-    cells = others.isEmpty() ? written : withOthers(written, others, now);
-    neededUntil = now;
+    cells = others.isEmpty() ? written : withOthers(written, others, nowMicros);
+    neededUntil = nowMicros;
     for (Cell cell : cells) {
-      neededUntil = Math.max(neededUntil, cell.neededUntil());
+      neededUntil = Math.max(neededUntil, cell.neededUntilMicros());
     }
     if (ban != null && bannedBy != null) {
-      neededUntil = Math.max(neededUntil, ban.neededUntil(bannedBy));
+      neededUntil = Math.max(neededUntil, ban.neededUntilMicros(bannedBy));
     }
   }
 
-  private Cell[] withOthers(Cell[] written, List<Cell> others, long now) {
+  private Cell[] withOthers(Cell[] written, List<Cell> others, long nowMicros) {
     List<Cell> all = new ArrayList<>(List.of(written));
     int count = own + (ban == null ? 0 : 1);
     int sizes = 1 + count + (ban == null ? 0 : BAN_SIZE);
@@ -114,7 +114,7 @@ final class CellArray {
     }
     for (Cell other : others) {
       int more = sizes + other.size() + 1;
-      if (isNeeded(other.time(), other.memoryMicros(), now)
+      if (isNeeded(other.timeMicros(), other.memoryMicros(), nowMicros)
           && count < Cell.MOST_CELLS
           && 34 + 5 * count + 8 * more <= Cell.MOST_BYTES) {
         all.add(other);
@@ -128,33 +128,39 @@ final class CellArray {
   /**
    * A script stores only approximately how long cells of other rules are needed; this matches it.
    */
-  private static boolean isNeeded(long since, long memoryMicros, long now) {
+  private static boolean isNeeded(long sinceMicros, long memoryMicros, long nowMicros) {
     long lasts = (1L << Cell.exponent(memoryMicros)) * 1_000_000;
-    return since >= 0 && since <= now && since + lasts > now;
+    return sinceMicros >= 0 && sinceMicros <= nowMicros && sinceMicros + lasts > nowMicros;
   }
 
-  private boolean isBanNeeded(long now) {
+  private boolean isBanNeeded(long nowMicros) {
     BanState state = ban;
     BanRule by = bannedBy;
     return state != null
         && by != null
-        && (isNeeded(state.since(), Cell.memoryMicros(by), now)
-            || (state.level() > 0 && state.until() > now));
+        && (isNeeded(state.since(), Cell.memoryMicros(by), nowMicros)
+            || (state.level() > 0 && state.until() > nowMicros));
   }
 
   /**
    * Gives back units that a call took from these cells.
    *
    * @param rules the rules under which the call was counted
-   * @param stamp when the call was admitted
+   * @param stampMicros when the call was admitted
    * @param units the units to give back to each cell
    * @param taken all units that the call took from each cell
    * @param departureParts for how long the call waits, see {@link CellReadout#departureParts}
-   * @param clock the time
+   * @param clockMicros the time
    * @return the largest number of units given back to any cell that still had some
    */
-  int giveBack(Rule[] rules, long stamp, int[] units, int[] taken, long waits, long clock) {
-    if (stamp < born) {
+  int giveBack(
+      Rule[] rules,
+      long stampMicros,
+      int[] units,
+      int[] taken,
+      long departureParts,
+      long clockMicros) {
+    if (stampMicros < bornMicros) {
       return 0; // all was reset in the meantime
     }
     Cell[] lowered = cells.clone();
@@ -167,7 +173,9 @@ final class CellArray {
       }
       if (place >= 0 && units[c] > 0) {
         Cell cell = cells[place];
-        lowered[place] = cell.giveBack(rules[c], stamp, units[c], taken[c], waits, now(clock));
+        lowered[place] =
+            cell.giveBack(
+                rules[c], stampMicros, units[c], taken[c], departureParts, nowMicros(clockMicros));
         most = lowered[place] == cell ? most : Math.max(most, units[c]);
       }
     }
@@ -185,8 +193,8 @@ final class CellArray {
     return -1;
   }
 
-  boolean expired(long clock, long grace) {
-    return clock + shift - neededUntil >= grace;
+  boolean expired(long clockMicros, long graceMicros) {
+    return clockMicros + shiftMicros - neededUntil >= graceMicros;
   }
 
   /** The complete state that affects decisions. */
@@ -197,7 +205,7 @@ final class CellArray {
             Arrays.asList(cells).subList(0, own),
             Arrays.asList(cells).subList(own, cells.length),
             ban,
-            newest,
-            shift);
+            newestMicros,
+            shiftMicros);
   }
 }

@@ -29,11 +29,11 @@ final class CellEvaluation {
   /** Cells that belong to no rule of this stack. */
   private List<Cell> others = List.of();
 
-  private final CellReadout[] gauges;
+  private final CellReadout[] readouts;
   private @Nullable BanState banState;
-  private long now;
-  private long shift;
-  private long bannedFor;
+  private long nowMicros;
+  private long shiftMicros;
+  private long banMicros;
   private boolean nearer;
 
   CellEvaluation(Charge charge) {
@@ -43,7 +43,7 @@ final class CellEvaluation {
     ban = stack.ban();
     rules = new Rule[stack.rules().size() - stack.shape().logs()];
     read = new Cell[rules.length];
-    gauges = new CellReadout[rules.length];
+    readouts = new CellReadout[rules.length];
     for (int r = 0; r < stack.rules().size(); r++) {
       if (!stack.shape().isLog(r)) {
         rules[stack.shape().place(r)] = stack.rules().get(r);
@@ -57,19 +57,19 @@ final class CellEvaluation {
    * @param admitted whether the log of the same charge admits the call
    * @return whether the whole charge admits it
    */
-  boolean read(@Nullable CellArray cells, long clock, Mode mode, boolean admitted) {
-    now = cells == null ? clock : cells.now(clock);
-    shift = now - clock;
+  boolean read(@Nullable CellArray cells, long clockMicros, Mode mode, boolean admitted) {
+    nowMicros = cells == null ? clockMicros : cells.nowMicros(clockMicros);
+    shiftMicros = nowMicros - clockMicros;
     Cell[] known = CellArray.all(cells);
     if (areOwn(known)) {
       read = known; // the usual case
     } else {
-      find(known, cells == null ? now : cells.newest());
+      find(known, cells == null ? nowMicros : cells.newestMicros());
     }
     boolean passes = admitted;
     for (int c = 0; c < rules.length; c++) {
-      gauges[c] = read[c].read(rules[c], now, cost, mode);
-      passes &= mode == Mode.RECORD || gauges[c].left() >= cost;
+      readouts[c] = read[c].read(rules[c], nowMicros, cost, mode);
+      passes &= mode == Mode.RECORD || readouts[c].remainingBefore() >= cost;
     }
     if (ban.isPresent()) {
       banState = cells == null || cells.ban() == null ? BanState.NONE : cells.ban();
@@ -95,7 +95,7 @@ final class CellEvaluation {
    * Finds the cell of each rule, and those of others. A rule without one starts from the cell of
    * its kind that is needed for about as long and that no other rule continues.
    */
-  private void find(Cell[] known, long newest) {
+  private void find(Cell[] known, long newestMicros) {
     boolean[] seen = new boolean[known.length];
     boolean[] begun = new boolean[rules.length];
     for (int c = 0; c < rules.length; c++) {
@@ -111,7 +111,7 @@ final class CellEvaluation {
       int place = begun[c] ? -1 : nearest(known, read[c], rules[c], gone);
       if (place >= 0) {
         gone[place] = true;
-        read[c] = Cell.started(rules[c], known[place], now, newest);
+        read[c] = Cell.started(rules[c], known[place], nowMicros, newestMicros);
       }
     }
     others = known.length == 0 ? List.of() : new ArrayList<>();
@@ -137,40 +137,40 @@ final class CellEvaluation {
   }
 
   private boolean readBan(BanRule bans, BanState known, Mode mode, boolean passes) {
-    bannedFor = known.rest(bans, now);
-    if (bannedFor == 0 && mode == Mode.ACQUIRE && !passes) {
-      banState = known.violated(bans, now);
-      bannedFor = banState.rest(bans, now);
+    banMicros = known.restMicros(bans, nowMicros);
+    if (banMicros == 0 && mode == Mode.ACQUIRE && !passes) {
+      banState = known.violated(bans, nowMicros);
+      banMicros = banState.restMicros(bans, nowMicros);
       nearer = true;
     }
-    return passes && (bannedFor == 0 || mode == Mode.RECORD);
+    return passes && (banMicros == 0 || mode == Mode.RECORD);
   }
 
   /**
    * @param place the index of the rule among those that keep numbers
    */
-  CellReadout gauge(int place) {
-    return gauges[place];
+  CellReadout readout(int place) {
+    return readouts[place];
   }
 
-  long bannedFor() {
-    return bannedFor;
+  long banMicros() {
+    return banMicros;
   }
 
   /** Writes the cells of an admitted call; creates them if there are none. */
   CellArray take(@Nullable CellArray cells) {
-    Cell[] taken = new Cell[gauges.length];
+    Cell[] taken = new Cell[readouts.length];
     for (int c = 0; c < taken.length; c++) {
-      taken[c] = gauges[c].taken();
+      taken[c] = readouts[c].taken();
     }
     return write(cells, taken);
   }
 
   /** Writes the cells with past units. */
   CellArray record(@Nullable CellArray cells) {
-    Cell[] taken = new Cell[gauges.length];
+    Cell[] taken = new Cell[readouts.length];
     for (int c = 0; c < taken.length; c++) {
-      taken[c] = read[c].recorded(rules[c], now, cost);
+      taken[c] = read[c].recorded(rules[c], nowMicros, cost);
     }
     return write(cells, taken);
   }
@@ -180,11 +180,11 @@ final class CellEvaluation {
    * subject that has to wait for its first tokens. If the clock was set back, the shift is written
    * too: otherwise a full window would stay full until the clock reaches its old time.
    */
-  @Nullable CellArray refuse(@Nullable CellArray cells) {
-    Cell[] left = new Cell[gauges.length];
+  @Nullable CellArray deny(@Nullable CellArray cells) {
+    Cell[] left = new Cell[readouts.length];
     boolean changed = nearer;
     for (int c = 0; c < left.length; c++) {
-      left[c] = gauges[c].refused(read[c]);
+      left[c] = readouts[c].denied(read[c]);
       changed |= left[c] != read[c];
     }
     if (changed) {
@@ -194,14 +194,14 @@ final class CellEvaluation {
       return write(cells, left);
     }
     if (cells != null) {
-      cells.shiftTo(shift);
+      cells.shiftTo(shiftMicros);
     }
     return cells;
   }
 
   private CellArray write(@Nullable CellArray cells, Cell[] written) {
     CellArray into = cells == null ? new CellArray() : cells;
-    into.write(written, others, ban, banState, now, shift);
+    into.write(written, others, ban, banState, nowMicros, shiftMicros);
     return into;
   }
 
@@ -209,15 +209,15 @@ final class CellEvaluation {
    * Gives back the units that {@link #take} took, except {@code kept}. Returns how many of them
    * were still there.
    */
-  int giveBack(CellArray cells, int kept, long clock) {
-    int[] taken = new int[gauges.length];
-    int[] units = new int[gauges.length];
+  int giveBack(CellArray cells, int kept, long clockMicros) {
+    int[] taken = new int[readouts.length];
+    int[] units = new int[readouts.length];
     long waits = 0;
-    for (int c = 0; c < gauges.length; c++) {
-      taken[c] = (int) gauges[c].units();
+    for (int c = 0; c < readouts.length; c++) {
+      taken[c] = (int) readouts[c].units();
       units[c] = Math.max(0, taken[c] - kept);
-      waits = Math.max(waits, gauges[c].departure());
+      waits = Math.max(waits, readouts[c].departureParts());
     }
-    return cells.giveBack(rules, now, units, taken, waits, clock);
+    return cells.giveBack(rules, nowMicros, units, taken, waits, clockMicros);
   }
 }

@@ -37,8 +37,8 @@ public final class ChargeEvaluation {
   private boolean kept = true;
   private @Nullable UnitLog known;
   private @Nullable UnitLog log;
-  private long now;
-  private long shift;
+  private long nowMicros;
+  private long shiftMicros;
   private long sinceNewest = Long.MAX_VALUE;
 
   public ChargeEvaluation(Charge charge, int stripe, LogTable subjects) {
@@ -55,48 +55,48 @@ public final class ChargeEvaluation {
   }
 
   private @Nullable CellReadout gauge(int rule) {
-    return cells == null || shape.isLog(rule) ? null : cells.gauge(shape.place(rule));
+    return cells == null || shape.isLog(rule) ? null : cells.readout(shape.place(rule));
   }
 
-  long left(int rule) {
+  long remainingBefore(int rule) {
     CellReadout gauge = gauge(rule);
-    return gauge == null ? found[2 * rule] : gauge.left();
+    return gauge == null ? found[2 * rule] : gauge.remainingBefore();
   }
 
-  long waitFor(int rule, boolean taken) {
+  long retryAfterMicros(int rule, boolean taken) {
     CellReadout gauge = gauge(rule);
-    return gauge == null ? found[2 * rule + 1] : gauge.waitFor(taken);
+    return gauge == null ? found[2 * rule + 1] : gauge.retryAfterMicros(taken);
   }
 
-  long resetAfter(int rule, boolean taken) {
+  long resetAfterMicros(int rule, boolean taken) {
     CellReadout gauge = gauge(rule);
     if (gauge != null) {
-      return gauge.resetAfter(taken);
+      return gauge.resetAfterMicros(taken);
     }
     long window = shape.windowMicros(rule);
     return taken ? window : Math.max(0, window - sinceNewest);
   }
 
-  long delay(int rule) {
+  long delayMicros(int rule) {
     CellReadout gauge = gauge(rule);
-    return gauge == null ? 0 : gauge.delay();
+    return gauge == null ? 0 : gauge.delayMicros();
   }
 
-  long bannedFor() {
-    return cells == null ? 0 : cells.bannedFor();
+  long banMicros() {
+    return cells == null ? 0 : cells.banMicros();
   }
 
   /** Finds the state of the key. Returns false if there is none and no room for it. */
-  boolean find(long clock) {
-    known = table.find(key, clock);
+  boolean find(long clockMicros) {
+    known = table.find(key, clockMicros);
     return known != null || !table.full();
   }
 
   /** Uses the shared state of the overflow. */
-  void share(LogTable overflows, StateKey overflow, long clock) {
+  void share(LogTable overflows, StateKey overflow, long clockMicros) {
     table = overflows;
     key = overflow;
-    known = overflows.find(overflow, clock);
+    known = overflows.find(overflow, clockMicros);
   }
 
   /** Leaves the charge without any state. */
@@ -105,23 +105,23 @@ public final class ChargeEvaluation {
   }
 
   /** Reads the state. Returns whether every rule admits the charge, and no ban is in force. */
-  boolean read(long clock, Mode mode) {
-    boolean admitted = !logs || readLog(clock, mode);
+  boolean read(long clockMicros, Mode mode) {
+    boolean admitted = !logs || readLog(clockMicros, mode);
     return cells == null
         ? admitted
-        : cells.read(known == null ? null : known.cells(), clock, mode, admitted);
+        : cells.read(known == null ? null : known.cells(), clockMicros, mode, admitted);
   }
 
   /** Records past units at their time, or at that of the newest units if those are younger. */
-  void record(long clock) {
-    long at = clock;
+  void record(long clockMicros) {
+    long at = clockMicros;
     if (known != null) {
       if (logs && known.size() > 0) {
         at = Math.max(at, known.newest() - known.shift());
       }
       CellArray counted = known.cells();
       if (cells != null && counted != null) {
-        at = Math.max(at, counted.lastWrite());
+        at = Math.max(at, counted.lastWriteClockMicros());
       }
     }
     boolean unused = read(at, Mode.RECORD);
@@ -134,17 +134,17 @@ public final class ChargeEvaluation {
     }
   }
 
-  private boolean readLog(long clock, Mode mode) {
+  private boolean readLog(long clockMicros, Mode mode) {
     int size = 0;
-    now = clock;
+    nowMicros = clockMicros;
     if (known != null && known.size() > 0) {
       log = known;
       size = log.size();
       // If the clock was set back, the log's time continues from its newest unit.
-      long behind = Math.max(0, log.newest() - (clock + log.shift()));
-      shift = log.shift() + behind;
-      now = clock + shift;
-      sinceNewest = now - log.newest();
+      long behind = Math.max(0, log.newest() - (clockMicros + log.shift()));
+      shiftMicros = log.shift() + behind;
+      nowMicros = clockMicros + shiftMicros;
+      sinceNewest = nowMicros - log.newest();
     }
     boolean admitted = true;
     List<Rule> rules = charge.stack().rules();
@@ -154,7 +154,7 @@ public final class ChargeEvaluation {
       }
       long count = rules.get(r).count();
       long window = shape.windowMicros(r);
-      int first = log == null ? 0 : log.firstYounger(now, window);
+      int first = log == null ? 0 : log.firstYounger(nowMicros, window);
       long left = count - size + first;
       // The unit that must leave first: for units to come back,
       long leaves = first;
@@ -165,7 +165,7 @@ public final class ChargeEvaluation {
       }
       found[2 * r] = left;
       if (log != null && leaves < size) {
-        found[2 * r + 1] = window - (now - log.stamp((int) leaves));
+        found[2 * r + 1] = window - (nowMicros - log.stamp((int) leaves));
       } else {
         boolean never = left < charge.cost() && mode != Mode.RECORD;
         found[2 * r + 1] = never ? DecisionReadout.NEVER : window;
@@ -189,8 +189,8 @@ public final class ChargeEvaluation {
   }
 
   private void write(UnitLog into) {
-    into.shiftTo(shift);
-    into.take(now, charge.cost(), shape.kept(), shape.horizon());
+    into.shiftTo(shiftMicros);
+    into.take(nowMicros, charge.cost(), shape.kept(), shape.horizonMicros());
   }
 
   private UnitLog known() {
@@ -205,12 +205,12 @@ public final class ChargeEvaluation {
    * Writes the state after a denied call. For the log that is only the shift: without it, a log
    * whose clock was set back by an hour would deny for an hour.
    */
-  void refuse() {
+  void deny() {
     if (log != null) {
-      log.shiftTo(shift);
+      log.shiftTo(shiftMicros);
     }
     if (cells != null && kept) {
-      CellArray left = cells.refuse(known == null ? null : known.cells());
+      CellArray left = cells.deny(known == null ? null : known.cells());
       if (left != null) {
         known().remember(left);
       }
@@ -221,16 +221,16 @@ public final class ChargeEvaluation {
    * Gives back units that {@link #take} took, as far as they are still there; some stay if the call
    * costs less than reserved.
    */
-  int giveBack(int units, long clock) {
+  int giveBack(int units, long clockMicros) {
     UnitLog from = kept ? table.peek(key) : null;
     if (from == null) {
       return 0;
     }
     int lower = charge.cost() - units;
-    int given = logs ? from.giveBack(now, Math.max(0, loggedUnits() - lower)) : 0;
+    int given = logs ? from.giveBack(nowMicros, Math.max(0, loggedUnits() - lower)) : 0;
     CellArray counted = from.cells();
     if (cells != null && counted != null) {
-      given = Math.max(given, cells.giveBack(counted, lower, clock));
+      given = Math.max(given, cells.giveBack(counted, lower, clockMicros));
     }
     if (from.size() == 0 && counted == null) {
       table.remove(key);
@@ -242,23 +242,23 @@ public final class ChargeEvaluation {
   private int loggedUnits() {
     int longest = shape.longestLog();
     return shape.loggedUnits(
-        charge.cost(), charge.stack().rules().get(longest).count() - left(longest));
+        charge.cost(), charge.stack().rules().get(longest).count() - remainingBefore(longest));
   }
 
   /**
    * Removes the units from the log and takes them again. Returns how many: none if the key has no
    * state by now and there is no room for it.
    */
-  int renew(long clock) {
+  int renew(long clockMicros) {
     known = table.peek(key);
     if (known == null && table.full()) {
       return 0;
     }
     UnitLog into = known();
-    int unused = into.giveBack(now, charge.cost());
-    long behind = into.size() == 0 ? 0 : into.newest() - (clock + into.shift());
-    shift = into.size() == 0 ? 0 : into.shift() + Math.max(0, behind);
-    now = clock + shift;
+    int unused = into.giveBack(nowMicros, charge.cost());
+    long behind = into.size() == 0 ? 0 : into.newest() - (clockMicros + into.shift());
+    shiftMicros = into.size() == 0 ? 0 : into.shift() + Math.max(0, behind);
+    nowMicros = clockMicros + shiftMicros;
     write(into);
     return charge.cost();
   }

@@ -15,25 +15,25 @@ final class LogTable {
 
   private final LinkedHashMap<StateKey, UnitLog> logs = new LinkedHashMap<>(16, 0.75f, true);
   private final int capacity;
-  private final long grace;
+  private final long graceMicros;
 
   /**
    * @param capacity the most logs; check {@link #full} before adding one
    * @param graceMicros how long an expired log is kept
    */
-  LogTable(int capacity, long grace) {
+  LogTable(int capacity, long graceMicros) {
     this.capacity = capacity;
-    this.grace = grace;
+    this.graceMicros = graceMicros;
   }
 
   /** The log of a key; null if it has expired. */
-  @Nullable UnitLog find(StateKey key, long clock) {
-    tidy(clock);
+  @Nullable UnitLog find(StateKey key, long clockMicros) {
+    tidy(clockMicros);
     UnitLog log = logs.get(key);
-    if (log != null && !log.expired(clock, grace)) {
+    if (log != null && !log.expired(clockMicros, graceMicros)) {
       return log;
     }
-    tidy(clock);
+    tidy(clockMicros);
     return null;
   }
 
@@ -59,10 +59,10 @@ final class LogTable {
   }
 
   /** Inspects the eldest log. */
-  private void tidy(long clock) {
+  private void tidy(long clockMicros) {
     if (!logs.isEmpty()) {
       Map.Entry<StateKey, UnitLog> eldest = logs.entrySet().iterator().next();
-      if (eldest.getValue().expired(clock, grace)) {
+      if (eldest.getValue().expired(clockMicros, graceMicros)) {
         logs.remove(eldest.getKey());
       } else {
         UnitLog unused = logs.get(eldest.getKey());

@@ -20,7 +20,7 @@ final class MemoryDecision implements DecisionReadout {
   private final ChargeEvaluation[] readings;
   private final StripedState stripes;
   private final long mask;
-  private long decidedAt;
+  private long decidedAtMicros;
   private final boolean[] admits;
   private boolean overflowed;
 
@@ -46,14 +46,14 @@ final class MemoryDecision implements DecisionReadout {
     boolean admitted = true;
     stripes.lock(mask);
     try {
-      long clock = stripes.clock();
-      decidedAt = clock;
-      request.past().forEach(past -> record(past, clock));
+      long clockMicros = stripes.clockMicros();
+      decidedAtMicros = clockMicros;
+      request.past().forEach(past -> record(past, clockMicros));
       for (int c = 0; c < readings.length; c++) {
-        if (!readings[c].find(clock)) {
-          overflow(c, clock);
+        if (!readings[c].find(clockMicros)) {
+          overflow(c, clockMicros);
         }
-        admits[c] = readings[c].read(clock, mode);
+        admits[c] = readings[c].read(clockMicros, mode);
         admitted &= admits[c] || request.charge(c).observed();
       }
       if (mode != Mode.PEEK) {
@@ -61,7 +61,7 @@ final class MemoryDecision implements DecisionReadout {
           if (admitted && admits[c]) {
             readings[c].take();
           } else {
-            readings[c].refuse();
+            readings[c].deny();
           }
         }
       }
@@ -79,11 +79,11 @@ final class MemoryDecision implements DecisionReadout {
   }
 
   /** Records past units, unless there is no room for the key. */
-  private void record(PastCharge past, long clock) {
+  private void record(PastCharge past, long clockMicros) {
     int stripe = stripes.indexOf(past.charge().key());
     ChargeEvaluation reading =
         new ChargeEvaluation(past.charge(), stripe, stripes.get(stripe).subjects);
-    long then = clock - Micros.of(past.age());
+    long then = clockMicros - Micros.of(past.age());
     if (reading.find(then)) { // what has expired since then may not have expired at that time
       reading.record(then);
     }
@@ -93,13 +93,14 @@ final class MemoryDecision implements DecisionReadout {
    * A subject without a log of its own shares one with other such subjects. A submission does not,
    * since it would be a duplicate of theirs: it has no state, and the rules alone decide.
    */
-  private void overflow(int c, long clock) {
+  private void overflow(int c, long clockMicros) {
     overflowed = true;
     if (c == request.charges().size()) {
       readings[c].forgo();
     } else {
       Stripe stripe = stripes.get(readings[c].stripe);
-      readings[c].share(stripe.overflows, stripe.overflow(readings[c].charge, c, clock), clock);
+      readings[c].share(
+          stripe.overflows, stripe.overflow(readings[c].charge, c, clockMicros), clockMicros);
     }
   }
 
@@ -108,36 +109,36 @@ final class MemoryDecision implements DecisionReadout {
     if (admits[charge]) {
       return Status.ADMITTED;
     }
-    return readings[charge].bannedFor() > 0 ? Status.BANNED : Status.LIMITED;
+    return readings[charge].banMicros() > 0 ? Status.BANNED : Status.LIMITED;
   }
 
   @Override
-  public long decidedAt() {
-    return decidedAt;
+  public long decidedAtMicros() {
+    return decidedAtMicros;
   }
 
   @Override
-  public long left(int charge, int rule) {
-    return readings[charge].left(rule);
+  public long remainingBefore(int charge, int rule) {
+    return readings[charge].remainingBefore(rule);
   }
 
   @Override
-  public long waitFor(int charge, int rule, boolean taken) {
-    return readings[charge].waitFor(rule, taken);
+  public long retryAfterMicros(int charge, int rule, boolean taken) {
+    return readings[charge].retryAfterMicros(rule, taken);
   }
 
   @Override
-  public long resetAfter(int charge, int rule, boolean taken) {
-    return readings[charge].resetAfter(rule, taken);
+  public long resetAfterMicros(int charge, int rule, boolean taken) {
+    return readings[charge].resetAfterMicros(rule, taken);
   }
 
   @Override
-  public long delay(int charge, int rule) {
-    return readings[charge].delay(rule);
+  public long delayMicros(int charge, int rule) {
+    return readings[charge].delayMicros(rule);
   }
 
   @Override
-  public long bannedFor(int charge) {
-    return readings[charge].bannedFor();
+  public long banMicros(int charge) {
+    return readings[charge].banMicros();
   }
 }

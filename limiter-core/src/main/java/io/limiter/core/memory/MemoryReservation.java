@@ -55,19 +55,19 @@ final class MemoryReservation implements Reservation {
   }
 
   @Override
-  public synchronized CompletionStage<Long> settle(Completion ending) {
+  public synchronized CompletionStage<Long> settle(Completion completion) {
     if (ended) {
       return done(0);
     }
-    Completion told;
+    Completion costed;
     try {
-      told = ending.told(request.charges());
+      costed = completion.withKnownCosts(request.charges());
     } catch (RuntimeException broken) {
       return CompletableFuture.failedFuture(broken);
     }
     ended = true;
-    long units = giveBack(0, guard, c -> told.returned(request.charge(c)));
-    Optional<LimitRequest> rest = told.rest(request, c -> took[request.charges().indexOf(c)]);
+    long units = giveBack(0, guard, c -> costed.returned(request.charge(c)));
+    Optional<LimitRequest> rest = costed.rest(request, c -> took[request.charges().indexOf(c)]);
     if (rest.isPresent()) {
       try {
         var unused = new MemoryDecision(rest.get(), stripes).decide(Mode.RECORD);
@@ -79,39 +79,40 @@ final class MemoryReservation implements Reservation {
   }
 
   @Override
-  public synchronized CompletionStage<Long> renew() {
+  public synchronized CompletionStage<Long> renewPermits() {
     if (ended) {
       return done(0);
     }
-    return done(locked(0, guard, (c, clock) -> leased(c) ? readings[c].renew(clock) : 0));
+    return done(
+        locked(0, guard, (c, clockMicros) -> isPermit(c) ? readings[c].renew(clockMicros) : 0));
   }
 
   @Override
-  public Optional<Duration> lease() {
+  public Optional<Duration> permitDuration() {
     return IntStream.range(0, guard)
-        .filter(this::leased)
-        .mapToObj(c -> request.charge(c).stack().lease().orElseThrow())
+        .filter(this::isPermit)
+        .mapToObj(c -> request.charge(c).stack().permitDuration().orElseThrow())
         .min(Comparator.naturalOrder());
   }
 
-  private boolean leased(int c) {
+  private boolean isPermit(int c) {
     Charge charge = request.charge(c);
-    return took[c] && charge.stack().lease().isPresent();
+    return took[c] && charge.stack().permitDuration().isPresent();
   }
 
   private long giveBack(int from, int to, IntUnaryOperator units) {
     return locked(
         from,
         to,
-        (c, clock) -> {
+        (c, clockMicros) -> {
           int some = took[c] ? units.applyAsInt(c) : 0;
-          return some == 0 ? 0 : readings[c].giveBack(some, clock);
+          return some == 0 ? 0 : readings[c].giveBack(some, clockMicros);
         });
   }
 
   /** An operation on some units of a charge, at a time. */
   private interface Action {
-    int on(int charge, long clock);
+    int on(int charge, long clockMicros);
   }
 
   /** Runs an action on some charges under the locks of their stripes, and returns the sum. */
@@ -123,9 +124,9 @@ final class MemoryReservation implements Reservation {
     long units = 0;
     stripes.lock(mask);
     try {
-      long clock = stripes.clock();
+      long clockMicros = stripes.clockMicros();
       for (int c = from; c < to; c++) {
-        units += action.on(c, clock);
+        units += action.on(c, clockMicros);
       }
     } finally {
       stripes.unlock(mask);

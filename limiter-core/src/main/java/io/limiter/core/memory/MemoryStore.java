@@ -45,7 +45,7 @@ public final class MemoryStore implements LimitStore {
   public static final int DEFAULT_MAX_SUBJECTS = 100_000;
 
   /** As in Redis, where a log's time to live is a second longer than its longest window. */
-  private static final long GRACE = 1_000_000;
+  private static final long GRACE_MICROS = 1_000_000;
 
   private final StripedState stripes;
   private volatile boolean closed;
@@ -70,16 +70,16 @@ public final class MemoryStore implements LimitStore {
    *     other rules its origin is irrelevant. If it is set back, no subject is denied for longer
    *     than the longest window, or than a ban lasts
    */
-  public MemoryStore(int maxSubjects, LongSupplier microseconds) {
-    this(maxSubjects, microseconds, GRACE);
+  public MemoryStore(int maxSubjects, LongSupplier clockMicros) {
+    this(maxSubjects, clockMicros, GRACE_MICROS);
   }
 
-  MemoryStore(int maxSubjects, LongSupplier microseconds, long grace) {
+  MemoryStore(int maxSubjects, LongSupplier clockMicros, long graceMicros) {
     if (maxSubjects < 1) {
       throw new IllegalArgumentException(
           "A memory store for %d subjects: give it room for 1 or more".formatted(maxSubjects));
     }
-    stripes = new StripedState(maxSubjects, microseconds, grace);
+    stripes = new StripedState(maxSubjects, clockMicros, graceMicros);
   }
 
   @Override
@@ -101,7 +101,7 @@ public final class MemoryStore implements LimitStore {
     stripes.lock(1L << index);
     try {
       LogTable subjects = stripes.get(index).subjects;
-      long clock = stripes.clock();
+      long clock = stripes.clockMicros();
       subjects.remove(charge.key());
       if (!subjects.full() && !closed) {
         AdoptedState.of(charge, known, clock).ifPresent(log -> subjects.put(charge.key(), log));

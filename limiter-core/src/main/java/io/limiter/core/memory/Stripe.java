@@ -25,19 +25,19 @@ final class Stripe extends ReentrantLock {
   final transient LogTable subjects;
   final transient LogTable overflows;
 
-  Stripe(int capacity, long grace) {
-    subjects = new LogTable(capacity, grace);
-    overflows = new LogTable(MAX_OVERFLOWS, grace);
+  Stripe(int capacity, long graceMicros) {
+    subjects = new LogTable(capacity, graceMicros);
+    overflows = new LogTable(MAX_OVERFLOWS, graceMicros);
   }
 
   /**
    * The key of the overflow for a charge that may not have a log of its own; one for each class of
    * calls that may be counted.
    */
-  StateKey overflow(Charge charge, int index, long clock) {
+  StateKey overflow(Charge charge, int index, long clockMicros) {
     String kind = index + "." + charge.key().name();
     StateKey key = new StateKey("overflow." + kind, charge.limit());
-    return overflows.find(key, clock) != null || !overflows.full()
+    return overflows.find(key, clockMicros) != null || !overflows.full()
         ? key
         : new StateKey("rest." + kind, "");
   }

@@ -21,18 +21,18 @@ final class StripedState {
   private static final int MIN_KEYS = 256;
 
   private final Stripe[] stripes;
-  private final LongSupplier clock;
+  private final LongSupplier clockMicros;
   private final int capacity;
   private final AtomicBoolean overflowed = new AtomicBoolean();
 
-  StripedState(int capacity, LongSupplier clock, long grace) {
+  StripedState(int capacity, LongSupplier clockMicros, long graceMicros) {
     int count = Integer.highestOneBit(Math.min(MAX_STRIPES, Math.max(1, capacity / MIN_KEYS)));
     this.capacity = capacity;
-    this.clock = clock;
+    this.clockMicros = clockMicros;
     this.stripes = new Stripe[count];
     for (int i = 0; i < count; i++) {
       long share = (i + 1L) * capacity / count - (long) i * capacity / count;
-      stripes[i] = new Stripe((int) share, grace);
+      stripes[i] = new Stripe((int) share, graceMicros);
     }
   }
 
@@ -50,8 +50,8 @@ final class StripedState {
   }
 
   /** The time; read it under the locks, so that time does not run backwards in a log. */
-  long clock() {
-    return clock.getAsLong();
+  long clockMicros() {
+    return clockMicros.getAsLong();
   }
 
   void lock(long mask) {

@@ -23,16 +23,16 @@ final class UnitLog {
   private long newest;
 
   /** Stamp = clock + shift; it grows when the clock is set back. */
-  private long shift;
+  private long shiftMicros;
 
   /** The most units that any rule of this log needs. */
   private long keep;
 
   /** The longest window of any rule of this log; older units are removed. */
-  private long horizon;
+  private long horizonMicros;
 
   /** When the horizon lapses, unless a stack with as long a window takes units before. */
-  private long until;
+  private long untilMicros;
 
   int size() {
     return size;
@@ -53,12 +53,12 @@ final class UnitLog {
   }
 
   long shift() {
-    return shift;
+    return shiftMicros;
   }
 
   /** Sets the shift to use from now on, after the clock was set back. */
-  void shiftTo(long microseconds) {
-    shift = microseconds;
+  void shiftTo(long shift) {
+    shiftMicros = shift;
   }
 
   /** The stamp of a unit, 0 being the oldest. */
@@ -74,15 +74,15 @@ final class UnitLog {
   /**
    * The index of the first unit that is younger than this age at a time; the size if there is none.
    */
-  int firstYounger(long now, long age) {
-    if (size == 0 || now - stamp(0) < age) {
+  int firstYounger(long nowMicros, long ageMicros) {
+    if (size == 0 || nowMicros - stamp(0) < ageMicros) {
       return 0; // the usual case, for the longest window
     }
     int low = 1;
     int high = size;
     while (low < high) {
       int middle = (low + high) >>> 1;
-      if (now - stamp(middle) >= age) {
+      if (nowMicros - stamp(middle) >= ageMicros) {
         low = middle + 1;
       } else {
         high = middle;
@@ -94,9 +94,9 @@ final class UnitLog {
   /**
    * Whether every unit is past the horizon, and no cell is needed, for longer than the grace time.
    */
-  boolean expired(long clock, long grace) {
-    return (size == 0 || clock + shift - newest - horizon >= grace)
-        && (cells == null || cells.expired(clock, grace));
+  boolean expired(long clockMicros, long graceMicros) {
+    return (size == 0 || clockMicros + shiftMicros - newest - horizonMicros >= graceMicros)
+        && (cells == null || cells.expired(clockMicros, graceMicros));
   }
 
   /**
@@ -104,23 +104,23 @@ final class UnitLog {
    * the horizon, and the oldest that no rule needs. The horizon of a stack with a longer window
    * holds until that window has passed since the stack last took units.
    */
-  void take(long now, int units, long count, long window) {
-    if (window < horizon && now - until < 0) {
+  void take(long nowMicros, int units, long count, long windowMicros) {
+    if (windowMicros < horizonMicros && nowMicros - untilMicros < 0) {
       keep = Math.max(keep, count);
     } else {
-      keep = window < horizon ? count : Math.max(keep, count);
-      horizon = window;
-      until = now + window;
+      keep = windowMicros < horizonMicros ? count : Math.max(keep, count);
+      horizonMicros = windowMicros;
+      untilMicros = nowMicros + windowMicros;
     }
     int taken = (int) Math.min(units, keep);
-    dropOldest(firstYounger(now, horizon));
+    dropOldest(firstYounger(nowMicros, horizonMicros));
     dropOldest((int) Math.max(0, size + taken - keep));
     fit(size + taken);
     for (int i = 0; i < taken; i++) {
-      ring[(head + size + i) & (ring.length - 1)] = now;
+      ring[(head + size + i) & (ring.length - 1)] = nowMicros;
     }
     size += taken;
-    newest = now;
+    newest = nowMicros;
   }
 
   /** Gives back up to so many units that have exactly this stamp. Returns how many. */
@@ -146,8 +146,8 @@ final class UnitLog {
     size -= given;
     if (size > 0) {
       newest = stamp(size - 1);
-      if (until - newest > horizon) {
-        until = newest + horizon; // by then the longest window counts none of them
+      if (untilMicros - newest > horizonMicros) {
+        untilMicros = newest + horizonMicros; // by then the longest window counts none of them
       }
     } else {
       clear();
@@ -158,10 +158,10 @@ final class UnitLog {
   private void clear() {
     ring = NO_RING;
     head = 0;
-    shift = 0;
+    shiftMicros = 0;
     keep = 0;
-    horizon = 0;
-    until = 0;
+    horizonMicros = 0;
+    untilMicros = 0;
   }
 
   private void dropOldest(int units) {
@@ -188,7 +188,7 @@ final class UnitLog {
     Arrays.setAll(stamps, this::stamp);
     String log =
         "UnitLog[stamps=%s, shift=%d, keep=%d, horizon=%d, until=%d]"
-            .formatted(Arrays.toString(stamps), shift, keep, horizon, until);
+            .formatted(Arrays.toString(stamps), shiftMicros, keep, horizonMicros, untilMicros);
     return cells == null ? log : log + " " + cells;
   }
 }

@@ -12,7 +12,7 @@ final class DecisionTime {
 
   private final Duration deadline;
   private final Duration hardDeadline;
-  private final long hardDue;
+  private final long hardDueNanos;
 
   /** Written between two scripts, by the thread that has read the reply of one of them. */
   private volatile long spentNanos;
@@ -20,10 +20,10 @@ final class DecisionTime {
   /**
    * @param nowNanos the value of {@link System#nanoTime}
    */
-  DecisionTime(Duration deadline, Duration hardDeadline, long now) {
+  DecisionTime(Duration deadline, Duration hardDeadline, long nowNanos) {
     this.deadline = deadline;
     this.hardDeadline = hardDeadline;
-    this.hardDue = now + hardDeadline.toNanos();
+    this.hardDueNanos = nowNanos + hardDeadline.toNanos();
   }
 
   static DecisionTime of(Duration deadline, RedisSettings settings) {
@@ -43,8 +43,8 @@ final class DecisionTime {
     return hardDeadline;
   }
 
-  long hardDue() {
-    return hardDue;
+  long hardDueNanos() {
+    return hardDueNanos;
   }
 
   /** What is left of the deadline; zero or less if it has passed. */

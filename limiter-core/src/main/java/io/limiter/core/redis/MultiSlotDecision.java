@@ -64,14 +64,14 @@ final class MultiSlotDecision {
 
   private CompletionStage<Void> took(int[] part, DecideReply found, Deque<int[]> rest) {
     reply.add(part, found);
-    if (refuses(part, found)) {
+    if (denies(part, found)) {
       return ask(rest, Mode.PEEK).thenCombine(whenGivenBack(), (asked, back) -> null);
     }
     taken.add(part);
     return take(rest);
   }
 
-  private boolean refuses(int[] part, DecideReply found) {
+  private boolean denies(int[] part, DecideReply found) {
     for (int i = 0; i < part.length; i++) {
       if (!found.admits(i) && !call.charge(part[i]).observed()) {
         return true;

@@ -41,7 +41,7 @@ public final class RedisReservation implements Reservation {
   /**
    * The concurrency permits of the call, with their latest stamps; created by the first renewal.
    */
-  private Map<Integer, TakenUnits> leases = Map.of();
+  private Map<Integer, TakenUnits> permits = Map.of();
 
   private @Nullable CompletableFuture<Long> renewal;
 
@@ -71,19 +71,19 @@ public final class RedisReservation implements Reservation {
   }
 
   @Override
-  public CompletionStage<Long> settle(Completion ending) {
-    Completion told;
+  public CompletionStage<Long> settle(Completion completion) {
+    Completion costed;
     try {
-      told = ending.told(request.charges());
+      costed = completion.withKnownCosts(request.charges());
     } catch (RuntimeException broken) {
       return CompletableFuture.failedFuture(broken);
     }
-    return end() ? afterRenewal(() -> settled(told)) : done(0);
+    return end() ? afterRenewal(() -> settled(costed)) : done(0);
   }
 
-  private CompletionStage<Long> settled(Completion ending) {
-    CompletionStage<Long> given = give(units(ending::returned));
-    return ending
+  private CompletionStage<Long> settled(Completion completion) {
+    CompletionStage<Long> given = give(units(completion::returned));
+    return completion
         .rest(request, this::took)
         .map(rest -> given.thenCombine(store.decide(rest, Mode.RECORD), (units, all) -> units))
         .orElse(given);
@@ -111,20 +111,20 @@ public final class RedisReservation implements Reservation {
   }
 
   @Override
-  public CompletionStage<Long> renew() {
+  public CompletionStage<Long> renewPermits() {
     CompletableFuture<Long> begun = new CompletableFuture<>();
     List<TakenUnits> held;
     synchronized (this) {
       if (renewal != null && !renewal.isDone()) {
         return renewal.copy(); // which a caller may cancel without ending the renewal
       }
-      if (leases.isEmpty() && !ended) {
-        leases = leased();
+      if (permits.isEmpty() && !ended) {
+        permits = permits();
       }
-      if (leases.isEmpty() || ended) {
+      if (permits.isEmpty() || ended) {
         return done(0);
       }
-      held = List.copyOf(leases.values());
+      held = List.copyOf(permits.values());
       renewal = begun;
     }
     var unused =
@@ -142,10 +142,10 @@ public final class RedisReservation implements Reservation {
   }
 
   @Override
-  public Optional<Duration> lease() {
+  public Optional<Duration> permitDuration() {
     return request.charges().stream()
-        .filter(charge -> charge.stack().lease().isPresent() && took(charge))
-        .map(charge -> charge.stack().lease().orElseThrow())
+        .filter(charge -> charge.stack().permitDuration().isPresent() && took(charge))
+        .map(charge -> charge.stack().permitDuration().orElseThrow())
         .min(Comparator.naturalOrder());
   }
 
@@ -153,11 +153,11 @@ public final class RedisReservation implements Reservation {
     return reply.admits(request.charges().indexOf(charge));
   }
 
-  private Map<Integer, TakenUnits> leased() {
+  private Map<Integer, TakenUnits> permits() {
     Map<Integer, TakenUnits> held = new LinkedHashMap<>();
     for (int c = 0; c < request.charges().size(); c++) {
       Charge charge = request.charge(c);
-      if (charge.stack().lease().isPresent() && reply.admits(c)) {
+      if (charge.stack().permitDuration().isPresent() && reply.admits(c)) {
         held.put(c, reply.units(charge, c, charge.cost()));
       }
     }
@@ -174,7 +174,7 @@ public final class RedisReservation implements Reservation {
     for (int c = 0; c < request.charges().size(); c++) {
       Charge charge = request.charge(c);
       int wanted = some.applyAsInt(charge);
-      TakenUnits renewed = leases.get(c);
+      TakenUnits renewed = permits.get(c);
       if (wanted > 0 && renewed != null) {
         units.add(renewed);
       } else if (wanted > 0 && reply.admits(c)) {

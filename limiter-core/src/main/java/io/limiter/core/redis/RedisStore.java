@@ -190,7 +190,7 @@ public final class RedisStore implements LimitStore {
       throw strange;
     } catch (RuntimeException strange) { // otherwise no fallback would decide
       throw new StoreException(
-          FailureReason.ERROR, "Redis answered a decision with what cannot be read", strange);
+          FailureReason.ERROR, "Redis answered a decision with an unreadable reply", strange);
     }
   }
 

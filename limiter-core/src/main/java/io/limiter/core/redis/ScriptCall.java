@@ -61,7 +61,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
 
   private volatile long budgetNanos;
   private int hops;
-  private boolean sentWhole;
+  private boolean sentAsText;
 
   /**
    * @param timer a timer whose thread is no event loop
@@ -98,8 +98,8 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   private void send() {
     try {
       follow(hop.commands().evalsha(script.sha(), output, keys, arguments));
-    } catch (RuntimeException refused) {
-      fail(refused);
+    } catch (RuntimeException failure) {
+      fail(failure);
     }
   }
 
@@ -109,7 +109,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     if (sent instanceof TimedCommand<?, ?, ?> timed) {
       timed.awaitedBy(this);
       if (!timed.isHandedOverHere()) {
-        startTimer(false, time.hardDue() - nanoTime.getAsLong());
+        startTimer(false, time.hardDueNanos() - nanoTime.getAsLong());
       }
     } else { // a connection opened by the application
       startTimer(true, time.leftNanos());
@@ -120,7 +120,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     }
   }
 
-  private void startTimer(boolean ofRedis, long nanos) {
+  private void startTimer(boolean ofRedis, long delayNanos) {
     Timeout running = timeout;
     if (running != null && timesRedis == ofRedis) {
       return;
@@ -128,7 +128,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     stopTimer();
     timesRedis = ofRedis;
     try {
-      timeout = timer.newTimeout(this, Math.max(0, nanos), TimeUnit.NANOSECONDS);
+      timeout = timer.newTimeout(this, Math.max(0, delayNanos), TimeUnit.NANOSECONDS);
     } catch (RuntimeException closed) {
       fail(closed);
     }
@@ -149,15 +149,15 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
           late.accept(reply);
         }
       }
-    } else if (failure instanceof RedisNoScriptException && !sentWhole && !isDone()) {
-      sentWhole = true;
+    } else if (failure instanceof RedisNoScriptException && !sentAsText && !isDone()) {
+      sentAsText = true;
       spend();
       try {
         follow(hop.commands().eval(script.text(), output, keys, arguments));
-      } catch (RuntimeException refused) {
-        fail(refused);
+      } catch (RuntimeException notSent) {
+        fail(notSent);
       }
-    } else if (isDone() || !goesOn(failure)) {
+    } else if (isDone() || !redirected(failure)) {
       fail(failure);
     }
   }
@@ -173,7 +173,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   }
 
   /** Whether the reply redirects the call; then it is on its way, or has failed. */
-  private boolean goesOn(Throwable failure) {
+  private boolean redirected(Throwable failure) {
     CompletionStage<CallTarget> next =
         hops < MAX_HOPS ? detours.after(RedisFailures.unwrap(failure)) : null;
     if (next == null) {
@@ -186,16 +186,16 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     long from = nanoTime.getAsLong();
     startTimer(true, time.leftNanos()); // finding the node takes time of its own
     next.whenComplete(
-        (found, refused) -> {
-          if (refused != null) {
-            fail(refused);
+        (found, lookupFailure) -> {
+          if (lookupFailure != null) {
+            fail(lookupFailure);
           } else if (isDone()) { // the deadline has passed
             found.period().undecided();
           } else {
             time.spend(nanoTime.getAsLong() - from);
             stopTimer();
             hop = found;
-            sentWhole = false;
+            sentAsText = false;
             send();
           }
         });
@@ -213,7 +213,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
       switch (RedisFailures.blame(cause)) {
         case NODE -> hop.period().failed(failed);
         case CALL -> hop.period().answered();
-        case NOBODY -> hop.period().undecided();
+        case NEITHER -> hop.period().undecided();
       }
       completeExceptionally(failed);
     }
@@ -225,8 +225,8 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   }
 
   @Override
-  public long hardDue() {
-    return time.hardDue();
+  public long hardDueNanos() {
+    return time.hardDueNanos();
   }
 
   @Override

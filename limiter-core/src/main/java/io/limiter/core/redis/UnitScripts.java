@@ -49,9 +49,9 @@ public final class UnitScripts {
   private CompletionStage<Long> refundTogether(List<TakenUnits> units, DecisionTime time) {
     byte[][] arguments = new byte[2 * units.size()][];
     for (int i = 0; i < units.size(); i++) {
-      arguments[2 * i] = units.get(i).returning();
+      arguments[2 * i] = units.get(i).refundArgument();
       arguments[2 * i + 1] =
-          Integer.toString(units.get(i).logged).getBytes(StandardCharsets.US_ASCII);
+          Integer.toString(units.get(i).loggedUnits).getBytes(StandardCharsets.US_ASCII);
     }
     return count(scripts.refund(), keys(units), arguments, time);
   }
@@ -62,41 +62,41 @@ public final class UnitScripts {
    *
    * @return the number of units
    */
-  public CompletionStage<Long> renew(List<TakenUnits> leases, Policy policy) {
+  public CompletionStage<Long> renew(List<TakenUnits> permits, Policy policy) {
     DecisionTime time = DecisionTime.of(settings.deadline(policy), settings);
     return runner.isCluster()
         ? PerSlotCalls.sum(
-            leases, lease -> settings.name(lease.key), some -> renewTogether(some, time))
-        : renewTogether(leases, time);
+            permits, permit -> settings.name(permit.key), some -> renewTogether(some, time))
+        : renewTogether(permits, time);
   }
 
-  private CompletionStage<Long> renewTogether(List<TakenUnits> leases, DecisionTime time) {
-    byte[][] keys = keys(leases);
-    byte[][] arguments = new byte[leases.size()][];
+  private CompletionStage<Long> renewTogether(List<TakenUnits> permits, DecisionTime time) {
+    byte[][] keys = keys(permits);
+    byte[][] arguments = new byte[permits.size()][];
     for (int i = 0; i < arguments.length; i++) {
-      TakenUnits lease = leases.get(i);
-      byte[] plan = lease.plan.ofTaken(lease.units);
+      TakenUnits permit = permits.get(i);
+      byte[] plan = permit.plan.ofTaken(permit.units);
       arguments[i] =
-          ByteBuffer.allocate(STAMP + plan.length).put(lease.returning()).put(plan).array();
+          ByteBuffer.allocate(STAMP + plan.length).put(permit.refundArgument()).put(plan).array();
     }
     return runner
         .<byte[]>run(scripts.renew(), ScriptOutputType.VALUE, keys, arguments, time, late -> {})
-        .thenApply(stamps -> renewed(leases, stamps, keys[0]));
+        .thenApply(stamps -> renewed(permits, stamps, keys[0]));
   }
 
-  private long renewed(List<TakenUnits> leases, byte @Nullable [] stamps, byte[] key) {
-    if (stamps == null || stamps.length != STAMP * leases.size()) {
+  private long renewed(List<TakenUnits> permits, byte @Nullable [] stamps, byte[] key) {
+    if (stamps == null || stamps.length != STAMP * permits.size()) {
       runner.renew(key); // the connection is out of step
       throw new StoreException(
           FailureReason.ERROR,
           "Redis answered a renewal with %s bytes instead of %d"
-              .formatted(stamps == null ? "no" : stamps.length, STAMP * leases.size()),
+              .formatted(stamps == null ? "no" : stamps.length, STAMP * permits.size()),
           null);
     }
     long units = 0;
-    for (int i = 0; i < leases.size(); i++) {
-      leases.get(i).renewed(Arrays.copyOfRange(stamps, STAMP * i, STAMP * i + STAMP));
-      units += leases.get(i).units;
+    for (int i = 0; i < permits.size(); i++) {
+      permits.get(i).renewed(Arrays.copyOfRange(stamps, STAMP * i, STAMP * i + STAMP));
+      units += permits.get(i).units;
     }
     return units;
   }

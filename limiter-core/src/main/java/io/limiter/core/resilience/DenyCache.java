@@ -47,7 +47,7 @@ public final class DenyCache implements LimitStore {
   public static final int MAX_SIZE = 100_000;
 
   /** No other call waits for this result. */
-  private static final CompletableFuture<Optional<KnownDenial>> NOBODY =
+  private static final CompletableFuture<Optional<KnownDenial>> NO_WAITER =
       CompletableFuture.completedFuture(Optional.empty());
 
   /** How often a full cache is searched for stale entries. */
@@ -56,7 +56,7 @@ public final class DenyCache implements LimitStore {
   private final LimitStore store;
   private final Predicate<Policy> remembers;
   private final int size;
-  private final long maxAge;
+  private final long maxAgeNanos;
   private final LongSupplier nanos;
   private final Map<List<Charge>, KnownDenial> denials = new ConcurrentHashMap<>();
   private final AtomicLong swept;
@@ -64,7 +64,7 @@ public final class DenyCache implements LimitStore {
   /**
    * The time of the last reset or clear. Results of earlier requests to the store are not cached.
    */
-  private volatile long forgotten;
+  private volatile long forgottenNanos;
 
   /** Creates a cache for denied calls of every policy. */
   public DenyCache(LimitStore store) {
@@ -105,10 +105,10 @@ public final class DenyCache implements LimitStore {
     this.store = store;
     this.remembers = remembers;
     this.size = size;
-    this.maxAge = maxAge.toNanos();
+    this.maxAgeNanos = maxAge.toNanos();
     this.nanos = nanos;
     this.swept = new AtomicLong(nanos.getAsLong() - SWEEP_NANOS);
-    this.forgotten = nanos.getAsLong() - 1;
+    this.forgottenNanos = nanos.getAsLong() - 1;
   }
 
   @Override
@@ -119,13 +119,13 @@ public final class DenyCache implements LimitStore {
     List<Charge> call = request.charges();
     KnownDenial known = denials.get(call);
     if (known == null) {
-      return look(request, NOBODY);
+      return look(request, NO_WAITER);
     }
     long now = nanos.getAsLong();
     if (known.isOver(now)) {
-      return look(request, NOBODY);
+      return look(request, NO_WAITER);
     }
-    if (known.isYoung(now, maxAge)) {
+    if (known.isYoung(now, maxAgeNanos)) {
       return CompletableFuture.completedFuture(known.verdict(request, now));
     }
     CompletableFuture<Optional<KnownDenial>> own = new CompletableFuture<>();
@@ -176,12 +176,12 @@ public final class DenyCache implements LimitStore {
       CompletableFuture<Optional<KnownDenial>> waiting) {
     List<Charge> call = request.charges();
     if (denial == null) {
-      if (waiting != NOBODY) { // otherwise nothing was known, or it has expired
+      if (waiting != NO_WAITER) { // otherwise nothing was known, or it has expired
         denials.remove(call);
       }
     } else if (hasRoom(call)) {
       denials.put(call, denial);
-      if (!denial.isAskedAfter(forgotten)) { // a reset may have come in between
+      if (!denial.isAskedAfter(forgottenNanos)) { // a reset may have come in between
         denials.remove(call, denial);
       }
     }
@@ -195,14 +195,14 @@ public final class DenyCache implements LimitStore {
     long now = nanos.getAsLong();
     long last = swept.get();
     if (now - last >= SWEEP_NANOS && swept.compareAndSet(last, now)) {
-      denials.values().removeIf(denial -> denial.isStale(now, maxAge));
+      denials.values().removeIf(denial -> denial.isStale(now, maxAgeNanos));
     }
     return denials.size() < size;
   }
 
   /** Empties the cache. For callers that have changed the store's content by other means. */
   public void clear() {
-    forgotten = nanos.getAsLong();
+    forgottenNanos = nanos.getAsLong();
     denials.clear();
   }
 
@@ -217,7 +217,7 @@ public final class DenyCache implements LimitStore {
         .reset(keys)
         .whenComplete(
             (done, failure) -> {
-              forgotten = nanos.getAsLong();
+              forgottenNanos = nanos.getAsLong();
               denials.values().removeIf(denial -> denial.isUnder(keys));
             });
   }

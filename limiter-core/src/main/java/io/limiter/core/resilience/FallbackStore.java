@@ -277,17 +277,17 @@ public final class FallbackStore implements LimitStore {
     }
 
     @Override
-    public CompletionStage<Long> settle(Completion ending) {
-      Completion told;
+    public CompletionStage<Long> settle(Completion completion) {
+      Completion costed;
       try {
-        told = ending.told(request.charges());
+        costed = completion.withKnownCosts(request.charges());
       } catch (RuntimeException broken) {
         return CompletableFuture.failedFuture(broken);
       }
       if (!ended.getAndSet(true)) {
-        returnRules(told::returned);
+        returnRules(costed::returned);
       }
-      return reservation.settle(told);
+      return reservation.settle(costed);
     }
 
     private void returnRules(ToIntFunction<Charge> units) {
@@ -301,13 +301,13 @@ public final class FallbackStore implements LimitStore {
     }
 
     @Override
-    public CompletionStage<Long> renew() {
-      return reservation.renew();
+    public CompletionStage<Long> renewPermits() {
+      return reservation.renewPermits();
     }
 
     @Override
-    public Optional<Duration> lease() {
-      return reservation.lease();
+    public Optional<Duration> permitDuration() {
+      return reservation.permitDuration();
     }
   }
 

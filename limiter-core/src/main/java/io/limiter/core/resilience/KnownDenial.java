@@ -38,39 +38,43 @@ final class KnownDenial {
 
   private final LimitRequest request;
   private final Verdict verdict;
-  private final long asked;
-  private final long answered;
-  private final long nanos;
+  private final long askedNanos;
+  private final long answeredNanos;
+  private final long deniedNanos;
   private final AtomicReference<@Nullable CompletableFuture<Optional<KnownDenial>>> look =
       new AtomicReference<>();
 
   private KnownDenial(
-      LimitRequest request, Verdict verdict, long asked, long answered, long nanos) {
+      LimitRequest request,
+      Verdict verdict,
+      long askedNanos,
+      long answeredNanos,
+      long deniedNanos) {
     this.request = request;
     this.verdict = verdict;
-    this.asked = asked;
-    this.answered = answered;
-    this.nanos = nanos;
+    this.askedNanos = askedNanos;
+    this.answeredNanos = answeredNanos;
+    this.deniedNanos = deniedNanos;
   }
 
   /**
    * Derives what a verdict implies for later calls; null if it implies nothing.
    *
-   * @param asked when the store was asked: it decided then or later
-   * @param answered when its answer arrived: it decided then or earlier
+   * @param askedNanos when the store was asked: it decided then or later
+   * @param answeredNanos when its answer arrived: it decided then or earlier
    */
   static @Nullable KnownDenial of(
-      LimitRequest request, Verdict verdict, long asked, long answered) {
+      LimitRequest request, Verdict verdict, long askedNanos, long answeredNanos) {
     if (verdict.allowed() || verdict.decidedBy() != DecidedBy.STORE) {
       return null;
     }
-    Duration refused = refusedFor(request, verdict);
-    return refused.isZero()
+    Duration denied = deniedFor(request, verdict);
+    return denied.isZero()
         ? null
-        : new KnownDenial(request, verdict, asked, answered, refused.toNanos());
+        : new KnownDenial(request, verdict, askedNanos, answeredNanos, denied.toNanos());
   }
 
-  private static Duration refusedFor(LimitRequest request, Verdict verdict) {
+  private static Duration deniedFor(LimitRequest request, Verdict verdict) {
     long bans = 0;
     for (Charge charge : request.charges()) {
       bans += charge.stack().ban().isPresent() && !charge.observed() ? 1 : 0;
@@ -78,27 +82,27 @@ final class KnownDenial {
     if (verdict.outcome() == Outcome.BANNED) {
       return bans == 1 ? verdict.ban().orElse(Duration.ZERO) : Duration.ZERO;
     }
-    boolean duplicate = verdict.duplicate().filter(RuleVerdict::refuses).isPresent();
+    boolean duplicate = verdict.duplicate().filter(RuleVerdict::denies).isPresent();
     return verdict.outcome() != Outcome.LIMITED || bans > 0 || duplicate
         ? Duration.ZERO
-        : refusedByRules(request, verdict);
+        : deniedByRules(request, verdict);
   }
 
-  private static Duration refusedByRules(LimitRequest request, Verdict verdict) {
+  private static Duration deniedByRules(LimitRequest request, Verdict verdict) {
     Duration longest = Duration.ZERO;
     int next = 0;
-    int told = verdict.rules().size();
+    int ruleCount = verdict.rules().size();
     for (Charge charge : request.charges()) {
       boolean sure =
           charge.stack().counting() == Counting.ALL
-              && charge.stack().lease().isEmpty()
+              && charge.stack().permitDuration().isEmpty()
               && charge.stack().waiting().isEmpty();
-      for (int r = 0; r < charge.stack().rules().size() && next < told; r++) {
+      for (int r = 0; r < charge.stack().rules().size() && next < ruleCount; r++) {
         RuleVerdict rule = verdict.rules().get(next++);
-        if (rule.tooCostly() && rule.refuses()) {
+        if (rule.tooCostly() && rule.denies()) {
           return Duration.ZERO;
         }
-        Duration wait = sure && rule.refuses() ? rule.retryAfter().orElse(longest) : longest;
+        Duration wait = sure && rule.denies() ? rule.retryAfter().orElse(longest) : longest;
         longest = wait.compareTo(longest) > 0 ? wait : longest;
       }
     }
@@ -111,26 +115,26 @@ final class KnownDenial {
   }
 
   /** Whether the store was asked after this time. */
-  boolean isAskedAfter(long time) {
-    return asked - time > 0;
+  boolean isAskedAfter(long timeNanos) {
+    return askedNanos - timeNanos > 0;
   }
 
   /** Whether the call may be admitted by now. */
-  boolean isOver(long now) {
-    return now - asked >= nanos;
+  boolean isOver(long nowNanos) {
+    return nowNanos - askedNanos >= deniedNanos;
   }
 
   /** Whether the verdict is recent enough to be repeated. */
-  boolean isYoung(long now, long maxAge) {
-    return now - asked < maxAge;
+  boolean isYoung(long nowNanos, long maxAgeNanos) {
+    return nowNanos - askedNanos < maxAgeNanos;
   }
 
   /**
    * Whether the entry is useless: the next call would ask the store anyway, and no call is asking
    * it now.
    */
-  boolean isStale(long now, long maxAge) {
-    return isOver(now) || (!isYoung(now, maxAge) && look.get() == null);
+  boolean isStale(long nowNanos, long maxAgeNanos) {
+    return isOver(nowNanos) || (!isYoung(nowNanos, maxAgeNanos) && look.get() == null);
   }
 
   /**
@@ -149,8 +153,8 @@ final class KnownDenial {
    *
    * @param call a call with the same units and keys, under any policy, as any submission
    */
-  Verdict verdict(LimitRequest call, long now) {
-    Duration since = Duration.ofNanos(Math.max(0, now - answered) / 1_000 * 1_000);
+  Verdict verdict(LimitRequest call, long nowNanos) {
+    Duration since = Duration.ofNanos(Math.max(0, nowNanos - answeredNanos) / 1_000 * 1_000);
     RuleVerdict[] rules = new RuleVerdict[verdict.rules().size()];
     for (int r = 0; r < rules.length; r++) {
       rules[r] = later(verdict.rules().get(r), since);

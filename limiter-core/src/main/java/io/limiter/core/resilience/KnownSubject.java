@@ -46,8 +46,8 @@ final class KnownSubject {
   /** Units that the fallback has admitted and that are not yet reported to the store. */
   static final class Pending {
     private final Charge charge;
-    private final long since;
-    private long at;
+    private final long sinceNanos;
+    private long atNanos;
     private int units;
 
     /** Whether some of them have come back in the meantime; which ones is unknown. */
@@ -56,10 +56,10 @@ final class KnownSubject {
     /** Null until they are first sent to the store; from then on their number never falls. */
     private @Nullable String id;
 
-    private Pending(Charge charge, long at) {
+    private Pending(Charge charge, long atNanos) {
       this.charge = charge;
-      this.since = at;
-      this.at = at;
+      this.sinceNanos = atNanos;
+      this.atNanos = atNanos;
     }
   }
 
@@ -68,7 +68,7 @@ final class KnownSubject {
   private long banned;
   private long shareNanos = 1;
   private long verdictAt;
-  private long decidedAt;
+  private long decidedAtMicros;
   private int inFlight;
 
   /** Whether there was a verdict on these rules. */
@@ -101,8 +101,8 @@ final class KnownSubject {
       int firstRule,
       boolean ordered,
       boolean took,
-      long asked,
-      long now,
+      long askedNanos,
+      long nowNanos,
       KnownSubjectTable all) {
     RuleStack before = stack;
     if (before == null || !before.equals(charge.stack())) {
@@ -112,16 +112,16 @@ final class KnownSubject {
       numbers = new long[NUMBERS * charge.stack().rules().size()];
     }
     if (took) {
-      countOwn(charge, now);
+      countOwn(charge, nowNanos);
     }
-    boolean newer = !known || asked - verdictAt > 0;
-    if (!newer && ordered && decidedAt > 0 && verdict.decidedAtMicros() > 0) {
-      newer = verdict.decidedAtMicros() > decidedAt;
-      if (verdict.decidedAtMicros() < decidedAt) {
+    boolean newer = !known || askedNanos - verdictAt > 0;
+    if (!newer && ordered && decidedAtMicros > 0 && verdict.decidedAtMicros() > 0) {
+      newer = verdict.decidedAtMicros() > decidedAtMicros;
+      if (verdict.decidedAtMicros() < decidedAtMicros) {
         return; // the present knowledge is from a later decision
       }
     }
-    long elapsed = newer ? 0 : Math.max(0, now - verdictAt) / 1_000;
+    long elapsed = newer ? 0 : Math.max(0, nowNanos - verdictAt) / 1_000;
     for (int r = 0; r < numbers.length / NUMBERS; r++) {
       RuleVerdict rule =
           firstRule < 0 ? verdict.duplicate().orElseThrow() : verdict.rules().get(firstRule + r);
@@ -130,14 +130,14 @@ final class KnownSubject {
     Optional<Duration> ban = verdict.ban();
     long rest = ban.isPresent() ? Micros.of(ban.get()) : 0;
     banned = newer ? rest : Math.max(rest, banned - elapsed);
-    verdictAt = now;
-    decidedAt = verdict.decidedAtMicros();
+    verdictAt = nowNanos;
+    decidedAtMicros = verdict.decidedAtMicros();
     known = true;
     news = true;
   }
 
   /** If the order of two verdicts is unknown, the one with fewer remaining units counts. */
-  private void note(int at, RuleVerdict rule, int cost, boolean newer, long elapsed) {
+  private void note(int at, RuleVerdict rule, int cost, boolean newer, long elapsedMicros) {
     long remaining = rule.remaining();
     long returns = Micros.of(rule.effectiveWindow());
     long resets = Micros.of(rule.resetAfter());
@@ -145,8 +145,8 @@ final class KnownSubject {
     if (!newer) {
       remaining = Math.min(remaining, numbers[at]);
       returning = 1;
-      returns = Math.max(returns, numbers[at + 2] - elapsed);
-      resets = Math.max(resets, numbers[at + 3] - elapsed);
+      returns = Math.max(returns, numbers[at + 2] - elapsedMicros);
+      resets = Math.max(resets, numbers[at + 3] - elapsedMicros);
     }
     numbers[at] = remaining;
     numbers[at + 1] = returning;
@@ -154,8 +154,8 @@ final class KnownSubject {
     numbers[at + 3] = resets;
   }
 
-  private void countOwn(Charge charge, long now) {
-    long share = now / shareNanos;
+  private void countOwn(Charge charge, long nowNanos) {
+    long share = nowNanos / shareNanos;
     int slot = Math.floorMod(share, SHARES);
     if (ownShare[slot] != share) {
       ownShare[slot] = share;
@@ -165,8 +165,8 @@ final class KnownSubject {
   }
 
   /** An upper bound of this instance's own use of a window that ends now. */
-  private long own(RuleStack rules, int rule, long now) {
-    long from = (now - rules.shape().windowMicros(rule) * 1_000) / shareNanos;
+  private long own(RuleStack rules, int rule, long nowNanos) {
+    long from = (nowNanos - rules.shape().windowMicros(rule) * 1_000) / shareNanos;
     long units = 0;
     for (int slot = 0; slot < SHARES; slot++) {
       if (ownShare[slot] >= from) {
@@ -195,7 +195,7 @@ final class KnownSubject {
    * @param used an upper bound of the used units of the charge's rules according to the fallback;
    *     units that it has admitted beyond them have come back
    */
-  synchronized Pending admitted(Charge charge, long used, long now, KnownSubjectTable all) {
+  synchronized Pending admitted(Charge charge, long used, long nowNanos, KnownSubjectTable all) {
     if (pending.isEmpty()) {
       pending = new ArrayList<>();
       all.owe(1);
@@ -204,11 +204,11 @@ final class KnownSubject {
     if (last == null
         || (pending.size() < MOST_PENDING
             && (last.id != null
-                || now - last.since > horizonNanos(charge.stack()) / MOST_PENDING))) {
-      last = new Pending(charge, now);
+                || nowNanos - last.sinceNanos > horizonNanos(charge.stack()) / MOST_PENDING))) {
+      last = new Pending(charge, nowNanos);
       pending.add(last);
     }
-    last.at = now;
+    last.atNanos = nowNanos;
     last.units = Math.min(Charge.MAX_COST, last.units + charge.cost());
     if (last.id == null && last.units > used) {
       last.units = (int) Math.max(charge.cost(), used);
@@ -247,8 +247,8 @@ final class KnownSubject {
    * Adds the units to report to the store, as far as they may still count and there is room in the
    * request.
    */
-  synchronized void addPast(List<PastCharge> past, long now, KnownSubjectTable all) {
-    while (!pending.isEmpty() && isOver(pending.get(0), now)) {
+  synchronized void addPast(List<PastCharge> past, long nowNanos, KnownSubjectTable all) {
+    while (!pending.isEmpty() && isOver(pending.get(0), nowNanos)) {
       if (pending.size() == 1 || !carriesOver(pending.get(0).charge.stack())) {
         removePending(List.of(pending.get(0)), all);
       } else if (!joinEldest()) {
@@ -262,13 +262,13 @@ final class KnownSubject {
       if (one.id == null) {
         one.id = all.nextId();
       }
-      Duration age = Micros.toDuration(Math.max(0, now - one.at) / 1_000);
+      Duration age = Micros.toDuration(Math.max(0, nowNanos - one.atNanos) / 1_000);
       past.add(new PastCharge(one.charge.withCost(one.units), age, one.id));
     }
   }
 
-  private static boolean isOver(Pending one, long now) {
-    return now - one.at >= horizonNanos(one.charge.stack());
+  private static boolean isOver(Pending one, long nowNanos) {
+    return nowNanos - one.atNanos >= horizonNanos(one.charge.stack());
   }
 
   /**
@@ -316,7 +316,7 @@ final class KnownSubject {
   }
 
   /** The knowledge that the fallback has to adopt; null if it has already adopted it. */
-  synchronized @Nullable KnownUse useIfNews(Charge charge, long now) {
+  synchronized @Nullable KnownUse useIfNews(Charge charge, long nowNanos) {
     if (!news && inFlight == 0) {
       return null;
     }
@@ -332,44 +332,44 @@ final class KnownSubject {
                 numbers[at + 1],
                 numbers[at + 2],
                 numbers[at + 3],
-                own(rulesThen, r, now)));
+                own(rulesThen, r, nowNanos)));
       }
     }
     List<PastUnits> since = new ArrayList<>();
     for (Pending one : pending) {
       if (one.charge.stack().equals(charge.stack())) {
-        since.add(new PastUnits(Math.max(0, now - one.at) / 1_000, one.units));
+        since.add(new PastUnits(Math.max(0, nowNanos - one.atNanos) / 1_000, one.units));
       }
     }
     if (inFlight > 0) {
       since.add(new PastUnits(0, inFlight));
     }
-    return new KnownUse(Math.max(0, now - verdictAt) / 1_000, rules, banned, since);
+    return new KnownUse(Math.max(0, nowNanos - verdictAt) / 1_000, rules, banned, since);
   }
 
   /** Discards this knowledge if none of it matters any more; returns whether it did. */
-  synchronized boolean forgetIfExpired(long now, KnownSubjectTable all) {
-    boolean expired = isExpired(now);
+  synchronized boolean forgetIfExpired(long nowNanos, KnownSubjectTable all) {
+    boolean expired = isExpired(nowNanos);
     if (expired) {
       forget(all);
     }
     return expired;
   }
 
-  private boolean isExpired(long now) {
+  private boolean isExpired(long nowNanos) {
     if (inFlight > 0) {
       return false;
     }
     long longest = banned;
     for (Pending one : pending) {
-      if (!isOver(one, now)) {
+      if (!isOver(one, nowNanos)) {
         return false;
       }
     }
     for (int at = 0; at < numbers.length; at += NUMBERS) {
       longest = Math.max(longest, numbers[at + 3]);
     }
-    return !known || now - verdictAt > longest * 1_000;
+    return !known || nowNanos - verdictAt > longest * 1_000;
   }
 
   /** Discards the verdict and the units to report. Calls that are under way stay recorded. */

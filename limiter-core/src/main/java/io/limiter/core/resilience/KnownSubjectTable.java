@@ -70,7 +70,7 @@ final class KnownSubjectTable {
     @Nullable KnownSubject[] known = new KnownSubject[request.size()];
     for (int c = 0; c < known.length; c++) {
       Charge charge = request.charge(c);
-      known[c] = charge.stack().lease().isPresent() ? null : of(charge.key());
+      known[c] = charge.stack().permitDuration().isPresent() ? null : of(charge.key());
     }
     return known;
   }
@@ -87,10 +87,10 @@ final class KnownSubjectTable {
     if (subjects.size() < size) {
       return true;
     }
-    long now = nanos.getAsLong();
+    long nowNanos = nanos.getAsLong();
     long last = swept.get();
-    if (now - last >= SWEEP_NANOS && swept.compareAndSet(last, now)) {
-      subjects.values().removeIf(known -> known.forgetIfExpired(now, this));
+    if (nowNanos - last >= SWEEP_NANOS && swept.compareAndSet(last, nowNanos)) {
+      subjects.values().removeIf(known -> known.forgetIfExpired(nowNanos, this));
     }
     return subjects.size() < size;
   }
@@ -106,7 +106,7 @@ final class KnownSubjectTable {
   }
 
   /** Returns the call with the unreported units of its subjects. */
-  LimitRequest withPast(LimitRequest request, @Nullable KnownSubject[] known, long now) {
+  LimitRequest withPast(LimitRequest request, @Nullable KnownSubject[] known, long nowNanos) {
     if (owing.get() == 0) {
       return request;
     }
@@ -114,7 +114,7 @@ final class KnownSubjectTable {
     for (int c = 0; c < known.length; c++) {
       KnownSubject subject = known[c];
       if (subject != null) {
-        subject.addPast(past, now, this);
+        subject.addPast(past, nowNanos, this);
       }
     }
     return past.isEmpty() ? request : request.after(past);
@@ -144,7 +144,7 @@ final class KnownSubjectTable {
    * The store has decided.
    *
    * @param brought the past units of the request, which the store has recorded now
-   * @param asked when the store was asked
+   * @param askedNanos when the store was asked
    * @param late whether the call was decided elsewhere long ago
    */
   void learn(
@@ -152,9 +152,9 @@ final class KnownSubjectTable {
       @Nullable KnownSubject[] known,
       Verdict verdict,
       Mode mode,
-      long asked,
+      long askedNanos,
       boolean late) {
-    long now = nanos.getAsLong();
+    long nowNanos = nanos.getAsLong();
     int rule = 0;
     int ruleVerdicts = verdict.rules().size();
     boolean took = verdict.allowed() && mode != Mode.PEEK;
@@ -171,7 +171,8 @@ final class KnownSubjectTable {
           subject.heard(brought.past(), this);
         }
         if (guard ? verdict.duplicate().isPresent() : rule + rules <= ruleVerdicts) {
-          subject.learn(charge, verdict, guard ? -1 : rule, c == 0, took, asked, now, this);
+          subject.learn(
+              charge, verdict, guard ? -1 : rule, c == 0, took, askedNanos, nowNanos, this);
         }
       }
       rule += guard ? 0 : rules;
@@ -211,9 +212,9 @@ final class KnownSubjectTable {
   }
 
   private <T> T adopted(List<Locked> locked, LimitStore local, Supplier<T> decide) {
-    long now = nanos.getAsLong();
+    long nowNanos = nanos.getAsLong();
     for (Locked one : locked) {
-      KnownUse use = one.subject().useIfNews(one.charge(), now);
+      KnownUse use = one.subject().useIfNews(one.charge(), nowNanos);
       if (use != null) {
         local.adopt(one.charge(), use);
       }
@@ -226,7 +227,7 @@ final class KnownSubjectTable {
    * locked.
    */
   UnreportedUnits owed(
-      LimitRequest request, @Nullable KnownSubject[] known, Verdict verdict, long now) {
+      LimitRequest request, @Nullable KnownSubject[] known, Verdict verdict, long nowNanos) {
     KnownSubject.@Nullable Pending[] pending = new KnownSubject.@Nullable Pending[known.length];
     int rule = 0;
     for (int c = 0; c < known.length; c++) {
@@ -241,7 +242,7 @@ final class KnownSubjectTable {
         used = used(verdict.duplicate().orElseThrow());
       }
       if (subject != null) {
-        pending[c] = subject.admitted(charge, used, now, this);
+        pending[c] = subject.admitted(charge, used, nowNanos, this);
       }
     }
     return new UnreportedUnits(this, request, known, pending);

@@ -26,8 +26,8 @@ record ShareReservation(Reservation share, LimitRequest asked) implements Reserv
   }
 
   @Override
-  public CompletionStage<Long> settle(Completion ending) {
-    return share.settle(ending.standingFor(this::asked));
+  public CompletionStage<Long> settle(Completion completion) {
+    return share.settle(completion.standingFor(this::asked));
   }
 
   /** Finds the original charge; no two charges of a request have one key. */
@@ -39,12 +39,12 @@ record ShareReservation(Reservation share, LimitRequest asked) implements Reserv
   }
 
   @Override
-  public CompletionStage<Long> renew() {
-    return share.renew();
+  public CompletionStage<Long> renewPermits() {
+    return share.renewPermits();
   }
 
   @Override
-  public Optional<Duration> lease() {
-    return share.lease();
+  public Optional<Duration> permitDuration() {
+    return share.permitDuration();
   }
 }

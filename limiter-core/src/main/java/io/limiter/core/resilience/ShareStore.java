@@ -73,44 +73,46 @@ public final class ShareStore implements LimitStore {
    * whole minus the use by all instances.
    */
   @Override
-  public void adopt(Charge whole, KnownUse known) {
-    RuleStack share = share(whole.stack());
+  public void adopt(Charge undivided, KnownUse known) {
+    RuleStack share = share(undivided.stack());
     List<RuleUse> uses = new ArrayList<>(known.rules().size());
     for (int r = 0; r < known.rules().size(); r++) {
       RuleUse use = known.rules().get(r);
-      long rest = share.rules().get(r).capacity() - use.own();
+      long rest = share.rules().get(r).capacity() - use.ownUnits();
       uses.add(
           new RuleUse(
               Math.max(0, Math.min(use.remaining(), rest)),
               1,
               use.resetsAfterMicros(),
               use.resetsAfterMicros(),
-              use.own()));
+              use.ownUnits()));
     }
     store.adopt(
-        new Charge(whole.limit(), whole.key(), share, whole.cost(), whole.observed()),
+        new Charge(
+            undivided.limit(), undivided.key(), share, undivided.cost(), undivided.observed()),
         known.withRules(uses));
   }
 
-  private RuleStack share(RuleStack whole) {
-    RuleStack known = shares.get(whole);
+  private RuleStack share(RuleStack undivided) {
+    RuleStack known = shares.get(undivided);
     if (known != null) {
       return known;
     }
-    RuleStack rules = RuleStack.of(whole.rules().stream().map(this::share).toList());
-    RuleStack made = whole.ban().map(rules::withBan).orElse(rules).withCounting(whole.counting());
+    RuleStack rules = RuleStack.of(undivided.rules().stream().map(this::share).toList());
+    RuleStack made =
+        undivided.ban().map(rules::withBan).orElse(rules).withCounting(undivided.counting());
     if (shares.size() < MAX_REMEMBERED) {
-      shares.put(whole, made);
+      shares.put(undivided, made);
     }
     return made;
   }
 
-  private Rule share(Rule whole) {
-    if (whole instanceof LeakyBucket leaky) {
+  private Rule share(Rule undivided) {
+    if (undivided instanceof LeakyBucket leaky) {
       return slower(leaky.withQueue((int) share(leaky.queue())));
     }
-    Rule share = whole.withCount(share(whole.count()));
-    return share instanceof TokenBucket bucket && whole instanceof TokenBucket all
+    Rule share = undivided.withCount(share(undivided.count()));
+    return share instanceof TokenBucket bucket && undivided instanceof TokenBucket all
         ? slower(bucket.startingWith(share(all.initial())))
         : share;
   }
@@ -123,19 +125,19 @@ public final class ShareStore implements LimitStore {
    * Divides the rate; keeps the whole rate if the divided one is slower than a rule may be, or
    * cannot be counted exactly.
    */
-  private TokenBucket slower(TokenBucket bucket) {
+  private TokenBucket slower(TokenBucket undivided) {
     try {
-      return bucket.slowedDown(instances);
+      return undivided.slowedDown(instances);
     } catch (IllegalArgumentException tooSlow) {
-      return bucket;
+      return undivided;
     }
   }
 
-  private LeakyBucket slower(LeakyBucket bucket) {
+  private LeakyBucket slower(LeakyBucket undivided) {
     try {
-      return bucket.slowedDown(instances);
+      return undivided.slowedDown(instances);
     } catch (IllegalArgumentException tooSlow) {
-      return bucket;
+      return undivided;
     }
   }
 

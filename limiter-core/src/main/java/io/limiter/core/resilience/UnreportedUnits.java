@@ -13,7 +13,7 @@ final class UnreportedUnits {
   private final LimitRequest request;
   private final @Nullable KnownSubject[] subjects;
   private final KnownSubject.@Nullable Pending[] pending;
-  private final int[] left;
+  private final int[] remaining;
 
   UnreportedUnits(
       KnownSubjectTable all,
@@ -24,9 +24,9 @@ final class UnreportedUnits {
     this.request = request;
     this.subjects = subjects;
     this.pending = pending;
-    this.left = new int[pending.length];
-    for (int c = 0; c < left.length; c++) {
-      left[c] = request.charge(c).cost();
+    this.remaining = new int[pending.length];
+    for (int c = 0; c < remaining.length; c++) {
+      remaining[c] = request.charge(c).cost();
     }
   }
 
@@ -35,9 +35,9 @@ final class UnreportedUnits {
     for (int c = 0; c < subjects.length; c++) {
       KnownSubject subject = subjects[c];
       KnownSubject.Pending from = pending[c];
-      int some = Math.min(left[c], units.applyAsInt(request.charge(c)));
+      int some = Math.min(remaining[c], units.applyAsInt(request.charge(c)));
       if (subject != null && from != null && some > 0) {
-        left[c] -= some;
+        remaining[c] -= some;
         subject.giveBack(from, some, all);
       }
     }

@@ -23,43 +23,45 @@ import java.time.Duration;
  *     microseconds. It is renewed every third of this time; a shorter one would expire during a
  *     garbage collection pause
  */
-public record ConcurrencyLimit(String name, long count, Duration lease) implements LoggedRule {
+public record ConcurrencyLimit(String name, long count, Duration permitDuration)
+    implements LoggedRule {
 
   /** The largest count. Each unit in flight takes 8 bytes, which the end of each call moves. */
   public static final long MAX_COUNT = 10_000;
 
   /** The default permit duration. */
-  public static final Duration DEFAULT_LEASE = Duration.ofSeconds(30);
+  public static final Duration DEFAULT_PERMIT_DURATION = Duration.ofSeconds(30);
 
   /** The shortest permit duration. */
-  public static final Duration MIN_LEASE = Duration.ofSeconds(1);
+  public static final Duration MIN_PERMIT_DURATION = Duration.ofSeconds(1);
 
   /** The longest permit duration. */
-  public static final Duration MAX_LEASE = Duration.ofHours(1);
+  public static final Duration MAX_PERMIT_DURATION = Duration.ofHours(1);
 
   public ConcurrencyLimit {
-    Rule.requireNumbers(name, count, MAX_COUNT, lease);
-    if (lease.compareTo(MIN_LEASE) < 0 || lease.compareTo(MAX_LEASE) > 0) {
+    Rule.requireNumbers(name, count, MAX_COUNT, permitDuration);
+    if (permitDuration.compareTo(MIN_PERMIT_DURATION) < 0
+        || permitDuration.compareTo(MAX_PERMIT_DURATION) > 0) {
       throw new IllegalArgumentException(
-          "The rule '%s' has a lease of %s: give it 1 s to 1 h, since it is renewed each third of it and has to survive a pause of its instance"
-              .formatted(name, lease));
+          "The rule '%s' has a lease of %s: give it 1 s to 1 h, since a concurrency permit is renewed every third of it and has to survive a pause of its instance"
+              .formatted(name, permitDuration));
     }
   }
 
   /** A rule named after its count, such as {@code 3-in-flight}, with a permit duration of 30 s. */
   public static ConcurrencyLimit of(long count) {
-    return of(count, DEFAULT_LEASE);
+    return of(count, DEFAULT_PERMIT_DURATION);
   }
 
   /** A rule named after its count, such as {@code 3-in-flight}. */
-  public static ConcurrencyLimit of(long count, Duration lease) {
-    return new ConcurrencyLimit(count + "-in-flight", count, lease);
+  public static ConcurrencyLimit of(long count, Duration permitDuration) {
+    return new ConcurrencyLimit(count + "-in-flight", count, permitDuration);
   }
 
   /** The permit duration. */
   @Override
   public Duration window() {
-    return lease;
+    return permitDuration;
   }
 
   /**
@@ -73,11 +75,11 @@ public record ConcurrencyLimit(String name, long count, Duration lease) implemen
 
   @Override
   public ConcurrencyLimit withName(String other) {
-    return new ConcurrencyLimit(other, count, lease);
+    return new ConcurrencyLimit(other, count, permitDuration);
   }
 
   @Override
   public ConcurrencyLimit withCount(long other) {
-    return new ConcurrencyLimit(name, other, lease);
+    return new ConcurrencyLimit(name, other, permitDuration);
   }
 }

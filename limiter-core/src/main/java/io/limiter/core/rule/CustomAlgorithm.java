@@ -39,7 +39,7 @@ public interface CustomAlgorithm {
    * @param state the stored values; null for a new subject, and for one without calls for {@link
    *     CustomRule#memory}. Must not be modified
    */
-  Evaluation read(double now, double cost, CustomRule rule, double @Nullable [] state);
+  Evaluation read(double nowMicros, double cost, CustomRule rule, double @Nullable [] state);
 
   /**
    * The implementation for Redis, in Lua 5.1: the body of a function with the arguments {@code
@@ -64,5 +64,6 @@ public interface CustomAlgorithm {
    * @param next the values to store if the call is admitted
    */
   @SuppressWarnings("ArrayRecordComponent") // passed on, never compared
-  record Evaluation(double left, double waitFor, double reset, double[] next) {}
+  record Evaluation(
+      double remainingBefore, double retryAfterMicros, double resetAfterMicros, double[] next) {}
 }

@@ -52,7 +52,7 @@ public record LeakyBucket(
     Rule.requireNumbers(name, count, MAX_COUNT, window);
     if (queue < 1 || queue > MAX_QUEUE) {
       throw new IllegalArgumentException(
-          "The rule '%s' has a queue of %d: give it 1 to %d; where nobody is to wait, take a token bucket of 1"
+          "The rule '%s' has a queue of %d: give it 1 to %d; if calls must not wait, use a token bucket of 1"
               .formatted(name, queue, MAX_QUEUE));
     }
     if (maxWait.compareTo(MIN_WINDOW) < 0

@@ -63,11 +63,11 @@ public sealed interface Rule
    *     remedy
    */
   static String requireName(String what, String name) {
-    boolean plain =
+    boolean valid =
         !name.isEmpty()
             && name.length() <= MAX_NAME
             && name.chars().allMatch(c -> c > ' ' && c < 127 && c != '"' && c != '\\');
-    if (!plain) {
+    if (!valid) {
       throw new IllegalArgumentException(
           "The %s name '%s' is not usable: give it 1 to %d printable ASCII characters, without space, quote or backslash"
               .formatted(what, name, MAX_NAME));

@@ -20,7 +20,7 @@ public final class RuleStack {
   private final List<Rule> rules;
   private final Optional<BanRule> ban;
   private final Counting counting;
-  private final Optional<Duration> lease;
+  private final Optional<Duration> permitDuration;
   private final Optional<Rule> waiting;
   private final StackShape shape;
   private final int hash;
@@ -29,7 +29,7 @@ public final class RuleStack {
     this.rules = rules;
     this.ban = ban;
     this.counting = counting;
-    this.lease =
+    this.permitDuration =
         rules.stream()
             .filter(rule -> rule instanceof ConcurrencyLimit)
             .map(Rule::window)
@@ -42,25 +42,25 @@ public final class RuleStack {
 
   private void requireConsistent() {
     for (Rule rule : rules) {
-      if (lease.isPresent() && !(rule instanceof ConcurrencyLimit)) {
+      if (permitDuration.isPresent() && !(rule instanceof ConcurrencyLimit)) {
         throw new IllegalArgumentException(
-            "The rule '%s' stands in one stack with calls in flight: give these a stack of their own, and join both by LimitRequest.and"
+            "The rule '%s' shares a stack with a concurrency limit: give each a stack of its own, and join their requests by LimitRequest.and"
                 .formatted(rule.name()));
       }
       if (counting != Counting.ALL && rule instanceof ConcurrencyLimit) {
         throw new IllegalArgumentException(
-            "The rule '%s' counts %s: calls in flight are counted whatever becomes of them, so let it count ALL"
+            "The rule '%s' counts %s: a concurrency limit counts every call, so let it count ALL"
                 .formatted(rule.name(), counting));
       }
       if (counting != Counting.ALL && rule.waits()) {
         throw new IllegalArgumentException(
-            "The rule '%s', whose calls wait for their turn, counts %s: let it count ALL, since a turn that has passed cannot be given back, and give the rules that count by outcome a stack of their own"
+            "The rule '%s', which makes calls wait, counts %s: let it count ALL, since a departure that has passed cannot be given back, and give the rules that count by outcome a stack of their own"
                 .formatted(rule.name(), counting));
       }
     }
-    if (lease.isPresent() && ban.isPresent()) {
+    if (permitDuration.isPresent() && ban.isPresent()) {
       throw new IllegalArgumentException(
-          "The rule '%s' has a ban: give it none, since the caller cannot know when a place is free; put the ban on the other rules of the subject"
+          "The rule '%s' has a ban: give it none, since its callers cannot know when a permit becomes free; put the ban on the other rules of the subject"
               .formatted(rules.get(0).name()));
     }
   }
@@ -95,7 +95,7 @@ public final class RuleStack {
   public static void requireOneThatWaits(List<String> names) {
     if (names.size() > 1) {
       throw new IllegalArgumentException(
-          "The rules '%s' all make one call wait: leave it one of them, and let the others refuse"
+          "The rules '%s' all make one call wait: keep one of them, and let the others deny"
               .formatted(String.join("', '", names)));
     }
   }
@@ -146,8 +146,8 @@ public final class RuleStack {
   }
 
   /** The shortest permit duration if these rules are concurrency limits; otherwise empty. */
-  public Optional<Duration> lease() {
-    return lease;
+  public Optional<Duration> permitDuration() {
+    return permitDuration;
   }
 
   @Override

@@ -12,16 +12,16 @@ import java.util.List;
 public final class StackShape {
 
   private final Duration[] windows;
-  private final long[] micros;
+  private final long[] windowsMicros;
   private final int[] places;
   private final int logs;
   private final long kept;
-  private final long horizon;
+  private final long horizonMicros;
   private final int longestLog;
 
   StackShape(List<Rule> rules) {
     windows = new Duration[rules.size()];
-    micros = new long[windows.length];
+    windowsMicros = new long[windows.length];
     places = new int[windows.length];
     int logged = 0;
     long most = 0;
@@ -29,13 +29,13 @@ public final class StackShape {
     int longestAt = -1;
     for (int r = 0; r < windows.length; r++) {
       windows[r] = rules.get(r).window();
-      micros[r] = Micros.of(windows[r]);
+      windowsMicros[r] = Micros.of(windows[r]);
       if (rules.get(r) instanceof LoggedRule log) {
         places[r] = -1;
         logged++;
         most = Math.max(most, log.kept());
-        if (micros[r] > longest) {
-          longest = micros[r];
+        if (windowsMicros[r] > longest) {
+          longest = windowsMicros[r];
           longestAt = r;
         }
       } else {
@@ -44,7 +44,7 @@ public final class StackShape {
     }
     logs = logged;
     kept = most;
-    horizon = longest;
+    horizonMicros = longest;
     longestLog = longestAt;
   }
 
@@ -65,7 +65,7 @@ public final class StackShape {
 
   /** {@link Rule#window} in microseconds. */
   public long windowMicros(int rule) {
-    return micros[rule];
+    return windowsMicros[rule];
   }
 
   /** The most units that any log keeps; 0 without logs. */
@@ -92,8 +92,8 @@ public final class StackShape {
   }
 
   /** The longest window of the logs; 0 without logs. */
-  public long horizon() {
-    return horizon;
+  public long horizonMicros() {
+    return horizonMicros;
   }
 
   /** {@link Rule#window}, always the same object. */
@@ -105,7 +105,7 @@ public final class StackShape {
    * Converts microseconds to a duration; returns the existing object if they equal the rule's
    * window.
    */
-  public Duration duration(long wanted, int rule) {
-    return wanted == micros[rule] ? windows[rule] : Micros.toDuration(wanted);
+  public Duration duration(long micros, int rule) {
+    return micros == windowsMicros[rule] ? windows[rule] : Micros.toDuration(micros);
   }
 }

@@ -26,29 +26,30 @@ record AlignedWindow(long start, long end) {
   private static final LocalDateTime EPOCH = LocalDateTime.of(1970, 1, 1, 0, 0);
 
   /** Returns the window that contains a time. */
-  static AlignedWindow of(Alignment alignment, Duration window, long now) {
-    long length = Micros.of(window);
-    long phase =
+  static AlignedWindow of(Alignment alignment, Duration window, long nowMicros) {
+    long lengthMicros = Micros.of(window);
+    long phaseMicros =
         alignment.anchor().map(anchor -> ChronoUnit.MICROS.between(EPOCH, anchor)).orElse(0L);
-    return of(alignment.zone().getRules(), length, phase, now);
+    return of(alignment.zone().getRules(), lengthMicros, phaseMicros, nowMicros);
   }
 
-  private static AlignedWindow of(ZoneRules zone, long length, long phase, long now) {
-    Instant instant = Instant.EPOCH.plus(now, ChronoUnit.MICROS);
+  private static AlignedWindow of(
+      ZoneRules zone, long lengthMicros, long phaseMicros, long nowMicros) {
+    Instant instant = Instant.EPOCH.plus(nowMicros, ChronoUnit.MICROS);
     long offset = micros(zone.getOffset(instant));
-    long local = now + offset - Math.floorMod(now + offset - phase, length);
+    long local = nowMicros + offset - Math.floorMod(nowMicros + offset - phaseMicros, lengthMicros);
     long start = local - offset;
-    long end = start + length;
+    long end = start + lengthMicros;
     ZoneOffsetTransition last = zone.previousTransition(instant.plusNanos(1));
     if (last != null && start < at(last)) {
       long before = local - micros(last.getOffsetBefore());
-      boolean wentOn = before < at(last) && before + length >= at(last);
-      start = wentOn ? before : at(last);
+      boolean continued = before < at(last) && before + lengthMicros >= at(last);
+      start = continued ? before : at(last);
     }
     ZoneOffsetTransition next = zone.nextTransition(instant);
     if (next != null && at(next) <= end) {
-      boolean goesOn = of(zone, length, phase, at(next)).start == start;
-      end = goesOn ? local + length - micros(next.getOffsetAfter()) : at(next);
+      boolean continues = of(zone, lengthMicros, phaseMicros, at(next)).start == start;
+      end = continues ? local + lengthMicros - micros(next.getOffsetAfter()) : at(next);
     }
     return new AlignedWindow(start, end);
   }

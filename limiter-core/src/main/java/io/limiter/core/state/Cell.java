@@ -102,11 +102,11 @@ public sealed interface Cell
    * Creates the cell of a rule from the values that a Redis script stores.
    *
    * @param unused the rule's {@link #unused} cell, which is created once
-   * @param now the time of the key; an aligned window is the one that contains it
+   * @param nowMicros the time of the key; an aligned window is the one that contains it
    * @param numbers the first is a time, and below 0 if the rule is fully replenished
    */
-  static Cell stored(Rule rule, Cell unused, long now, double[] numbers) {
-    if (!(numbers[0] >= 0 && numbers[0] <= now)) {
+  static Cell stored(Rule rule, Cell unused, long nowMicros, double[] numbers) {
+    if (!(numbers[0] >= 0 && numbers[0] <= nowMicros)) {
       return unused;
     }
     long first = (long) numbers[0];
@@ -115,7 +115,7 @@ public sealed interface Cell
       return new CounterCell(window, first, units(numbers[1]), units(numbers[2]));
     }
     if (rule instanceof FixedWindow fixed) {
-      return WindowCell.stored(fixed, now, first, units(numbers[1]));
+      return WindowCell.stored(fixed, nowMicros, first, units(numbers[1]));
     }
     if (unused instanceof GreedyCell bucket) {
       return bucket.begun(first, units(numbers[1]));
@@ -136,63 +136,67 @@ public sealed interface Cell
    * Creates the cell of a rule from a verdict of another store.
    *
    * @param used units that are used
-   * @param now the time of the key
+   * @param nowMicros the time of the key
    * @param returnsAfterMicros the time until the first units come back
    * @param resetsAfterMicros the time until the rule is fully replenished
    */
-  static Cell used(Rule rule, long used, long now, long returnsAfter, long resetsAfter) {
+  static Cell used(
+      Rule rule, long used, long nowMicros, long returnsAfterMicros, long resetsAfterMicros) {
     Cell unused = unused(rule);
     if (unused instanceof CounterCell) {
       long window = Micros.of(rule.window());
-      return new CounterCell(window, Math.floorDiv(now, window) * window, used, 0);
+      return new CounterCell(window, Math.floorDiv(nowMicros, window) * window, used, 0);
     }
     if (unused instanceof WindowCell && rule instanceof FixedWindow fixed) {
       long window = Micros.of(fixed.window());
       if (fixed.alignment().isEmpty()) {
-        return new WindowCell(fixed, now + resetsAfter - window, now + resetsAfter, used);
+        return new WindowCell(
+            fixed, nowMicros + resetsAfterMicros - window, nowMicros + resetsAfterMicros, used);
       }
     }
     if (unused instanceof GreedyCell bucket) {
-      return bucket.begun(now, Math.min(used * bucket.unit(), resetsAfter * bucket.rate()));
+      return bucket.begun(
+          nowMicros, Math.min(used * bucket.unit(), resetsAfterMicros * bucket.rate()));
     }
     if (unused instanceof IntervalCell && rule instanceof TokenBucket bucket) {
       long interval = Micros.of(bucket.interval());
       return new IntervalCell(
-          bucket, true, now - interval + Math.min(interval, returnsAfter), used);
+          bucket, true, nowMicros - interval + Math.min(interval, returnsAfterMicros), used);
     }
     int units = (int) Math.min(Integer.MAX_VALUE, used);
-    return unused.read(rule, now, units, Mode.RECORD).taken();
+    return unused.read(rule, nowMicros, units, Mode.RECORD).taken();
   }
 
   /**
    * Creates the cell of a rule from a cell of the same {@link #kind} with other numbers. Units
    * whose time is unknown count as taken as late as possible.
    *
-   * @param now the time of the key
-   * @param newest when any cell of the key was last written
+   * @param nowMicros the time of the key
+   * @param newestMicros when any cell of the key was last written
    */
-  static Cell started(Rule rule, Cell former, long now, long newest) {
+  static Cell started(Rule rule, Cell former, long nowMicros, long newestMicros) {
     Cell unused = unused(rule);
     if (unused instanceof CounterCell counter && former instanceof CounterCell other) {
-      return counter.from(other, now, newest);
+      return counter.from(other, nowMicros, newestMicros);
     }
     if (unused instanceof WindowCell && former instanceof WindowCell other) {
-      WindowCell started = WindowCell.stored((FixedWindow) rule, now, other.start(), other.used());
-      return started.used() > 0 && now < started.end() ? started : unused;
+      WindowCell started =
+          WindowCell.stored((FixedWindow) rule, nowMicros, other.start(), other.used());
+      return started.used() > 0 && nowMicros < started.end() ? started : unused;
     }
     if (unused instanceof GreedyCell bucket) {
       long parts = parts(former, bucket.unit(), rule.count() * bucket.unit());
-      return parts > 0 ? bucket.begun(former.time(), parts) : unused;
+      return parts > 0 ? bucket.begun(former.timeMicros(), parts) : unused;
     }
     if (unused instanceof IntervalCell) {
       long tokens = parts(former, 1, rule.count());
       return tokens > 0
-          ? new IntervalCell((TokenBucket) rule, true, former.time(), tokens)
+          ? new IntervalCell((TokenBucket) rule, true, former.timeMicros(), tokens)
           : unused;
     }
     if (unused instanceof LeakyCell bucket) {
-      long parts = parts(former, bucket.unit(), bucket.most());
-      return parts > 0 ? bucket.begun(former.time(), parts) : unused;
+      long parts = parts(former, bucket.unit(), bucket.mostParts());
+      return parts > 0 ? bucket.begun(former.timeMicros(), parts) : unused;
     }
     return unused;
   }
@@ -200,10 +204,10 @@ public sealed interface Cell
   /** Converts what is missing from another bucket, or queued in it, to parts of this one. */
   private static long parts(Cell former, long unit, long most) {
     long theirs = former.scale();
-    long whole = former.missing() / theirs;
-    long broken = former.missing() - whole * theirs;
-    long rest = (long) Math.ceil((double) broken * (double) unit / (double) theirs);
-    return Math.min(Math.min(whole, ceil(most, unit)) * unit + rest, most);
+    long wholeUnits = former.missing() / theirs;
+    long rest = former.missing() - wholeUnits * theirs;
+    long restParts = (long) Math.ceil((double) rest * (double) unit / (double) theirs);
+    return Math.min(Math.min(wholeUnits, ceil(most, unit)) * unit + restParts, most);
   }
 
   /** An invalid number was not written by this library, and counts as 0. */
@@ -227,7 +231,7 @@ public sealed interface Cell
   }
 
   /** The first of the stored values; below 0 if the rule is fully replenished. */
-  long time();
+  long timeMicros();
 
   /** The number of values that a script stores. */
   default int size() {
@@ -249,14 +253,14 @@ public sealed interface Cell
   }
 
   /** Evaluates the cell for one call, under a rule that it {@link #serves}. */
-  CellReadout read(Rule rule, long now, int cost, Mode mode);
+  CellReadout read(Rule rule, long nowMicros, int cost, Mode mode);
 
   /**
    * Returns this cell with units that another store took earlier in place of this one, up to the
    * rule's limit.
    */
-  default Cell recorded(Rule rule, long at, int units) {
-    return read(rule, at, units, Mode.RECORD).taken();
+  default Cell recorded(Rule rule, long atMicros, int units) {
+    return read(rule, atMicros, units, Mode.RECORD).taken();
   }
 
   /**
@@ -264,10 +268,10 @@ public sealed interface Cell
    * and have not come back with time. Units of other calls are assumed to have come back first.
    * Returns this same object if nothing changes.
    *
-   * @param stamp when the call was admitted
+   * @param stampMicros when the call was admitted
    * @param taken all units that the call took, {@code units} or more
    */
-  Cell giveBack(long stamp, int units, int taken);
+  Cell giveBack(long stampMicros, int units, int taken);
 
   /**
    * Like {@link #giveBack(long, int, int)}, for a call that may still be waiting: if it gives back
@@ -275,14 +279,15 @@ public sealed interface Cell
    *
    * @param rule the rule under which the units were taken, one that the cell {@link #serves}
    * @param departureParts see {@link CellReadout#departureParts}
-   * @param now the time of the key
+   * @param nowMicros the time of the key
    */
-  default Cell giveBack(Rule rule, long stamp, int units, int taken, long waits, long now) {
-    return giveBack(stamp, units, taken);
+  default Cell giveBack(
+      Rule rule, long stampMicros, int units, int taken, long departureParts, long nowMicros) {
+    return giveBack(stampMicros, units, taken);
   }
 
   /** The time from which on the rule is fully replenished, unless rules change. */
-  long neededUntil();
+  long neededUntilMicros();
 
   /** The quotient rounded up; for numbers that are not negative. */
   static long ceil(long dividend, long divisor) {

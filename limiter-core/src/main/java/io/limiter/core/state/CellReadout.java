@@ -11,7 +11,7 @@ import io.limiter.core.store.Mode;
 public interface CellReadout {
 
   /** See {@link DecisionReadout#remainingBefore}. */
-  long left();
+  long remainingBefore();
 
   /**
    * The units that the call takes if it is admitted: its cost, or, if it is only recorded, at most
@@ -20,13 +20,13 @@ public interface CellReadout {
   long units();
 
   /** See {@link DecisionReadout#retryAfterMicros}. */
-  long waitFor(boolean taken);
+  long retryAfterMicros(boolean taken);
 
   /** See {@link DecisionReadout#resetAfterMicros}. */
-  long resetAfter(boolean taken);
+  long resetAfterMicros(boolean taken);
 
   /** See {@link DecisionReadout#delayMicros}. */
-  default long delay() {
+  default long delayMicros() {
     return 0;
   }
 
@@ -34,7 +34,7 @@ public interface CellReadout {
    * The delay in the cell's own unit, parts of a microsecond. It identifies the departure that a
    * call gives up if it is abandoned while it waits.
    */
-  default long departure() {
+  default long departureParts() {
     return 0;
   }
 
@@ -45,43 +45,43 @@ public interface CellReadout {
    * The cell if the call is denied: the same object that was read, unless time has to start for a
    * new subject.
    */
-  Cell refused(Cell read);
+  Cell denied(Cell read);
 
   /**
    * The evaluation for the algorithms of this library: it is computed from the current numbers,
    * with or without the units of the call.
    */
-  abstract class Plain implements CellReadout {
+  abstract class Computed implements CellReadout {
 
     private final long count;
     private final int cost;
     private final Mode mode;
-    private final long left;
+    private final long remainingBefore;
 
     /**
      * @param remainingBefore units that are left before the call
      */
-    Plain(long count, int cost, Mode mode, long left) {
+    Computed(long count, int cost, Mode mode, long remainingBefore) {
       this.count = count;
       this.cost = cost;
       this.mode = mode;
-      this.left = left;
+      this.remainingBefore = remainingBefore;
     }
 
     /** Time until {@code wanted} units are left, once {@code taken} more are used. */
-    abstract long untilLeft(long wanted, long taken);
+    abstract long microsUntilLeft(long wanted, long taken);
 
     /** Time until more units are left than at this moment, once {@code taken} more are used. */
-    abstract long untilMore(long taken);
+    abstract long microsUntilMore(long taken);
 
     /** Time until the rule is fully replenished, once {@code taken} more are used. */
-    abstract long untilUnused(long taken);
+    abstract long microsUntilReplenished(long taken);
 
     /** The cell, once {@code taken} more units are used. */
     abstract Cell with(long taken);
 
     private boolean violated() {
-      return left < cost;
+      return remainingBefore < cost;
     }
 
     /** Whether the call is denied, and would pass after some time. */
@@ -92,28 +92,28 @@ public interface CellReadout {
     /** A record does not count units beyond the rule's limit: no rule is ever in debt. */
     @Override
     public final long units() {
-      return mode == Mode.RECORD ? Math.min(cost, Math.max(0, left)) : cost;
+      return mode == Mode.RECORD ? Math.min(cost, Math.max(0, remainingBefore)) : cost;
     }
 
     @Override
-    public final long left() {
-      return left;
+    public final long remainingBefore() {
+      return remainingBefore;
     }
 
     @Override
-    public final long waitFor(boolean taken) {
+    public final long retryAfterMicros(boolean taken) {
       if (!violated()) {
-        return untilMore(taken ? units() : 0);
+        return microsUntilMore(taken ? units() : 0);
       }
       if (mode == Mode.RECORD) {
-        return untilLeft(1, units());
+        return microsUntilLeft(1, units());
       }
-      return cost > count ? DecisionReadout.NEVER : untilLeft(cost, 0);
+      return cost > count ? DecisionReadout.NEVER : microsUntilLeft(cost, 0);
     }
 
     @Override
-    public final long resetAfter(boolean taken) {
-      return untilUnused(taken ? units() : 0);
+    public final long resetAfterMicros(boolean taken) {
+      return microsUntilReplenished(taken ? units() : 0);
     }
 
     @Override
@@ -122,7 +122,7 @@ public interface CellReadout {
     }
 
     @Override
-    public Cell refused(Cell read) {
+    public Cell denied(Cell read) {
       return read;
     }
   }

@@ -13,19 +13,24 @@ import io.limiter.core.store.Mode;
  * @param current units in it
  * @param previous units in the window before it
  */
-record CounterCell(long window, long start, long current, long previous) implements Cell {
+record CounterCell(long windowMicros, long start, long current, long previous) implements Cell {
 
   /** Converts the units of windows of another length, for a cell that is fully replenished. */
-  CounterCell from(CounterCell other, long now, long newest) {
-    long begin = Math.floorDiv(now, window) * window;
+  CounterCell from(CounterCell other, long nowMicros, long newestMicros) {
+    long begin = Math.floorDiv(nowMicros, windowMicros) * windowMicros;
     long[] units = new long[2];
-    other.addTo(units, other.start, other.current, begin, window, newest);
-    other.addTo(units, other.start - other.window, other.previous, begin, window, newest);
-    return units[0] + units[1] == 0 ? this : new CounterCell(window, begin, units[0], units[1]);
+    other.addTo(units, other.start, other.current, begin, windowMicros, newestMicros);
+    other.addTo(
+        units, other.start - other.windowMicros, other.previous, begin, windowMicros, newestMicros);
+    return units[0] + units[1] == 0
+        ? this
+        : new CounterCell(windowMicros, begin, units[0], units[1]);
   }
 
-  private void addTo(long[] units, long from, long some, long begin, long length, long newest) {
-    long ends = Math.min(from + window, newest + 1); // nothing was used after the last write
+  private void addTo(
+      long[] units, long from, long some, long begin, long length, long newestMicros) {
+    long ends =
+        Math.min(from + windowMicros, newestMicros + 1); // nothing was used after the last write
     if (ends > begin) {
       units[0] += some;
     } else if (ends > begin - length) {
@@ -40,7 +45,7 @@ record CounterCell(long window, long start, long current, long previous) impleme
 
   @Override
   public long scale() {
-    return window;
+    return windowMicros;
   }
 
   @Override
@@ -49,24 +54,24 @@ record CounterCell(long window, long start, long current, long previous) impleme
   }
 
   @Override
-  public long time() {
+  public long timeMicros() {
     return start == 0 && current + previous == 0 ? -1 : start;
   }
 
   @Override
   public long memoryMicros() {
-    return 2 * window;
+    return 2 * windowMicros;
   }
 
   @Override
   public boolean serves(Rule rule) {
-    return rule instanceof SlidingWindowCounter && Micros.of(rule.window()) == window;
+    return rule instanceof SlidingWindowCounter && Micros.of(rule.window()) == windowMicros;
   }
 
   @Override
-  public CellReadout read(Rule rule, long now, int cost, Mode mode) {
-    CounterCell cell = at(Math.floorDiv(now, window) * window);
-    long past = now - cell.start;
+  public CellReadout read(Rule rule, long nowMicros, int cost, Mode mode) {
+    CounterCell cell = at(Math.floorDiv(nowMicros, windowMicros) * windowMicros);
+    long past = nowMicros - cell.start;
     long left = rule.count() - cell.current - weight(cell.previous, past);
     return new Counted(cell, rule.count(), past, cost, mode, left);
   }
@@ -76,8 +81,8 @@ record CounterCell(long window, long start, long current, long previous) impleme
    * window has passed.
    */
   @Override
-  public Cell recorded(Rule rule, long now, int units) {
-    CounterCell cell = at(Math.floorDiv(now, window) * window);
+  public Cell recorded(Rule rule, long nowMicros, int units) {
+    CounterCell cell = at(Math.floorDiv(nowMicros, windowMicros) * windowMicros);
     long room = Math.max(0, rule.count() - cell.current);
     return cell.with(cell.current + Math.min(units, room), cell.previous);
   }
@@ -85,14 +90,15 @@ record CounterCell(long window, long start, long current, long previous) impleme
   private CounterCell at(long begin) {
     return begin == start
         ? this
-        : new CounterCell(window, begin, 0, begin - window == start ? current : 0);
+        : new CounterCell(windowMicros, begin, 0, begin - windowMicros == start ? current : 0);
   }
 
   /** The units of a window that still count, {@code past} microseconds after it has ended. */
-  private long weight(long units, long past) {
+  private long weight(long units, long pastMicros) {
     // The order of operations is the same as in the Redis script: it defines the result where
     // doubles are inexact.
-    return (long) Math.ceil((double) units * (double) (window - past) / (double) window);
+    return (long)
+        Math.ceil((double) units * (double) (windowMicros - pastMicros) / (double) windowMicros);
   }
 
   /**
@@ -100,7 +106,8 @@ record CounterCell(long window, long start, long current, long previous) impleme
    * {@code weight}.
    */
   private long until(long units, long weight) {
-    double guess = Math.ceil((double) window - (double) weight * (double) window / (double) units);
+    double guess =
+        Math.ceil((double) windowMicros - (double) weight * (double) windowMicros / (double) units);
     long past = (long) Math.max(0, guess - 1); // the error is below one; without units it is 0
     while (weight(units, past) > weight) {
       past++;
@@ -109,61 +116,62 @@ record CounterCell(long window, long start, long current, long previous) impleme
   }
 
   @Override
-  public Cell giveBack(long stamp, int units, int taken) {
-    if (stamp >= start) {
+  public Cell giveBack(long stampMicros, int units, int taken) {
+    if (stampMicros >= start) {
       return current == 0 ? this : with(Math.max(0, current - units), previous);
     }
-    return stamp < start - window || previous == 0
+    return stampMicros < start - windowMicros || previous == 0
         ? this
         : with(current, Math.max(0, previous - units));
   }
 
   private CounterCell with(long now, long before) {
-    return new CounterCell(window, start, now, before);
+    return new CounterCell(windowMicros, start, now, before);
   }
 
   @Override
-  public long neededUntil() {
-    return start + 2 * window;
+  public long neededUntilMicros() {
+    return start + 2 * windowMicros;
   }
 
-  private static final class Counted extends CellReadout.Plain {
+  private static final class Counted extends CellReadout.Computed {
 
     private final CounterCell cell;
     private final long count;
-    private final long past;
+    private final long pastMicros;
 
-    Counted(CounterCell cell, long count, long past, int cost, Mode mode, long left) {
-      super(count, cost, mode, left);
+    Counted(
+        CounterCell cell, long count, long pastMicros, int cost, Mode mode, long remainingBefore) {
+      super(count, cost, mode, remainingBefore);
       this.cell = cell;
       this.count = count;
-      this.past = past;
+      this.pastMicros = pastMicros;
     }
 
     @Override
-    long untilLeft(long wanted, long taken) {
+    long microsUntilLeft(long wanted, long taken) {
       long used = cell.current + taken;
       long room = count - wanted;
       // Without room the window has to end; then these units may, because of rounding, count one
       // more.
       return room > used
-          ? cell.until(cell.previous, room - used) - past
-          : cell.window - past + cell.until(used, room);
+          ? cell.until(cell.previous, room - used) - pastMicros
+          : cell.windowMicros - pastMicros + cell.until(used, room);
     }
 
     @Override
-    long untilMore(long taken) {
+    long microsUntilMore(long taken) {
       return cell.current + taken + cell.previous == 0
-          ? cell.window
-          : untilLeft(left() - taken + 1, taken);
+          ? cell.windowMicros
+          : microsUntilLeft(remainingBefore() - taken + 1, taken);
     }
 
     @Override
-    long untilUnused(long taken) {
+    long microsUntilReplenished(long taken) {
       if (cell.current + taken > 0) {
-        return 2 * cell.window - past;
+        return 2 * cell.windowMicros - pastMicros;
       }
-      return cell.previous > 0 ? cell.window - past : 0;
+      return cell.previous > 0 ? cell.windowMicros - pastMicros : 0;
     }
 
     @Override

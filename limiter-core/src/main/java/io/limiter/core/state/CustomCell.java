@@ -18,12 +18,12 @@ final class CustomCell implements Cell {
   private static final long LEAST = -(1L << 53);
 
   private final CustomRule rule;
-  private final long written;
+  private final long writtenMicros;
   private final double @Nullable [] numbers;
 
-  CustomCell(CustomRule rule, long written, double @Nullable [] numbers) {
+  CustomCell(CustomRule rule, long writtenMicros, double @Nullable [] numbers) {
     this.rule = rule;
-    this.written = written;
+    this.writtenMicros = writtenMicros;
     this.numbers = numbers;
   }
 
@@ -33,8 +33,8 @@ final class CustomCell implements Cell {
   }
 
   @Override
-  public long time() {
-    return numbers == null ? -1 : written;
+  public long timeMicros() {
+    return numbers == null ? -1 : writtenMicros;
   }
 
   @Override
@@ -53,9 +53,9 @@ final class CustomCell implements Cell {
   }
 
   @Override
-  public CellReadout read(Rule reading, long now, int cost, Mode mode) {
-    boolean known = numbers != null && now - written < Micros.of(rule.memory());
-    return new Answered((CustomRule) reading, known ? numbers : null, now, cost, mode);
+  public CellReadout read(Rule reading, long nowMicros, int cost, Mode mode) {
+    boolean known = numbers != null && nowMicros - writtenMicros < Micros.of(rule.memory());
+    return new Answered((CustomRule) reading, known ? numbers : null, nowMicros, cost, mode);
   }
 
   /** Nothing is given back: only the algorithm could compute its values without the call. */
@@ -65,14 +65,14 @@ final class CustomCell implements Cell {
   }
 
   @Override
-  public long neededUntil() {
-    return written + Micros.of(rule.memory());
+  public long neededUntilMicros() {
+    return writtenMicros + Micros.of(rule.memory());
   }
 
   @Override
   public String toString() {
     return "CustomCell[%s, written=%d, numbers=%s]"
-        .formatted(rule.algorithm().name(), written, Arrays.toString(numbers));
+        .formatted(rule.algorithm().name(), writtenMicros, Arrays.toString(numbers));
   }
 
   /** All code of the algorithm that may throw runs under the lock, before anything is taken. */
@@ -80,59 +80,60 @@ final class CustomCell implements Cell {
 
     private final CustomRule rule;
     private final double @Nullable [] numbers;
-    private final long now;
-    private final long left;
-    private final long wait;
-    private final long reset;
+    private final long nowMicros;
+    private final long remainingBefore;
+    private final long retryAfterMicros;
+    private final long resetAfterMicros;
     private final double @Nullable [] next;
     private final boolean violated;
     private final int cost;
     private final boolean record;
 
-    Answered(CustomRule rule, double @Nullable [] numbers, long now, int cost, Mode mode) {
+    Answered(CustomRule rule, double @Nullable [] numbers, long nowMicros, int cost, Mode mode) {
       this.rule = rule;
       this.numbers = numbers;
-      this.now = now;
+      this.nowMicros = nowMicros;
       this.cost = cost;
       this.record = mode == Mode.RECORD;
-      CustomAlgorithm.Evaluation whole = ask(cost, numbers);
-      left = (long) Math.floor(finite(whole.left()));
-      if (left > rule.count() || left < LEAST) {
-        throw failure("has answered with " + left + " units left of " + rule.count(), null);
+      CustomAlgorithm.Evaluation evaluation = ask(cost, numbers);
+      remainingBefore = (long) Math.floor(finite(evaluation.remainingBefore()));
+      if (remainingBefore > rule.count() || remainingBefore < LEAST) {
+        throw failure("returned " + remainingBefore + " units left of " + rule.count(), null);
       }
-      violated = left < cost;
+      violated = remainingBefore < cost;
       if (!violated) {
-        next = checked(whole.next());
-        wait = micros(whole.waitFor());
-        reset = micros(whole.reset());
+        next = checked(evaluation.next());
+        retryAfterMicros = micros(evaluation.retryAfterMicros());
+        resetAfterMicros = micros(evaluation.resetAfterMicros());
       } else if (mode == Mode.RECORD) {
-        CustomAlgorithm.Evaluation part = ask((int) Math.min(cost, Math.max(0, left)), numbers);
-        next = checked(part.next());
-        wait = micros(ask(1, next).waitFor());
-        reset = micros(part.reset());
+        CustomAlgorithm.Evaluation recorded =
+            ask((int) Math.min(cost, Math.max(0, remainingBefore)), numbers);
+        next = checked(recorded.next());
+        retryAfterMicros = micros(ask(1, next).retryAfterMicros());
+        resetAfterMicros = micros(recorded.resetAfterMicros());
       } else {
         next = null;
-        wait = micros(whole.waitFor());
-        reset = micros(ask(0, numbers).reset());
+        retryAfterMicros = micros(evaluation.retryAfterMicros());
+        resetAfterMicros = micros(ask(0, numbers).resetAfterMicros());
       }
     }
 
     private CustomAlgorithm.Evaluation ask(int cost, double @Nullable [] state) {
       try {
-        return rule.algorithm().read((double) now, cost, rule, state);
+        return rule.algorithm().read((double) nowMicros, cost, rule, state);
       } catch (RuntimeException broken) {
-        throw failure("has failed", broken);
+        throw failure("failed", broken);
       }
     }
 
     /** Rounded up: a time that is a fraction of a microsecond short would be too short. */
-    private long micros(double time) {
-      return (long) Math.ceil(finite(time));
+    private long micros(double exactMicros) {
+      return (long) Math.ceil(finite(exactMicros));
     }
 
     private double finite(double number) {
       if (!Double.isFinite(number)) {
-        throw failure("has answered with " + number + " instead of a finite number", null);
+        throw failure("returned " + number + " instead of a finite number", null);
       }
       return number;
     }
@@ -140,7 +141,7 @@ final class CustomCell implements Cell {
     private double[] checked(double[] state) {
       if (state.length != rule.algorithm().stateSize()) {
         throw failure(
-            "wants %d numbers remembered instead of %d"
+            "returned %d state values instead of %d"
                 .formatted(state.length, rule.algorithm().stateSize()),
             null);
       }
@@ -159,32 +160,32 @@ final class CustomCell implements Cell {
     }
 
     @Override
-    public long left() {
-      return left;
+    public long remainingBefore() {
+      return remainingBefore;
     }
 
     @Override
     public long units() {
-      return record ? Math.min(cost, Math.max(0, left)) : cost;
+      return record ? Math.min(cost, Math.max(0, remainingBefore)) : cost;
     }
 
     @Override
-    public long waitFor(boolean taken) {
-      return taken || violated ? wait : micros(ask(0, numbers).waitFor());
+    public long retryAfterMicros(boolean taken) {
+      return taken || violated ? retryAfterMicros : micros(ask(0, numbers).retryAfterMicros());
     }
 
     @Override
-    public long resetAfter(boolean taken) {
-      return taken || violated ? reset : micros(ask(0, numbers).reset());
+    public long resetAfterMicros(boolean taken) {
+      return taken || violated ? resetAfterMicros : micros(ask(0, numbers).resetAfterMicros());
     }
 
     @Override
     public Cell taken() {
-      return new CustomCell(rule, now, next);
+      return new CustomCell(rule, nowMicros, next);
     }
 
     @Override
-    public Cell refused(Cell read) {
+    public Cell denied(Cell read) {
       return read;
     }
   }

@@ -30,8 +30,8 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
     return new GreedyCell(bucket, micros / divisor, bucket.refill() / divisor, false, 0, 0);
   }
 
-  GreedyCell begun(long at, long missing) {
-    return new GreedyCell(rule, unit, rate, true, at, missing);
+  GreedyCell begun(long atMicros, long missing) {
+    return new GreedyCell(rule, unit, rate, true, atMicros, missing);
   }
 
   @Override
@@ -50,7 +50,7 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
   }
 
   @Override
-  public long time() {
+  public long timeMicros() {
     return begun ? last : -1;
   }
 
@@ -74,25 +74,29 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
   }
 
   @Override
-  public CellReadout read(Rule reading, long now, int cost, Mode mode) {
+  public CellReadout read(Rule reading, long nowMicros, int cost, Mode mode) {
     TokenBucket bucket = (TokenBucket) reading;
     long missing = (bucket.count() - bucket.initial()) * unit;
     long more = 0;
     if (begun) {
-      missing = missing(Math.min(debt, bucket.count() * unit), now - last);
-      more = missing(debt, now - last) - missing;
+      missing = missing(Math.min(debt, bucket.count() * unit), nowMicros - last);
+      more = missing(debt, nowMicros - last) - missing;
     }
     return new GreedyFilling(
-        new GreedyCell(bucket, unit, rate, begun, now, missing), more, bucket.count(), cost, mode);
+        new GreedyCell(bucket, unit, rate, begun, nowMicros, missing),
+        more,
+        bucket.count(),
+        cost,
+        mode);
   }
 
   /** Past units may have been taken when the bucket was full. */
   @Override
-  public Cell recorded(Rule reading, long at, int units) {
-    GreedyFilling now = (GreedyFilling) read(reading, at, units, Mode.RECORD);
+  public Cell recorded(Rule reading, long atMicros, int units) {
+    GreedyFilling nowMicros = (GreedyFilling) read(reading, atMicros, units, Mode.RECORD);
     long room = ((TokenBucket) reading).count() * unit;
-    long owed = Math.min(room, now.cell.debt + units * unit) + now.more;
-    return new GreedyCell(now.cell.rule, unit, rate, true, at, owed);
+    long owed = Math.min(room, nowMicros.cell.debt + units * unit) + nowMicros.more;
+    return new GreedyCell(nowMicros.cell.rule, unit, rate, true, atMicros, owed);
   }
 
   private long missing(long before, long since) {
@@ -100,9 +104,9 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
   }
 
   @Override
-  public Cell giveBack(long stamp, int units, int taken) {
+  public Cell giveBack(long stampMicros, int units, int taken) {
     // As a double, since both may exceed a long; exact where it affects the result.
-    double still = (double) taken * unit - (double) Math.max(0, last - stamp) * rate;
+    double still = (double) taken * unit - (double) Math.max(0, last - stampMicros) * rate;
     double credit = Math.min(still, (double) units * unit);
     return credit > 0 && debt > 0
         ? new GreedyCell(rule, unit, rate, begun, last, (long) Math.max(0, debt - credit))
@@ -110,7 +114,7 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
   }
 
   @Override
-  public long neededUntil() {
+  public long neededUntilMicros() {
     return last + Math.max(Cell.ceil(debt, rate), Micros.of(rule.memory()));
   }
 
@@ -119,7 +123,7 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
     return "GreedyCell[begun=%b, last=%d, debt=%d]".formatted(begun, last, debt);
   }
 
-  private static final class GreedyFilling extends CellReadout.Plain {
+  private static final class GreedyFilling extends CellReadout.Computed {
 
     private final GreedyCell cell;
 
@@ -139,18 +143,18 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
     }
 
     @Override
-    long untilLeft(long wanted, long taken) {
+    long microsUntilLeft(long wanted, long taken) {
       return Cell.ceil(cell.debt - (count - wanted - taken) * cell.unit, cell.rate);
     }
 
     @Override
-    long untilMore(long taken) {
+    long microsUntilMore(long taken) {
       long broken = cell.debt % cell.unit;
       return Cell.ceil(broken == 0 ? cell.unit : broken, cell.rate);
     }
 
     @Override
-    long untilUnused(long taken) {
+    long microsUntilReplenished(long taken) {
       return Cell.ceil(cell.debt + taken * cell.unit, cell.rate);
     }
 
@@ -165,7 +169,7 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
      * never get more.
      */
     @Override
-    public Cell refused(Cell read) {
+    public Cell denied(Cell read) {
       return waits() && !cell.begun ? with(0) : read;
     }
   }

@@ -32,7 +32,7 @@ record IntervalCell(TokenBucket rule, boolean begun, long last, long used) imple
   }
 
   @Override
-  public long time() {
+  public long timeMicros() {
     return begun ? last : -1;
   }
 
@@ -56,19 +56,19 @@ record IntervalCell(TokenBucket rule, boolean begun, long last, long used) imple
   }
 
   @Override
-  public CellReadout read(Rule reading, long now, int cost, Mode mode) {
+  public CellReadout read(Rule reading, long nowMicros, int cost, Mode mode) {
     TokenBucket bucket = (TokenBucket) reading;
     long missing = bucket.count() - bucket.initial();
     long more = 0;
-    long from = now;
+    long from = nowMicros;
     if (begun) {
       long interval = Micros.of(bucket.interval());
-      long refills = (now - last) / interval;
+      long refills = (nowMicros - last) / interval;
       missing = missing(Math.min(used, bucket.count()), refills);
       more = missing(used, refills) - missing;
-      from = missing + more == 0 ? now : last + refills * interval;
+      from = missing + more == 0 ? nowMicros : last + refills * interval;
     }
-    return new Filling(new IntervalCell(bucket, begun, from, missing), more, now, cost, mode);
+    return new Filling(new IntervalCell(bucket, begun, from, missing), more, nowMicros, cost, mode);
   }
 
   private long missing(long before, long refills) {
@@ -76,9 +76,9 @@ record IntervalCell(TokenBucket rule, boolean begun, long last, long used) imple
   }
 
   @Override
-  public Cell giveBack(long stamp, int units, int taken) {
+  public Cell giveBack(long stampMicros, int units, int taken) {
     long interval = Micros.of(rule.interval());
-    long refills = Cell.ceil(Math.max(0, last - stamp), interval);
+    long refills = Cell.ceil(Math.max(0, last - stampMicros), interval);
     long still = refills > taken / rule.refill() ? 0 : taken - refills * rule.refill();
     long credit = Math.min(still, units);
     return credit > 0 && used > 0
@@ -87,7 +87,7 @@ record IntervalCell(TokenBucket rule, boolean begun, long last, long used) imple
   }
 
   @Override
-  public long neededUntil() {
+  public long neededUntilMicros() {
     long filled = Cell.ceil(used, rule.refill()) * Micros.of(rule.interval());
     return last + Math.max(filled, Micros.of(rule.memory()));
   }
@@ -97,7 +97,7 @@ record IntervalCell(TokenBucket rule, boolean begun, long last, long used) imple
     return "IntervalCell[begun=%b, last=%d, used=%d]".formatted(begun, last, used);
   }
 
-  private static final class Filling extends CellReadout.Plain {
+  private static final class Filling extends CellReadout.Computed {
 
     private final IntervalCell cell;
 
@@ -107,34 +107,34 @@ record IntervalCell(TokenBucket rule, boolean begun, long last, long used) imple
      */
     private final long more;
 
-    private final long interval;
-    private final long past;
+    private final long intervalMicros;
+    private final long pastMicros;
 
-    Filling(IntervalCell cell, long more, long now, int cost, Mode mode) {
+    Filling(IntervalCell cell, long more, long nowMicros, int cost, Mode mode) {
       super(cell.rule.count(), cost, mode, cell.rule.count() - cell.used);
       this.cell = cell;
       this.more = more;
-      this.interval = Micros.of(cell.rule.interval());
-      this.past = now - cell.last;
+      this.intervalMicros = Micros.of(cell.rule.interval());
+      this.pastMicros = nowMicros - cell.last;
     }
 
     @Override
-    long untilLeft(long wanted, long taken) {
+    long microsUntilLeft(long wanted, long taken) {
       return untilBack(wanted + taken - (cell.rule.count() - cell.used));
     }
 
     @Override
-    long untilMore(long taken) {
-      return interval - past;
+    long microsUntilMore(long taken) {
+      return intervalMicros - pastMicros;
     }
 
     @Override
-    long untilUnused(long taken) {
+    long microsUntilReplenished(long taken) {
       return cell.used + taken == 0 ? 0 : untilBack(cell.used + taken);
     }
 
     private long untilBack(long tokens) {
-      return Cell.ceil(tokens, cell.rule.refill()) * interval - past;
+      return Cell.ceil(tokens, cell.rule.refill()) * intervalMicros - pastMicros;
     }
 
     @Override
@@ -147,7 +147,7 @@ record IntervalCell(TokenBucket rule, boolean begun, long last, long used) imple
      * never get more.
      */
     @Override
-    public Cell refused(Cell read) {
+    public Cell denied(Cell read) {
       return waits() && !cell.begun ? with(0) : read;
     }
   }

@@ -30,13 +30,13 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
     return new LeakyCell(bucket, micros / divisor, bucket.count() / divisor, 0, 0, Gaps.NONE);
   }
 
-  LeakyCell begun(long at, long parts) {
-    return new LeakyCell(rule, unit, rate, at, parts, Gaps.NONE);
+  LeakyCell begun(long atMicros, long parts) {
+    return new LeakyCell(rule, unit, rate, atMicros, parts, Gaps.NONE);
   }
 
   /** The parts of the longest queue. */
-  long most() {
-    return longestWait() + rule.capacity() * unit;
+  long mostParts() {
+    return longestWaitParts() + rule.capacity() * unit;
   }
 
   @Override
@@ -60,7 +60,7 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
   }
 
   @Override
-  public long time() {
+  public long timeMicros() {
     return last == 0 && ahead == 0 ? -1 : last;
   }
 
@@ -69,8 +69,8 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
     return Cell.longestMemoryMicros(rule);
   }
 
-  LeakyCell stored(long at, long parts, double[] numbers) {
-    return new LeakyCell(rule, unit, rate, at, parts, Gaps.stored(numbers, 2));
+  LeakyCell stored(long atMicros, long parts, double[] numbers) {
+    return new LeakyCell(rule, unit, rate, atMicros, parts, Gaps.stored(numbers, 2));
   }
 
   @Override
@@ -87,22 +87,23 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
   }
 
   @Override
-  public CellReadout read(Rule reading, long now, int cost, Mode mode) {
-    return new Waiting(at((LeakyBucket) reading, now), cost, mode);
+  public CellReadout read(Rule reading, long nowMicros, int cost, Mode mode) {
+    return new Waiting(at((LeakyBucket) reading, nowMicros), cost, mode);
   }
 
   /**
    * The cell at the current time. If the queue is longer than any rule with these departures
    * allows, it was not written by this library, and its gaps are ignored.
    */
-  private LeakyCell at(LeakyBucket bucket, long now) {
+  private LeakyCell at(LeakyBucket bucket, long nowMicros) {
     long longest =
         Math.min(Micros.of(LeakyBucket.MAX_WAIT) * rate, LeakyBucket.MAX_DEPARTURES * unit)
             + (LeakyBucket.MAX_QUEUE + 1) * unit;
     long parts = Math.min(ahead, longest);
-    long left = now - last > parts / rate ? 0 : parts - (now - last) * rate;
+    long remainingBefore = nowMicros - last > parts / rate ? 0 : parts - (nowMicros - last) * rate;
     Gaps known = parts < ahead ? Gaps.NONE : gaps;
-    return new LeakyCell(bucket, unit, rate, now, left, known.of(departures(left)));
+    return new LeakyCell(
+        bucket, unit, rate, nowMicros, remainingBefore, known.of(departures(remainingBefore)));
   }
 
   /** The number of departures still to come, if the next free one is this many parts away. */
@@ -115,12 +116,12 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
     return Cell.ceil(Math.max(0, parts), rate);
   }
 
-  private long longestWait() {
+  private long longestWaitParts() {
     return Micros.of(rule.maxWait()) * rate;
   }
 
   /** The parts until the earliest departure that is known to be free, if calls may take it. */
-  private long untilGap() {
+  private long partsUntilGap() {
     Gaps.Gap gap = rule.fair() ? null : gaps.earliest();
     return gap == null ? Long.MAX_VALUE : ahead - gap.from() * unit;
   }
@@ -134,65 +135,68 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
    * Units that are left. If the next free departure is too far away, only one that was given up is
    * left, for one call at a time.
    */
-  long left() {
-    return ahead <= longestWait()
+  long remainingBefore() {
+    return ahead <= longestWaitParts()
         ? places()
-        : Math.min(places(), untilGap() <= longestWait() ? 1 : 0);
+        : Math.min(places(), partsUntilGap() <= longestWaitParts() ? 1 : 0);
   }
 
   /** Time until so many units are left; at least 1. */
-  long untilLeft(long wanted) {
+  long microsUntilLeft(long wanted) {
     long missing = wanted - places();
     // A place becomes free when a waiting call departs; the last one when the next call could
     // depart.
     long places = micros(ahead - gaps.standing(missing, departures(ahead)) * unit);
-    long inTime = micros(ahead - longestWait());
-    return Math.max(places, wanted == 1 ? Math.min(inTime, untilGapInTime(places)) : inTime);
+    long inTime = micros(ahead - longestWaitParts());
+    return Math.max(places, wanted == 1 ? Math.min(inTime, microsUntilGapInTime(places)) : inTime);
   }
 
   /** The time at which the earliest gap at that time is near enough. */
-  private long untilGapInTime(long then) {
-    Gaps left = gaps.of(departures(ahead - then * rate));
-    return micros(new LeakyCell(rule, unit, rate, last, ahead, left).untilGap() - longestWait());
+  private long microsUntilGapInTime(long thenMicros) {
+    Gaps remainingBefore = gaps.of(departures(ahead - thenMicros * rate));
+    return micros(
+        new LeakyCell(rule, unit, rate, last, ahead, remainingBefore).partsUntilGap()
+            - longestWaitParts());
   }
 
   /** Time until more units are left than now; for an empty queue, one interval. */
-  long untilMore() {
-    return ahead == 0 ? micros(unit) : untilLeft(left() + 1);
+  long microsUntilMore() {
+    return ahead == 0 ? micros(unit) : microsUntilLeft(remainingBefore() + 1);
   }
 
-  long untilUnused() {
+  long microsUntilReplenished() {
     return micros(ahead);
   }
 
   /** The parts for which a call of so many units waits. */
-  long untilDeparture(long units) {
-    return units == 1 ? Math.min(ahead, untilGap()) : ahead;
+  long partsUntilDeparture(long units) {
+    return units == 1 ? Math.min(ahead, partsUntilGap()) : ahead;
   }
 
   LeakyCell with(long units) {
-    return units == 1 && untilGap() < Long.MAX_VALUE
+    return units == 1 && partsUntilGap() < Long.MAX_VALUE
         ? new LeakyCell(rule, unit, rate, last, ahead, gaps.withoutEarliest())
         : new LeakyCell(rule, unit, rate, last, ahead + units * unit, gaps.moved(units));
   }
 
   /** A departure that has passed cannot be given back. */
   @Override
-  public Cell giveBack(long stamp, int units, int taken) {
+  public Cell giveBack(long stampMicros, int units, int taken) {
     return this;
   }
 
   @Override
-  public Cell giveBack(Rule under, long stamp, int units, int taken, long waits, long now) {
-    if (units < taken || now - stamp >= micros(waits) || last < stamp) {
+  public Cell giveBack(
+      Rule under, long stampMicros, int units, int taken, long departureParts, long nowMicros) {
+    if (units < taken || nowMicros - stampMicros >= micros(departureParts) || last < stampMicros) {
       return this; // it has begun, or the state was reset in the meantime
     }
-    long later = ahead - waits + (last - stamp) * rate;
+    long later = ahead - departureParts + (last - stampMicros) * rate;
     long from = later / unit;
     if (later % unit != 0 || from < units) {
       return this; // another queue has begun in the meantime
     }
-    Gaps more = gaps.of(departures(ahead - (now - last) * rate)).with(from, units);
+    Gaps more = gaps.of(departures(ahead - (nowMicros - last) * rate)).with(from, units);
     if (more == null) {
       return this;
     }
@@ -208,7 +212,7 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
   }
 
   @Override
-  public long neededUntil() {
+  public long neededUntilMicros() {
     return last + micros(ahead);
   }
 
@@ -222,18 +226,18 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
     private final LeakyCell cell;
     private final int cost;
     private final Mode mode;
-    private final long left;
+    private final long remainingBefore;
 
     Waiting(LeakyCell cell, int cost, Mode mode) {
       this.cell = cell;
       this.cost = cost;
       this.mode = mode;
-      this.left = cell.left();
+      this.remainingBefore = cell.remainingBefore();
     }
 
     @Override
     public long units() {
-      return mode == Mode.RECORD ? Math.min(cost, Math.max(0, left)) : cost;
+      return mode == Mode.RECORD ? Math.min(cost, Math.max(0, remainingBefore)) : cost;
     }
 
     private LeakyCell after(boolean taken) {
@@ -241,34 +245,34 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
     }
 
     @Override
-    public long left() {
-      return left;
+    public long remainingBefore() {
+      return remainingBefore;
     }
 
     @Override
-    public long waitFor(boolean taken) {
-      if (left >= cost) {
-        return after(taken).untilMore();
+    public long retryAfterMicros(boolean taken) {
+      if (remainingBefore >= cost) {
+        return after(taken).microsUntilMore();
       }
       if (mode == Mode.RECORD) {
-        return cell.with(units()).untilLeft(1);
+        return cell.with(units()).microsUntilLeft(1);
       }
-      return cost > cell.rule.capacity() ? DecisionReadout.NEVER : cell.untilLeft(cost);
+      return cost > cell.rule.capacity() ? DecisionReadout.NEVER : cell.microsUntilLeft(cost);
     }
 
     @Override
-    public long resetAfter(boolean taken) {
-      return after(taken).untilUnused();
+    public long resetAfterMicros(boolean taken) {
+      return after(taken).microsUntilReplenished();
     }
 
     @Override
-    public long delay() {
-      return cell.micros(cell.untilDeparture(units()));
+    public long delayMicros() {
+      return cell.micros(cell.partsUntilDeparture(units()));
     }
 
     @Override
-    public long departure() {
-      return units() == 0 ? 0 : cell.untilDeparture(units());
+    public long departureParts() {
+      return units() == 0 ? 0 : cell.partsUntilDeparture(units());
     }
 
     @Override
@@ -277,7 +281,7 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
     }
 
     @Override
-    public Cell refused(Cell read) {
+    public Cell denied(Cell read) {
       return read;
     }
   }

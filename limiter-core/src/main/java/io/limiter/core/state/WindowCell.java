@@ -16,11 +16,11 @@ import io.limiter.core.store.Mode;
 record WindowCell(FixedWindow rule, long start, long end, long used) implements Cell {
 
   /** Creates the cell of a window of which only the start is stored. */
-  static WindowCell stored(FixedWindow rule, long now, long start, long used) {
+  static WindowCell stored(FixedWindow rule, long nowMicros, long start, long used) {
     if (rule.alignment().isEmpty()) {
       return new WindowCell(rule, start, start + Micros.of(rule.window()), used);
     }
-    AlignedWindow window = AlignedWindow.of(rule.alignment().get(), rule.window(), now);
+    AlignedWindow window = AlignedWindow.of(rule.alignment().get(), rule.window(), nowMicros);
     return new WindowCell(rule, window.start(), window.end(), window.start() <= start ? used : 0);
   }
 
@@ -30,7 +30,7 @@ record WindowCell(FixedWindow rule, long start, long end, long used) implements 
   }
 
   @Override
-  public long time() {
+  public long timeMicros() {
     return end == 0 ? -1 : start;
   }
 
@@ -48,22 +48,22 @@ record WindowCell(FixedWindow rule, long start, long end, long used) implements 
   }
 
   @Override
-  public CellReadout read(Rule reading, long now, int cost, Mode mode) {
-    WindowCell cell = used > 0 && start <= now && now < end ? this : begun(now);
-    return new Windowed(cell, reading.count(), now, cost, mode);
+  public CellReadout read(Rule reading, long nowMicros, int cost, Mode mode) {
+    WindowCell cell = used > 0 && start <= nowMicros && nowMicros < end ? this : begun(nowMicros);
+    return new Windowed(cell, reading.count(), nowMicros, cost, mode);
   }
 
-  private WindowCell begun(long now) {
+  private WindowCell begun(long nowMicros) {
     if (rule.alignment().isEmpty()) {
-      return new WindowCell(rule, now, now + Micros.of(rule.window()), 0);
+      return new WindowCell(rule, nowMicros, nowMicros + Micros.of(rule.window()), 0);
     }
-    AlignedWindow window = AlignedWindow.of(rule.alignment().get(), rule.window(), now);
+    AlignedWindow window = AlignedWindow.of(rule.alignment().get(), rule.window(), nowMicros);
     return new WindowCell(rule, window.start(), window.end(), 0);
   }
 
   @Override
-  public Cell giveBack(long stamp, int units, int taken) {
-    return stamp < start || used == 0 ? this : with(Math.max(0, used - units));
+  public Cell giveBack(long stampMicros, int units, int taken) {
+    return stampMicros < start || used == 0 ? this : with(Math.max(0, used - units));
   }
 
   private WindowCell with(long units) {
@@ -71,7 +71,7 @@ record WindowCell(FixedWindow rule, long start, long end, long used) implements 
   }
 
   @Override
-  public long neededUntil() {
+  public long neededUntilMicros() {
     return end;
   }
 
@@ -80,30 +80,30 @@ record WindowCell(FixedWindow rule, long start, long end, long used) implements 
     return "WindowCell[start=%d, end=%d, used=%d]".formatted(start, end, used);
   }
 
-  private static final class Windowed extends CellReadout.Plain {
+  private static final class Windowed extends CellReadout.Computed {
 
     private final WindowCell cell;
-    private final long rest;
+    private final long restMicros;
 
-    Windowed(WindowCell cell, long count, long now, int cost, Mode mode) {
+    Windowed(WindowCell cell, long count, long nowMicros, int cost, Mode mode) {
       super(count, cost, mode, count - cell.used);
       this.cell = cell;
-      this.rest = cell.end - now;
+      this.restMicros = cell.end - nowMicros;
     }
 
     @Override
-    long untilLeft(long wanted, long taken) {
-      return rest;
+    long microsUntilLeft(long wanted, long taken) {
+      return restMicros;
     }
 
     @Override
-    long untilMore(long taken) {
-      return rest;
+    long microsUntilMore(long taken) {
+      return restMicros;
     }
 
     @Override
-    long untilUnused(long taken) {
-      return cell.used + taken == 0 ? 0 : rest;
+    long microsUntilReplenished(long taken) {
+      return cell.used + taken == 0 ? 0 : restMicros;
     }
 
     @Override

@@ -55,7 +55,7 @@ public interface DecisionReadout {
    * Units of the rule that were left before this call; negative if more were recorded than the rule
    * allows.
    */
-  long left(int charge, int rule);
+  long remainingBefore(int charge, int rule);
 
   /**
    * If the rule has fewer units left than the call costs, the time until the call could pass.
@@ -63,31 +63,31 @@ public interface DecisionReadout {
    *
    * @param taken whether the call takes its units
    */
-  long waitFor(int charge, int rule, boolean taken);
+  long retryAfterMicros(int charge, int rule, boolean taken);
 
   /**
    * Time until the rule is fully replenished.
    *
    * @param taken whether the call takes its units
    */
-  long resetAfter(int charge, int rule, boolean taken);
+  long resetAfterMicros(int charge, int rule, boolean taken);
 
   /**
    * Remaining time of the subject's ban, including a ban that begins with this call; 0 if it is not
    * banned.
    */
-  long bannedFor(int charge);
+  long banMicros(int charge);
 
   /**
    * Time for which the rule makes the call wait if it is admitted; 0 unless the rule {@linkplain
    * Rule#waits() makes calls wait}.
    */
-  default long delay(int charge, int rule) {
+  default long delayMicros(int charge, int rule) {
     return 0;
   }
 
   /** When the decision was made, on the clock of the first charge's key; 0 if unknown. */
-  default long decidedAt() {
+  default long decidedAtMicros() {
     return 0;
   }
 
@@ -97,7 +97,7 @@ public interface DecisionReadout {
     int guard = request.charges().size();
     Outcome outcome = Outcome.ALLOWED;
     int count = 0;
-    long banned = 0;
+    long banMicros = 0;
     for (int c = 0; c < size; c++) {
       if (c < guard) {
         count += request.charge(c).stack().rules().size();
@@ -107,7 +107,7 @@ public interface DecisionReadout {
       }
       if (status(c) == Status.BANNED) {
         outcome = Outcome.BANNED;
-        banned = Math.max(banned, bannedFor(c));
+        banMicros = Math.max(banMicros, banMicros(c));
       } else if (outcome == Outcome.ALLOWED) {
         outcome = c < guard ? Outcome.LIMITED : Outcome.DUPLICATE;
       }
@@ -115,13 +115,13 @@ public interface DecisionReadout {
     boolean taken = outcome == Outcome.ALLOWED && mode != Mode.PEEK;
     RuleVerdict[] rules = new RuleVerdict[count];
     int next = 0;
-    long delay = 0;
+    long delayMicros = 0;
     for (int c = 0; c < guard; c++) {
       Charge charge = request.charge(c);
       boolean took = taken && admits(c);
       for (int r = 0; r < charge.stack().rules().size(); r++) {
         rules[next++] = rule(charge, c, r, mode, took);
-        delay = Math.max(delay, charge.observed() ? 0 : delay(c, r));
+        delayMicros = Math.max(delayMicros, charge.observed() ? 0 : delayMicros(c, r));
       }
     }
     return new Verdict(
@@ -131,34 +131,41 @@ public interface DecisionReadout {
         guard < size
             ? Optional.of(rule(request.charge(guard), guard, 0, mode, taken && admits(guard)))
             : Optional.empty(),
-        banned > 0 ? Optional.of(Micros.toDuration(banned)) : Optional.empty(),
+        banMicros > 0 ? Optional.of(Micros.toDuration(banMicros)) : Optional.empty(),
         outcome == Outcome.ALLOWED && mode != Mode.RECORD
-            ? Micros.toDuration(delay)
+            ? Micros.toDuration(delayMicros)
             : Duration.ZERO,
         DecidedBy.STORE,
         Optional.empty(),
         Optional.empty(),
         taken ? reservation : Reservation.NOTHING,
-        decidedAt());
+        decidedAtMicros());
   }
 
   private RuleVerdict rule(Charge charge, int c, int r, Mode mode, boolean taken) {
     Rule rule = charge.stack().rules().get(r);
     StackShape shape = charge.stack().shape();
-    long left = left(c, r);
-    long wait = waitFor(c, r, taken);
-    boolean violated = mode != Mode.RECORD && left < charge.cost();
-    boolean leased = rule instanceof ConcurrencyLimit;
-    Duration effective = leased || wait == NEVER ? shape.window(r) : shape.duration(wait, r);
-    long reset = resetAfter(c, r, taken);
+    long remainingBefore = remainingBefore(c, r);
+    long retryAfterMicros = retryAfterMicros(c, r, taken);
+    boolean violated = mode != Mode.RECORD && remainingBefore < charge.cost();
+    boolean concurrencyLimit = rule instanceof ConcurrencyLimit;
+    Duration effective =
+        concurrencyLimit || retryAfterMicros == NEVER
+            ? shape.window(r)
+            : shape.duration(retryAfterMicros, r);
+    long resetAfterMicros = resetAfterMicros(c, r, taken);
     return new RuleVerdict(
         rule,
         violated,
-        Math.max(0, taken ? left - charge.cost() : left),
-        violated && !leased && wait != NEVER ? Optional.of(effective) : Optional.empty(),
-        leased && reset > 0 ? shape.window(r) : shape.duration(reset, r),
+        Math.max(0, taken ? remainingBefore - charge.cost() : remainingBefore),
+        violated && !concurrencyLimit && retryAfterMicros != NEVER
+            ? Optional.of(effective)
+            : Optional.empty(),
+        concurrencyLimit && resetAfterMicros > 0
+            ? shape.window(r)
+            : shape.duration(resetAfterMicros, r),
         effective,
-        violated && wait == NEVER,
+        violated && retryAfterMicros == NEVER,
         charge.observed());
   }
 }

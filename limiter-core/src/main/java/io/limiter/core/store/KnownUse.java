@@ -29,10 +29,14 @@ public record KnownUse(
    * @param returning the units that were to come back first
    * @param returnsAfterMicros the time until they come back
    * @param resetsAfterMicros the time until the rule is fully replenished
-   * @param own an upper bound of the units that this process alone has used
+   * @param ownUnits an upper bound of the units that this process alone has used
    */
   public record RuleUse(
-      long remaining, long returning, long returnsAfterMicros, long resetsAfterMicros, long own) {}
+      long remaining,
+      long returning,
+      long returnsAfterMicros,
+      long resetsAfterMicros,
+      long ownUnits) {}
 
   /**
    * Units that were taken together.

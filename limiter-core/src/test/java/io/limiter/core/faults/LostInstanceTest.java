@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 /** An instance is gone with its calls in flight, by Redis' own clock. */
 class LostInstanceTest {
 
-  private static final Duration LEASE = ConcurrencyLimit.MIN_LEASE;
+  private static final Duration LEASE = ConcurrencyLimit.MIN_PERMIT_DURATION;
 
   /** For a machine that does something else as well. */
   private static final Duration SLACK = Duration.ofSeconds(10);
@@ -70,7 +70,7 @@ class LostInstanceTest {
     LimitStore lost = instance();
     Verdict running = acquire(here);
     timer.scheduleAtFixedRate(
-        () -> running.reservation().renew(), 0, LEASE.toMillis() / 3, TimeUnit.MILLISECONDS);
+        () -> running.reservation().renewPermits(), 0, LEASE.toMillis() / 3, TimeUnit.MILLISECONDS);
     long before = System.nanoTime();
     assertThat(acquire(lost).allowed()).isTrue();
     assertThat(acquire(lost).allowed()).isTrue();

@@ -75,7 +75,8 @@ public final class InFlightFigures {
     }
     for (int i = 0; i < CALLS; i++) { // in turn, so that as many are in flight all the time
       micros[0] += micros(one -> reservations.add(begin(call)));
-      micros[1] += micros(one -> reservations.getLast().renew().toCompletableFuture().join());
+      micros[1] +=
+          micros(one -> reservations.getLast().renewPermits().toCompletableFuture().join());
       micros[2] +=
           micros(
               one ->

@@ -113,7 +113,7 @@ class DenyCacheDifferentialTest {
       return new Told(
           decided.outcome(),
           decided.rules().stream()
-              .filter(RuleVerdict::refuses)
+              .filter(RuleVerdict::denies)
               .flatMap(rule -> rule.retryAfter().stream())
               .max(Comparator.naturalOrder())
               .orElse(Duration.ZERO),

@@ -29,7 +29,7 @@ class MemoryRenewalTest {
   }
 
   private static long renew(Verdict held) {
-    return held.reservation().renew().toCompletableFuture().join();
+    return held.reservation().renewPermits().toCompletableFuture().join();
   }
 
   @Test

@@ -131,7 +131,7 @@ class AllOrNothingTest {
     redis.setClock(redis.clock() + 1_000_000);
     breakKey(second);
     Map<String, String> before = values();
-    assertFails(verdict.reservation().renew());
+    assertFails(verdict.reservation().renewPermits());
     assertThat(values()).isEqualTo(before);
   }
 

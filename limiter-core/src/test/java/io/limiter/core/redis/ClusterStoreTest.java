@@ -162,7 +162,7 @@ class ClusterStoreTest implements LimitStoreContract {
     @Override
     public Evaluation read(double now, double cost, CustomRule rule, double @Nullable [] state) {
       Evaluation found = lua.read(now, cost, rule, state);
-      return new Evaluation(0, found.waitFor(), found.reset(), found.next());
+      return new Evaluation(0, found.retryAfterMicros(), found.resetAfterMicros(), found.next());
     }
   }
 

@@ -112,9 +112,9 @@ class DivergentAlgorithmTest {
   void aCallThatOnlyTheScriptAdmitsIsAnErrorThatNamesTheAlgorithm(Mode mode) {
     assertThat(failure(javaRefusesMore(), mode))
         .hasMessage(
-            "Redis answered a decision with the status ADMITTED, but by its numbers the call is LIMITED,"
+            "Redis answered a decision with the status ADMITTED, but its numbers give LIMITED,"
                 + " under the algorithm 'divergent' of the rule 'mine':"
-                + " let the algorithm's script() and read() find the same");
+                + " make the algorithm's script() and read() return the same");
     assertThat(failure(javaRefusesMore().observe(), mode)).hasMessageContaining("'divergent'");
   }
 
@@ -125,9 +125,9 @@ class DivergentAlgorithmTest {
   void aCallThatOnlyTheScriptRefusesIsAnErrorThatNamesTheAlgorithm(Mode mode) {
     assertThat(failure(luaRefusesMore(), mode))
         .hasMessage(
-            "Redis answered a decision with the status LIMITED, but by its numbers the call is ADMITTED,"
+            "Redis answered a decision with the status LIMITED, but its numbers give ADMITTED,"
                 + " under the algorithm 'divergent' of the rule 'mine':"
-                + " let the algorithm's script() and read() find the same");
+                + " make the algorithm's script() and read() return the same");
     assertThat(failure(luaRefusesMore().observe(), mode)).hasMessageContaining("'divergent'");
   }
 

@@ -127,7 +127,7 @@ class KeySecretStoreTest {
     Reservation running =
         acquire(first, LimitRequest.of(Policy.of("export", ConcurrencyLimit.of(1)), ADA))
             .reservation();
-    assertThat(running.renew().toCompletableFuture().join()).isOne();
+    assertThat(running.renewPermits().toCompletableFuture().join()).isOne();
     assertThat(running.settle(Completion.succeeded()).toCompletableFuture().join()).isOne();
 
     List<StateKey> keys = submitted.allCharges().stream().map(Charge::key).toList();

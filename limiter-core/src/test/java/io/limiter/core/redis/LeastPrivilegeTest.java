@@ -136,7 +136,7 @@ class LeastPrivilegeTest {
       assertThat(acquire(store, call).allowed()).isTrue();
       assertThat(reservation.refund().toCompletableFuture().join()).isEqualTo(200);
       Reservation lease = acquire(store, running).reservation();
-      assertThat(lease.renew().toCompletableFuture().join()).isOne();
+      assertThat(lease.renewPermits().toCompletableFuture().join()).isOne();
       assertThat(lease.refund().toCompletableFuture().join()).isOne();
       store
           .reset(call.allCharges().stream().map(Charge::key).toList())

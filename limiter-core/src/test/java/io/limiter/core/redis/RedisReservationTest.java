@@ -81,7 +81,7 @@ class RedisReservationTest {
   @Test
   void whatIsSettledDuringARenewalIsSettledAfterItByItsNewStamp() {
     Reservation reservation = admitted(IN_FLIGHT, 1_000);
-    CompletableFuture<Long> renewed = reservation.renew().toCompletableFuture();
+    CompletableFuture<Long> renewed = reservation.renewPermits().toCompletableFuture();
     CompletableFuture<Long> settled = reservation.settle(Completion.failed()).toCompletableFuture();
     assertThat(stampOf(1)).isEqualTo(1_000);
     assertThat(redis.sent()).hasSize(2);
@@ -97,7 +97,7 @@ class RedisReservationTest {
   @Test
   void whatIsRefundedDuringARenewalThatFailsIsRefundedByTheStampThatIsKnown() {
     Reservation reservation = admitted(IN_FLIGHT, 1_000);
-    CompletableFuture<Long> renewed = reservation.renew().toCompletableFuture();
+    CompletableFuture<Long> renewed = reservation.renewPermits().toCompletableFuture();
     var unused = reservation.refund();
     redis.sent(1).completeExceptionally(new RedisException("lost"));
 
@@ -111,15 +111,15 @@ class RedisReservationTest {
   @Test
   void aRenewalFollowsTheOneBefore() {
     Reservation reservation = admitted(IN_FLIGHT, 1_000);
-    var first = reservation.renew();
-    var second = reservation.renew();
+    var first = reservation.renewPermits();
+    var second = reservation.renewPermits();
     second.toCompletableFuture().cancel(false);
-    var third = reservation.renew();
+    var third = reservation.renewPermits();
     assertThat(redis.sent()).hasSize(2);
     redis.sent(1).complete(stamp(2_000));
     assertThat(first).isCompletedWithValue(1L);
     assertThat(third).isCompletedWithValue(1L);
-    var unused = reservation.renew();
+    var unused = reservation.renewPermits();
     assertThat(stampOf(2)).isEqualTo(2_000);
   }
 
@@ -127,7 +127,7 @@ class RedisReservationTest {
   void afterTheEndNothingIsRenewed() {
     Reservation reservation = admitted(IN_FLIGHT, 1_000);
     var unused = reservation.settle(Completion.succeeded());
-    assertThat(reservation.renew()).isCompletedWithValue(0L);
+    assertThat(reservation.renewPermits()).isCompletedWithValue(0L);
     assertThat(reservation.settle(Completion.succeeded())).isCompletedWithValue(0L);
     assertThat(reservation.refund()).isCompletedWithValue(0L);
     assertThat(redis.sent()).hasSize(2);
@@ -136,7 +136,7 @@ class RedisReservationTest {
   @Test
   void aStrangeAnswerToARenewalFailsIt() {
     Reservation reservation = admitted(IN_FLIGHT, 1_000);
-    var renewed = reservation.renew();
+    var renewed = reservation.renewPermits();
     redis.sent(1).complete(new byte[3]);
     assertThat(renewed)
         .failsWithin(Duration.ofSeconds(1))

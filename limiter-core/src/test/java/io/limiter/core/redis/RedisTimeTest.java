@@ -95,7 +95,7 @@ class RedisTimeTest {
   void connect() {
     await().ignoreExceptions().until(() -> shared.commands() != null);
     Verdict verdict = decide(call(ConcurrencyLimit.of(1)), Mode.ACQUIRE);
-    verdict.reservation().renew().toCompletableFuture().join();
+    verdict.reservation().renewPermits().toCompletableFuture().join();
     verdict.reservation().refund().toCompletableFuture().join();
   }
 

@@ -67,8 +67,8 @@ class FallbackReservationTest {
     Reservation reservation = decide(store, Mode.ACQUIRE).reservation();
     away = false;
 
-    assertThat(reservation.lease()).contains(ConcurrencyLimit.DEFAULT_LEASE);
-    assertThat(reservation.renew()).isCompletedWithValue(1L);
+    assertThat(reservation.permitDuration()).contains(ConcurrencyLimit.DEFAULT_PERMIT_DURATION);
+    assertThat(reservation.renewPermits()).isCompletedWithValue(1L);
     assertThat(reservation.settle(Completion.succeeded().withCost(3))).isCompletedWithValue(1L);
     assertThat(decide(memory, Mode.PEEK).rules())
         .extracting(RuleVerdict::remaining)
@@ -83,8 +83,8 @@ class FallbackReservationTest {
     away = true;
     Reservation reservation = decide(open, Mode.ACQUIRE).reservation();
 
-    assertThat(reservation.lease()).isEmpty();
-    assertThat(reservation.renew()).isCompletedWithValue(0L);
+    assertThat(reservation.permitDuration()).isEmpty();
+    assertThat(reservation.renewPermits()).isCompletedWithValue(0L);
     assertThat(reservation.settle(Completion.failed())).isCompletedWithValue(0L);
   }
 }

@@ -61,8 +61,8 @@ class ShareReservationTest {
   void aPlaceInFlightIsRenewedWithinItsLease() {
     Reservation reservation = decide(call(ConcurrencyLimit.of(2)), Mode.ACQUIRE).reservation();
 
-    assertThat(reservation.lease()).contains(ConcurrencyLimit.DEFAULT_LEASE);
-    assertThat(reservation.renew()).isCompletedWithValue(1L);
+    assertThat(reservation.permitDuration()).contains(ConcurrencyLimit.DEFAULT_PERMIT_DURATION);
+    assertThat(reservation.renewPermits()).isCompletedWithValue(1L);
   }
 
   @Test

@@ -116,10 +116,10 @@ class AlgorithmRecordsTest {
     assertThat(bucket.capacity()).isEqualTo(11);
     assertRefused(
         () -> bucket.withQueue(0),
-        "The rule '2-per-1s-queue-10' has a queue of 0: give it 1 to 10000; where nobody is to wait, take a token bucket of 1");
+        "The rule '2-per-1s-queue-10' has a queue of 0: give it 1 to 10000; if calls must not wait, use a token bucket of 1");
     assertRefused(
         () -> bucket.withQueue(10_001),
-        "The rule '2-per-1s-queue-10' has a queue of 10001: give it 1 to 10000; where nobody is to wait, take a token bucket of 1");
+        "The rule '2-per-1s-queue-10' has a queue of 10001: give it 1 to 10000; if calls must not wait, use a token bucket of 1");
     assertRefused(
         () -> LeakyBucket.of(2, MINUTE, 10, Duration.ZERO),
         "The rule '2-per-60s-queue-10' lets calls wait up to PT0S: give it 1 ms to 5 minutes, in whole microseconds");
@@ -154,7 +154,7 @@ class AlgorithmRecordsTest {
     LeakyBucket slow = LeakyBucket.of(1, MINUTE, 1, MINUTE).withName("slow");
     LeakyBucket fast = LeakyBucket.of(9, MINUTE, 1, MINUTE).withName("fast");
     String message =
-        "The rules 'slow', 'fast' all make one call wait: leave it one of them, and let the others refuse";
+        "The rules 'slow', 'fast' all make one call wait: keep one of them, and let the others deny";
     assertRefused(() -> RuleStack.of(List.of(slow, rule(1, MINUTE), fast)), message);
     LimitRequest one = LimitRequest.of(Policy.of("one", slow), new Subject("user", "ada"));
     LimitRequest other = LimitRequest.of(Policy.of("other", fast), new Subject("ip", "::1"));

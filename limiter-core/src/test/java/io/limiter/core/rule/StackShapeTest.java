@@ -32,7 +32,7 @@ class StackShapeTest {
   @Test
   void aLogKeepsTheMostUnitsForTheLongestWindowOfAnyOfItsRules() {
     assertThat(shape.kept()).isEqualTo(20);
-    assertThat(shape.horizon()).isEqualTo(Micros.of(HOUR));
+    assertThat(shape.horizonMicros()).isEqualTo(Micros.of(HOUR));
     assertThat(RuleStack.of(List.of(ConcurrencyLimit.of(3))).shape().kept()).isEqualTo(6);
   }
 

@@ -21,14 +21,14 @@ class CounterCellTest {
   }
 
   private static long left(SlidingWindowCounter rule, Cell cell, long now) {
-    return cell.read(rule, now, 1, Mode.PEEK).left();
+    return cell.read(rule, now, 1, Mode.PEEK).remainingBefore();
   }
 
   /** Nobody is let through before the wait is over, and everybody then. */
   private static void assertExact(SlidingWindowCounter rule, Cell cell, long now, int cost) {
     CellReadout gauge = cell.read(rule, now, cost, Mode.ACQUIRE);
-    long wanted = gauge.left() < cost ? cost : gauge.left() + 1;
-    long wait = gauge.waitFor(false);
+    long wanted = gauge.remainingBefore() < cost ? cost : gauge.remainingBefore() + 1;
+    long wait = gauge.retryAfterMicros(false);
     assertThat(wait).as("%s at %d for %d", cell, now, cost).isPositive();
     assertThat(left(rule, cell, now + wait))
         .as("%s at %d for %d, after %d", cell, now, cost, wait)
@@ -88,8 +88,9 @@ class CounterCellTest {
   void whereOnlyTheWindowBeforeWasUsedThereIsMoreAsItGoesBy() {
     Cell cell = new CounterCell(1_000_000, 2_000_000, 0, 4);
     SlidingWindowCounter rule = rule(10, 1_000_000);
-    assertThat(cell.read(rule, 2_100_000, 1, Mode.PEEK).waitFor(false)).isEqualTo(150_000);
-    assertThat(cell.read(rule, 2_800_000, 1, Mode.PEEK).waitFor(false)).isEqualTo(200_000);
-    assertThat(cell.read(rule, 3_000_000, 1, Mode.PEEK).waitFor(false)).isEqualTo(1_000_000);
+    assertThat(cell.read(rule, 2_100_000, 1, Mode.PEEK).retryAfterMicros(false)).isEqualTo(150_000);
+    assertThat(cell.read(rule, 2_800_000, 1, Mode.PEEK).retryAfterMicros(false)).isEqualTo(200_000);
+    assertThat(cell.read(rule, 3_000_000, 1, Mode.PEEK).retryAfterMicros(false))
+        .isEqualTo(1_000_000);
   }
 }

@@ -25,32 +25,33 @@ class CustomCellTest {
   @Test
   void whatTakesNothingIsToldWhatACallThatCostsNothingWouldBe() {
     CellReadout gauge = read(saying(5), 3, Mode.ACQUIRE);
-    assertThat(gauge.left()).isEqualTo(5);
-    assertThat(gauge.waitFor(true)).isEqualTo(10_703);
-    assertThat(gauge.waitFor(false)).isEqualTo(10_700);
-    assertThat(gauge.resetAfter(true)).isEqualTo(20_703);
-    assertThat(gauge.resetAfter(false)).isEqualTo(20_700);
+    assertThat(gauge.remainingBefore()).isEqualTo(5);
+    assertThat(gauge.retryAfterMicros(true)).isEqualTo(10_703);
+    assertThat(gauge.retryAfterMicros(false)).isEqualTo(10_700);
+    assertThat(gauge.resetAfterMicros(true)).isEqualTo(20_703);
+    assertThat(gauge.resetAfterMicros(false)).isEqualTo(20_700);
   }
 
   @Test
   void whoIsRefusedIsToldWhenTheSameCallWouldPass() {
     CellReadout gauge = read(saying(2), 3, Mode.ACQUIRE);
-    assertThat(gauge.waitFor(false)).isEqualTo(10_703);
-    assertThat(gauge.resetAfter(false)).isEqualTo(20_700);
+    assertThat(gauge.retryAfterMicros(false)).isEqualTo(10_703);
+    assertThat(gauge.resetAfterMicros(false)).isEqualTo(20_700);
   }
 
   @Test
   void aRecordTakesWhatThereIsAndIsToldWhenThereIsOneMore() {
     CellReadout gauge = read(saying(2), 3, Mode.RECORD);
-    assertThat(gauge.waitFor(true)).isEqualTo(10_901);
-    assertThat(gauge.resetAfter(true)).isEqualTo(20_702);
-    assertThat(gauge.taken().read(saying(5), 500, 1, Mode.ACQUIRE).waitFor(true)).isEqualTo(10_901);
+    assertThat(gauge.retryAfterMicros(true)).isEqualTo(10_901);
+    assertThat(gauge.resetAfterMicros(true)).isEqualTo(20_702);
+    assertThat(gauge.taken().read(saying(5), 500, 1, Mode.ACQUIRE).retryAfterMicros(true))
+        .isEqualTo(10_901);
   }
 
   @Test
   void thereAreNeverMoreUnitsLeftThanTheRuleHasNorFewerThanCanBeCounted() {
-    assertThat(read(saying(10), 1, Mode.PEEK).left()).isEqualTo(10);
-    assertThat(read(saying(-0x1p53), 1, Mode.PEEK).left()).isEqualTo(-(1L << 53));
+    assertThat(read(saying(10), 1, Mode.PEEK).remainingBefore()).isEqualTo(10);
+    assertThat(read(saying(-0x1p53), 1, Mode.PEEK).remainingBefore()).isEqualTo(-(1L << 53));
     for (double left : new double[] {11, -0x1p53 - 2}) {
       assertThatThrownBy(() -> read(saying(left), 1, Mode.PEEK))
           .isInstanceOf(StoreException.class)

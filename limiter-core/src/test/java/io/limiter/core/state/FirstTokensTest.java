@@ -26,11 +26,11 @@ class FirstTokensTest {
   }
 
   private static Cell refused(TokenBucket rule, Cell cell, int cost) {
-    return cell.read(rule, NOW, cost, Mode.ACQUIRE).refused(cell);
+    return cell.read(rule, NOW, cost, Mode.ACQUIRE).denied(cell);
   }
 
   private static long left(TokenBucket rule, Cell cell, long now) {
-    return cell.read(rule, now, 1, Mode.PEEK).left();
+    return cell.read(rule, now, 1, Mode.PEEK).remainingBefore();
   }
 
   @ParameterizedTest
@@ -76,7 +76,7 @@ class FirstTokensTest {
   void timeThatHasBegunGoesOn(boolean greedy) {
     TokenBucket rule = two(greedy);
     Cell cell = refused(rule, Cell.unused(rule), 3);
-    Cell again = cell.read(rule, NOW + 900_000, 3, Mode.ACQUIRE).refused(cell);
+    Cell again = cell.read(rule, NOW + 900_000, 3, Mode.ACQUIRE).denied(cell);
     assertThat(again).isSameAs(cell);
   }
 
@@ -90,7 +90,7 @@ class FirstTokensTest {
     TokenBucket rule = TokenBucket.of(10, 1, SECOND.multipliedBy(seconds)).startingWith(2);
     TokenBucket bucket = greedy ? rule : rule.byInterval();
     Cell cell = refused(bucket, Cell.unused(bucket), 3);
-    assertThat(cell.neededUntil()).isEqualTo(NOW + 1_000_000 * needed);
+    assertThat(cell.neededUntilMicros()).isEqualTo(NOW + 1_000_000 * needed);
     assertThat(left(bucket, cell, NOW + 1_000_000 * needed)).isEqualTo(10);
   }
 
@@ -99,7 +99,7 @@ class FirstTokensTest {
   void aBucketThatStartsFullIsNeededUntilItIsFullAgain(boolean greedy) {
     TokenBucket rule = full(greedy);
     Cell cell = Cell.unused(rule).read(rule, NOW, 3, Mode.ACQUIRE).taken();
-    assertThat(cell.neededUntil()).isEqualTo(NOW + 3_000_000);
+    assertThat(cell.neededUntilMicros()).isEqualTo(NOW + 3_000_000);
     assertThat(left(rule, cell, NOW + 60_000_000)).isEqualTo(10);
   }
 }

@@ -30,7 +30,7 @@ class GivingBackTest {
   }
 
   private static long left(Rule rule, Cell cell, long now) {
-    return cell.read(rule, now, 1, Mode.PEEK).left();
+    return cell.read(rule, now, 1, Mode.PEEK).remainingBefore();
   }
 
   private static TokenBucket bucket(boolean greedy) {
@@ -121,9 +121,9 @@ class GivingBackTest {
     Cell cell = take(rule, take(rule, START, 4), now, 5);
     Cell back = cell.giveBack(START, 4, 4);
     assertThat(left(rule, back, now)).isEqualTo(5);
-    assertThat(back.read(rule, now, 1, Mode.PEEK).resetAfter(false)).isEqualTo(2_500_000);
+    assertThat(back.read(rule, now, 1, Mode.PEEK).resetAfterMicros(false)).isEqualTo(2_500_000);
     Cell one = cell.giveBack(START, 1, 4);
-    assertThat(one.read(rule, now, 1, Mode.PEEK).resetAfter(false)).isEqualTo(3_250_000);
+    assertThat(one.read(rule, now, 1, Mode.PEEK).resetAfterMicros(false)).isEqualTo(3_250_000);
   }
 
   /** An interval that has begun when a call comes ends before a whole one has passed. */

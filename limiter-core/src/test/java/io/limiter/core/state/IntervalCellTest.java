@@ -35,12 +35,12 @@ class IntervalCellTest {
   void whoIsAdmittedIsToldOfTheNextRefillAndOfTheOneThatFillsTheBucket(
       long since, int cost, long left, long wait, long full, long fullOnceTaken) {
     CellReadout gauge = EIGHT.read(RULE, 7_000_000 + since, cost, Mode.ACQUIRE);
-    assertThat(gauge.left()).isEqualTo(left);
-    assertThat(gauge.waitFor(false)).isEqualTo(wait);
-    assertThat(gauge.waitFor(true)).isEqualTo(wait);
-    assertThat(gauge.resetAfter(false)).isEqualTo(full);
-    assertThat(gauge.resetAfter(true)).isEqualTo(fullOnceTaken);
-    assertThat(gauge.taken().neededUntil()).isEqualTo(7_000_000 + since + fullOnceTaken);
+    assertThat(gauge.remainingBefore()).isEqualTo(left);
+    assertThat(gauge.retryAfterMicros(false)).isEqualTo(wait);
+    assertThat(gauge.retryAfterMicros(true)).isEqualTo(wait);
+    assertThat(gauge.resetAfterMicros(false)).isEqualTo(full);
+    assertThat(gauge.resetAfterMicros(true)).isEqualTo(fullOnceTaken);
+    assertThat(gauge.taken().neededUntilMicros()).isEqualTo(7_000_000 + since + fullOnceTaken);
   }
 
   @ParameterizedTest
@@ -58,35 +58,35 @@ class IntervalCellTest {
   })
   void whoIsRefusedIsToldOfTheRefillThatBringsEnough(long since, int cost, long wait) {
     CellReadout gauge = EIGHT.read(RULE, 7_000_000 + since, cost, Mode.ACQUIRE);
-    assertThat(gauge.left()).isLessThan(cost);
-    assertThat(gauge.waitFor(false)).isEqualTo(wait);
+    assertThat(gauge.remainingBefore()).isLessThan(cost);
+    assertThat(gauge.retryAfterMicros(false)).isEqualTo(wait);
   }
 
   @Test
   void aBucketThatWasNeverUsedIsFullAndItsFirstIntervalBeginsWithTheCall() {
     CellReadout gauge = Cell.unused(RULE).read(RULE, 7_300_000, 4, Mode.ACQUIRE);
-    assertThat(gauge.left()).isEqualTo(10);
-    assertThat(gauge.waitFor(true)).isEqualTo(1_000_000);
-    assertThat(gauge.resetAfter(false)).isZero();
-    assertThat(gauge.resetAfter(true)).isEqualTo(2_000_000);
+    assertThat(gauge.remainingBefore()).isEqualTo(10);
+    assertThat(gauge.retryAfterMicros(true)).isEqualTo(1_000_000);
+    assertThat(gauge.resetAfterMicros(false)).isZero();
+    assertThat(gauge.resetAfterMicros(true)).isEqualTo(2_000_000);
     CellReadout next = gauge.taken().read(RULE, 8_000_000, 7, Mode.ACQUIRE);
-    assertThat(next.waitFor(false)).isEqualTo(300_000);
+    assertThat(next.retryAfterMicros(false)).isEqualTo(300_000);
   }
 
   @Test
   void aRecordTakesWhatThereIsAndWaitsForOneMore() {
     CellReadout gauge = EIGHT.read(RULE, 8_300_000, 9, Mode.RECORD);
-    assertThat(gauge.waitFor(true)).isEqualTo(700_000);
-    assertThat(gauge.resetAfter(true)).isEqualTo(3_700_000);
-    assertThat(gauge.taken().read(RULE, 8_300_000, 1, Mode.PEEK).left()).isZero();
+    assertThat(gauge.retryAfterMicros(true)).isEqualTo(700_000);
+    assertThat(gauge.resetAfterMicros(true)).isEqualTo(3_700_000);
+    assertThat(gauge.taken().read(RULE, 8_300_000, 1, Mode.PEEK).remainingBefore()).isZero();
   }
 
   @Test
   void aSmallerBucketLacksNoMoreThanItHolds() {
     TokenBucket smaller = TokenBucket.of(4, 3, SECOND).byInterval();
     CellReadout gauge = EIGHT.read(smaller, 7_300_000, 1, Mode.ACQUIRE);
-    assertThat(gauge.left()).isZero();
-    assertThat(gauge.waitFor(false)).isEqualTo(700_000);
-    assertThat(gauge.resetAfter(false)).isEqualTo(1_700_000);
+    assertThat(gauge.remainingBefore()).isZero();
+    assertThat(gauge.retryAfterMicros(false)).isEqualTo(700_000);
+    assertThat(gauge.resetAfterMicros(false)).isEqualTo(1_700_000);
   }
 }

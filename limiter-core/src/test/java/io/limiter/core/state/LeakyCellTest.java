@@ -24,12 +24,12 @@ class LeakyCellTest {
     LeakyQueue queue = new LeakyQueue(LeakyBucket.of(3, SECOND, 10, SECOND));
     queue.take(1);
     queue.now = 333_333;
-    assertThat(queue.read(1, 0).delay()).isEqualTo(1);
+    assertThat(queue.read(1, 0).delayMicros()).isEqualTo(1);
     assertThat(queue.left()).isEqualTo(10);
     queue.now = 333_334;
-    assertThat(queue.read(1, 0).delay()).isZero();
+    assertThat(queue.read(1, 0).delayMicros()).isZero();
     assertThat(queue.left()).isEqualTo(11);
-    assertThat(queue.read(1, 0).resetAfter(false)).isZero();
+    assertThat(queue.read(1, 0).resetAfterMicros(false)).isZero();
   }
 
   @Test
@@ -40,7 +40,8 @@ class LeakyCellTest {
     for (long wait : new long[] {1_000_000, 999_999}) {
       queue.rule = new LeakyBucket("hasty", 2, SECOND, 10, Duration.ofNanos(1_000 * wait), false);
       assertThat(queue.left()).isEqualTo(wait / 1_000_000);
-      assertThat(queue.read(1, 0).waitFor(false)).isEqualTo(wait == 999_999 ? 1 : 3 * HALF);
+      assertThat(queue.read(1, 0).retryAfterMicros(false))
+          .isEqualTo(wait == 999_999 ? 1 : 3 * HALF);
     }
   }
 
@@ -54,8 +55,8 @@ class LeakyCellTest {
     assertThat(queue.leave(3)).isTrue();
     assertThat(queue.take(2)).isEqualTo(11 * HALF);
     assertThat(queue.left()).isZero();
-    assertThat(queue.read(1, 0).waitFor(false)).isEqualTo(HALF);
-    assertThat(queue.read(2, 0).waitFor(false)).isEqualTo(2 * HALF);
+    assertThat(queue.read(1, 0).retryAfterMicros(false)).isEqualTo(HALF);
+    assertThat(queue.read(2, 0).retryAfterMicros(false)).isEqualTo(2 * HALF);
     queue.now = HALF;
     assertThat(queue.take(1)).isEqualTo(2 * HALF);
     assertThat(queue.left()).isZero();
@@ -67,9 +68,10 @@ class LeakyCellTest {
     queue.takeEach(11);
     queue.rule = TWO.withQueue(3);
     assertThat(queue.left()).isEqualTo(-7);
-    assertThat(queue.read(1, 0).waitFor(false)).isEqualTo(8 * HALF);
-    assertThat(queue.read(4, 0).waitFor(false)).isEqualTo(11 * HALF);
-    assertThat(queue.cell.read(queue.rule, 0, 1, Mode.RECORD).waitFor(true)).isEqualTo(8 * HALF);
+    assertThat(queue.read(1, 0).retryAfterMicros(false)).isEqualTo(8 * HALF);
+    assertThat(queue.read(4, 0).retryAfterMicros(false)).isEqualTo(11 * HALF);
+    assertThat(queue.cell.read(queue.rule, 0, 1, Mode.RECORD).retryAfterMicros(true))
+        .isEqualTo(8 * HALF);
   }
 
   /** Units of 10,000 / 7 microseconds, under rules that differ in all that a queue outlasts. */
@@ -106,13 +108,13 @@ class LeakyCellTest {
   private static boolean assertWaitIsExact(LeakyQueue queue, Random random) {
     int cost = 1 + random.nextInt(random.nextBoolean() ? 1 : (int) queue.rule.capacity());
     CellReadout gauge = queue.read(cost, 0);
-    boolean refused = gauge.left() < cost;
-    long wanted = refused ? cost : gauge.left() + 1;
-    long wait = gauge.waitFor(false);
-    if (gauge.left() < queue.rule.capacity()) {
-      assertThat(queue.read(1, wait).left()).isGreaterThanOrEqualTo(wanted);
-      assertThat(queue.read(1, wait - 1).left()).isLessThan(wanted);
-      assertThat(queue.read(1, random.nextLong(wait)).left()).isLessThan(wanted);
+    boolean refused = gauge.remainingBefore() < cost;
+    long wanted = refused ? cost : gauge.remainingBefore() + 1;
+    long wait = gauge.retryAfterMicros(false);
+    if (gauge.remainingBefore() < queue.rule.capacity()) {
+      assertThat(queue.read(1, wait).remainingBefore()).isGreaterThanOrEqualTo(wanted);
+      assertThat(queue.read(1, wait - 1).remainingBefore()).isLessThan(wanted);
+      assertThat(queue.read(1, random.nextLong(wait)).remainingBefore()).isLessThan(wanted);
     }
     return refused;
   }

@@ -28,16 +28,16 @@ final class LeakyQueue {
   }
 
   long left() {
-    return read(1, 0).left();
+    return read(1, 0).remainingBefore();
   }
 
   /** The wait of a call that is admitted. */
   long take(int cost) {
     CellReadout gauge = read(cost, 0);
-    assertThat(gauge.left()).isGreaterThanOrEqualTo(cost);
-    calls.add(new Call(rule, now, cost, gauge.departure()));
+    assertThat(gauge.remainingBefore()).isGreaterThanOrEqualTo(cost);
+    calls.add(new Call(rule, now, cost, gauge.departureParts()));
     cell = gauge.taken();
-    return gauge.delay();
+    return gauge.delayMicros();
   }
 
   void takeEach(int times) {

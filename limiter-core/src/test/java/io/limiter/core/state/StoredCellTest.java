@@ -42,7 +42,7 @@ class StoredCellTest {
   }
 
   private static long left(Rule rule, double... numbers) {
-    return read(rule, NOW, numbers).left();
+    return read(rule, NOW, numbers).remainingBefore();
   }
 
   @ParameterizedTest
@@ -60,13 +60,13 @@ class StoredCellTest {
   @ParameterizedTest
   @ValueSource(longs = {0, NOW})
   void anyTimeFromTheFirstToNowIsATime(long now) {
-    assertThat(read(COUNTER, now, now - now % 1_000_000, 3, 0).left()).isEqualTo(7);
-    assertThat(read(WINDOW, now, now, 3).left()).isEqualTo(7);
-    assertThat(read(ALIGNED, now, now - now % 1_000_000, 3).left()).isEqualTo(7);
-    assertThat(read(BUCKET, now, now, 1_500_000).left()).isEqualTo(7);
-    assertThat(read(BY_INTERVAL, now, now, 3).left()).isEqualTo(7);
-    assertThat(read(LEAKY, now, now, 1_500_000).left()).isEqualTo(8);
-    assertThat(read(CUSTOM, now, now, now, 3).left()).isEqualTo(7);
+    assertThat(read(COUNTER, now, now - now % 1_000_000, 3, 0).remainingBefore()).isEqualTo(7);
+    assertThat(read(WINDOW, now, now, 3).remainingBefore()).isEqualTo(7);
+    assertThat(read(ALIGNED, now, now - now % 1_000_000, 3).remainingBefore()).isEqualTo(7);
+    assertThat(read(BUCKET, now, now, 1_500_000).remainingBefore()).isEqualTo(7);
+    assertThat(read(BY_INTERVAL, now, now, 3).remainingBefore()).isEqualTo(7);
+    assertThat(read(LEAKY, now, now, 1_500_000).remainingBefore()).isEqualTo(8);
+    assertThat(read(CUSTOM, now, now, now, 3).remainingBefore()).isEqualTo(7);
   }
 
   @Test
@@ -79,8 +79,8 @@ class StoredCellTest {
   @Test
   void ofAWindowItsStartAndItsUnits() {
     CellReadout gauge = read(WINDOW, NOW, 1_600_000, 3);
-    assertThat(gauge.left()).isEqualTo(7);
-    assertThat(gauge.resetAfter(false)).isEqualTo(100_000);
+    assertThat(gauge.remainingBefore()).isEqualTo(7);
+    assertThat(gauge.resetAfterMicros(false)).isEqualTo(100_000);
     assertThat(left(WINDOW, 1_500_001, 3)).isEqualTo(7);
     assertThat(left(WINDOW, 1_500_000, 3)).isEqualTo(10);
   }
@@ -88,8 +88,8 @@ class StoredCellTest {
   @Test
   void anAlignedWindowCountsWhatWasUsedSinceItBegan() {
     CellReadout gauge = read(ALIGNED, NOW, 2_000_000, 3);
-    assertThat(gauge.left()).isEqualTo(7);
-    assertThat(gauge.resetAfter(false)).isEqualTo(500_000);
+    assertThat(gauge.remainingBefore()).isEqualTo(7);
+    assertThat(gauge.resetAfterMicros(false)).isEqualTo(500_000);
     assertThat(left(ALIGNED, 1_000_000, 3)).isEqualTo(10);
     assertThat(left(ALIGNED, 1_999_999, 3)).isEqualTo(10);
     assertThat(left(ALIGNED, 2_100_000, 3)).isEqualTo(7); // under other rules
@@ -98,23 +98,23 @@ class StoredCellTest {
   @Test
   void ofABucketTheLastTimeAndThePartsThatWereMissing() {
     CellReadout gauge = read(BUCKET, NOW, 2_000_000, 1_600_000); // 500,000 parts are a token
-    assertThat(gauge.left()).isEqualTo(7);
-    assertThat(gauge.waitFor(false)).isEqualTo(100_000);
-    assertThat(gauge.resetAfter(false)).isEqualTo(1_100_000);
+    assertThat(gauge.remainingBefore()).isEqualTo(7);
+    assertThat(gauge.retryAfterMicros(false)).isEqualTo(100_000);
+    assertThat(gauge.resetAfterMicros(false)).isEqualTo(1_100_000);
   }
 
   @Test
   void ofABucketByIntervalTheLastRefillAndTheTokensThatWereMissing() {
     CellReadout gauge = read(BY_INTERVAL, NOW, 1_200_000, 5);
-    assertThat(gauge.left()).isEqualTo(7);
-    assertThat(gauge.waitFor(false)).isEqualTo(700_000);
+    assertThat(gauge.remainingBefore()).isEqualTo(7);
+    assertThat(gauge.retryAfterMicros(false)).isEqualTo(700_000);
   }
 
   @Test
   void ofALeakyBucketTheLastTimeAndThePartsUntilTheNextDeparture() {
     CellReadout gauge = read(LEAKY, NOW, 2_000_000, 1_600_000);
-    assertThat(gauge.left()).isEqualTo(8);
-    assertThat(gauge.delay()).isEqualTo(1_100_000);
+    assertThat(gauge.remainingBefore()).isEqualTo(8);
+    assertThat(gauge.delayMicros()).isEqualTo(1_100_000);
   }
 
   @Test
@@ -157,12 +157,12 @@ class StoredCellTest {
 
   @Test
   void departuresThatWereGivenUpAreThreeNumbersInOne() {
-    assertThat(queue(true).left()).isEqualTo(6);
-    assertThat(queue(true, gap(3, 2, 2)).left()).isEqualTo(8);
-    assertThat(queue(false, gap(3, 2, 2)).delay()).isEqualTo(1_000_000);
-    assertThat(queue(false, gap(4, 3, 1), gap(1, 1, 1)).left()).isEqualTo(8);
-    assertThat(queue(false, gap(4, 3, 1), gap(1, 1, 1)).delay()).isEqualTo(2_000_000);
-    assertThat(queue(false, gap(4, 1, 1)).delay()).isEqualTo(500_000);
+    assertThat(queue(true).remainingBefore()).isEqualTo(6);
+    assertThat(queue(true, gap(3, 2, 2)).remainingBefore()).isEqualTo(8);
+    assertThat(queue(false, gap(3, 2, 2)).delayMicros()).isEqualTo(1_000_000);
+    assertThat(queue(false, gap(4, 3, 1), gap(1, 1, 1)).remainingBefore()).isEqualTo(8);
+    assertThat(queue(false, gap(4, 3, 1), gap(1, 1, 1)).delayMicros()).isEqualTo(2_000_000);
+    assertThat(queue(false, gap(4, 1, 1)).delayMicros()).isEqualTo(500_000);
   }
 
   @Test
@@ -172,8 +172,8 @@ class StoredCellTest {
     double ahead = 110_001 * 2_500.0;
     CellReadout gauge =
         read(quick, NOW, NOW, ahead, gap(100_000, 99_000, 99_000), gap(1_000, 600, 500));
-    assertThat(gauge.left()).isEqualTo(10_001 - 110_001 + 99_000 + 500);
-    assertThat(gauge.delay()).isEqualTo(10_001 * 2_500);
+    assertThat(gauge.remainingBefore()).isEqualTo(10_001 - 110_001 + 99_000 + 500);
+    assertThat(gauge.delayMicros()).isEqualTo(10_001 * 2_500);
   }
 
   @Test
@@ -182,16 +182,20 @@ class StoredCellTest {
       gap(3, 2, 0), gap(3, 2, 3), gap(3, 4, 4), gap(0, 0, 0), -1, Double.NaN, 0x1p53, 0x1p60
     };
     for (double one : broken) {
-      assertThat(queue(true, one).left()).as("%s", one).isEqualTo(6);
-      assertThat(queue(true, one, gap(3, 1, 1)).left()).as("%s and more", one).isEqualTo(6);
-      assertThat(queue(true, gap(4, 1, 1), one).left()).as("%s behind", one).isEqualTo(7);
+      assertThat(queue(true, one).remainingBefore()).as("%s", one).isEqualTo(6);
+      assertThat(queue(true, one, gap(3, 1, 1)).remainingBefore())
+          .as("%s and more", one)
+          .isEqualTo(6);
+      assertThat(queue(true, gap(4, 1, 1), one).remainingBefore())
+          .as("%s behind", one)
+          .isEqualTo(7);
     }
   }
 
   @Test
   void gapsThatAreNotOneAfterAnotherEndWithTheFirst() {
-    assertThat(queue(true, gap(4, 2, 2), gap(2, 1, 1)).left()).isEqualTo(9);
-    assertThat(queue(true, gap(4, 2, 2), gap(3, 1, 1)).left()).isEqualTo(8);
-    assertThat(queue(true, gap(2, 1, 1), gap(4, 1, 1)).left()).isEqualTo(7);
+    assertThat(queue(true, gap(4, 2, 2), gap(2, 1, 1)).remainingBefore()).isEqualTo(9);
+    assertThat(queue(true, gap(4, 2, 2), gap(3, 1, 1)).remainingBefore()).isEqualTo(8);
+    assertThat(queue(true, gap(2, 1, 1), gap(4, 1, 1)).remainingBefore()).isEqualTo(7);
   }
 }

@@ -29,7 +29,7 @@ public final class SaneVerdicts {
     boolean refused = false;
     for (RuleVerdict rule : verdict.rules()) {
       assertSane(rule);
-      refused |= rule.refuses();
+      refused |= rule.denies();
     }
     if (verdict.outcome() == Outcome.ALLOWED) {
       assertThat(refused).as("a rule refuses, and the call is allowed").isFalse();

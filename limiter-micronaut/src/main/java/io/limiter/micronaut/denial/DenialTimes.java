@@ -65,7 +65,7 @@ public final class DenialTimes {
 
   private static Optional<RuleVerdict> violatedLongest(Verdict verdict) {
     return verdict.rules().stream()
-        .filter(RuleVerdict::refuses)
+        .filter(RuleVerdict::denies)
         .max(Comparator.comparing(DenialTimes::retryAfterOrEver));
   }
 

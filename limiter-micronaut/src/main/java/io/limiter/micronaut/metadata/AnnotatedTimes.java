@@ -40,11 +40,11 @@ final class AnnotatedTimes {
    */
   static Duration lease(AnnotationMembers annotation, String member, TimeUnit unit) {
     if (!annotation.has(member)) {
-      return ConcurrencyLimit.DEFAULT_LEASE;
+      return ConcurrencyLimit.DEFAULT_PERMIT_DURATION;
     }
     Duration lease = read(annotation, member, 0, unit);
-    if (lease.compareTo(ConcurrencyLimit.MIN_LEASE) < 0
-        || lease.compareTo(ConcurrencyLimit.MAX_LEASE) > 0) {
+    if (lease.compareTo(ConcurrencyLimit.MIN_PERMIT_DURATION) < 0
+        || lease.compareTo(ConcurrencyLimit.MAX_PERMIT_DURATION) > 0) {
       throw annotation.error(
           member,
           annotation.raw(member) + " " + unit,

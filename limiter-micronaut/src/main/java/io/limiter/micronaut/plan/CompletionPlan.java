@@ -65,7 +65,7 @@ public final class CompletionPlan {
 
   /** Whether units may be given back at the end; those of a call that waited, if it left. */
   private static boolean byEnd(RuleStack stack) {
-    return stack.lease().isPresent()
+    return stack.permitDuration().isPresent()
         || stack.counting() != Counting.ALL
         || stack.waiting().isPresent();
   }

@@ -216,7 +216,7 @@ public final class LimitPlan {
     Cost priced = Cost.Fixed.ONE;
     int units = 1;
     for (PlannedCharge quota : quotas) {
-      boolean leased = quota.rules().lease().isPresent(); // one place, whatever it costs
+      boolean leased = quota.rules().permitDuration().isPresent(); // one place, whatever it costs
       if (!leased && !quota.cost().equals(priced)) { // once for the quotas of one annotation
         priced = quota.cost();
         units = price.applyAsInt(priced);

@@ -49,7 +49,7 @@ class OutcomeReadingTest {
         .extracting(
             quota -> Plans.names(quota.rules()),
             quota -> quota.rules().counting(),
-            quota -> quota.rules().lease().isPresent(),
+            quota -> quota.rules().permitDuration().isPresent(),
             quota -> quota.rules().ban().isPresent(),
             quota -> quota.cost().toString())
         .containsExactly(

@@ -62,7 +62,7 @@ public final class ClusterConnections implements ClusterSource {
   private final ClusterViews views;
   private final TopologyWatch watch;
   private final String name;
-  private final Set<String> said = ConcurrentHashMap.newKeySet();
+  private final Set<String> warned = ConcurrentHashMap.newKeySet();
   private final ConnectionLog log;
   private final Map<NodeAddress, ClusterNode> nodes = new ConcurrentHashMap<>();
   private final AtomicReferenceArray<@Nullable ClusterNode> owners =
@@ -83,7 +83,8 @@ public final class ClusterConnections implements ClusterSource {
             .map(NodeAddress::text)
             .collect(Collectors.joining(", ", "Redis Cluster at ", ""));
     this.log =
-        new ConnectionLog(LOG, name, 1, "one connection to each", new ServerCheck(LOG, name, said));
+        new ConnectionLog(
+            LOG, name, 1, "one connection to each", new ServerCheck(LOG, name, warned));
   }
 
   /**
@@ -175,7 +176,7 @@ public final class ClusterConnections implements ClusterSource {
             LettuceClients.ofNode(resources),
             seed,
             ConnectionWarmUp.ofNode(settings, scripts, slots),
-            new ConnectionLog(LOG, nodeName, 0, "", new ServerCheck(LOG, nodeName, said)),
+            new ConnectionLog(LOG, nodeName, 0, "", new ServerCheck(LOG, nodeName, warned)),
             watch::soon);
     if (closed) {
       node.close();
@@ -186,7 +187,7 @@ public final class ClusterConnections implements ClusterSource {
   private CompletionStage<Boolean> look() {
     return views
         .ask(nodes.values())
-        .thenApply(told -> ClusterTopology.of(told, seed.isSsl()))
+        .thenApply(views -> ClusterTopology.of(views, seed.isSsl()))
         .thenComposeAsync(this::adopt, executor())
         .exceptionally(
             failure -> {

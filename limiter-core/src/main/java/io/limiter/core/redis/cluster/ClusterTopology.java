@@ -26,7 +26,7 @@ final class ClusterTopology {
   private static final int FIRST_SLOTS = 8;
 
   /** Nodes that cannot be connected to, or are not part of the Cluster yet. */
-  private static final Set<String> NOBODY = Set.of("noaddr", "handshake");
+  private static final Set<String> UNUSABLE = Set.of("noaddr", "handshake");
 
   private final Map<NodeAddress, BitSet> slots = new LinkedHashMap<>();
   private final Map<NodeAddress, NodeAddress> aliases = new HashMap<>();
@@ -50,7 +50,7 @@ final class ClusterTopology {
       for (String line : view.nodes.split("\n")) {
         String[] fields = line.split(" ");
         List<String> flags = fields.length < FIRST_SLOTS ? List.of() : of(fields[FLAGS]);
-        if (flags.isEmpty() || flags.stream().anyMatch(NOBODY::contains)) {
+        if (flags.isEmpty() || flags.stream().anyMatch(UNUSABLE::contains)) {
           continue;
         }
         NodeAddress address = address(fields[ADDRESS], view.host, byName);
@@ -96,9 +96,9 @@ final class ClusterTopology {
   }
 
   /** Parses {@code ip:port@busport,name}, of which all but the port may be missing. */
-  private NodeAddress address(String told, String teller, boolean byName) {
-    String[] parts = told.split("[@,]");
-    NodeAddress byIp = NodeAddress.parse(parts[0]).orAt(teller);
+  private NodeAddress address(String text, String host, boolean byName) {
+    String[] parts = text.split("[@,]");
+    NodeAddress byIp = NodeAddress.parse(parts[0]).orAt(host);
     if (parts.length < 3 || parts[2].isEmpty() || parts[2].contains("=")) {
       return byIp;
     }

@@ -47,12 +47,12 @@ final class ClusterViews {
     List<ClusterNode> open = new ArrayList<>(nodes);
     open.removeIf(node -> !node.isOpen());
     return ask(open, ClusterViews::askNode)
-        .exceptionallyCompose(nobody -> ask(seeds, this::askSeed));
+        .exceptionallyCompose(failure -> ask(seeds, this::askSeed));
   }
 
   private static <T> CompletionStage<Collection<ClusterTopology.View>> ask(
-      List<T> whom, Function<T, CompletionStage<ClusterTopology.View>> ask) {
-    List<T> some = new ArrayList<>(whom);
+      List<T> candidates, Function<T, CompletionStage<ClusterTopology.View>> ask) {
+    List<T> some = new ArrayList<>(candidates);
     Collections.shuffle(some);
     Queue<ClusterTopology.View> views = new ConcurrentLinkedQueue<>();
     AtomicReference<@Nullable Throwable> failed = new AtomicReference<>();
@@ -105,8 +105,8 @@ final class ClusterViews {
                 var unused = connecting.thenAccept(ClusterViews::end);
               })
           .thenApply(answer -> new ClusterTopology.View(seed.getHost(), answer));
-    } catch (RuntimeException refused) {
-      return CompletableFuture.failedFuture(refused);
+    } catch (RuntimeException failure) {
+      return CompletableFuture.failedFuture(failure);
     }
   }
 

@@ -14,7 +14,7 @@ public final class SlotMoving extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
   private SlotMoving() {
-    super("a slot is on its way", null, false, false);
+    super("a slot is migrating", null, false, false);
   }
 
   static StoreException failure() {

@@ -28,7 +28,7 @@ final class TopologyWatch {
   private long lastBegan;
 
   /** When the next lookup is due, in ns; far in the future if none is. */
-  private volatile long due;
+  private volatile long dueNanos;
 
   private volatile boolean closed;
 
@@ -39,7 +39,7 @@ final class TopologyWatch {
     this.executor = executor;
     this.look = look;
     this.lastBegan = System.nanoTime() - nanos(LEAST_MILLIS);
-    this.due = farOff();
+    this.dueNanos = farOff();
   }
 
   void start() {
@@ -51,7 +51,7 @@ final class TopologyWatch {
    */
   void soon() {
     long now = System.nanoTime();
-    if (due - now > nanos(LEAST_MILLIS)) {
+    if (dueNanos - now > nanos(LEAST_MILLIS)) {
       schedule(0);
     }
   }
@@ -60,13 +60,13 @@ final class TopologyWatch {
     long now = System.nanoTime();
     long at = Math.max(now + nanos(delayMillis), lastBegan + nanos(LEAST_MILLIS));
     again = looking; // its result may be older than the reason to look
-    if (closed || looking || at - due >= 0) {
+    if (closed || looking || at - dueNanos >= 0) {
       return;
     }
     if (next != null) {
       next.cancel(false);
     }
-    due = at;
+    dueNanos = at;
     try {
       next = executor.schedule(this::run, Math.max(0, at - now), TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException closing) {
@@ -79,7 +79,7 @@ final class TopologyWatch {
       looking = true;
       again = false;
       lastBegan = System.nanoTime();
-      due = farOff();
+      dueNanos = farOff();
     }
     look.get().whenComplete((well, failure) -> looked(failure == null && well));
   }
@@ -89,7 +89,7 @@ final class TopologyWatch {
     synchronized (this) {
       looking = false;
       settled = well && !again;
-      due = farOff();
+      dueNanos = farOff();
       next = null;
     }
     schedule(

@@ -92,12 +92,12 @@ public final class Breaker {
   /** Returns the period that admits a call; null if the call must not be sent. */
   @Nullable
   public Period admit() {
-    Period now = period.get();
-    return now instanceof Open open && !open.takeProbe() ? null : now;
+    Period current = period.get();
+    return current instanceof Open open && !open.takeProbe() ? null : current;
   }
 
   /** The exception for calls that are not admitted. */
-  StoreException refusal() {
+  StoreException rejection() {
     Duration wait =
         period.get() instanceof Open open ? Duration.ofNanos(open.untilProbe()) : Duration.ZERO;
     return StoreException.notAsked(notAsked, wait);
@@ -113,8 +113,8 @@ public final class Breaker {
     private final AtomicInteger inARow = new AtomicInteger();
     private final CallWindow window;
 
-    Closed(long now) {
-      window = new CallWindow(now);
+    Closed(long nowNanos) {
+      window = new CallWindow(nowNanos);
     }
 
     @Override
@@ -127,24 +127,24 @@ public final class Breaker {
 
     @Override
     public void failed(StoreException why) {
-      long now = nanos.getAsLong();
-      window.count(now, true);
+      long nowNanos = nanos.getAsLong();
+      window.count(nowNanos, true);
       int failedInARow = inARow.incrementAndGet();
-      long calls = window.calls(now);
-      long failures = window.failures(now);
+      long calls = window.calls(nowNanos);
+      long failures = window.failures(nowNanos);
       if (failedInARow >= IN_A_ROW) {
-        open(now, failedInARow + " calls in a row failed", why);
+        open(nowNanos, failedInARow + " calls in a row failed", why);
       } else if (calls >= MIN_CALLS && 2 * failures >= calls) {
-        open(now, failures + " of " + calls + " calls within a second failed", why);
+        open(nowNanos, failures + " of " + calls + " calls within a second failed", why);
       }
     }
 
     @Override
     public void undecided() {}
 
-    private void open(long now, String what, StoreException why) {
-      if (period.compareAndSet(this, new Open(now))) {
-        log.opened(now, what, why);
+    private void open(long nowNanos, String what, StoreException why) {
+      if (period.compareAndSet(this, new Open(nowNanos))) {
+        log.opened(nowNanos, what, why);
       }
     }
   }
@@ -157,14 +157,14 @@ public final class Breaker {
      */
     private final AtomicLong probeAt;
 
-    Open(long now) {
-      probeAt = new AtomicLong(now + openNanos());
+    Open(long nowNanos) {
+      probeAt = new AtomicLong(nowNanos + openNanos());
     }
 
     boolean takeProbe() {
-      long now = nanos.getAsLong();
+      long nowNanos = nanos.getAsLong();
       long due = probeAt.get();
-      return now - due >= 0 && probeAt.compareAndSet(due, now + openNanos());
+      return nowNanos - due >= 0 && probeAt.compareAndSet(due, nowNanos + openNanos());
     }
 
     long untilProbe() {
@@ -173,8 +173,8 @@ public final class Breaker {
 
     @Override
     public void answered() {
-      long now = nanos.getAsLong();
-      if (period.compareAndSet(this, new Closed(now))) {
+      long nowNanos = nanos.getAsLong();
+      if (period.compareAndSet(this, new Closed(nowNanos))) {
         log.closed();
       }
     }

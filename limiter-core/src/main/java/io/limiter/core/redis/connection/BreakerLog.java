@@ -16,10 +16,10 @@ public final class BreakerLog {
 
   private final Logger log;
   private final String node;
-  private boolean saidBefore;
-  private long lastSaid;
-  private boolean openIsSaid;
-  private long unsaid;
+  private boolean loggedBefore;
+  private long lastLoggedNanos;
+  private boolean openingLogged;
+  private long openingsSinceLog;
 
   /**
    * @param node the name of the node in messages
@@ -34,38 +34,38 @@ public final class BreakerLog {
     return node;
   }
 
-  synchronized void opened(long now, String what, StoreException why) {
-    openIsSaid = false;
-    unsaid++;
-    say(now, what, why);
+  synchronized void opened(long nowNanos, String what, StoreException why) {
+    openingLogged = false;
+    openingsSinceLog++;
+    log(nowNanos, what, why);
   }
 
   /** A probe has failed. */
-  synchronized void stillOpen(long now, StoreException why) {
-    if (!openIsSaid) {
-      say(now, "a probe failed", why);
+  synchronized void stillOpen(long nowNanos, StoreException why) {
+    if (!openingLogged) {
+      log(nowNanos, "a probe failed", why);
     }
   }
 
-  private void say(long now, String what, StoreException why) {
-    if (saidBefore && now - lastSaid < INTERVAL_NANOS) {
+  private void log(long nowNanos, String what, StoreException why) {
+    if (loggedBefore && nowNanos - lastLoggedNanos < INTERVAL_NANOS) {
       return;
     }
     log.warn(
-        "{} is not asked for about a second at a time, until a probe succeeds: {}, the last with {} ({}). Times it came to this since the last message: {}",
+        "{} is not asked for about a second at a time, until a probe succeeds: {}, the last with {} ({}). Openings since the last message: {}",
         node,
         what,
         why.reason(),
         why.getMessage(),
-        unsaid);
-    saidBefore = true;
-    openIsSaid = true;
-    lastSaid = now;
-    unsaid = 0;
+        openingsSinceLog);
+    loggedBefore = true;
+    openingLogged = true;
+    lastLoggedNanos = nowNanos;
+    openingsSinceLog = 0;
   }
 
   synchronized void closed() {
-    if (openIsSaid) {
+    if (openingLogged) {
       log.info("{} has answered a probe: it decides again", node);
     }
   }

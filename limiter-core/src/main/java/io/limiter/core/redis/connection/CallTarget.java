@@ -32,7 +32,7 @@ public record CallTarget(
   public static CallTarget of(Breaker breaker, ConnectionSource node, Commands commands) {
     Breaker.Period period = breaker.admit();
     if (period == null) {
-      throw breaker.refusal();
+      throw breaker.rejection();
     }
     try {
       return new CallTarget(node.name(), period, node::renew, commands.get());

@@ -24,18 +24,18 @@ final class CallWindow {
   private static final long A_CALL = 1;
   private static final long A_FAILED_CALL = (1L << BITS) | A_CALL;
 
-  private final long start;
+  private final long startNanos;
   private final AtomicLongArray slots = new AtomicLongArray(SLOTS);
 
   /**
-   * @param now nanoseconds of the clock that all other times here are of
+   * @param nowNanos nanoseconds of the clock that all other times here are of
    */
-  CallWindow(long now) {
-    this.start = now;
+  CallWindow(long nowNanos) {
+    this.startNanos = nowNanos;
   }
 
-  void count(long now, boolean failed) {
-    long tick = tick(now);
+  void count(long nowNanos, boolean failed) {
+    long tick = tick(nowNanos);
     int index = (int) (tick % SLOTS);
     while (true) {
       long old = slots.get(index);
@@ -47,16 +47,16 @@ final class CallWindow {
     }
   }
 
-  long calls(long now) {
-    return sum(now, 0);
+  long calls(long nowNanos) {
+    return sum(nowNanos, 0);
   }
 
-  long failures(long now) {
-    return sum(now, BITS);
+  long failures(long nowNanos) {
+    return sum(nowNanos, BITS);
   }
 
-  private long sum(long now, int shift) {
-    long tick = tick(now);
+  private long sum(long nowNanos, int shift) {
+    long tick = tick(nowNanos);
     long sum = 0;
     for (int i = 0; i < SLOTS; i++) {
       long slot = slots.get(i);
@@ -66,7 +66,7 @@ final class CallWindow {
     return sum;
   }
 
-  private long tick(long now) {
-    return Math.max(0, now - start) / SLOT_NANOS;
+  private long tick(long nowNanos) {
+    return Math.max(0, nowNanos - startNanos) / SLOT_NANOS;
   }
 }

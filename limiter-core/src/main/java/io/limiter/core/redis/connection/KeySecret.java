@@ -65,8 +65,8 @@ public final class KeySecret {
   }
 
   private String hidden(String text) {
-    byte[] whole = macs.get().doFinal(text.getBytes(StandardCharsets.UTF_8));
-    return Base64.getUrlEncoder().withoutPadding().encodeToString(Arrays.copyOf(whole, BYTES));
+    byte[] mac = macs.get().doFinal(text.getBytes(StandardCharsets.UTF_8));
+    return Base64.getUrlEncoder().withoutPadding().encodeToString(Arrays.copyOf(mac, BYTES));
   }
 
   private static Mac mac(SecretKeySpec key) {

@@ -135,8 +135,8 @@ public final class ManagedConnection {
                       attempt.completeExceptionally(failure);
                     }
                   });
-    } catch (RuntimeException refused) {
-      attempt.completeExceptionally(refused);
+    } catch (RuntimeException failure) {
+      attempt.completeExceptionally(failure);
     }
   }
 

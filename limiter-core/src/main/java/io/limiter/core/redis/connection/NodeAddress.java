@@ -16,8 +16,8 @@ public record NodeAddress(String host, int port) {
   }
 
   /** Returns this address; if it has no host, the same port at the host that reported it. */
-  public NodeAddress orAt(String teller) {
-    return host.isEmpty() || host.equals("?") ? new NodeAddress(teller, port) : this;
+  public NodeAddress orAt(String reporter) {
+    return host.isEmpty() || host.equals("?") ? new NodeAddress(reporter, port) : this;
   }
 
   /** Host and port of a URI, for messages. */

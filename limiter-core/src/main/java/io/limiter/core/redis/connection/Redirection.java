@@ -23,12 +23,12 @@ public record Redirection(int slot, NodeAddress address, boolean ask) {
     if (!(failure instanceof RedisCommandExecutionException)) {
       return null;
     }
-    Matcher told = REDIRECTION.matcher(String.valueOf(failure.getMessage()));
-    return told.lookingAt()
+    Matcher matcher = REDIRECTION.matcher(String.valueOf(failure.getMessage()));
+    return matcher.lookingAt()
         ? new Redirection(
-            Integer.parseInt(told.group(2)),
-            NodeAddress.parse(told.group(3)),
-            told.group(1).equals("ASK"))
+            Integer.parseInt(matcher.group(2)),
+            NodeAddress.parse(matcher.group(3)),
+            matcher.group(1).equals("ASK"))
         : null;
   }
 }

@@ -55,7 +55,7 @@ public final class RedisFailures {
     /** This call: the node has answered, and would answer other calls. */
     CALL,
     /** Neither: this process was late, or the connection had ended before anything was sent. */
-    NOBODY
+    NEITHER
   }
 
   private RedisFailures() {}
@@ -73,7 +73,7 @@ public final class RedisFailures {
           node + " answered with the error " + code(String.valueOf(reply.getMessage())),
           null);
     }
-    if (failure instanceof RedisException && says(FULL, failure)) {
+    if (failure instanceof RedisException && messageMatches(FULL, failure)) {
       return new StoreException(
           FailureReason.OVERLOADED, "Too many commands wait for " + node + " to answer", failure);
     }
@@ -111,14 +111,14 @@ public final class RedisFailures {
       String message = String.valueOf(reply.getMessage());
       return OF_THE_NODE.contains(code(message)) ? Blame.NODE : Blame.CALL;
     }
-    if (failure instanceof RedisException && says(NOT_SENT, failure)) {
-      return Blame.NOBODY;
+    if (failure instanceof RedisException && messageMatches(NOT_SENT, failure)) {
+      return Blame.NEITHER;
     }
-    return translate(failure, "Redis").reason() == FailureReason.ERROR ? Blame.NOBODY : Blame.NODE;
+    return translate(failure, "Redis").reason() == FailureReason.ERROR ? Blame.NEITHER : Blame.NODE;
   }
 
-  private static boolean says(Pattern words, Throwable failure) {
-    return words.matcher(String.valueOf(failure.getMessage())).find();
+  private static boolean messageMatches(Pattern pattern, Throwable failure) {
+    return pattern.matcher(String.valueOf(failure.getMessage())).find();
   }
 
   /**
@@ -131,9 +131,9 @@ public final class RedisFailures {
       return inScript.group(1);
     }
     if (UNKNOWN_COMMAND.matcher(message).lookingAt()) {
-      return "ERR (it does not know a command that the limiter needs)";
+      return "ERR (it does not have a command that the limiter needs)";
     }
     Matcher code = CODE.matcher(message);
-    return code.lookingAt() ? code.group() : "that has no code";
+    return code.lookingAt() ? code.group() : "(without a code)";
   }
 }

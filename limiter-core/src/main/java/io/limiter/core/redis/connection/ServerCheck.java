@@ -24,7 +24,7 @@ public final class ServerCheck {
 
   private final Logger log;
   private final String node;
-  private final Set<String> said;
+  private final Set<String> warned;
   private final AtomicBoolean looked = new AtomicBoolean();
 
   public ServerCheck(Logger log, String node) {
@@ -35,10 +35,10 @@ public final class ServerCheck {
    * @param node the name of the node in messages
    * @param warned warnings that were already logged; one set for all nodes of a Cluster
    */
-  public ServerCheck(Logger log, String node, Set<String> said) {
+  public ServerCheck(Logger log, String node, Set<String> warned) {
     this.log = log;
     this.node = node;
-    this.said = said;
+    this.warned = warned;
   }
 
   /** Never fails: a Redis that does not permit the check is not checked. */
@@ -51,7 +51,7 @@ public final class ServerCheck {
               .thenAccept(
                   warnings ->
                       warnings.stream()
-                          .filter(said::add)
+                          .filter(warned::add)
                           .forEach(warning -> log.warn("{} {}", node, warning)));
     }
   }

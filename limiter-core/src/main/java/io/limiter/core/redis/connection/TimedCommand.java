@@ -25,7 +25,7 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
     long budgetNanos();
 
     /** The {@link System#nanoTime} at which the wait ends, whichever side is late. */
-    long hardDue();
+    long hardDueNanos();
 
     /** Redis has used up its time. On the event loop. */
     void redisIsLate();
@@ -81,13 +81,13 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
    * @param nowNanos the value of {@link System#nanoTime}
    * @param ownNanos the event loop's own time
    */
-  boolean handOver(UnansweredCommands to, long now, long ownNanos) {
+  boolean handOver(UnansweredCommands to, long nowNanos, long ownNanos) {
     if (state != NEW) {
       return false;
     }
     loop = to;
     thread = Thread.currentThread();
-    handedOverAt = now;
+    handedOverAt = nowNanos;
     loopNanos = ownNanos;
     return STATE.compareAndSet(this, NEW, HANDED_OVER);
   }
@@ -127,10 +127,10 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
    * Time since the handover for which the event loop did not run, as far as other threads can see
    * it.
    */
-  public long standstillNanos(long now) {
+  public long standstillNanos(long nowNanos) {
     UnansweredCommands handedTo = loop;
     return state == HANDED_OVER && handedTo != null
-        ? Math.max(0, now - handedOverAt - (handedTo.countedNanos() - loopNanos))
+        ? Math.max(0, nowNanos - handedOverAt - (handedTo.countedNanos() - loopNanos))
         : 0;
   }
 
@@ -148,8 +148,9 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
    * Whether the wait is over. Returns true at the second check only: before that the event loop
    * reads once more, since the reply may be in the socket.
    */
-  boolean isOver(Waiter waits, long now, long ownNanos) {
-    boolean over = ownNanos - loopNanos >= waits.budgetNanos() || now - waits.hardDue() >= 0;
+  boolean isOver(Waiter waits, long nowNanos, long ownNanos) {
+    boolean over =
+        ownNanos - loopNanos >= waits.budgetNanos() || nowNanos - waits.hardDueNanos() >= 0;
     if (over && overdue) {
       return true;
     }
@@ -163,13 +164,13 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
   }
 
   /** Ends the wait. The command stays in place for its reply. */
-  void expire(Waiter waits, long now, long ownNanos) {
+  void expire(Waiter waits, long nowNanos, long ownNanos) {
     expired = true;
     long had = ownNanos - loopNanos;
     if (had >= waits.budgetNanos()) {
       waits.redisIsLate();
     } else {
-      waits.processIsLate(now - handedOverAt - had);
+      waits.processIsLate(nowNanos - handedOverAt - had);
     }
   }
 }

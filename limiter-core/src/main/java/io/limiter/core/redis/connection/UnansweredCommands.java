@@ -55,7 +55,7 @@ public final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
    * The time that has counted, in nanoseconds. Other threads read it only to report how late the
    * loop is.
    */
-  private long counted;
+  private long countedNanos;
 
   /**
    * Creates the handler for a channel that has all of Lettuce's handlers, to be added at the end of
@@ -109,7 +109,7 @@ public final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
 
   private void tick(ChannelHandlerContext context) {
     long now = nanoTime.getAsLong();
-    counted = ownNanos(now);
+    countedNanos = ownNanos(now);
     lastTick = now;
     boolean waited = false;
     boolean looks = false;
@@ -121,7 +121,7 @@ public final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
       }
       waited = true;
       TimedCommand.Waiter waiter = timed.waiter();
-      if (waiter != null && timed.isOver(waiter, now, counted)) {
+      if (waiter != null && timed.isOver(waiter, now, countedNanos)) {
         over = over.isEmpty() ? new ArrayList<>() : over;
         over.add(timed);
       } else {
@@ -136,22 +136,22 @@ public final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
     for (TimedCommand<?, ?, ?> timed : over) {
       TimedCommand.Waiter waiter = timed.waiter();
       if (waiter != null && !timed.isExpired()) {
-        timed.expire(waiter, now, counted);
+        timed.expire(waiter, now, countedNanos);
       }
     }
   }
 
-  private long ownNanos(long now) {
-    return counted + Math.min(now - lastTick, MOST_NANOS);
+  private long ownNanos(long nowNanos) {
+    return countedNanos + Math.min(nowNanos - lastTick, MOST_NANOS);
   }
 
   /** The event loop's own time; its origin is irrelevant. On the event loop. */
   long ownNanos() {
-    return ticking ? ownNanos(nanoTime.getAsLong()) : counted;
+    return ticking ? ownNanos(nanoTime.getAsLong()) : countedNanos;
   }
 
   /** The event loop's own time as of the last tick. On any thread. */
   long countedNanos() {
-    return counted;
+    return countedNanos;
   }
 }

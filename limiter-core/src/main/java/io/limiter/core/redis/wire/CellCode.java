@@ -64,7 +64,7 @@ public final class CellCode {
    * Distinguishes rules whose cells have different meanings. Numbers that only move a limit are
    * left out.
    */
-  static int print(Rule rule) {
+  static int fingerprint(Rule rule) {
     String what;
     if (rule instanceof TokenBucket bucket) {
       what = "bucket %d %s %b".formatted(bucket.refill(), bucket.interval(), bucket.greedy());
@@ -98,9 +98,15 @@ public final class CellCode {
     }
     if (rule instanceof FixedWindow fixed && fixed.alignment().isPresent()) {
       ZoneChange change = ZoneChange.nearest(fixed.alignment().get().zone(), wallMicros);
-      long phase = ZoneChange.phase(fixed.alignment().get(), fixed.window());
+      long phase = ZoneChange.phaseMicros(fixed.alignment().get(), fixed.window());
       return numbers(
-          ALIGNED, rule.count(), window, phase, change.before(), change.at(), change.after());
+          ALIGNED,
+          rule.count(),
+          window,
+          phase,
+          change.offsetBeforeMicros(),
+          change.atMicros(),
+          change.offsetAfterMicros());
     }
     if (rule instanceof LoggedRule) {
       throw new IllegalArgumentException("A log has no cell: " + rule);
@@ -138,7 +144,7 @@ public final class CellCode {
     }
     if (known == algorithms.size()) {
       throw new IllegalArgumentException(
-          "The rule '%s' is of the algorithm '%s', which the Redis store was not given: give it to the store when it is made"
+          "The rule '%s' uses the algorithm '%s', which the Redis store does not have: pass it to the store when it is created"
               .formatted(rule.name(), rule.algorithm().name()));
     }
     ByteBuffer cell = ByteBuffer.allocate(27 + 8 * rule.parameters().size());

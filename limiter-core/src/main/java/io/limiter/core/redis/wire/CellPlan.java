@@ -66,7 +66,7 @@ final class CellPlan {
   }
 
   /** The layout fingerprint, with which the cells of these rules begin. */
-  int print() {
+  int fingerprint() {
     return ByteBuffer.wrap(unused).getInt();
   }
 
@@ -117,7 +117,7 @@ final class CellPlan {
     state.putInt(CellCode.DATA).put((byte) all);
     for (int c = 0; c < sizes.length; c++) {
       state
-          .putInt(c < rules.size() ? CellCode.print(rules.get(c)) : CellCode.BAN)
+          .putInt(c < rules.size() ? CellCode.fingerprint(rules.get(c)) : CellCode.BAN)
           .put((byte) sizes[c]);
     }
     state.putDouble(-1); // written by the script, when it first writes any of them

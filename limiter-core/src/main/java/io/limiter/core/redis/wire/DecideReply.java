@@ -33,7 +33,7 @@ public final class DecideReply implements StoredDecision {
   private final int[] offsets;
 
   private final Status[] statuses;
-  private final StackPart.Said[][] said;
+  private final StackPart.PartReadout[][] parts;
 
   public DecideReply(byte @Nullable [] reply, EncodedStack[] stacks, Charge[] charges, Mode mode) {
     this.stacks = stacks;
@@ -53,12 +53,12 @@ public final class DecideReply implements StoredDecision {
     }
     this.reply = ByteBuffer.wrap(reply);
     this.statuses = new Status[stacks.length];
-    this.said = new StackPart.Said[stacks.length][];
+    this.parts = new StackPart.PartReadout[stacks.length][];
     for (int i = 0; i < stacks.length; i++) {
       statuses[i] = status(this.reply.get(offsets[i] - EncodedStack.STATUS));
-      said[i] = new StackPart.Said[stacks[i].size()];
-      for (int part = 0; part < said[i].length; part++) {
-        said[i][part] =
+      parts[i] = new StackPart.PartReadout[stacks[i].size()];
+      for (int part = 0; part < parts[i].length; part++) {
+        parts[i][part] =
             stacks[i].part(part).read(this.reply, offset(i, part), mode, charges[i].cost());
       }
       requireAgreement(i, mode);
@@ -90,7 +90,7 @@ public final class DecideReply implements StoredDecision {
     if (mode != Mode.RECORD) {
       boolean bans =
           mode == Mode.PEEK || !charges[c].observed(); // otherwise the script reads no ban
-      if (bans && bannedFor(c) > 0) {
+      if (bans && banMicros(c) > 0) {
         byNumbers = Status.BANNED;
       } else if (isShort(c)) {
         byNumbers = Status.LIMITED;
@@ -103,7 +103,7 @@ public final class DecideReply implements StoredDecision {
 
   private boolean isShort(int c) {
     for (int rule = 0; rule < charges[c].stack().rules().size(); rule++) {
-      if (left(c, rule) < charges[c].cost()) {
+      if (remainingBefore(c, rule) < charges[c].cost()) {
         return true;
       }
     }
@@ -116,12 +116,12 @@ public final class DecideReply implements StoredDecision {
     boolean own = suspects.stream().anyMatch(CustomRule.class::isInstance);
     return new StoreException(
         FailureReason.ERROR,
-        "Redis answered a decision with the status %s, but by its numbers the call is %s, under %s%s"
+        "Redis answered a decision with the status %s, but its numbers give %s, under %s%s"
             .formatted(
                 statuses[c],
                 byNumbers,
                 names,
-                own ? ": let the algorithm's script() and read() find the same" : ""),
+                own ? ": make the algorithm's script() and read() return the same" : ""),
         null);
   }
 
@@ -134,7 +134,7 @@ public final class DecideReply implements StoredDecision {
     List<Rule> all = new ArrayList<>();
     List<Rule> own = new ArrayList<>();
     for (int rule = 0; rule < rules.size(); rule++) {
-      if (!isShort(c) || left(c, rule) < charges[c].cost()) {
+      if (!isShort(c) || remainingBefore(c, rule) < charges[c].cost()) {
         all.add(rules.get(rule));
         if (rules.get(rule) instanceof CustomRule) {
           own.add(rules.get(rule));
@@ -158,41 +158,41 @@ public final class DecideReply implements StoredDecision {
   }
 
   @Override
-  public long left(int charge, int rule) {
-    return of(charge, rule).left(stacks[charge].indexInPart(rule));
+  public long remainingBefore(int charge, int rule) {
+    return part(charge, rule).remainingBefore(stacks[charge].indexInPart(rule));
   }
 
   @Override
-  public long waitFor(int charge, int rule, boolean taken) {
-    return of(charge, rule).waitFor(stacks[charge].indexInPart(rule), taken);
+  public long retryAfterMicros(int charge, int rule, boolean taken) {
+    return part(charge, rule).retryAfterMicros(stacks[charge].indexInPart(rule), taken);
   }
 
   @Override
-  public long resetAfter(int charge, int rule, boolean taken) {
-    return of(charge, rule).resetAfter(stacks[charge].indexInPart(rule), taken);
+  public long resetAfterMicros(int charge, int rule, boolean taken) {
+    return part(charge, rule).resetAfterMicros(stacks[charge].indexInPart(rule), taken);
   }
 
   @Override
-  public long delay(int charge, int rule) {
-    return of(charge, rule).delay(stacks[charge].indexInPart(rule));
+  public long delayMicros(int charge, int rule) {
+    return part(charge, rule).delayMicros(stacks[charge].indexInPart(rule));
   }
 
-  private StackPart.Said of(int charge, int rule) {
-    return said[charge][stacks[charge].partOf(rule)];
-  }
-
-  @Override
-  public long bannedFor(int charge) {
-    return said[charge][said[charge].length - 1].bannedFor();
+  private StackPart.PartReadout part(int charge, int rule) {
+    return parts[charge][stacks[charge].partOf(rule)];
   }
 
   @Override
-  public long decidedAt() {
+  public long banMicros(int charge) {
+    return parts[charge][parts[charge].length - 1].banMicros();
+  }
+
+  @Override
+  public long decidedAtMicros() {
     return (long) reply.getDouble(offsets[0]);
   }
 
   @Override
-  public byte[] returning(int charge, int some) {
+  public byte[] refundArgument(int charge, int some) {
     EncodedStack stack = stacks[charge];
     if (stack.isLogOnly()) {
       byte[] stamp = new byte[8];
@@ -200,7 +200,7 @@ public final class DecideReply implements StoredDecision {
       return stamp;
     }
     int cells = stack.size() - 1;
-    int[] taken = said[charge][cells].taken();
+    int[] taken = parts[charge][cells].taken();
     byte[] plan = stack.plan().ofTaken(charges[charge].cost());
     ByteBuffer argument =
         ByteBuffer.allocate(8 + 8 + plan.length + 8 * taken.length + 8)
@@ -210,13 +210,13 @@ public final class DecideReply implements StoredDecision {
     for (int units : taken) {
       argument.putInt(givenBack(charge, units, some)).putInt(units);
     }
-    return argument.putDouble((double) said[charge][cells].departure()).array();
+    return argument.putDouble((double) parts[charge][cells].departureParts()).array();
   }
 
   @Override
-  public int logged(int charge, int some) {
+  public int loggedUnits(int charge, int some) {
     boolean hasLog = stacks[charge].isLogOnly() || stacks[charge].size() > 1;
-    return hasLog ? givenBack(charge, said[charge][0].taken()[0], some) : 0;
+    return hasLog ? givenBack(charge, parts[charge][0].taken()[0], some) : 0;
   }
 
   /**

@@ -24,7 +24,7 @@ public record DecisionScripts(
   private static final Pattern PART = Pattern.compile("--%(?!algorithms)([a-z]+)\n");
 
   public DecisionScripts(RedisScript decide, RedisScript refund) {
-    this(decide, refund, RedisScript.of(whole("renew.lua")), List.of());
+    this(decide, refund, RedisScript.of(assemble("renew.lua")), List.of());
   }
 
   /** The scripts without custom algorithms; read once. */
@@ -59,7 +59,7 @@ public record DecisionScripts(
     }
     if (algorithms.size() > 64) {
       throw new IllegalArgumentException(
-          "%d algorithms of your own: give it 64 at most".formatted(algorithms.size()));
+          "%d custom algorithms: give it 64 at most".formatted(algorithms.size()));
     }
     StringBuilder branches = new StringBuilder();
     for (int i = 0; i < algorithms.size(); i++) {
@@ -73,15 +73,15 @@ public record DecisionScripts(
     }
     String ownBranches = branches.length() == 0 ? "" : branches + "end\n";
     return new DecisionScripts(
-        RedisScript.of(whole("decide.lua").replace(ALGORITHMS, ownBranches)),
-        RedisScript.of(whole("refund.lua")),
-        RedisScript.of(whole("renew.lua")),
+        RedisScript.of(assemble("decide.lua").replace(ALGORITHMS, ownBranches)),
+        RedisScript.of(assemble("refund.lua")),
+        RedisScript.of(assemble("renew.lua")),
         algorithms);
   }
 
   /** Assembles a script from its parts, each of which is a file of its own. */
-  private static String whole(String file) {
+  private static String assemble(String file) {
     return PART.matcher(RedisScript.read(file))
-        .replaceAll(part -> Matcher.quoteReplacement(whole(part.group(1) + ".lua")));
+        .replaceAll(part -> Matcher.quoteReplacement(assemble(part.group(1) + ".lua")));
   }
 }

@@ -31,78 +31,83 @@ final class EncodedCells implements StackPart {
   }
 
   @Override
-  public Said read(ByteBuffer reply, int offset, Mode mode, int cost) {
-    long now = (long) ReplyNumbers.time(reply.getDouble(offset), ReplyNumbers.LATEST);
-    CellReadout[] gauges = new CellReadout[rules.size()];
+  public PartReadout read(ByteBuffer reply, int offset, Mode mode, int cost) {
+    long nowMicros = (long) ReplyNumbers.timeMicros(reply.getDouble(offset), ReplyNumbers.LATEST);
+    CellReadout[] readouts = new CellReadout[rules.size()];
     int at = offset + 8;
-    for (int r = 0; r < gauges.length; r++) {
+    for (int r = 0; r < readouts.length; r++) {
       double[] numbers = new double[CellCode.size(rules.get(r))];
       for (int n = 0; n < numbers.length; n++) {
         double number = reply.getDouble(at + 8 * n);
         numbers[n] = rules.get(r) instanceof CustomRule ? ReplyNumbers.finite(number) : number;
       }
       at += 8 * numbers.length;
-      gauges[r] =
-          Cell.stored(rules.get(r), unused[r], now, numbers).read(rules.get(r), now, cost, mode);
-      ReplyNumbers.left(gauges[r].left(), rules.get(r).capacity());
+      readouts[r] =
+          Cell.stored(rules.get(r), unused[r], nowMicros, numbers)
+              .read(rules.get(r), nowMicros, cost, mode);
+      ReplyNumbers.remainingBefore(readouts[r].remainingBefore(), rules.get(r).capacity());
     }
-    double banned = bans ? reply.getDouble(at + 8 * CellCode.BAN_SIZE) : 0;
-    return new CellsSaid(gauges, bans, (long) ReplyNumbers.time(banned, ReplyNumbers.LATEST));
+    double banMicros = bans ? reply.getDouble(at + 8 * CellCode.BAN_SIZE) : 0;
+    return new CellsReadout(
+        readouts, bans, (long) ReplyNumbers.timeMicros(banMicros, ReplyNumbers.LATEST));
   }
 
-  private static final class CellsSaid implements Said {
+  private static final class CellsReadout implements PartReadout {
 
-    private final CellReadout[] gauges;
+    private final CellReadout[] readouts;
     private final boolean bans;
-    private final long bannedFor;
+    private final long banMicros;
 
-    CellsSaid(CellReadout[] gauges, boolean bans, long bannedFor) {
-      this.gauges = gauges;
+    CellsReadout(CellReadout[] readouts, boolean bans, long banMicros) {
+      this.readouts = readouts;
       this.bans = bans;
-      this.bannedFor = bannedFor;
+      this.banMicros = banMicros;
     }
 
     @Override
-    public long left(int rule) {
-      return gauges[rule].left();
+    public long remainingBefore(int rule) {
+      return readouts[rule].remainingBefore();
     }
 
     @Override
-    public long waitFor(int rule, boolean taken) {
-      return ReplyNumbers.waitFor(gauges[rule].waitFor(taken));
+    public long retryAfterMicros(int rule, boolean taken) {
+      return ReplyNumbers.retryAfterMicros(readouts[rule].retryAfterMicros(taken));
     }
 
     @Override
-    public long resetAfter(int rule, boolean taken) {
-      return (long) ReplyNumbers.time((double) gauges[rule].resetAfter(taken), ReplyNumbers.LATEST);
+    public long resetAfterMicros(int rule, boolean taken) {
+      return (long)
+          ReplyNumbers.timeMicros(
+              (double) readouts[rule].resetAfterMicros(taken), ReplyNumbers.LATEST);
     }
 
     @Override
-    public long delay(int rule) {
-      return (long) ReplyNumbers.time((double) gauges[rule].delay(), ReplyNumbers.LATEST);
+    public long delayMicros(int rule) {
+      return (long)
+          ReplyNumbers.timeMicros((double) readouts[rule].delayMicros(), ReplyNumbers.LATEST);
     }
 
     @Override
     public int[] taken() {
-      int[] units = new int[gauges.length + (bans ? 1 : 0)];
-      for (int c = 0; c < gauges.length; c++) {
-        units[c] = (int) gauges[c].units();
+      int[] units = new int[readouts.length + (bans ? 1 : 0)];
+      for (int c = 0; c < readouts.length; c++) {
+        units[c] = (int) readouts[c].units();
       }
       return units;
     }
 
     @Override
-    public long departure() {
+    public long departureParts() {
       long longest = 0;
-      for (CellReadout gauge : gauges) {
-        longest = Math.max(longest, gauge.departure());
+      for (CellReadout readout : readouts) {
+        longest = Math.max(longest, readout.departureParts());
       }
       return longest;
     }
 
     @Override
-    public long bannedFor() {
-      return bannedFor;
+    public long banMicros() {
+      return banMicros;
     }
   }
 }

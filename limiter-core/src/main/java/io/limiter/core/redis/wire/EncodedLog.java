@@ -20,11 +20,11 @@ public final class EncodedLog implements StackPart {
   private static final int VERSION = 16;
 
   private final byte[] plan;
-  private final int print;
+  private final int fingerprint;
   private final int[] wireOrder;
   private final long[] counts;
-  private final long[] windows;
-  private final long longest;
+  private final long[] windowsMicros;
+  private final long longestMicros;
   private final StackShape shape;
 
   public EncodedLog(List<LoggedRule> declared) {
@@ -34,8 +34,8 @@ public final class EncodedLog implements StackPart {
     this.wireOrder =
         IntStream.range(0, rules.size()).map(i -> rules.indexOf(declared.get(i))).toArray();
     this.counts = declared.stream().mapToLong(LoggedRule::count).toArray();
-    this.windows = declared.stream().mapToLong(rule -> Micros.of(rule.window())).toArray();
-    this.longest = Micros.of(rules.get(0).window());
+    this.windowsMicros = declared.stream().mapToLong(rule -> Micros.of(rule.window())).toArray();
+    this.longestMicros = Micros.of(rules.get(0).window());
     ByteBuffer numbers = ByteBuffer.allocate(16 * rules.size());
     for (LoggedRule rule : rules) {
       numbers.putDouble((double) rule.count()).putDouble((double) Micros.of(rule.window()));
@@ -43,23 +43,23 @@ public final class EncodedLog implements StackPart {
     CRC32 crc = new CRC32();
     crc.update(numbers.array());
     // 0 marks a log without the cursors of any stack.
-    this.print = crc.getValue() == 0 ? 1 : (int) crc.getValue();
+    this.fingerprint = crc.getValue() == 0 ? 1 : (int) crc.getValue();
     ByteBuffer all = ByteBuffer.allocate(numbers.capacity() + HEADER + 4 * rules.size());
     all.put(numbers.array());
-    all.putInt(print).putInt(0).putDouble(0).putDouble(0);
-    all.putInt((int) shape.kept()).putDouble((double) longest);
+    all.putInt(fingerprint).putInt(0).putDouble(0).putDouble(0);
+    all.putInt((int) shape.kept()).putDouble((double) longestMicros);
     all.put((byte) (VERSION + rules.size()));
     this.plan = all.array();
   }
 
   /** The number of rules. */
   int size() {
-    return windows.length;
+    return windowsMicros.length;
   }
 
   /** The layout fingerprint, with which a log of these rules begins. */
-  int print() {
-    return print;
+  int fingerprint() {
+    return fingerprint;
   }
 
   /** The rules in the encoding of a plan, and the header of an empty log. */
@@ -69,7 +69,7 @@ public final class EncodedLog implements StackPart {
 
   /** How long the log is needed after it was written. */
   long memoryMicros() {
-    return longest;
+    return longestMicros;
   }
 
   @Override
@@ -78,27 +78,29 @@ public final class EncodedLog implements StackPart {
   }
 
   @Override
-  public Said read(ByteBuffer reply, int offset, Mode mode, int cost) {
-    ReplyNumbers.time(reply.getDouble(offset), ReplyNumbers.LATEST);
-    LogSaid said = new LogSaid(reply, offset, cost);
+  public PartReadout read(ByteBuffer reply, int offset, Mode mode, int cost) {
+    ReplyNumbers.timeMicros(reply.getDouble(offset), ReplyNumbers.LATEST);
+    LogReadout readout = new LogReadout(reply, offset, cost);
     for (int rule = 0; rule < counts.length; rule++) {
-      long left = ReplyNumbers.left(said.left(rule), counts[rule]);
-      double wait = reply.getDouble(said.at(rule) + 4);
-      boolean never = wait == DecisionReadout.NEVER && cost > counts[rule] && mode != Mode.RECORD;
-      if (left < cost && !never) {
-        ReplyNumbers.time(wait, (double) windows[rule]);
+      long remainingBefore =
+          ReplyNumbers.remainingBefore(readout.remainingBefore(rule), counts[rule]);
+      double retryAfterMicros = reply.getDouble(readout.at(rule) + 4);
+      boolean never =
+          retryAfterMicros == DecisionReadout.NEVER && cost > counts[rule] && mode != Mode.RECORD;
+      if (remainingBefore < cost && !never) {
+        ReplyNumbers.timeMicros(retryAfterMicros, (double) windowsMicros[rule]);
       }
     }
-    return said;
+    return readout;
   }
 
-  private final class LogSaid implements Said {
+  private final class LogReadout implements PartReadout {
 
     private final ByteBuffer reply;
     private final int offset;
     private final int cost;
 
-    LogSaid(ByteBuffer reply, int offset, int cost) {
+    LogReadout(ByteBuffer reply, int offset, int cost) {
       this.reply = reply;
       this.offset = offset;
       this.cost = cost;
@@ -107,11 +109,11 @@ public final class EncodedLog implements StackPart {
     @Override
     public int[] taken() {
       int rule = shape.longestLog();
-      return new int[] {shape.loggedUnits(cost, counts[rule] - left(rule))};
+      return new int[] {shape.loggedUnits(cost, counts[rule] - remainingBefore(rule))};
     }
 
     @Override
-    public long left(int rule) {
+    public long remainingBefore(int rule) {
       return reply.getInt(at(rule));
     }
 
@@ -120,20 +122,20 @@ public final class EncodedLog implements StackPart {
      * a future stamp, which was not written by this library, counts as taken now.
      */
     @Override
-    public long waitFor(int rule, boolean taken) {
-      long wait = (long) reply.getDouble(at(rule) + 4);
-      return wait < 0 ? DecisionReadout.NEVER : Math.min(wait, windows[rule]);
+    public long retryAfterMicros(int rule, boolean taken) {
+      long micros = (long) reply.getDouble(at(rule) + 4);
+      return micros < 0 ? DecisionReadout.NEVER : Math.min(micros, windowsMicros[rule]);
     }
 
     @Override
-    public long resetAfter(int rule, boolean taken) {
+    public long resetAfterMicros(int rule, boolean taken) {
       double newest = reply.getDouble(offset + 8);
-      long since = newest == 0 ? windows[rule] : (long) (reply.getDouble(offset) - newest);
-      return taken || since < 0 ? windows[rule] : Math.max(0, windows[rule] - since);
+      long since = newest == 0 ? windowsMicros[rule] : (long) (reply.getDouble(offset) - newest);
+      return taken || since < 0 ? windowsMicros[rule] : Math.max(0, windowsMicros[rule] - since);
     }
 
     @Override
-    public long bannedFor() {
+    public long banMicros() {
       return 0;
     }
 

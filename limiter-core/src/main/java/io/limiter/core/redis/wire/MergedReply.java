@@ -32,28 +32,28 @@ public final class MergedReply implements StoredDecision {
   }
 
   @Override
-  public long left(int charge, int rule) {
-    return replies[charge].left(places[charge], rule);
+  public long remainingBefore(int charge, int rule) {
+    return replies[charge].remainingBefore(places[charge], rule);
   }
 
   @Override
-  public long waitFor(int charge, int rule, boolean taken) {
-    return replies[charge].waitFor(places[charge], rule, taken);
+  public long retryAfterMicros(int charge, int rule, boolean taken) {
+    return replies[charge].retryAfterMicros(places[charge], rule, taken);
   }
 
   @Override
-  public long resetAfter(int charge, int rule, boolean taken) {
-    return replies[charge].resetAfter(places[charge], rule, taken);
+  public long resetAfterMicros(int charge, int rule, boolean taken) {
+    return replies[charge].resetAfterMicros(places[charge], rule, taken);
   }
 
   @Override
-  public long delay(int charge, int rule) {
-    return replies[charge].delay(places[charge], rule);
+  public long delayMicros(int charge, int rule) {
+    return replies[charge].delayMicros(places[charge], rule);
   }
 
   @Override
-  public long bannedFor(int charge) {
-    return replies[charge].bannedFor(places[charge]);
+  public long banMicros(int charge) {
+    return replies[charge].banMicros(places[charge]);
   }
 
   @Override
@@ -62,12 +62,12 @@ public final class MergedReply implements StoredDecision {
   }
 
   @Override
-  public byte[] returning(int charge, int some) {
-    return replies[charge].returning(places[charge], some);
+  public byte[] refundArgument(int charge, int some) {
+    return replies[charge].refundArgument(places[charge], some);
   }
 
   @Override
-  public int logged(int charge, int some) {
-    return replies[charge].logged(places[charge], some);
+  public int loggedUnits(int charge, int some) {
+    return replies[charge].loggedUnits(places[charge], some);
   }
 }

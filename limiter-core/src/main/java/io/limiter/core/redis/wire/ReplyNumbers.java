@@ -22,27 +22,27 @@ final class ReplyNumbers {
    *
    * @throws StoreException if it is negative, above {@code most}, or not a number
    */
-  static double time(double time, double most) {
-    if (!(time >= 0 && time <= most)) {
-      throw strange("time", time, 0, most);
+  static double timeMicros(double micros, double most) {
+    if (!(micros >= 0 && micros <= most)) {
+      throw strange("time", micros, 0, most);
     }
-    return time;
+    return micros;
   }
 
   /**
    * Checks a retry-after of a cell, which may be {@link
    * io.limiter.core.store.DecisionReadout#NEVER}.
    */
-  static long waitFor(long wait) {
-    return wait == DecisionReadout.NEVER ? wait : (long) time((double) wait, LATEST);
+  static long retryAfterMicros(long micros) {
+    return micros == DecisionReadout.NEVER ? micros : (long) timeMicros((double) micros, LATEST);
   }
 
   /** Checks units that are left; they may be negative. */
-  static long left(long left, long most) {
-    if (left > most || left < -LATEST) {
-      throw strange("number of units left", (double) left, -LATEST, (double) most);
+  static long remainingBefore(long remainingBefore, long most) {
+    if (remainingBefore > most || remainingBefore < -LATEST) {
+      throw strange("number of units left", (double) remainingBefore, -LATEST, (double) most);
     }
-    return left;
+    return remainingBefore;
   }
 
   /**

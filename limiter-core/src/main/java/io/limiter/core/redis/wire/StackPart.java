@@ -19,22 +19,22 @@ interface StackPart {
    *
    * @param offset where the reply of this part begins
    */
-  Said read(ByteBuffer reply, int offset, Mode mode, int cost);
+  PartReadout read(ByteBuffer reply, int offset, Mode mode, int cost);
 
   /** The reply for the rules of one part. */
-  interface Said {
+  interface PartReadout {
 
     /** See {@link io.limiter.core.store.DecisionReadout#remainingBefore}. */
-    long left(int rule);
+    long remainingBefore(int rule);
 
     /** See {@link io.limiter.core.store.DecisionReadout#retryAfterMicros}. */
-    long waitFor(int rule, boolean taken);
+    long retryAfterMicros(int rule, boolean taken);
 
     /** See {@link io.limiter.core.store.DecisionReadout#resetAfterMicros}. */
-    long resetAfter(int rule, boolean taken);
+    long resetAfterMicros(int rule, boolean taken);
 
     /** See {@link io.limiter.core.store.DecisionReadout#delayMicros}. */
-    default long delay(int rule) {
+    default long delayMicros(int rule) {
       return 0;
     }
 
@@ -47,11 +47,11 @@ interface StackPart {
     /**
      * For how long the call waits, see {@link io.limiter.core.state.CellReadout#departureParts}.
      */
-    default long departure() {
+    default long departureParts() {
       return 0;
     }
 
     /** See {@link io.limiter.core.store.DecisionReadout#banMicros}. */
-    long bannedFor();
+    long banMicros();
   }
 }

@@ -38,12 +38,13 @@ public final class StackPlan {
     this.cells = cells;
     this.wallMicros = wallMicros;
     this.zoned = cells.isPresent() && cells.get().isZoned();
-    long memory =
+    long memoryMicros =
         Math.max(
             log.map(EncodedLog::memoryMicros).orElse(0L),
             cells.map(CellPlan::memoryMicros).orElse(0L));
     this.ttl =
-        Long.toString((memory + 999) / 1_000 + SLACK_MILLIS).getBytes(StandardCharsets.US_ASCII);
+        Long.toString((memoryMicros + 999) / 1_000 + SLACK_MILLIS)
+            .getBytes(StandardCharsets.US_ASCII);
     this.encoded = new Encoded(wallMicros.getAsLong());
   }
 
@@ -53,9 +54,9 @@ public final class StackPlan {
     final byte[] plan;
     final byte[] acquireOne;
 
-    Encoded(long now) {
-      this.madeAt = now;
-      this.plan = encode(now);
+    Encoded(long nowMicros) {
+      this.madeAt = nowMicros;
+      this.plan = encode(nowMicros);
       this.acquireOne = with(code(Mode.ACQUIRE, false), 1);
     }
 
@@ -66,16 +67,16 @@ public final class StackPlan {
     }
   }
 
-  private byte[] encode(long now) {
+  private byte[] encode(long nowMicros) {
     byte[] logged = log.map(EncodedLog::plan).orElseGet(() -> new byte[0]);
     byte[] unused = cells.map(CellPlan::unused).orElseGet(() -> new byte[0]);
-    byte[] codes = cells.map(known -> known.codes(now)).orElseGet(() -> new byte[0]);
-    int print = log.map(EncodedLog::print).orElse(0);
+    byte[] codes = cells.map(known -> known.codes(nowMicros)).orElseGet(() -> new byte[0]);
+    int fingerprint = log.map(EncodedLog::fingerprint).orElse(0);
     ByteBuffer plan =
         ByteBuffer.allocate(PREAMBLE + logged.length + unused.length + codes.length).position(5);
     plan.put(
         (byte) (16 * log.map(EncodedLog::size).orElse(0) + cells.map(CellPlan::size).orElse(0)));
-    plan.putInt(cells.map(CellPlan::print).orElse(print)).putInt(print);
+    plan.putInt(cells.map(CellPlan::fingerprint).orElse(fingerprint)).putInt(fingerprint);
     plan.putShort((short) unused.length);
     return plan.put(logged).put(unused).put(codes).array();
   }

@@ -16,12 +16,12 @@ public interface StoredDecision extends DecisionReadout {
    *
    * @param some how many of the call's units are given back
    */
-  byte[] returning(int charge, int some);
+  byte[] refundArgument(int charge, int some);
 
   /**
    * The number of units that a charge gives back to its log; fewer if its units replaced others.
    */
-  int logged(int charge, int some);
+  int loggedUnits(int charge, int some);
 
   /**
    * The units of a charge that took them.
@@ -30,6 +30,10 @@ public interface StoredDecision extends DecisionReadout {
    */
   default TakenUnits units(Charge charge, int index, int some) {
     return new TakenUnits(
-        charge.key(), stack(index).plan(), returning(index, some), some, logged(index, some));
+        charge.key(),
+        stack(index).plan(),
+        refundArgument(index, some),
+        some,
+        loggedUnits(index, some));
   }
 }

@@ -11,32 +11,33 @@ public final class TakenUnits {
   public final int units;
 
   /** The number of units that a log gives back; fewer if they replaced others. */
-  public final int logged;
+  public final int loggedUnits;
 
   /**
    * The refund argument. Each renewal of a concurrency permit changes its stamp, on a thread of
    * Lettuce.
    */
-  private volatile byte[] returning;
+  private volatile byte[] refundArgument;
 
   /**
    * @param refundArgument the argument of {@code refund.lua}
    * @param units the number of units, 1 or more
-   * @param logged see {@link StoredDecision#logged}
+   * @param loggedUnits see {@link StoredDecision#logged}
    */
-  public TakenUnits(StateKey key, StackPlan plan, byte[] returning, int units, int logged) {
+  public TakenUnits(
+      StateKey key, StackPlan plan, byte[] refundArgument, int units, int loggedUnits) {
     this.key = key;
     this.plan = plan;
-    this.returning = returning;
+    this.refundArgument = refundArgument;
     this.units = units;
-    this.logged = logged;
+    this.loggedUnits = loggedUnits;
   }
 
-  public byte[] returning() {
-    return returning;
+  public byte[] refundArgument() {
+    return refundArgument;
   }
 
   public void renewed(byte[] stamp) {
-    returning = stamp;
+    refundArgument = stamp;
   }
 }

@@ -18,15 +18,15 @@ import org.jspecify.annotations.Nullable;
  * The change of a zone's clocks that is nearest to some time, from which Redis computes local time
  * around then. Times are microseconds.
  *
- * @param before offset from UTC before the change
- * @param at when it happens
- * @param after offset from then on
+ * @param offsetBeforeMicros offset from UTC before the change
+ * @param atMicros when it happens
+ * @param offsetAfterMicros offset from then on
  */
-record ZoneChange(long before, long at, long after) {
+record ZoneChange(long offsetBeforeMicros, long atMicros, long offsetAfterMicros) {
 
-  static ZoneChange nearest(ZoneId zone, long micros) {
+  static ZoneChange nearest(ZoneId zone, long nearMicros) {
     ZoneRules rules = zone.getRules();
-    Instant now = Instant.EPOCH.plus(micros, ChronoUnit.MICROS);
+    Instant now = Instant.EPOCH.plus(nearMicros, ChronoUnit.MICROS);
     long offset = micros(rules.getOffset(now));
     return Stream.of(rules.previousTransition(now), rules.nextTransition(now))
         .filter(known -> known != null)
@@ -51,7 +51,7 @@ record ZoneChange(long before, long at, long after) {
   }
 
   /** The local time at which windows begin, modulo the window. */
-  static long phase(Alignment alignment, Duration window) {
+  static long phaseMicros(Alignment alignment, Duration window) {
     LocalDateTime anchor = alignment.anchor().orElse(LocalDateTime.of(1970, 1, 1, 0, 0));
     long local = ChronoUnit.MICROS.between(LocalDateTime.of(1970, 1, 1, 0, 0), anchor);
     return Math.floorMod(local, Micros.of(window));

@@ -55,7 +55,7 @@ class BreakerLogTest {
 
     assertThat(said())
         .containsExactly(
-            "Redis at db:6379 is not asked for about a second at a time, until a probe succeeds: 5 calls in a row failed, the last with TIMEOUT (Redis at db:6379 did not answer within 100 ms). Times it came to this since the last message: 1",
+            "Redis at db:6379 is not asked for about a second at a time, until a probe succeeds: 5 calls in a row failed, the last with TIMEOUT (Redis at db:6379 did not answer within 100 ms). Openings since the last message: 1",
             "Redis at db:6379 has answered a probe: it decides again");
   }
 

@@ -147,7 +147,7 @@ class BreakerProbeTest {
     fail(5);
     advance(Duration.ofMillis(300));
 
-    StoreException refusal = breaker.refusal();
+    StoreException refusal = breaker.rejection();
 
     assertThat(refusal.reason()).isEqualTo(FailureReason.BREAKER_OPEN);
     assertThat(refusal).hasMessage("Redis at db:6379 failed a moment ago, so it was not asked");

@@ -35,17 +35,17 @@ class RedisFailuresTest {
             new RedisCommandExecutionException(
                 "ERR unknown command 'EVALSHA', with args beginning with: '4a' '1' 'key'"),
             FailureReason.ERROR,
-            "Redis at db:6379 answered with the error ERR (it does not know a command that the limiter needs)"),
+            "Redis at db:6379 answered with the error ERR (it does not have a command that the limiter needs)"),
         arguments(
             new RedisCommandExecutionException(
                 "ERR Unknown Redis command called from script script: 4a, on @user_script:1."),
             FailureReason.ERROR,
-            "Redis at db:6379 answered with the error ERR (it does not know a command that the limiter needs)"),
+            "Redis at db:6379 answered with the error ERR (it does not have a command that the limiter needs)"),
         arguments(
             new RedisCommandExecutionException(
                 "ERR Error running script (call to f_4a): @user_script:1: @user_script: 1: Unknown Redis command called from Lua script"),
             FailureReason.ERROR,
-            "Redis at db:6379 answered with the error ERR (it does not know a command that the limiter needs)"),
+            "Redis at db:6379 answered with the error ERR (it does not have a command that the limiter needs)"),
         arguments(
             new RedisBusyException("BUSY Redis is busy running a script."),
             FailureReason.ERROR,

@@ -316,7 +316,7 @@ class UnansweredCommandsTest {
     }
 
     @Override
-    public long hardDue() {
+    public long hardDueNanos() {
       return hardDue;
     }
 
