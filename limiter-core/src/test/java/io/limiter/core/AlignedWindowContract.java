@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The fixed window that begins where clocks say, on days on which they are changed too. */
+/** Aligned fixed windows, including days on which clocks are changed. */
 public interface AlignedWindowContract extends StoreHarness {
 
   private static LimitRequest daily(String zone) {
@@ -42,7 +42,10 @@ public interface AlignedWindowContract extends StoreHarness {
     assertRetryAfterIsExact(call, Duration.ofNanos(3_210_988_000L));
   }
 
-  /** A day is as long as clocks make it; these are the days of a change, those before and after. */
+  /**
+   * A day is as long as the local clock makes it; these are the days of a change, those before and
+   * after.
+   */
   @ParameterizedTest
   @CsvSource({
     "Europe/Berlin, 2024-03-29T23:00:00Z, PT24H",
@@ -145,7 +148,7 @@ public interface AlignedWindowContract extends StoreHarness {
   }
 
   @Test
-  default void anUnusedWindowTellsWhenItEnds() {
+  default void anUnusedWindowReturnsItsEnd() {
     LimitRequest call = daily("Europe/Berlin");
     at("2024-10-27T12:00:00Z");
     assertThat(peek(call).rules().get(0).resetAfter()).isZero();

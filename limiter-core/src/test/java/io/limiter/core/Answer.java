@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
-/** What came of a {@link Step}, as far as stores must agree on it. */
+/** The result of a {@link Step}, as far as stores must agree on it. */
 public sealed interface Answer {
 
   Answer DONE = new Done();

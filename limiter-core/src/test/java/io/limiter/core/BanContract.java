@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** Who is refused too often is refused altogether for a while. */
+/** A subject that is denied too often is banned for a while. */
 public interface BanContract extends StoreHarness {
 
   Duration THIRTY = SECOND.multipliedBy(30);
@@ -36,7 +36,7 @@ public interface BanContract extends StoreHarness {
   }
 
   @Test
-  default void whoIsRefusedFiveTimesWithinTenSecondsIsRefusedForThirty() {
+  default void fiveDenialsWithinTenSecondsStartABanOfThirty() {
     for (Rule second :
         List.of(rule(1, SECOND), FixedWindow.of(1, SECOND), TokenBucket.of(1, 1, SECOND))) {
       Policy policy = Policy.of(second.getClass().getSimpleName(), second).withBan(FIVE_IN_TEN);
@@ -68,7 +68,7 @@ public interface BanContract extends StoreHarness {
   }
 
   @Test
-  default void whatWasRefusedLongerAgoCountsNoMore() {
+  default void olderDenialsDoNotCount() {
     LimitRequest call = banning(FIVE_IN_TEN, rule(1, HOUR));
     assertAllowed(call);
     assertLimited(4, call);
@@ -93,7 +93,7 @@ public interface BanContract extends StoreHarness {
   }
 
   @Test
-  default void onlyRefusedAcquisitionsCount() {
+  default void onlyDeniedAcquisitionsCount() {
     LimitRequest call = banning(BanRule.of(2, MINUTE, THIRTY), rule(1, HOUR));
     assertAllowed(call);
     for (int i = 0; i < 5; i++) {
@@ -137,7 +137,7 @@ public interface BanContract extends StoreHarness {
   }
 
   @Test
-  default void whatAnotherSubjectOrTheGuardRefusesIsNoViolation() {
+  default void denialsByAnotherSubjectOrTheGuardAreNoViolations() {
     LimitRequest banning = banning(BanRule.of(1, MINUTE, THIRTY), rule(9, HOUR));
     LimitRequest full = StoreHarness.call("full", rule(1, HOUR));
     LimitRequest guarded =
@@ -153,7 +153,7 @@ public interface BanContract extends StoreHarness {
   }
 
   @Test
-  default void aBanOfOneSubjectRefusesTheWholeCall() {
+  default void aBanOfOneSubjectDeniesTheWholeCall() {
     LimitRequest banned = banning(BanRule.of(1, MINUTE, THIRTY), FixedWindow.of(2, SECOND));
     LimitRequest other = StoreHarness.call("other", rule(9, HOUR), FixedWindow.of(9, MINUTE));
     assertBanned(banned.withCost(3), THIRTY);
@@ -169,7 +169,7 @@ public interface BanContract extends StoreHarness {
     advance(SECOND.multipliedBy(10));
     assertBanned(call, SECOND.multipliedBy(20));
     advance(HOUR.negated());
-    assertBanned(call, THIRTY); // time goes on from when the ban began
+    assertBanned(call, THIRTY); // time continues from the start of the ban
     advance(THIRTY.minus(TICK));
     assertBanned(call, TICK);
     advance(TICK);
@@ -186,7 +186,7 @@ public interface BanContract extends StoreHarness {
   }
 
   @Test
-  default void aBanGoesOnThoughItsNumbersAndTheRulesChange() {
+  default void aBanContinuesWhenItsNumbersAndTheRulesChange() {
     LimitRequest before = banning(BanRule.of(1, MINUTE, HOUR), FixedWindow.of(5, SECOND));
     LimitRequest after = banning(BanRule.of(9, SECOND, THIRTY), TokenBucket.of(5, 1, SECOND));
     assertBanned(before.withCost(6), HOUR);

@@ -17,8 +17,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * The rules of a log change while it is in use: at once, or, while a service is deployed, to and
- * fro. So few units that a store may write them at once, or so many that it may not.
+ * The rules of a log change while it is in use: at once, or, while a service is deployed, back and
+ * forth. Logs are so short that a store may write them at once, or so long that it may not.
  */
 public interface ChangedLogsContract extends StoreHarness {
 
@@ -51,7 +51,7 @@ public interface ChangedLogsContract extends StoreHarness {
 
   @ParameterizedTest
   @ValueSource(ints = {100, 400})
-  default void whatIsRememberedFallsOnceAWindowWasShortened(int perMinute) {
+  default void theStateShrinksOnceAWindowIsShortened(int perMinute) {
     LimitRequest before = call(rule(30_000, HOUR));
     LimitRequest after = call(rule(30_000, MINUTE));
     for (int minute = 0; minute < 60; minute++) {
@@ -67,7 +67,7 @@ public interface ChangedLogsContract extends StoreHarness {
     assertThat(storedLength(after)).isLessThan(most / 20);
   }
 
-  /** It is used again before it has passed, and so it never does. */
+  /** It is used again before it has passed, and so it never lapses. */
   @ParameterizedTest
   @ValueSource(ints = {2, 150})
   default void aLongerWindowThatIsUsedIsKept(int units) {
@@ -84,7 +84,7 @@ public interface ChangedLogsContract extends StoreHarness {
 
   @ParameterizedTest
   @ValueSource(ints = {10, 150})
-  default void aLengthenedWindowCountsWhatThereIsAndKeepsItFromThenOn(int units) {
+  default void aLengthenedWindowCountsExistingUnitsAndKeepsThemFromThenOn(int units) {
     LimitRequest brief = call(rule(1_000, MINUTE));
     LimitRequest hourly = call(rule(2_000, HOUR));
     acquire(1, brief.withCost(units));
@@ -154,10 +154,10 @@ public interface ChangedLogsContract extends StoreHarness {
     assertLeft(brief, 997L, 996L);
   }
 
-  /** All are given back in an order of their own. */
+  /** All are given back in a random order. */
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3})
-  default void refundsInAnyOrderLeaveWhatIsLeft(int seed) {
+  default void refundsInAnyOrderLeaveTheOtherUnits(int seed) {
     Random random = new Random(seed);
     LimitRequest one = call(rule(1_000, HOUR), rule(900, MINUTE));
     LimitRequest other = call(rule(800, HOUR.dividedBy(2)));
@@ -186,7 +186,7 @@ public interface ChangedLogsContract extends StoreHarness {
     assertThat(stored(one).get(0)).isEmpty();
   }
 
-  /** Whatever the other rules are: what a stack has admitted is remembered for its windows. */
+  /** Whatever the other rules are: units admitted by a stack are kept for its windows. */
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3, 4, 5, 6})
   default void inTurnNoStackAdmitsMoreThanItsOwnCountInAnyOfItsWindows(int seed) {

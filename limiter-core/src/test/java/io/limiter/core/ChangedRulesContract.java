@@ -24,15 +24,15 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * The rules of a limit change while it is in use, as in a rolling deploy: instances of the former
- * and of the new rules count one subject in turn. They never admit more than both would alone, and
- * no ban is lost.
+ * The rules of a limit key change while it is in use, as in a rolling deployment: instances with
+ * the old and with the new rules count one subject in turn. They never admit more than both would
+ * alone, and no ban is lost.
  */
 public interface ChangedRulesContract extends StoreHarness {
 
   Duration TENTH = Duration.ofMillis(100);
 
-  /** For each algorithm the rule, and the same with other numbers. */
+  /** For each algorithm a rule, and the same with other numbers. */
   private static List<List<Rule>> algorithms() {
     ZoneId utc = ZoneId.of("UTC");
     FadingCounter own = new FadingCounter();
@@ -89,7 +89,7 @@ public interface ChangedRulesContract extends StoreHarness {
         new Subject("user", who));
   }
 
-  /** For a minute and a half, a call each third of a second, by one or by the other. */
+  /** For a minute and a half, a call every third of a second, under one or the other. */
   @ParameterizedTest
   @MethodSource("changes")
   default void inTurnTheyNeverAdmitMoreThanBothBounds(Rule before, Rule after) {
@@ -136,7 +136,7 @@ public interface ChangedRulesContract extends StoreHarness {
     assertThat(acquire(banning).ban()).contains(HOUR.minus(SECOND.multipliedBy(5)));
     LimitRequest other =
         LimitRequest.of(Policy.of("policy", after).withBan(hour), new Subject("user", "x"));
-    if (before.waits() == after.waits()) { // calls that wait lie under a key of their own
+    if (before.waits() == after.waits()) { // waiting calls have a key of their own
       assertThat(acquire(other).ban()).contains(HOUR.minus(SECOND.multipliedBy(5)));
     }
     advance(HOUR.minus(SECOND.multipliedBy(5)).minus(TICK));
@@ -145,7 +145,7 @@ public interface ChangedRulesContract extends StoreHarness {
     assertThat(acquire(banning).allowed()).isTrue();
   }
 
-  /** As often as the new rules deny, the call passes when they say that it does. */
+  /** Whenever the new rules deny, the call passes at its retry-after. */
   @ParameterizedTest
   @MethodSource("changes")
   default void retryAfterIsExactAfterAChange(Rule before, Rule after) {
@@ -161,8 +161,7 @@ public interface ChangedRulesContract extends StoreHarness {
       Verdict verdict = acquire(call);
       if (!verdict.allowed()) {
         Duration wait = verdict.retryAfter().orElseThrow();
-        if (verdict.decidedBy()
-            == DecidedBy.DENY_CACHE) { // remembered from before others took more
+        if (verdict.decidedBy() == DecidedBy.DENY_CACHE) { // cached before others took more
           advance(wait);
           continue;
         }
@@ -196,7 +195,7 @@ public interface ChangedRulesContract extends StoreHarness {
         Arguments.of(rule(10, two), rule(5, MINUTE), -1));
   }
 
-  /** A rule with other numbers goes on from what was counted. */
+  /** A rule with other numbers continues from what was counted. */
   @ParameterizedTest
   @MethodSource("starts")
   default void aRuleWithOtherNumbersStartsFromWhatWasCounted(Rule before, Rule after, int left) {
@@ -211,7 +210,7 @@ public interface ChangedRulesContract extends StoreHarness {
     assertLimited(under(after, "user", 0));
   }
 
-  /** A refund goes to the cells that the units came from, wherever these stand by now. */
+  /** A refund goes to the cells from which the units came, wherever these are by now. */
   @ParameterizedTest
   @MethodSource("changes")
   default void unitsAreGivenBackToTheRulesThatTookThem(Rule before, Rule after) {
@@ -226,7 +225,7 @@ public interface ChangedRulesContract extends StoreHarness {
     assertThat(remaining(call)).isEqualTo(never ? left : left + 1);
   }
 
-  /** Two capacities at one refill: the smaller bucket leaves the larger one its debt. */
+  /** Two capacities with one refill: the smaller bucket leaves the larger one its debt. */
   @Test
   default void aSmallerBucketDoesNotPayTheDebtOfALargerOne() {
     for (boolean greedy : new boolean[] {true, false}) {
@@ -264,7 +263,7 @@ public interface ChangedRulesContract extends StoreHarness {
     assertThat(acquire(hour).ban()).contains(HOUR.minus(SECOND.multipliedBy(2)));
   }
 
-  /** What other units were begun with since is not given back for those of before. */
+  /** Cells that were started since by other units are not changed by refunds of earlier ones. */
   @ParameterizedTest
   @MethodSource("changes")
   default void afterAResetNothingOfOthersIsGivenBack(Rule rule, Rule unused) {
@@ -279,7 +278,9 @@ public interface ChangedRulesContract extends StoreHarness {
     assertThat(remaining(call)).isEqualTo(left);
   }
 
-  /** More versions than there is room for: those that were written last stay, and so does a ban. */
+  /**
+   * More versions than there is room for: the most recently written ones are kept, and so is a ban.
+   */
   @Test
   default void manyVersionsKeepTheBanAndTheLast() {
     BanRule hour = BanRule.of(1, MINUTE, HOUR);

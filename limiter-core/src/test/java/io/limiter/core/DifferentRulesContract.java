@@ -18,8 +18,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Methods that share a limit need not have the same rules, and a policy may get others: what a log
- * knows and what is counted in numbers go on beside each other.
+ * Methods that share a limit key may have different rules, and the rules of a policy may change:
+ * the log and the cells continue beside each other.
  */
 public interface DifferentRulesContract extends StoreHarness {
 
@@ -46,7 +46,7 @@ public interface DifferentRulesContract extends StoreHarness {
   /** So few that a store may write them at once, or so many that it may not. */
   @ParameterizedTest
   @ValueSource(ints = {3, 150})
-  default void aLogGoesOnWhereOtherRulesAreAddedAndRemoved(int units) {
+  default void aLogContinuesWhereOtherRulesAreAddedAndRemoved(int units) {
     acquire(logged().withCost(units));
     acquire(2, both());
     assertRemaining(both(), 198L - units, 198L);
@@ -59,7 +59,7 @@ public interface DifferentRulesContract extends StoreHarness {
 
   @ParameterizedTest
   @ValueSource(ints = {3, 150})
-  default void numbersGoOnWhereALogIsAddedAndRemoved(int units) {
+  default void numbersContinueWhereALogIsAddedAndRemoved(int units) {
     acquire(counted().withCost(units));
     acquire(2, both());
     assertRemaining(both(), 198L, 198L - units);
@@ -92,7 +92,7 @@ public interface DifferentRulesContract extends StoreHarness {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 150})
-  default void aRefusedCallOfOneKindChangesNothing(int units) {
+  default void aDeniedCallOfOneKindChangesNothing(int units) {
     LimitRequest full = call(rule(200, HOUR), window(units));
     acquire(1, full.withCost(units));
     List<Optional<String>> before = stored(full);
@@ -121,7 +121,7 @@ public interface DifferentRulesContract extends StoreHarness {
 
   @ParameterizedTest
   @ValueSource(ints = {3, 150})
-  default void aRefundFindsWhatOthersHaveLeftInPlace(int units) {
+  default void aRefundFindsUnitsAmongThoseOfOthers(int units) {
     Verdict mixed = acquire(both().withCost(units));
     acquire(2, logged());
     acquire(2, counted());
@@ -153,7 +153,7 @@ public interface DifferentRulesContract extends StoreHarness {
     assertRemaining(both(), 198L, 198L);
   }
 
-  /** Each goes on from what it wrote last, and neither denies for longer than its window. */
+  /** Each continues from what it wrote last, and neither denies for longer than its window. */
   @Test
   default void aClockSetBackIsMadeGoodForBothKinds() {
     LimitRequest two = call(rule(2, MINUTE), FixedWindow.of(3, MINUTE));
@@ -168,7 +168,7 @@ public interface DifferentRulesContract extends StoreHarness {
   }
 
   @Test
-  default void leasesLieBesideMixedRulesAndAreRenewed() {
+  default void permitsAreKeptBesideMixedRulesAndAreRenewed() {
     LimitRequest held = both().and(call(ConcurrencyLimit.of(1, MINUTE)));
     Verdict running = acquire(held);
     advance(MINUTE.minus(TICK));

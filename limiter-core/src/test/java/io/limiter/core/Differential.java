@@ -9,16 +9,16 @@ import java.util.function.Predicate;
 
 /**
  * Runs random scenarios on a store and on the {@link ReferenceModel}, and fails at the first answer
- * that differs. {@link Seeds} tells which scenarios.
+ * that differs. {@link Seeds} selects the scenarios.
  */
 public final class Differential {
 
   private Differential() {}
 
   /**
-   * @param decisions at least so many, unless the property says otherwise
-   * @param store runs the steps on a store that remembers nothing and never forgets
-   * @return what was done, for the build's log
+   * @param decisions at least so many, unless the property sets another number
+   * @param store runs the steps on a new store that never expires anything
+   * @return a summary, for the build's log
    */
   public static String run(int decisions, Function<List<Step>, List<Answer>> store) {
     return run(decisions, scenario -> true, store);

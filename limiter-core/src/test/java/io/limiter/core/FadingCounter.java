@@ -8,13 +8,13 @@ import io.limiter.core.store.DecisionReadout;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A worked example of a {@link CustomAlgorithm}: units fade. At the end of each window all but a
- * part of what was used is forgiven, so that who has asked for much pays for it longer than who has
- * asked for little. The only parameter is that part's divisor, 2 or more: with 2 a half stays,
- * rounded down.
+ * An example of a {@link CustomAlgorithm}: units fade. At the end of each window all but a part of
+ * the used units is forgiven, so that a subject that has used much waits longer than one that has
+ * used little. The only parameter is that part's divisor, 2 or more: with 2 a half stays, rounded
+ * down.
  *
- * <p>It remembers when the current window began, and the units that are used in it. The first
- * window begins with the first call; where everything is forgiven, the next call begins another.
+ * <p>It stores when the current window began, and the units that are used in it. The first window
+ * begins with the first call; once everything is forgiven, the next call begins another.
  */
 public record FadingCounter() implements CustomAlgorithm {
 

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Calls in flight: who holds a place, for how long, and when it is free again. */
+/** Calls in flight: which calls hold a permit, for how long, and when it is free again. */
 public interface InFlightContract extends StoreHarness {
 
   Duration LEASE = ConcurrencyLimit.DEFAULT_PERMIT_DURATION;
@@ -35,7 +35,7 @@ public interface InFlightContract extends StoreHarness {
   }
 
   @Test
-  default void whoeverIsRefusedIsToldNoTimeSinceNobodyKnowsWhenACallEnds() {
+  default void aConcurrencyLimitReturnsNoRetryAfter() {
     LimitRequest call = inFlight(2);
     assertThat(peek(call).rules().get(0).resetAfter()).isZero();
     acquire(2, call);
@@ -44,11 +44,11 @@ public interface InFlightContract extends StoreHarness {
     assertThat(third.outcome()).isEqualTo(Outcome.LIMITED);
     assertThat(third.retryAfter()).isEmpty();
     assertThat(third.tooCostly()).isFalse();
-    RuleVerdict said = third.violated().get(0);
-    assertThat(said.rule().name()).isEqualTo("2-in-flight");
-    assertThat(said.remaining()).isZero();
-    assertThat(said.effectiveWindow()).isEqualTo(LEASE);
-    assertThat(said.resetAfter()).isEqualTo(LEASE);
+    RuleVerdict ruleVerdict = third.violated().get(0);
+    assertThat(ruleVerdict.rule().name()).isEqualTo("2-in-flight");
+    assertThat(ruleVerdict.remaining()).isZero();
+    assertThat(ruleVerdict.effectiveWindow()).isEqualTo(LEASE);
+    assertThat(ruleVerdict.resetAfter()).isEqualTo(LEASE);
   }
 
   @Test
@@ -63,21 +63,21 @@ public interface InFlightContract extends StoreHarness {
   }
 
   @Test
-  default void aCallThatEndsInWhateverWayFreesItsPlaceAtOnce() {
+  default void anyCompletionFreesThePermitAtOnce() {
     LimitRequest call = inFlight(1);
-    for (Completion ending :
+    for (Completion completion :
         List.of(Completion.succeeded(), Completion.failed(), Completion.unknown())) {
       Verdict verdict = acquire(call);
-      assertThat(verdict.allowed()).as("before %s", ending).isTrue();
+      assertThat(verdict.allowed()).as("before %s", completion).isTrue();
       assertLimited(call);
       advance(SECOND);
-      assertThat(settle(verdict, ending)).isEqualTo(1);
+      assertThat(settle(verdict, completion)).isEqualTo(1);
     }
     assertThat(stored(call)).containsOnly(Optional.empty());
   }
 
   @Test
-  default void whatIsSettledTwiceFreesNobodyElse() {
+  default void aSecondSettlementFreesNoOtherCall() {
     LimitRequest call = inFlight(1);
     Verdict first = acquire(call);
     assertThat(settle(first, Completion.succeeded())).isEqualTo(1);
@@ -98,7 +98,7 @@ public interface InFlightContract extends StoreHarness {
   }
 
   @Test
-  default void aLeaseThatIsNotRenewedEndsWithItsTimeAndNotBefore() {
+  default void aPermitThatIsNotRenewedExpiresOnTimeAndNotBefore() {
     LimitRequest call = inFlight(1);
     Verdict lost = acquire(call);
     assertThat(lost.reservation().permitDuration()).contains(LEASE);
@@ -126,7 +126,7 @@ public interface InFlightContract extends StoreHarness {
   }
 
   @Test
-  default void ofARenewedCallWhoseInstanceDiedThePlaceIsFreeALeaseLater() {
+  default void theRenewedPermitOfADeadInstanceIsFreeOneDurationLater() {
     LimitRequest call = inFlight(1);
     Verdict running = acquire(call);
     advance(THIRD);
@@ -138,7 +138,7 @@ public interface InFlightContract extends StoreHarness {
   }
 
   @Test
-  default void aCallThatRunsOnTakesItsPlaceAgainWhoeverHasComeMeanwhile() {
+  default void aCallWithAnExpiredPermitTakesItsPlaceAgainEvenIfOthersHaveIt() {
     LimitRequest call = inFlight(1);
     Verdict stalled = acquire(call);
     advance(LEASE);
@@ -153,7 +153,7 @@ public interface InFlightContract extends StoreHarness {
   }
 
   @Test
-  default void aRenewalAfterEverythingWasForgottenTakesThePlaceAgain() {
+  default void aRenewalAfterAResetTakesThePlaceAgain() {
     LimitRequest call = inFlight(1);
     Verdict running = acquire(call);
     store().reset(List.of(call.charge(0).key())).toCompletableFuture().join();
@@ -201,7 +201,7 @@ public interface InFlightContract extends StoreHarness {
   }
 
   @Test
-  default void whatEndsWhileItIsRenewedStaysFree() {
+  default void aCallThatEndsDuringARenewalStaysFree() {
     LimitRequest call = inFlight(1);
     for (int i = 0; i < 200; i++) {
       Verdict verdict = acquire(call);
@@ -218,7 +218,7 @@ public interface InFlightContract extends StoreHarness {
   }
 
   @Test
-  default void theShortestLeaseOfACallIsToBeRenewed() {
+  default void theShortestPermitDurationOfACallApplies() {
     LimitRequest call =
         call("one", ConcurrencyLimit.of(1, MINUTE))
             .and(

@@ -25,7 +25,7 @@ class KeyClassesTest {
     return StateKey.of("limit", ADA).of(stack).name();
   }
 
-  /** They are in Redis: another name would forget what an older version has counted. */
+  /** They are in Redis: another name would lose what an older version has counted. */
   @Test
   void everyClassOfCallsHasANameThatNeverChanges() {
     RuleStack all = RuleStack.of(List.of(rule(1, MINUTE)));
@@ -42,7 +42,7 @@ class KeyClassesTest {
   }
 
   @Test
-  void aSubmissionIsThatOfWhoeverSubmitsThoughAnotherIsCounted() {
+  void aSubmissionBelongsToItsSubmitterThoughAnotherIsCounted() {
     Policy policy = Policy.of("form", rule(5, MINUTE)).withDuplicates(rule(1, MINUTE));
     LimitRequest call = LimitRequest.of(policy, ADDRESS, ADA, "text");
     assertThat(call.charge(0).key()).isEqualTo(StateKey.of("form", ADDRESS));

@@ -14,7 +14,7 @@ import java.time.Instant;
 import org.junit.jupiter.api.Test;
 
 /**
- * Leaky buckets: who departs when, who is refused, and when he would not be; see {@link
+ * Leaky buckets: when calls depart, which are denied, and their retry-after; see {@link
  * LeaverContract}.
  */
 public interface LeakyBucketContract extends StoreHarness {
@@ -61,7 +61,7 @@ public interface LeakyBucketContract extends StoreHarness {
   }
 
   @Test
-  default void whoFindsTheQueueFullIsRefusedAtOnceAndToldWhenAPlaceIsFree() {
+  default void aFullQueueDeniesAtOnceWithTheTimeOfTheNextFreePlace() {
     LimitRequest call = call(twoASecond());
     acquire(11, call);
     advance(Duration.ofMillis(123));
@@ -73,7 +73,7 @@ public interface LeakyBucketContract extends StoreHarness {
   }
 
   @Test
-  default void whoWouldWaitTooLongIsRefusedAtOnceAndToldWhenHeWouldNot() {
+  default void aCallThatWouldWaitTooLongIsDeniedAtOnceWithARetryAfter() {
     LimitRequest call = call(LeakyBucket.of(2, SECOND, 100, Duration.ofMillis(1_200)));
     acquire(3, call);
     assertRetryAfterIsExact(call, Duration.ofMillis(300));
@@ -91,7 +91,7 @@ public interface LeakyBucketContract extends StoreHarness {
   }
 
   @Test
-  default void theVerdictTellsOfFreePlacesAndWhenTheBucketIsEmpty() {
+  default void theVerdictHasTheFreePlacesAndTheTimeOfTheEmptyBucket() {
     LimitRequest call = call(twoASecond());
     RuleVerdict unused = peek(call).rules().get(0);
     assertThat(unused.remaining()).isEqualTo(11);
@@ -106,12 +106,12 @@ public interface LeakyBucketContract extends StoreHarness {
   }
 
   @Test
-  default void aLookTellsTheWaitAndTakesNothing() {
+  default void peekReturnsTheWaitAndTakesNothing() {
     LimitRequest call = call(twoASecond());
     acquire(2, call);
     var before = stored(call);
     assertThat(peek(call).delay()).isEqualTo(SECOND);
-    assertThat(peek(call.withCost(11)).delay()).isZero(); // it would be refused
+    assertThat(peek(call.withCost(11)).delay()).isZero(); // it would be denied
     assertThat(stored(call)).isEqualTo(before);
     assertThat(wait(call)).isEqualTo(SECOND);
   }
@@ -133,7 +133,7 @@ public interface LeakyBucketContract extends StoreHarness {
   }
 
   @Test
-  default void aQueueGoesOnWhereOnlyItsBoundsChange() {
+  default void aQueueContinuesWhereOnlyItsBoundsChange() {
     LimitRequest before = call(twoASecond());
     acquire(6, before);
     LimitRequest shorter = call(twoASecond().withQueue(3).withFair(false));
@@ -144,7 +144,7 @@ public interface LeakyBucketContract extends StoreHarness {
   }
 
   @Test
-  default void whereAnotherRuleRefusesNoDepartureIsTaken() {
+  default void whereAnotherRuleDeniesNoDepartureIsTaken() {
     LimitRequest call = call(twoASecond(), rule(2, MINUTE), TokenBucket.of(9, 1, HOUR));
     acquire(2, call);
     var before = stored(call);
@@ -172,7 +172,7 @@ public interface LeakyBucketContract extends StoreHarness {
   }
 
   @Test
-  default void whoLeavesTheQueueGivesBackToEveryRule() {
+  default void anAbandonedCallGivesBackToEveryRule() {
     LimitRequest call = call(twoASecond(), rule(5, MINUTE), FixedWindow.of(6, MINUTE));
     acquire(1, call);
     advance(TICK);
@@ -212,7 +212,7 @@ public interface LeakyBucketContract extends StoreHarness {
   }
 
   @Test
-  default void whoIsOnlyObservedDoesNotWait() {
+  default void anObservedCallDoesNotWait() {
     LimitRequest call = call(LeakyBucket.of(1, SECOND, 2, MINUTE));
     acquire(1, call);
     Verdict observed = acquire(call.observe());

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Leaky buckets: what becomes of the places and the departures of calls that go away. */
+/** Leaky buckets: the places and the departures of calls that are abandoned. */
 public interface LeaverContract extends StoreHarness {
 
   Duration HALF = Duration.ofMillis(500);
@@ -47,7 +47,7 @@ public interface LeaverContract extends StoreHarness {
     assertThat(refund(leaver)).isZero();
     assertThat(wait(call)).isEqualTo(HALF.multipliedBy(11));
     assertLimited(call);
-    advance(HALF.multipliedBy(5)); // when the leaver would have departed nobody does
+    advance(HALF.multipliedBy(5)); // at the departure of the abandoned call none departs
     assertThat(peek(call).rules().get(0).effectiveWindow()).isEqualTo(HALF);
     assertThat(remaining(call)).isEqualTo(4);
   }
@@ -81,7 +81,7 @@ public interface LeaverContract extends StoreHarness {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  default void whoHasDepartedHasNothingToGiveBack(boolean fair) {
+  default void aCallThatHasDepartedHasNothingToGiveBack(boolean fair) {
     LimitRequest call = call(twoASecond().withFair(fair));
     Verdict first = acquire(call);
     Verdict second = acquire(call);
@@ -96,7 +96,7 @@ public interface LeaverContract extends StoreHarness {
   }
 
   @Test
-  default void whoIsTooLateForTheEndOfTheQueueMayTakeADepartureThatWasGivenUp() {
+  default void aCallBeyondTheQueueMayTakeADepartureThatWasGivenUp() {
     LimitRequest call =
         call(LeakyBucket.of(2, SECOND, 100, Duration.ofMillis(1_200)).withFair(false));
     acquire(1, call);
@@ -108,7 +108,7 @@ public interface LeaverContract extends StoreHarness {
     assertRetryAfterIsExact(call.withCost(2), Duration.ofMillis(300));
   }
 
-  /** Whatever comes and goes: nobody departs sooner than an interval after another. */
+  /** Whatever comes and goes: no call departs sooner than an interval after another. */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   default void noTwoCallsDepartLessThanAnIntervalApart(boolean fair) {
@@ -135,7 +135,7 @@ public interface LeaverContract extends StoreHarness {
     }
   }
 
-  /** Only in which order they left is forgotten where they leave too many gaps. */
+  /** Only the order of abandoned departures is lost if there are too many gaps. */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   default void everyOtherOfManyMayLeave(boolean fair) {
@@ -169,7 +169,7 @@ public interface LeaverContract extends StoreHarness {
     return done;
   }
 
-  /** All that ever came leave, in no order: the queue is as free as before. */
+  /** All calls are abandoned, in no order: the queue is as free as before. */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   default void tenThousandLeaversLeaveNothingBehind(boolean fair) {
@@ -188,10 +188,10 @@ public interface LeaverContract extends StoreHarness {
     assertThat(unused.remaining()).isEqualTo(fair ? 10_000 : 10_001);
   }
 
-  /** A crowd in which every other goes away again, most of them from the middle of the queue. */
+  /** A crowd in which every other call is abandoned, most of them from the middle of the queue. */
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6})
-  default void whoComesAndGoesIsCountedAsTheModelCounts(long seed) {
+  default void abandonedCallsAreCountedAsInTheModel(long seed) {
     Random random = new Random(seed);
     LeakyBucket bucket =
         LeakyBucket.of(7, SECOND, 60, SECOND.multipliedBy(20)).withFair(seed % 2 == 0);

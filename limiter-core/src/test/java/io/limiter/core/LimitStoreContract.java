@@ -3,7 +3,7 @@ package io.limiter.core;
 
 import io.limiter.core.store.LimitStore;
 
-/** What every store promises (see {@link LimitStore}), as one suite that each of them runs. */
+/** The guarantees of every store (see {@link LimitStore}), as one suite for all of them. */
 public interface LimitStoreContract
     extends SlidingWindowContract,
         SlidingCounterContract,

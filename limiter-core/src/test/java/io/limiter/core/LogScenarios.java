@@ -19,9 +19,9 @@ import java.util.function.Function;
 
 /**
  * Scenarios of one subject whose rules change and change back: logs of up to some hundred units, by
- * stacks of other counts, windows and numbers of rules, which take turns or follow each other, with
- * refunds, settlements and renewals of some earlier call. {@link ScenarioGenerator} does all that
- * too, but seldom with a log that is long.
+ * stacks of other counts, windows and numbers of rules, in turn or one after another, with refunds,
+ * settlements and renewals of earlier calls. {@link ScenarioGenerator} does all that too, but
+ * seldom with a long log.
  */
 public final class LogScenarios {
 
@@ -38,11 +38,11 @@ public final class LogScenarios {
   }
 
   /**
-   * Runs some on a store and on the model, and fails at the first answer that differs.
+   * Runs scenarios on a store and on the model, and fails at the first answer that differs.
    *
-   * @param steps at least so many, unless the property says otherwise
+   * @param steps at least so many, unless the property sets another number
    * @param together whether the longest window is always the same, so that none ever lapses
-   * @param store runs the steps on a store that remembers nothing and never forgets
+   * @param store runs the steps on a new store that never expires anything
    */
   public static void check(int steps, boolean together, Function<List<Step>, List<Answer>> store) {
     Seeds.forEach(

@@ -43,7 +43,7 @@ public interface MixedStackContract extends StoreHarness {
 
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6})
-  default void whicheverRuleRefusesNothingChanges(int narrow) {
+  default void whicheverRuleDeniesNothingChanges(int narrow) {
     List<Rule> rules = new ArrayList<>(everyAlgorithm(9));
     rules.set(narrow, rules.get(narrow).withCount(2));
     LimitRequest call = call(rules.toArray(Rule[]::new));
@@ -67,7 +67,7 @@ public interface MixedStackContract extends StoreHarness {
   }
 
   @Test
-  default void aRefusedStackMakesNoKey() {
+  default void aDeniedStackCreatesNoKey() {
     LimitRequest call = call(everyAlgorithm(5).toArray(Rule[]::new)).withCost(6);
     assertLimited(call);
     assertThat(stored(call)).containsExactly(Optional.empty());
@@ -109,20 +109,20 @@ public interface MixedStackContract extends StoreHarness {
   }
 
   @Test
-  default void anotherCountGoesOnWithWhatWasCounted() {
+  default void anotherCountContinuesFromTheUnitsUsed() {
     LimitRequest before = call(everyAlgorithm(9).toArray(Rule[]::new));
     LimitRequest after =
         call(everyAlgorithm(9).stream().map(r -> r.withCount(12)).toArray(Rule[]::new));
     beginHour();
     acquire(4, before);
     for (RuleVerdict rule : acquire(after).rules()) {
-      // A bucket of more is refilled as before; one whose initial tokens are all of them has more.
+      // A larger bucket is refilled as before; one that starts full has more.
       assertThat(rule.remaining()).as(rule.rule().name()).isEqualTo(7);
     }
   }
 
   @Test
-  default void whatOtherRulesCountedGoesOnWhereTheRulesHaveItToo() {
+  default void countsOfOtherRulesContinueWhereTheRulesShareThem() {
     Rule minute = FixedWindow.of(5, MINUTE);
     Rule hour = SlidingWindowCounter.of(50, HOUR);
     Rule bucket = TokenBucket.of(7, 1, SECOND);
@@ -159,7 +159,7 @@ public interface MixedStackContract extends StoreHarness {
   }
 
   @Test
-  default void resetForgetsEveryRule() {
+  default void resetAffectsEveryRule() {
     LimitRequest call = call(everyAlgorithm(9).toArray(Rule[]::new));
     acquire(4, call);
     assertThat(store().reset(List.of(call.charge(0).key())))

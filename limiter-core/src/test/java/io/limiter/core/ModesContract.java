@@ -15,7 +15,7 @@ import java.util.Optional;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** I3, and what peek, record and reset do. */
+/** I3, and the effects of peek, record and reset. */
 public interface ModesContract extends StoreHarness {
 
   @Test
@@ -91,7 +91,7 @@ public interface ModesContract extends StoreHarness {
   }
 
   @Test
-  default void recordCountsWhateverTheRulesSay() {
+  default void recordCountsEvenAboveTheLimit() {
     LimitRequest call = call(rule(3, MINUTE));
     for (int i = 0; i < 5; i++) {
       Verdict verdict = record(call);
@@ -105,7 +105,7 @@ public interface ModesContract extends StoreHarness {
   }
 
   @Test
-  default void recordRemembersNoMoreUnitsThanTheLargestRuleAsksFor() {
+  default void recordKeepsNoMoreUnitsThanTheLargestRuleNeeds() {
     LimitRequest call = call(rule(200, MINUTE));
     record(call.withCost(150));
     advance(SECOND);
@@ -116,7 +116,7 @@ public interface ModesContract extends StoreHarness {
   }
 
   @Test
-  default void resetForgetsTheKeysAndOnlyThose() {
+  default void resetAffectsItsKeysAndOnlyThose() {
     LimitRequest call = submit("form", rule(1, MINUTE));
     LimitRequest other = call("other", rule(1, MINUTE));
     assertAllowed(call);

@@ -13,11 +13,11 @@ import io.limiter.core.rule.LeakyBucket;
 import io.limiter.core.rule.TokenBucket;
 import org.junit.jupiter.api.Test;
 
-/** Charges that only tell what they would do. */
+/** Charges that are observed, not enforced. */
 public interface ObservedContract extends StoreHarness {
 
   @Test
-  default void whatIsObservedRefusesNobodyAndSaysWhatItWouldHaveDone() {
+  default void anObservedRuleDeniesNoCallAndReportsItsVerdict() {
     LimitRequest call = call(rule(2, MINUTE)).observe();
     acquire(2, call);
     advance(SECOND);
@@ -25,15 +25,15 @@ public interface ObservedContract extends StoreHarness {
     assertThat(third.outcome()).isEqualTo(Outcome.ALLOWED);
     assertThat(third.violated()).isEmpty();
     assertThat(third.retryAfter()).isEmpty();
-    RuleVerdict said = third.rules().get(0);
-    assertThat(said.violated()).isTrue();
-    assertThat(said.observed()).isTrue();
-    assertThat(said.remaining()).isZero();
-    assertThat(said.retryAfter()).contains(MINUTE.minus(SECOND));
+    RuleVerdict ruleVerdict = third.rules().get(0);
+    assertThat(ruleVerdict.violated()).isTrue();
+    assertThat(ruleVerdict.observed()).isTrue();
+    assertThat(ruleVerdict.remaining()).isZero();
+    assertThat(ruleVerdict.retryAfter()).contains(MINUTE.minus(SECOND));
   }
 
   @Test
-  default void whatItWouldHaveRefusedTakesNothingSoThatItSaysWhatItWouldSayIfItWereEnforced() {
+  default void anObservedViolationTakesNothingAsIfItWereEnforced() {
     LimitRequest call = call(rule(2, MINUTE), FixedWindow.of(3, HOUR)).observe();
     acquire(5, call);
     assertThat(peek(call).rules()).extracting(RuleVerdict::remaining).containsExactly(0L, 1L);
@@ -46,29 +46,29 @@ public interface ObservedContract extends StoreHarness {
   }
 
   @Test
-  default void aCallThatAnotherRuleRefusesTakesNothingFromWhatIsObserved() {
+  default void aCallDeniedByAnotherRuleTakesNothingFromAnObservedRule() {
     LimitRequest observed = call("observed", rule(2, MINUTE)).observe();
     LimitRequest enforced = call("enforced", rule(1, MINUTE));
     assertAllowed(enforced.and(observed));
-    Verdict refused = acquire(enforced.and(observed));
-    assertThat(refused.outcome()).isEqualTo(Outcome.LIMITED);
-    assertThat(refused.violated()).extracting(RuleVerdict::observed).containsExactly(false);
+    Verdict denied = acquire(enforced.and(observed));
+    assertThat(denied.outcome()).isEqualTo(Outcome.LIMITED);
+    assertThat(denied.violated()).extracting(RuleVerdict::observed).containsExactly(false);
     assertThat(remaining(observed)).isEqualTo(1);
   }
 
   @Test
-  default void whatIsEnforcedAndWhatIsObservedAreOneDecision() {
+  default void enforcedAndObservedChargesAreOneDecision() {
     LimitRequest observed = call("observed", rule(1, HOUR)).observe();
     LimitRequest enforced = call("enforced", rule(3, MINUTE));
     acquire(3, observed.and(enforced));
-    Verdict refused = acquire(observed.and(enforced));
-    assertThat(refused.outcome()).isEqualTo(Outcome.LIMITED);
-    assertThat(refused.rules()).extracting(RuleVerdict::violated).containsExactly(true, true);
-    assertThat(refused.retryAfter()).contains(MINUTE);
+    Verdict denied = acquire(observed.and(enforced));
+    assertThat(denied.outcome()).isEqualTo(Outcome.LIMITED);
+    assertThat(denied.rules()).extracting(RuleVerdict::violated).containsExactly(true, true);
+    assertThat(denied.retryAfter()).contains(MINUTE);
   }
 
   @Test
-  default void aLookSaysTheSame() {
+  default void peekReturnsTheSame() {
     LimitRequest call = call(rule(1, MINUTE)).observe();
     assertAllowed(call);
     assertThat(peek(call).outcome()).isEqualTo(Outcome.ALLOWED);
@@ -83,7 +83,7 @@ public interface ObservedContract extends StoreHarness {
   }
 
   @Test
-  default void nothingIsGivenBackOfWhatItDidNotTake() {
+  default void onlyUnitsThatItTookAreGivenBack() {
     LimitRequest call = call(rule(1, MINUTE));
     assertAllowed(call);
     Verdict observed = acquire(call.observe()); // at the same microsecond
@@ -94,7 +94,7 @@ public interface ObservedContract extends StoreHarness {
   }
 
   @Test
-  default void nothingIsHeldNorRecordedOfWhatItDidNotTake() {
+  default void onlyUnitsThatItTookAreHeldAndRecorded() {
     LimitRequest flight = call("flight", ConcurrencyLimit.of(1));
     LimitRequest rows = call("rows", rule(5, MINUTE)).withCost(5);
     LimitRequest both = flight.and(rows).observe();
@@ -110,7 +110,7 @@ public interface ObservedContract extends StoreHarness {
   }
 
   @Test
-  default void anObservedBanNeitherRefusesNorCounts() {
+  default void anObservedBanNeitherDeniesNorCounts() {
     Policy banning = Policy.of("policy", rule(1, MINUTE)).withBan(BanRule.of(2, MINUTE, HOUR));
     LimitRequest call = LimitRequest.of(banning, new Subject("user", "somebody"));
     LimitRequest observed = call.observe();
@@ -125,9 +125,12 @@ public interface ObservedContract extends StoreHarness {
     assertThat(acquire(call).outcome()).isEqualTo(Outcome.BANNED);
   }
 
-  /** Its departures are handed out all the same, so that it says how long the queue would be. */
+  /**
+   * Its departures are handed out all the same, so that its verdict shows how long the queue would
+   * be.
+   */
   @Test
-  default void whatIsObservedMakesNobodyWait() {
+  default void anObservedRuleMakesNoCallWait() {
     LimitRequest call = call(LeakyBucket.of(1, MINUTE, 2, HOUR.dividedBy(12)));
     acquire(2, call.observe());
     Verdict third = acquire(call.observe());
@@ -153,7 +156,7 @@ public interface ObservedContract extends StoreHarness {
   }
 
   @Test
-  default void timeGoesOnForWhatIsObserved() {
+  default void timeContinuesForObservedRules() {
     LimitRequest call = call(rule(1, MINUTE)).observe();
     assertAllowed(call);
     advance(HOUR.negated());

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Which endings count, and that what is reserved for one is never had twice. */
+/** Which completions count, and that units reserved for a call are never granted twice. */
 public interface OutcomeContract extends StoreHarness {
 
   static LimitRequest counting(Counting counting, Rule... rules) {
@@ -26,12 +26,12 @@ public interface OutcomeContract extends StoreHarness {
         Policy.of("policy", rules).withCounting(counting), new Subject("user", "somebody"));
   }
 
-  /** A call that is admitted and ends so. */
-  default void end(LimitRequest call, Completion ending) {
+  /** A call that is admitted and ends with this completion. */
+  default void end(LimitRequest call, Completion completion) {
     Verdict verdict = acquire(call);
     assertThat(verdict.allowed()).isTrue();
     advance(SECOND);
-    settle(verdict, ending);
+    settle(verdict, completion);
   }
 
   @ParameterizedTest
@@ -74,14 +74,14 @@ public interface OutcomeContract extends StoreHarness {
 
   @ParameterizedTest
   @EnumSource(Counting.class)
-  default void anEndingThatNobodyKnowsCounts(Counting counting) {
+  default void anUnknownCompletionCounts(Counting counting) {
     LimitRequest call = counting(counting, rule(1, MINUTE));
     end(call, Completion.unknown());
     assertLimited(call);
   }
 
   @Test
-  default void whereAllCountNoEndingGivesAnythingBack() {
+  default void whereAllCallsCountNoCompletionGivesAnythingBack() {
     LimitRequest call = call(rule(2, MINUTE));
     end(call, Completion.succeeded());
     end(call, Completion.failed());
@@ -101,7 +101,7 @@ public interface OutcomeContract extends StoreHarness {
   }
 
   @Test
-  default void whatIsSettledTwiceGivesNothingBackTheSecondTime() {
+  default void aSecondSettlementGivesNothingBack() {
     LimitRequest call = counting(Counting.FAILURES, rule(2, MINUTE));
     Verdict first = acquire(call);
     assertThat(settle(first, Completion.failed())).isZero();
@@ -131,7 +131,10 @@ public interface OutcomeContract extends StoreHarness {
     }
   }
 
-  /** One limit, three classes of calls, calls in flight and a submission: one decision, one end. */
+  /**
+   * One limit key, three classes of calls, calls in flight and a submission: one decision, one
+   * settlement.
+   */
   @Test
   default void eachClassOfCallsOfOneLimitIsCountedByItself() {
     Subject subject = new Subject("user", "somebody");
@@ -165,27 +168,27 @@ public interface OutcomeContract extends StoreHarness {
   }
 
   @Test
-  default void aRefusedCallHoldsNothingOfAnyClass() {
+  default void aDeniedCallHoldsUnitsOfNoClass() {
     Subject subject = new Subject("user", "somebody");
     LimitRequest failures = counting(Counting.FAILURES, rule(1, MINUTE));
     LimitRequest inFlight =
         LimitRequest.of(Policy.of("in-flight", ConcurrencyLimit.of(1)), subject);
     assertAllowed(inFlight);
-    Verdict refused = acquire(failures.and(inFlight));
-    assertThat(refused.outcome()).isEqualTo(Outcome.LIMITED);
+    Verdict denied = acquire(failures.and(inFlight));
+    assertThat(denied.outcome()).isEqualTo(Outcome.LIMITED);
     assertThat(stored(failures)).containsOnly(Optional.empty());
-    assertThat(settle(refused, Completion.failed())).isZero();
+    assertThat(settle(denied, Completion.failed())).isZero();
     assertThat(remaining(failures)).isEqualTo(1);
   }
 
   @Test
-  default void whereOtherRulesRefuseTooTheirTimeIsTold() {
+  default void ifOtherRulesDenyTooTheirRetryAfterIsReturned() {
     LimitRequest call =
         call("somebody", rule(1, MINUTE)).and(call("somebody else", ConcurrencyLimit.of(1)));
     assertAllowed(call);
     advance(SECOND);
-    Verdict refused = acquire(call);
-    assertThat(refused.violated()).hasSize(2);
-    assertThat(refused.retryAfter()).contains(MINUTE.minus(SECOND));
+    Verdict denied = acquire(call);
+    assertThat(denied.violated()).hasSize(2);
+    assertThat(denied.retryAfter()).contains(MINUTE.minus(SECOND));
   }
 }

@@ -18,13 +18,13 @@ import java.util.Optional;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
-/** What cannot be said of calls in flight and of outcomes, as {@link RecordsTest}. */
+/** Invalid concurrency limits and countings, as {@link RecordsTest}. */
 class OutcomeRecordsTest {
 
   private static final Duration MINUTE = Duration.ofMinutes(1);
   private static final Rule THREE = ConcurrencyLimit.of(3);
 
-  private static void assertRefused(ThrowingCallable call, String message) {
+  private static void assertRejected(ThrowingCallable call, String message) {
     assertThatIllegalArgumentException().isThrownBy(call).withMessage(message);
   }
 
@@ -33,7 +33,7 @@ class OutcomeRecordsTest {
   }
 
   @Test
-  void callsInFlightAreNamedAfterTheirNumberAndLeasedForHalfAMinute() {
+  void aConcurrencyLimitIsNamedAfterItsCountAndHasPermitsOfHalfAMinute() {
     assertThat(THREE.name()).isEqualTo("3-in-flight");
     assertThat(THREE.window()).isEqualTo(Duration.ofSeconds(30));
     assertThat(THREE.withName("few").withCount(4))
@@ -41,11 +41,11 @@ class OutcomeRecordsTest {
   }
 
   @Test
-  void aLeaseOutlivesAPauseOfItsInstance() {
+  void aPermitOutlivesAPauseOfItsInstance() {
     assertThat(ConcurrencyLimit.of(1, Duration.ofSeconds(1)).permitDuration()).hasSeconds(1);
     assertThat(ConcurrencyLimit.of(1, Duration.ofHours(1)).permitDuration()).hasHours(1);
     for (Duration wrong : List.of(Duration.ofMillis(999), Duration.ofHours(1).plusMillis(1))) {
-      assertRefused(
+      assertRejected(
           () -> ConcurrencyLimit.of(1, wrong),
           "The rule '1-in-flight' has a lease of %s: give it 1 s to 1 h, since a concurrency permit is renewed every third of it and has to survive a pause of its instance"
               .formatted(wrong));
@@ -55,10 +55,10 @@ class OutcomeRecordsTest {
   @Test
   void callsInFlightAreBounded() {
     assertThat(ConcurrencyLimit.of(10_000).count()).isEqualTo(10_000);
-    assertRefused(
+    assertRejected(
         () -> ConcurrencyLimit.of(10_001),
         "The rule '10001-in-flight' has count 10001: give it 1 to 10000");
-    assertRefused(
+    assertRejected(
         () -> ConcurrencyLimit.of(0), "The rule '0-in-flight' has count 0: give it 1 to 10000");
   }
 
@@ -67,30 +67,30 @@ class OutcomeRecordsTest {
     assertThat(stack(THREE, ConcurrencyLimit.of(5, Duration.ofSeconds(9))).permitDuration())
         .contains(Duration.ofSeconds(9));
     assertThat(stack(rule(1, MINUTE)).permitDuration()).isEmpty();
-    assertRefused(
+    assertRejected(
         () -> stack(THREE, rule(1, MINUTE)),
         "The rule '1-per-60s' shares a stack with a concurrency limit: give each a stack of its own, and join their requests by LimitRequest.and");
   }
 
   @Test
-  void callsInFlightAreCountedWhateverBecomesOfThem() {
-    assertRefused(
+  void callsInFlightAreCountedWhateverTheirCompletion() {
+    assertRejected(
         () -> stack(THREE).withCounting(Counting.FAILURES),
         "The rule '3-in-flight' counts FAILURES: a concurrency limit counts every call, so let it count ALL");
     assertThat(stack(THREE).withCounting(Counting.ALL)).isEqualTo(stack(THREE));
   }
 
   @Test
-  void whoWaitsForHisTurnIsCountedWhateverBecomesOfHim() {
+  void waitingCallsAreCountedWhateverTheirCompletion() {
     RuleStack waiting = stack(LeakyBucket.of(2, MINUTE, 5, MINUTE).withName("turns"));
-    assertRefused(
+    assertRejected(
         () -> waiting.withCounting(Counting.SUCCESSES),
         "The rule 'turns', which makes calls wait, counts SUCCESSES: let it count ALL, since a departure that has passed cannot be given back, and give the rules that count by outcome a stack of their own");
   }
 
   @Test
-  void nobodyIsBannedForCallsInFlight() {
-    assertRefused(
+  void aConcurrencyLimitHasNoBan() {
+    assertRejected(
         () -> stack(THREE).withBan(BanRule.of(3, MINUTE, MINUTE)),
         "The rule '3-in-flight' has a ban: give it none, since its callers cannot know when a permit becomes free; put the ban on the other rules of the subject");
   }
@@ -150,10 +150,10 @@ class OutcomeRecordsTest {
   }
 
   @Test
-  void aCallHasCostWhatACallMayCost() {
-    assertRefused(
+  void anActualCostIsWithinTheBoundsOfACost() {
+    assertRejected(
         () -> Completion.failed().withCost(-1), "A call has cost -1 units: give it 0 to 1000000");
-    assertRefused(
+    assertRejected(
         () -> Completion.failed().withCost(1_000_001),
         "A call has cost 1000001 units: give it 0 to 1000000");
     Charge charge = Charge.of("limit", Subject.global(), stack(rule(9, MINUTE))).withCost(5);

@@ -8,7 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.limiter.core.rule.CustomRule;
 import org.junit.jupiter.api.Test;
 
-/** An algorithm of one's own, the {@link FadingCounter}, in Java and in Lua. */
+/** A custom algorithm, the {@link FadingCounter}, in Java and in Lua. */
 public interface OwnAlgorithmContract extends StoreHarness {
 
   private static CustomRule fading(long count) {
@@ -27,11 +27,11 @@ public interface OwnAlgorithmContract extends StoreHarness {
     advance(MINUTE.minus(TICK));
     assertThat(remaining(call)).isEqualTo(5);
     advance(TICK);
-    assertThat(remaining(call)).isEqualTo(10); // nobody has called: its memory is two windows
+    assertThat(remaining(call)).isEqualTo(10); // without calls: its memory is two windows
   }
 
   @Test
-  default void anOwnAlgorithmTellsTimes() {
+  default void aCustomAlgorithmReturnsTimes() {
     LimitRequest call = call(fading(10));
     RuleVerdict taken = acquire(call.withCost(9)).rules().get(0);
     assertThat(taken.effectiveWindow()).isEqualTo(MINUTE);

@@ -19,12 +19,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What cannot be said is refused, with the element, the value and the remedy. */
+/** Invalid values are rejected, with the element, the value and the remedy. */
 public class RecordsTest {
 
   private static final Duration MINUTE = Duration.ofMinutes(1);
 
-  private static void assertRefused(ThrowingCallable call, String message) {
+  private static void assertRejected(ThrowingCallable call, String message) {
     assertThatIllegalArgumentException().isThrownBy(call).withMessage(message);
   }
 
@@ -45,7 +45,7 @@ public class RecordsTest {
   @ParameterizedTest
   @ValueSource(strings = {"", "a b", "a\"", "a\\b", "caf\u00e9", "a\nb", "\u007f", "\t"})
   void aNameIsPlain(String name) {
-    assertRefused(
+    assertRejected(
         () -> new SlidingWindowLog(name, 1, MINUTE),
         "The rule name '"
             + name
@@ -62,8 +62,8 @@ public class RecordsTest {
 
   @Test
   void aRuleHasACountWithinBounds() {
-    assertRefused(() -> rule(0, MINUTE), "The rule '0-per-60s' has count 0: give it 1 to 1000000");
-    assertRefused(
+    assertRejected(() -> rule(0, MINUTE), "The rule '0-per-60s' has count 0: give it 1 to 1000000");
+    assertRejected(
         () -> rule(1_000_001, MINUTE),
         "The rule '1000001-per-60s' has count 1000001: give it 1 to 1000000");
   }
@@ -76,26 +76,26 @@ public class RecordsTest {
             Duration.ofSeconds(-1),
             Duration.ofNanos(999_000),
             Duration.ofDays(366).plusNanos(1_000))) {
-      assertRefused(
+      assertRejected(
           () -> new SlidingWindowLog("r", 1, window),
           "The rule 'r' has a window of " + window + ": give it 1 ms to 366 days");
     }
-    assertRefused(
+    assertRejected(
         () -> new SlidingWindowLog("r", 1, Duration.ofNanos(1_000_001)),
         "The rule 'r' has a window of PT0.001000001S: give it whole microseconds");
   }
 
   @Test
   void aStackHasOneToEightRules() {
-    assertRefused(() -> RuleStack.of(List.of()), "0 rules in one stack: give it 1 to 8");
-    assertRefused(
+    assertRejected(() -> RuleStack.of(List.of()), "0 rules in one stack: give it 1 to 8");
+    assertRejected(
         () -> RuleStack.of(LongStream.rangeClosed(1, 9).mapToObj(i -> rule(i, MINUTE)).toList()),
         "9 rules in one stack: give it 1 to 8");
   }
 
   @Test
   void theRulesOfAStackHaveDifferentNames() {
-    assertRefused(
+    assertRejected(
         () -> RuleStack.of(List.of(rule(1, MINUTE), rule(1, Duration.ofSeconds(60)))),
         "Two rules of one stack are named '1-per-60s': remove one of them, or give it a name of its own");
   }
@@ -112,13 +112,13 @@ public class RecordsTest {
   @Test
   void aPolicyNeedsANameALimitAndSomethingToDecide() {
     List<RuleStack> rules = List.of(RuleStack.of(List.of(rule(1, MINUTE))));
-    assertRefused(
+    assertRejected(
         () -> new Policy(" ", "limit", rules, Optional.empty()),
         "A policy needs a name and a limit, but they are ' ' and 'limit'");
-    assertRefused(
+    assertRejected(
         () -> new Policy("name", "", rules, Optional.empty()),
         "A policy needs a name and a limit, but they are 'name' and ''");
-    assertRefused(
+    assertRejected(
         () -> new Policy("name", "limit", List.of(), Optional.empty()),
         "The policy 'name' has neither rules nor a duplicate guard: give it one of them");
   }
@@ -132,7 +132,7 @@ public class RecordsTest {
     assertThat(policy.withBan(BanRule.of(2, MINUTE, MINUTE)).stacks())
         .hasSize(2)
         .allMatch(stack -> stack.ban().isPresent());
-    assertRefused(
+    assertRejected(
         () -> LimitRequest.of(policy, Subject.global()),
         "The policy 'name' has 2 stacks of rules, each for a subject of its own: make a request of one policy for each of them, and join these by LimitRequest.and");
   }
@@ -140,12 +140,12 @@ public class RecordsTest {
   @Test
   void aDuplicateGuardIsOneRule() {
     RuleStack two = RuleStack.of(List.of(rule(1, MINUTE), rule(2, MINUTE)));
-    assertRefused(
+    assertRejected(
         () -> new Policy("name", "limit", List.of(), Optional.of(two)),
         "The duplicate guard of the policy 'name' has 2 rules: give it one");
     RuleStack banning =
         RuleStack.of(List.of(rule(1, MINUTE))).withBan(BanRule.of(1, MINUTE, MINUTE));
-    assertRefused(
+    assertRejected(
         () -> new Policy("name", "limit", List.of(), Optional.of(banning)),
         "The duplicate guard of the policy 'name' has a ban: give it none, a duplicate is no violation");
   }
@@ -153,14 +153,14 @@ public class RecordsTest {
   @Test
   void aChargeCostsAtLeastOneUnit() {
     LimitRequest call = StoreHarness.call(rule(1, MINUTE));
-    assertRefused(() -> call.withCost(0), "A call costs 0 units: give it 1 to 1000000");
-    assertRefused(
+    assertRejected(() -> call.withCost(0), "A call costs 0 units: give it 1 to 1000000");
+    assertRejected(
         () -> call.withCost(1_000_001), "A call costs 1000001 units: give it 1 to 1000000");
   }
 
   @Test
   void aSubjectHasAKindAndAValue() {
-    assertRefused(
+    assertRejected(
         () -> new Subject("ip", ""),
         "A subject of kind 'ip' has an empty value: everybody without one would be counted as one");
     assertThatIllegalArgumentException()
@@ -177,14 +177,14 @@ public class RecordsTest {
   void aRequestChargesSomethingAndNoKeyTwice() {
     LimitRequest call = StoreHarness.call(rule(1, MINUTE));
     Charge charge = call.charge(0);
-    assertRefused(
+    assertRejected(
         () -> new LimitRequest(call.policy(), List.of(), Optional.empty()),
         "A request under the policy 'policy' charges nothing");
     String twice =
         "A request under the policy 'policy' charges one key twice: put the rules of one subject into one stack";
-    assertRefused(
+    assertRejected(
         () -> new LimitRequest(call.policy(), List.of(charge, charge), Optional.empty()), twice);
-    assertRefused(
+    assertRejected(
         () -> new LimitRequest(call.policy(), List.of(charge), Optional.of(charge)), twice);
   }
 
@@ -205,7 +205,7 @@ public class RecordsTest {
         .containsExactly(call.charge(0), form.charge(0), form.charge(1));
     assertThat(form.and(call).duplicate()).isEqualTo(form.duplicate());
     LimitRequest other = LimitRequest.of(form.policy(), new Subject("user", "other"));
-    assertRefused(
+    assertRejected(
         () -> form.and(other),
         "The policies '%s' and '%s' both have a duplicate guard: one call is one submission, so give it to one of them"
             .formatted(form.policy().name(), other.policy().name()));

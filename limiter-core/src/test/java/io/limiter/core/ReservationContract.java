@@ -21,7 +21,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** I6 and the duplicate guard: what is given back, and to whom. */
+/** I6 and the duplicate guard: what is given back, and to which subject. */
 public interface ReservationContract extends StoreHarness {
 
   @Test
@@ -107,10 +107,10 @@ public interface ReservationContract extends StoreHarness {
         LeakyBucket.of(10, MINUTE, 9, MINUTE.multipliedBy(5)).withFair(false));
   }
 
-  /** A record takes what there is room for, and no more than that comes back. */
+  /** A record takes the units that are left, and no more than these come back. */
   @ParameterizedTest
   @MethodSource("returning")
-  default void aRefundOfARecordGivesBackWhatItTook(Rule rule) {
+  default void aRefundOfARecordGivesBackItsUnits(Rule rule) {
     LimitRequest call = call(rule);
     acquire(1, call.withCost((int) remaining(call) - 2));
     Verdict recorded = record(call.withCost(5));
@@ -125,7 +125,7 @@ public interface ReservationContract extends StoreHarness {
 
   @ParameterizedTest
   @MethodSource("returning")
-  default void aSettlementOfARecordGivesBackWhatItTookAboveTheCost(Rule rule) {
+  default void aSettlementOfARecordGivesBackItsUnitsAboveTheCost(Rule rule) {
     if (rule.waits()) {
       return; // a part of a departure cannot be given up
     }
@@ -142,7 +142,7 @@ public interface ReservationContract extends StoreHarness {
 
   /** Each rule had another number of units left. */
   @Test
-  default void aRefundOfARecordGivesEachRuleBackWhatItTook() {
+  default void aRefundOfARecordGivesEachRuleItsUnitsBack() {
     LimitRequest call =
         call(
             rule(10, HOUR).withName("log"),
@@ -156,7 +156,7 @@ public interface ReservationContract extends StoreHarness {
 
   /** Longer than a page, where a log is written in place. */
   @Test
-  default void aRefundOfARecordInALongLogGivesBackWhatItTook() {
+  default void aRefundOfARecordInALongLogGivesBackItsUnits() {
     LimitRequest call = call(rule(400, HOUR), rule(1_000, MINUTE));
     for (int i = 0; i < 3; i++) {
       acquire(1, call.withCost(130));
@@ -173,7 +173,7 @@ public interface ReservationContract extends StoreHarness {
   }
 
   @Test
-  default void aDuplicateIsRefusedAndTakesNothing() {
+  default void aDuplicateIsDeniedAndTakesNothing() {
     LimitRequest call = submit("form", rule(5, MINUTE));
     assertAllowed(call);
     advance(SECOND);
@@ -198,7 +198,7 @@ public interface ReservationContract extends StoreHarness {
   }
 
   @Test
-  default void aLimitedSubmissionIsNotRemembered() {
+  default void aDeniedSubmissionIsNotKept() {
     LimitRequest first = submit("first", rule(1, SECOND));
     LimitRequest second = submit("second", rule(1, SECOND));
     assertAllowed(first);
@@ -245,7 +245,7 @@ public interface ReservationContract extends StoreHarness {
   }
 
   @Test
-  default void aReleaseAfterARefundFreesNobodyElse() {
+  default void aReleaseAfterARefundFreesNoOtherSubmission() {
     LimitRequest call = submit("form", rule(5, MINUTE));
     Verdict first = acquire(call);
     assertThat(refund(first)).isEqualTo(2);

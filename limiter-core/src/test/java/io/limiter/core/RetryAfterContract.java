@@ -26,8 +26,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * A denied caller who waits for as long as the answer says is admitted, and one who calls a
- * microsecond earlier is not; also one who always comes later than that.
+ * A denied caller that waits for the retry-after is admitted, and one that calls a microsecond
+ * earlier is not; the same for a caller that always comes later.
  */
 public interface RetryAfterContract extends StoreHarness {
 
@@ -38,7 +38,7 @@ public interface RetryAfterContract extends StoreHarness {
 
   int MOST_CALLS = 40;
 
-  /** One of each algorithm; buckets with all initial tokens that there may be. */
+  /** One of each algorithm; buckets with every possible number of initial tokens. */
   static Stream<Rule> polledRules() {
     List<Rule> rules =
         new ArrayList<>(
@@ -58,7 +58,7 @@ public interface RetryAfterContract extends StoreHarness {
     return rules.stream();
   }
 
-  /** How a caller comes: in what manner its call is denied, and how long it waits then. */
+  /** The behaviour of a caller: how its call is denied, and how long it then waits. */
   record Caller(Optional<BanRule> ban, boolean observed, boolean refunds, int waits) {}
 
   private static List<Caller> callers() {
@@ -83,7 +83,7 @@ public interface RetryAfterContract extends StoreHarness {
 
   @ParameterizedTest
   @MethodSource("polledRules")
-  default void whoWaitsAsLongAsTheAnswerSaysIsAdmitted(Rule rule) {
+  default void aCallAfterTheRetryAfterIsAdmitted(Rule rule) {
     for (int cost = 1; cost <= COUNT + 1; cost++) {
       for (Caller caller : callers()) {
         String who = "%s at %d of %s".formatted(caller, cost, rule);
@@ -128,7 +128,7 @@ public interface RetryAfterContract extends StoreHarness {
 
   /** A call each 3.1 s, where the bucket is full within one. */
   @Test
-  default void aBucketThatIsEmptyAtFirstAdmitsWhoCallsRarely() {
+  default void aBucketThatStartsEmptyAdmitsASubjectThatCallsRarely() {
     LimitRequest call = call(TokenBucket.of(10, 10, SECOND).startingWith(0));
     assertLimited(call);
     for (int i = 0; i < 20; i++) {

@@ -19,7 +19,7 @@ import java.util.List;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
-/** Numbers that are just possible, and the next that are not. */
+/** The extreme valid numbers, and the next ones, which are invalid. */
 class RuleBoundsTest {
 
   private static final Duration YEAR = Duration.ofDays(366);
@@ -28,25 +28,25 @@ class RuleBoundsTest {
     return Duration.of(number, ChronoUnit.MICROS);
   }
 
-  private static void assertRefused(ThrowingCallable call, String message) {
+  private static void assertRejected(ThrowingCallable call, String message) {
     assertThatIllegalArgumentException().isThrownBy(call).withMessageContaining(message);
   }
 
   @Test
-  void aBucketIsCountedInPartsOfATokenUpToWhatADoubleCanHold() {
+  void tokensAreCountedInPartsUpToTheExactRangeOfADouble() {
     long half = 1 << 29; // 2^24 microseconds times 2^29 tokens are 2^53 parts
     Duration interval = micros(1 << 24);
     assertThat(TokenBucket.of(half, 999_999_999, interval).count()).isEqualTo(half);
-    assertRefused(
+    assertRejected(
         () -> TokenBucket.of(half + 1, 999_999_999, interval),
         "cannot be counted exactly up to 536870913");
   }
 
   @Test
-  void aRefillIsAtMostWhatABucketHolds() {
+  void aRefillIsAtMostTheCapacity() {
     long most = Rule.MAX_COUNT;
     assertThat(TokenBucket.of(most, most, MINUTE).refill()).isEqualTo(most);
-    assertRefused(
+    assertRejected(
         () -> TokenBucket.of(most, most + 1, MINUTE),
         "has a refill of 1000000001: give it 1 to 1000000000");
   }
@@ -59,10 +59,10 @@ class RuleBoundsTest {
   }
 
   @Test
-  void aLeakyBucketIsCountedUpToWhatADoubleCanHold() {
+  void aLeakyBucketIsCountedUpToTheExactRangeOfADouble() {
     Duration window = micros(9_007_199_254_739L); // times 1,000 places, and 1,992: 2^53
     assertThat(LeakyBucket.of(1, window, 999, micros(1_991)).queue()).isEqualTo(999);
-    assertRefused(
+    assertRejected(
         () -> LeakyBucket.of(1, window, 999, micros(1_992)), "which cannot be counted exactly");
   }
 
@@ -70,7 +70,7 @@ class RuleBoundsTest {
   void aCallWaitsAMillisecondAtLeast() {
     Duration brief = Duration.ofMillis(1);
     assertThat(LeakyBucket.of(1, MINUTE, 1, brief).maxWait()).isEqualTo(brief);
-    assertRefused(
+    assertRejected(
         () -> LeakyBucket.of(1, MINUTE, 1, micros(999)), "lets calls wait up to PT0.000999S");
   }
 
@@ -86,17 +86,17 @@ class RuleBoundsTest {
     Double[] eight = Collections.nCopies(8, 2.0).toArray(new Double[0]);
     Double[] nine = Collections.nCopies(9, 2.0).toArray(new Double[0]);
     assertThat(CustomRule.of(new Remembering(8), 1, MINUTE, eight).parameters()).hasSize(8);
-    assertRefused(
+    assertRejected(
         () -> CustomRule.of(new Remembering(8), 1, MINUTE, nine), "at most 8 finite numbers");
-    assertRefused(() -> CustomRule.of(new Remembering(0), 1, MINUTE), "remembers 0 numbers");
+    assertRejected(() -> CustomRule.of(new Remembering(0), 1, MINUTE), "remembers 0 numbers");
   }
 
   @Test
   void aRuleOfAnOwnAlgorithmHasTheBoundsOfAnyRule() {
-    assertRefused(
+    assertRejected(
         () -> CustomRule.of(new Remembering(1), 0, MINUTE),
         "The rule '0-per-60s' has count 0: give it 1 to 1000000000");
-    assertRefused(
+    assertRejected(
         () -> new CustomRule("own", 1, MINUTE, new Remembering(1), List.of(), YEAR.plusMillis(1)),
         "The rule 'own' remembers a subject for PT8784H0.001S: give it 1 ms to 366 days");
   }
@@ -123,9 +123,9 @@ class RuleBoundsTest {
     BanRule ban = BanRule.of(1_000_000, MINUTE, MINUTE).growing(100, YEAR);
     assertThat(ban.violations()).isEqualTo(1_000_000);
     assertThat(ban.growth()).isEqualTo(100);
-    assertRefused(() -> BanRule.of(1_000_001, MINUTE, MINUTE), "A ban after 1000001 violations");
-    assertRefused(() -> ban.growing(0, YEAR), "A ban grows by 0: give it 1 to 100");
-    assertRefused(
+    assertRejected(() -> BanRule.of(1_000_001, MINUTE, MINUTE), "A ban after 1000001 violations");
+    assertRejected(() -> ban.growing(0, YEAR), "A ban grows by 0: give it 1 to 100");
+    assertRejected(
         () -> ban.growing(2, YEAR.plusMillis(1)),
         "A ban lasts at most PT8784H0.001S: give it 1 ms to 366 days");
   }

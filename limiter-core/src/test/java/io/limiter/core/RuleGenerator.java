@@ -26,8 +26,8 @@ import java.util.Optional;
 import java.util.Random;
 
 /**
- * Makes rules of every algorithm, and bans, for one scenario: few numbers, so that rules of several
- * policies often mean the same cells; awkward ones, which divide nothing; and the largest.
+ * Generates rules of every algorithm, and bans, for one scenario: few numbers, so that rules of
+ * several policies often share cells; awkward ones, which divide nothing; and the largest.
  */
 public final class RuleGenerator {
 
@@ -80,7 +80,7 @@ public final class RuleGenerator {
             : Optional.of(ZoneId.of(ZONES[random.nextInt(ZONES.length)]));
   }
 
-  /** When clocks are changed that rules are aligned to; empty if they are not. */
+  /** The time of a clock change in the zone of aligned rules; empty if there is none. */
   public Optional<Instant> change() {
     Instant somewhen =
         Instant.parse("2015-01-01T00:00:00Z").plus(random.nextInt(4_000), ChronoUnit.DAYS);
@@ -93,7 +93,7 @@ public final class RuleGenerator {
     return rule(pick(large ? MANY : FEW));
   }
 
-  /** Calls in flight, by leases that may lapse within a scenario. */
+  /** Concurrency limits whose permits may expire within a scenario. */
   public RuleStack leases() {
     int size = random.nextInt(4) == 0 ? 2 : 1;
     List<Rule> made = new ArrayList<>();
@@ -105,7 +105,7 @@ public final class RuleGenerator {
     return RuleStack.of(made);
   }
 
-  /** A rule of such a count; or, if it keeps numbers, now and then of a huge one. */
+  /** A rule with this count; or, if it keeps numbers, now and then with a huge one. */
   public Rule rule(int usual) {
     if (logsOnly || random.nextInt(3) == 0) {
       return SlidingWindowLog.of(usual, window());
@@ -160,7 +160,7 @@ public final class RuleGenerator {
     }
   }
 
-  /** One in which many wait, and now and then for too long. */
+  /** A bucket in which many calls wait, and now and then for too long. */
   public LeakyBucket queue() {
     int count = pick(FEW);
     Duration window = Duration.of(pick(NEAR_WINDOWS), ChronoUnit.MICROS);
@@ -196,7 +196,7 @@ public final class RuleGenerator {
     return withBan(RuleStack.of(made).withCounting(stack.counting()));
   }
 
-  /** The same departures, for others who wait. */
+  /** The same departures, with another queue. */
   private Rule requeued(Rule rule) {
     return rule instanceof LeakyBucket leaky
         ? leaky.withQueue(pick(QUEUES)).withFair(random.nextBoolean())

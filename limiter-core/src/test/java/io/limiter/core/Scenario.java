@@ -14,9 +14,9 @@ import java.util.function.Function;
 import java.util.function.LongConsumer;
 
 /**
- * A timed sequence of calls, made from a seed.
+ * A timed sequence of calls, generated from a seed.
  *
- * @param seed makes the same scenario again
+ * @param seed generates the same scenario again
  */
 public record Scenario(long seed, List<Step> steps) {
 
@@ -35,9 +35,9 @@ public record Scenario(long seed, List<Step> steps) {
   }
 
   /**
-   * What a store answers. It is not waited for between steps, so that a remote store gets them in
-   * one stream; what is given back or renewed is awaited first, of course, and so are renewals,
-   * since what they took can be settled at once.
+   * The answers of a store. The steps do not wait for each other, so that a remote store gets them
+   * in one stream. Only refunds and renewals wait for the decision, and later steps wait for
+   * renewals, since what they took can be settled at once.
    *
    * @param clock sets the store's clock for the calls that follow
    */
@@ -46,7 +46,7 @@ public record Scenario(long seed, List<Step> steps) {
   }
 
   /**
-   * @param lose removes keys as if they had been evicted, in order with what the store is asked
+   * @param lose removes keys as if they had been evicted, in order with the calls to the store
    */
   public static List<Answer> run(
       List<Step> steps,
@@ -71,7 +71,7 @@ public record Scenario(long seed, List<Step> steps) {
         clock.accept(step.clock());
         answer =
             reservation(verdicts, settle.of())
-                .settle(settle.ending())
+                .settle(settle.completion())
                 .thenApply(Answer.GivenBack::new);
       } else if (step.action() instanceof Step.Renew renew) {
         clock.accept(step.clock());
@@ -110,7 +110,7 @@ public record Scenario(long seed, List<Step> steps) {
    * Fails if the store does not answer as the model does, with the shortest sequence that still
    * differs.
    *
-   * @param store runs the steps on a store that remembers nothing
+   * @param store runs the steps on a new store
    */
   public void check(Function<List<Step>, List<Answer>> store) {
     check(Scenario::model, store);
@@ -124,7 +124,7 @@ public record Scenario(long seed, List<Step> steps) {
   /**
    * The same of two stores.
    *
-   * @param model runs the steps on the one that is taken for right
+   * @param model runs the steps on the reference
    */
   public void check(
       Function<List<Step>, ? extends List<?>> model, Function<List<Step>, List<Answer>> store) {

@@ -18,9 +18,9 @@ import java.util.Optional;
 import java.util.Random;
 
 /**
- * Makes scenarios that go where mistakes live: window edges to the microsecond, costs around the
- * count, logs around the lengths at which a store changes their layout, several policies on one
- * limit, clocks that stand still, leap and run backwards, and clocks of zones that are changed.
+ * Generates scenarios for likely mistakes: window edges to the microsecond, costs around the count,
+ * logs around the lengths at which a store changes their layout, several policies on one limit key,
+ * clocks that stand still, leap and run backwards, and clocks of zones that are changed.
  */
 public final class ScenarioGenerator {
 
@@ -32,22 +32,22 @@ public final class ScenarioGenerator {
   /** Three, in microseconds. */
   private static final long HOURS = 10_800_000_000L;
 
-  /** From a change of clocks, in microseconds: stores may be told of the nearest one only. */
+  /** Distance from a clock change, in microseconds: a plan contains the nearest change only. */
   private static final long MOST_FROM_CHANGE = Duration.ofDays(30).toNanos() / 1_000;
 
-  /** Of a subject whose rules change: how many of its latest stacks are used in turn. */
+  /** For a subject whose rules change: how many of its latest stacks are used in turn. */
   private static final int IN_TURN = 3;
 
   /** The steps, on average, after which they change. */
   private static final int STEPS_OF_A_STACK = 15;
 
-  /** More would take long, where a log writes each unit down. */
+  /** More would take long, where a log stores each unit. */
   private static final int MOST_LOGGED = 5_000;
 
   private final Random random;
   private final boolean large;
 
-  /** Whether most rules make calls wait, some of which go away. */
+  /** Whether most rules make calls wait, some of which are abandoned. */
   private final boolean queueing;
 
   /** Whether the rules of one subject change from time to time. */
@@ -56,8 +56,8 @@ public final class ScenarioGenerator {
   private final List<Policy> policies = new ArrayList<>();
 
   /**
-   * Whether units are given back whose key was reset or lost meanwhile. Then the clock is never set
-   * back, or what was begun since could not be told from what was there before.
+   * Whether units are given back whose key was reset or lost in the meantime. Then the clock is
+   * never set back; otherwise new cells could not be distinguished from old ones.
    */
   private final boolean resetsBeforeRefunds;
 
@@ -86,7 +86,9 @@ public final class ScenarioGenerator {
     return new ScenarioGenerator(seed, false).make(seed);
   }
 
-  /** One in which the rules of one subject change: the old ones and the new are used in turn. */
+  /**
+   * A scenario in which the rules of one subject change: the old and the new ones are used in turn.
+   */
   public static Scenario changing(long seed) {
     return new ScenarioGenerator(seed, true).make(seed);
   }
@@ -127,7 +129,7 @@ public final class ScenarioGenerator {
         lastRecord = id;
       } else if (action instanceof Step.Reset) {
         lastReset = id;
-        clock++; // what is taken from now on is told from what was taken before
+        clock++; // units taken from now on are distinguishable from those taken before
       }
     }
     return new Scenario(seed, steps);
@@ -205,7 +207,7 @@ public final class ScenarioGenerator {
     boolean atOnce = rule instanceof TokenBucket bucket && !bucket.greedy();
     long each =
         atOnce ? Micros.of(((TokenBucket) rule).interval()) : Math.max(1, window / rule.count());
-    // Else a large log would never fill, and nobody would wait.
+    // Otherwise a large log would never fill, and no call would wait.
     boolean slowly = queueing ? random.nextInt(200) > 0 : large && random.nextInt(40) > 0;
     return switch (slowly ? 16 + random.nextInt(3) : random.nextInt(19)) {
       case 0 -> 1;
@@ -265,7 +267,7 @@ public final class ScenarioGenerator {
     return step > lastReset || resetsBeforeRefunds ? step : id;
   }
 
-  /** What is told, or done, of a call that was admitted. */
+  /** An action on a call that was admitted. */
   private Step.Action after(int id, Policy policy) {
     if (!leases.isEmpty() && random.nextBoolean()) {
       return new Step.Renew(id);

@@ -12,11 +12,11 @@ import io.limiter.core.rule.TokenBucket;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** What a call has cost in the end, where that was only estimated when it began. */
+/** The actual cost of a call whose cost was only estimated when it began. */
 public interface SettledCostContract extends StoreHarness {
 
   @Test
-  default void whatACallHasCostLessIsGivenBack() {
+  default void aLowerActualCostIsGivenBack() {
     LimitRequest call = call(rule(100, MINUTE), FixedWindow.of(80, HOUR)).withCost(50);
     Verdict verdict = acquire(call);
     advance(SECOND);
@@ -25,7 +25,7 @@ public interface SettledCostContract extends StoreHarness {
   }
 
   @Test
-  default void whatACallHasCostMoreIsCountedWhateverTheRulesSay() {
+  default void aHigherActualCostIsRecordedEvenAboveTheLimit() {
     LimitRequest call = call(rule(100, MINUTE), FixedWindow.of(80, HOUR)).withCost(50);
     Verdict verdict = acquire(call);
     advance(SECOND);
@@ -51,7 +51,7 @@ public interface SettledCostContract extends StoreHarness {
   }
 
   @Test
-  default void aCallThatDoesNotCountGivesAllBackWhateverItHasCost() {
+  default void aCallThatDoesNotCountGivesBackAllUnitsWhateverItCost() {
     LimitRequest call = OutcomeContract.counting(Counting.FAILURES, rule(100, MINUTE)).withCost(50);
     assertThat(settle(acquire(call), Completion.succeeded().withCost(70))).isEqualTo(50);
     assertThat(settle(acquire(call), Completion.failed().withCost(70))).isZero();
@@ -59,11 +59,11 @@ public interface SettledCostContract extends StoreHarness {
   }
 
   /**
-   * As if the call had cost 7 from the start: of 10 tokens, 5 are back, and 2 are missing, and
-   * another.
+   * As if the call had cost 7 from the start: of 10 tokens, 5 are back, and 2 are missing, plus
+   * one.
    */
   @Test
-  default void tokensThatCameBackMeanwhileWereTheOnesThatWereUsed() {
+  default void tokensThatCameBackInTheMeantimeAreThoseOfTheCall() {
     for (TokenBucket bucket :
         new TokenBucket[] {
           TokenBucket.of(10, 1, SECOND), TokenBucket.of(10, 1, SECOND).byInterval()
@@ -85,14 +85,14 @@ public interface SettledCostContract extends StoreHarness {
     LimitRequest calls = call("caller", rule(10, MINUTE));
     LimitRequest rows = call("rows", rule(1_000, MINUTE)).withCost(100);
     LimitRequest both = calls.and(rows);
-    Completion ending =
+    Completion completion =
         Completion.succeeded().withCosts(charge -> charge.cost() == 1 ? charge.cost() : 250);
-    assertThat(settle(acquire(both), ending)).isZero();
+    assertThat(settle(acquire(both), completion)).isZero();
     assertThat(peek(both).rules()).extracting(RuleVerdict::remaining).containsExactly(9L, 750L);
   }
 
   @Test
-  default void aCallInFlightIsOneWhateverItCosts() {
+  default void aCallInFlightCountsOnceWhateverItCosts() {
     LimitRequest call =
         call("rows", rule(1_000, MINUTE)).and(call("flight", ConcurrencyLimit.of(2))).withCost(100);
     Verdict verdict = acquire(call);

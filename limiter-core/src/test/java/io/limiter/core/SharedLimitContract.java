@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** I7, policies that share a limit, rules that change, and a clock that is set. */
+/** I7, policies that share a limit key, rules that change, and a clock that is set. */
 public interface SharedLimitContract extends StoreHarness {
 
   @Test
@@ -57,7 +57,7 @@ public interface SharedLimitContract extends StoreHarness {
   }
 
   @Test
-  default void aShortRuleDoesNotMakeALongOneForget() {
+  default void aShortRuleDoesNotShortenALongOne() {
     LimitRequest hourly = sharing(rule(5, HOUR));
     LimitRequest brief = sharing(rule(100, SECOND));
     acquire(2, hourly);
@@ -72,7 +72,7 @@ public interface SharedLimitContract extends StoreHarness {
   }
 
   @Test
-  default void aLongerRuleFindsNothingThatTheLimitHasForgotten() {
+  default void aLongerRuleFindsNoUnitsThatWereDiscarded() {
     LimitRequest brief = sharing(rule(300, MINUTE));
     for (int i = 0; i < 160; i++) {
       assertAllowed(brief);
@@ -85,7 +85,7 @@ public interface SharedLimitContract extends StoreHarness {
   }
 
   @Test
-  default void aLargerRuleFindsNoMoreThanTheLimitRemembered() {
+  default void aLargerRuleFindsNoMoreUnitsThanWereKept() {
     LimitRequest small = sharing(rule(200, MINUTE));
     acquire(200, small);
     for (int i = 0; i < 10; i++) {
@@ -157,7 +157,7 @@ public interface SharedLimitContract extends StoreHarness {
   }
 
   @Test
-  default void peekDoesNotWriteWhatItSeesOfAClockSetBack() {
+  default void peekDoesNotWriteTheShiftOfAClockSetBack() {
     LimitRequest call = call(rule(3, MINUTE));
     acquire(2, call);
     List<Optional<String>> before = stored(call);

@@ -13,10 +13,10 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** The sliding window counter: what it takes for still inside, and how far that may be wrong. */
+/** The sliding window counter: which units it assumes to be still inside, and the error bound. */
 public interface SlidingCounterContract extends StoreHarness {
 
-  /** Moves the clock to where a window begins. */
+  /** Moves the clock to the start of a window. */
   private void beginWindow(Duration window) {
     long past = Math.floorMod(StoreHarness.micros(Instant.EPOCH, now()), Micros.of(window));
     advance(window.minus(Micros.toDuration(past)));
@@ -96,7 +96,7 @@ public interface SlidingCounterContract extends StoreHarness {
     }
   }
 
-  /** The bound is reached: all units of one window at its end, those of the next at its end. */
+  /** The bound is reached: all units of one window come at its end, and so do those of the next. */
   @Test
   default void aCounterMayAdmitTwiceTheCountLessOneInAWindow() {
     LimitRequest call = call(SlidingWindowCounter.of(7, SECOND));
@@ -111,7 +111,7 @@ public interface SlidingCounterContract extends StoreHarness {
   }
 
   @Test
-  default void theVerdictOfACounterTellsWhenUnitsComeBackAndWhenItIsAsIfNeverUsed() {
+  default void theVerdictOfACounterHasTheTimeOfReturningUnitsAndOfFullReplenishment() {
     LimitRequest call = call(SlidingWindowCounter.of(10, MINUTE));
     beginWindow(MINUTE);
     assertThat(peek(call).rules().get(0).resetAfter()).isZero();

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** I1, I2, I4 and I5: how much is admitted, and what the verdict says of it. */
+/** I1, I2, I4 and I5: how much is admitted, and the contents of the verdict. */
 public interface SlidingWindowContract extends StoreHarness {
 
   @ParameterizedTest
@@ -126,7 +126,7 @@ public interface SlidingWindowContract extends StoreHarness {
   }
 
   @Test
-  default void remainingIsWhatCanStillBeTakenAtOnce() {
+  default void remainingCanStillBeTakenAtOnce() {
     LimitRequest call = call(rule(20, MINUTE), rule(12, HOUR));
     Verdict verdict = acquire(call.withCost(5));
     assertThat(verdict.rules()).extracting(RuleVerdict::remaining).containsExactly(15L, 7L);
@@ -137,7 +137,7 @@ public interface SlidingWindowContract extends StoreHarness {
   }
 
   @Test
-  default void theVerdictTellsWhenUnitsComeBackAndWhenTheRuleIsAsIfNeverUsed() {
+  default void theVerdictHasTheTimeOfReturningUnitsAndOfFullReplenishment() {
     LimitRequest call = call(rule(10, MINUTE));
     assertAllowed(call);
     advance(SECOND.multipliedBy(40));

@@ -64,7 +64,7 @@ class StateKeyTest {
   }
 
   @Test
-  void whatIsMovedFromOnePartToTheNextIsAnotherKey() {
+  void textMovedFromOnePartToTheNextMakesAnotherKey() {
     assertThat(StateKey.of("ab", new Subject("c", "d")))
         .isNotEqualTo(StateKey.of("a", new Subject("bc", "d")))
         .isNotEqualTo(StateKey.of("ab", new Subject("cd", "c")));

@@ -9,7 +9,7 @@ import java.util.Optional;
 /**
  * One step of a {@link Scenario}.
  *
- * @param id by which later steps speak of it
+ * @param id by which later steps refer to it
  * @param clock the store's clock, in microseconds
  */
 public record Step(int id, long clock, Action action) {
@@ -22,41 +22,41 @@ public record Step(int id, long clock, Action action) {
   public record GiveBack(int of, boolean guardOnly) implements Action {}
 
   /**
-   * Tells how the call of another step ended.
+   * Settles the call of another step.
    *
-   * @param cost what it has cost; empty if that is what was reserved
+   * @param cost the actual cost; empty if that is what was reserved
    */
   public record Settle(int of, How how, Optional<Integer> cost) implements Action {
 
-    /** How a call ends; of one that was cancelled nobody knows. */
+    /** How a call ends; the outcome of a cancelled one is unknown. */
     public enum How {
       SUCCEEDED,
       FAILED,
       CANCELLED
     }
 
-    Completion ending() {
-      Completion ending =
+    Completion completion() {
+      Completion completion =
           switch (how) {
             case SUCCEEDED -> Completion.succeeded();
             case FAILED -> Completion.failed();
             case CANCELLED -> Completion.unknown();
           };
-      return cost.map(ending::withCost).orElse(ending);
+      return cost.map(completion::withCost).orElse(completion);
     }
   }
 
-  /** Renews what the call of another step holds. */
+  /** Renews the permits of another step's call. */
   public record Renew(int of) implements Action {}
 
   /**
-   * Forgets what was counted under these keys.
+   * Resets these keys.
    *
-   * @param lost whether the keys go without anybody's asking for it, as by FLUSHALL or an eviction
+   * @param lost whether the keys disappear without a reset, as by FLUSHALL or an eviction
    */
   public record Reset(List<StateKey> keys, boolean lost) implements Action {}
 
-  /** Short enough to be read in a failure, with all that is needed to write a test of it. */
+  /** Short enough for a failure message, with everything that is needed to write a test of it. */
   @Override
   public String toString() {
     String what =

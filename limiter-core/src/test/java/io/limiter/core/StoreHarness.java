@@ -15,7 +15,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 
-/** A store under test and its clock, with words to speak of calls. Every test has a new store. */
+/** A store under test, its clock, and helpers for calls. Every test has a new store. */
 public interface StoreHarness {
 
   Duration TICK = Duration.ofNanos(1_000);
@@ -40,7 +40,10 @@ public interface StoreHarness {
     at(Instant.parse(time));
   }
 
-  /** All that the store holds under a key, without its time to live; empty if there is no key. */
+  /**
+   * Everything that the store holds under a key, without its time to live; empty if there is no
+   * key.
+   */
   Optional<String> stored(StateKey key);
 
   default Verdict decide(LimitRequest request, Mode mode) {
@@ -73,8 +76,8 @@ public interface StoreHarness {
     return verdict.reservation().release().toCompletableFuture().join();
   }
 
-  default long settle(Verdict verdict, Completion ending) {
-    return verdict.reservation().settle(ending).toCompletableFuture().join();
+  default long settle(Verdict verdict, Completion completion) {
+    return verdict.reservation().settle(completion).toCompletableFuture().join();
   }
 
   default long renew(Verdict verdict) {
@@ -96,7 +99,7 @@ public interface StoreHarness {
     return request.allCharges().stream().map(charge -> stored(charge.key())).toList();
   }
 
-  /** Refused now and one tick earlier than the answer says, admitted on time. */
+  /** Denied now and one microsecond before the retry-after, admitted on time. */
   default void assertRetryAfterIsExact(LimitRequest call, Duration expected) {
     assertThat(acquire(call).retryAfter()).contains(expected);
     advance(expected.minus(TICK));
@@ -113,7 +116,7 @@ public interface StoreHarness {
     assertThat(acquire(request).outcome()).isEqualTo(Outcome.LIMITED);
   }
 
-  /** How many units of the only rule are left; by looking. */
+  /** The remaining units of the only rule; by peeking. */
   default long remaining(LimitRequest request) {
     return peek(request).rules().get(0).remaining();
   }
@@ -127,7 +130,7 @@ public interface StoreHarness {
     return Micros.of(Duration.between(from, to));
   }
 
-  /** A call by somebody under a policy of these rules. */
+  /** A call under a policy of these rules. */
   static LimitRequest call(Rule... rules) {
     return call("somebody", rules);
   }

@@ -46,7 +46,7 @@ public interface TokenBucketContract extends StoreHarness {
   }
 
   @Test
-  default void noIntervalHoldsMoreThanTheCapacityAndWhatCameBackInIt() {
+  default void noIntervalHoldsMoreThanTheCapacityAndTheRefill() {
     LimitRequest call = call(TokenBucket.of(5, 3, SECOND));
     Random random = new Random(7);
     List<Instant> admitted = new ArrayList<>();
@@ -75,7 +75,7 @@ public interface TokenBucketContract extends StoreHarness {
   }
 
   @Test
-  default void theVerdictOfABucketTellsWhenTheNextTokenComesAndWhenItIsFull() {
+  default void theVerdictOfABucketHasTheTimeOfTheNextTokenAndOfTheFullBucket() {
     LimitRequest call = call(TokenBucket.of(10, 1, SECOND));
     assertThat(peek(call).rules().get(0).resetAfter()).isZero();
     assertThat(peek(call).rules().get(0).effectiveWindow()).isEqualTo(SECOND);
@@ -122,14 +122,14 @@ public interface TokenBucketContract extends StoreHarness {
   }
 
   @Test
-  default void whoHasTooFewInitialTokensGetsMoreFromTheFirstRefusedCallOn() {
+  default void aSubjectWithTooFewInitialTokensGetsMoreFromItsFirstDeniedCallOn() {
     Rule[] rules = {
       TokenBucket.of(4, 1, SECOND).startingWith(0),
       TokenBucket.of(6, 2, MINUTE).byInterval().startingWith(1)
     };
     LimitRequest drops = call("drop", rules[0]);
     assertThat(peek(drops).retryAfter()).contains(SECOND);
-    advance(SECOND); // a look begins nothing
+    advance(SECOND); // peeking starts nothing
     assertRetryAfterIsExact(drops, SECOND);
     LimitRequest floods = call("flood", rules[1]).withCost(4);
     assertRetryAfterIsExact(floods, MINUTE.multipliedBy(2));
@@ -145,7 +145,7 @@ public interface TokenBucketContract extends StoreHarness {
   }
 
   @Test
-  default void whatCameBackMeanwhileIsNotGivenBackTwice() {
+  default void unitsThatHaveComeBackAreNotGivenBackTwice() {
     LimitRequest call = call(TokenBucket.of(10, 1, SECOND));
     Verdict first = acquire(call.withCost(5));
     advance(SECOND.multipliedBy(2));
@@ -160,7 +160,7 @@ public interface TokenBucketContract extends StoreHarness {
   }
 
   @Test
-  default void whatAnIntervalBroughtBackIsNotGivenBackTwice() {
+  default void tokensReturnedByAnIntervalAreNotGivenBackTwice() {
     LimitRequest call = call(TokenBucket.of(10, 2, SECOND).byInterval());
     Verdict first = acquire(call.withCost(5));
     advance(SECOND);
@@ -169,7 +169,7 @@ public interface TokenBucketContract extends StoreHarness {
     assertThat(remaining(call)).isEqualTo(9);
   }
 
-  /** What is missing stays missing, but nobody owes more than a bucket. */
+  /** Missing tokens stay missing, but a subject never owes more than a bucket. */
   @Test
   default void theCapacityMayChange() {
     LimitRequest large = call(TokenBucket.of(10, 1, SECOND));

@@ -19,7 +19,7 @@ class VerdictTest {
     return new RuleVerdict(rule(count, HOUR), false, 3, Optional.empty(), HOUR, SECOND);
   }
 
-  private static RuleVerdict refuses(long count, Duration retryAfter) {
+  private static RuleVerdict denies(long count, Duration retryAfter) {
     return new RuleVerdict(rule(count, HOUR), true, 0, Optional.of(retryAfter), HOUR, retryAfter);
   }
 
@@ -53,9 +53,9 @@ class VerdictTest {
   }
 
   @Test
-  void retryAfterIsTheLongestOfAllThatRefuse() {
-    RuleVerdict brief = refuses(1, SECOND);
-    RuleVerdict lengthy = refuses(2, HOUR);
+  void retryAfterIsTheLongestOfAllViolatedRules() {
+    RuleVerdict brief = denies(1, SECOND);
+    RuleVerdict lengthy = denies(2, HOUR);
     Verdict verdict = verdict(Outcome.LIMITED, Optional.empty(), brief, passes(3), lengthy);
     assertThat(verdict.allowed()).isFalse();
     assertThat(verdict.violated()).containsExactly(brief, lengthy);
@@ -64,18 +64,17 @@ class VerdictTest {
 
   @Test
   void retryAfterMindsTheDuplicateGuard() {
-    assertThat(verdict(Outcome.DUPLICATE, Optional.of(refuses(1, HOUR)), passes(1)).retryAfter())
+    assertThat(verdict(Outcome.DUPLICATE, Optional.of(denies(1, HOUR)), passes(1)).retryAfter())
         .contains(HOUR);
     assertThat(
-            verdict(Outcome.LIMITED, Optional.of(refuses(1, HOUR)), refuses(1, SECOND))
-                .retryAfter())
+            verdict(Outcome.LIMITED, Optional.of(denies(1, HOUR)), denies(1, SECOND)).retryAfter())
         .contains(HOUR);
   }
 
   @Test
-  void thereIsNoRetryAfterIfNoWaitWouldHelp() {
+  void thereIsNoRetryAfterIfWaitingDoesNotHelp() {
     assertThat(
-            verdict(Outcome.LIMITED, Optional.empty(), refuses(1, HOUR), neverPasses(2))
+            verdict(Outcome.LIMITED, Optional.empty(), denies(1, HOUR), neverPasses(2))
                 .retryAfter())
         .isEmpty();
   }
@@ -85,17 +84,17 @@ class VerdictTest {
     RuleVerdict never = neverPasses(2);
     RuleVerdict observed =
         new RuleVerdict(never.rule(), true, 0, Optional.empty(), HOUR, HOUR, true, true);
-    RuleVerdict refuses = refuses(1, SECOND);
-    Verdict verdict = verdict(Outcome.LIMITED, Optional.of(never), refuses);
+    RuleVerdict denying = denies(1, SECOND);
+    Verdict verdict = verdict(Outcome.LIMITED, Optional.of(never), denying);
     assertThat(verdict.tooCostly()).isTrue();
     assertThat(verdict.retryAfter()).isEmpty();
-    assertThat(verdict(Outcome.LIMITED, Optional.of(observed), refuses).retryAfter())
+    assertThat(verdict(Outcome.LIMITED, Optional.of(observed), denying).retryAfter())
         .contains(SECOND);
-    assertThat(verdict(Outcome.DUPLICATE, Optional.of(refuses)).tooCostly()).isFalse();
+    assertThat(verdict(Outcome.DUPLICATE, Optional.of(denying)).tooCostly()).isFalse();
   }
 
   @Test
-  void aVerdictOfTheFallbackSaysWhy() {
+  void aVerdictOfTheFallbackGivesTheReason() {
     Verdict verdict = verdict(Outcome.ALLOWED, Optional.empty(), passes(1));
     Verdict fallback =
         verdict.fromFallback(new StoreException(FailureReason.TIMEOUT, "away", null));
@@ -106,7 +105,7 @@ class VerdictTest {
   }
 
   @Test
-  void whereNobodyLookedRetryAfterIsWhenTheStoreIsAskedAgain() {
+  void withoutADecisionRetryAfterIsWhenTheStoreIsAskedAgain() {
     Verdict unavailable = verdict(Outcome.UNAVAILABLE, Optional.empty());
     StoreException away = StoreException.notAsked("away", SECOND);
     assertThat(unavailable.retryAfter()).isEmpty();
@@ -115,10 +114,10 @@ class VerdictTest {
   }
 
   @Test
-  void nobodyHasToWaitForTheStoreWhereTheFallbackAllows() {
+  void noCallWaitsForTheStoreWhereTheFallbackAllows() {
     StoreException away = StoreException.notAsked("away", HOUR);
     Verdict allowed = verdict(Outcome.ALLOWED, Optional.empty(), passes(1));
-    Verdict limited = verdict(Outcome.LIMITED, Optional.empty(), refuses(1, SECOND));
+    Verdict limited = verdict(Outcome.LIMITED, Optional.empty(), denies(1, SECOND));
     assertThat(allowed.fromFallback(away).retryAfter()).isEmpty();
     assertThat(limited.fromFallback(away).retryAfter()).contains(SECOND);
   }

@@ -8,7 +8,7 @@ import java.util.Optional;
 /**
  * One call of a load, by the caller's own clock ({@link System#nanoTime}).
  *
- * @param subject whose key it was
+ * @param subject the subject of the call
  * @param verdict empty if the call failed instead
  */
 record Answer(String subject, long sent, long answered, Optional<Verdict> verdict) {

@@ -27,12 +27,12 @@ import java.util.Collection;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/** A limiter as an application has it, on a Redis Cluster of its own. */
+/** A limiter as an application uses it, on a Redis Cluster of its own. */
 final class ClusterBench implements AutoCloseable {
 
   /**
-   * Within this of the loss of a primary its replica decides: the time until the others take it for
-   * lost, as much again for the election, and two seconds of the limiter's own.
+   * The time limit in which the replica of a lost primary decides: the time until the others
+   * consider it lost, as much again for the election, and two seconds of the limiter's own.
    */
   static final Duration REPLACED = ClusterGroup.NODE_TIMEOUT.multipliedBy(2).plusSeconds(2);
 
@@ -59,9 +59,7 @@ final class ClusterBench implements AutoCloseable {
     return new ClusterBench(group, false);
   }
 
-  /**
-   * The same with an account of what ran; not for slots that move, where that is a key too many.
-   */
+  /** The same with a record of what ran; not for slots that move, where that is a key too many. */
   static ClusterBench audited(ClusterGroup group) {
     return new ClusterBench(group, true);
   }
@@ -70,7 +68,7 @@ final class ClusterBench implements AutoCloseable {
     return limiter.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
   }
 
-  /** Units taken from the keys of this call, as Redis itself says: one number for each charge. */
+  /** Units taken under the keys of this call, according to Redis: one number for each charge. */
   List<Long> used(LimitRequest call) {
     Verdict verdict = store.decide(call, Mode.PEEK).toCompletableFuture().join();
     return verdict.rules().stream().map(rule -> rule.rule().count() - rule.remaining()).toList();
@@ -117,7 +115,7 @@ final class ClusterBench implements AutoCloseable {
     return Duration.ofNanos(System.nanoTime() - began);
   }
 
-  /** C2: no script ran twice on one key, as far as the nodes that are there remember. */
+  /** C2: no script ran twice on one key, according to the nodes that are up. */
   void assertNothingRanTwice() {
     for (RedisProcess server : group.servers()) {
       if (server.isRunning()) {

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A Redis Cluster that is well, at the start and while its slots move. */
+/** A healthy Redis Cluster, at the start and while its slots move. */
 class ClusterTest {
 
   private static ClusterGroup group;
@@ -86,7 +86,9 @@ class ClusterTest {
     moveUnderLoad(30, true);
   }
 
-  /** New subjects come while it moves: each of the load's calls is somebody's first in its turn. */
+  /**
+   * New subjects arrive while the slot moves: each call of the load is in turn a subject's first.
+   */
   private static void moveUnderLoad(int times, boolean guarded) {
     int slot = ClusterBench.slot(call("somebody", 1, HOUR));
     List<LimitRequest> calls = new ArrayList<>();
@@ -131,7 +133,7 @@ class ClusterTest {
 
   @Test
   @DisplayName("a call of two subjects takes from both or from none")
-  void whatARefusedCallTookIsGivenBack() {
+  void theUnitsOfADeniedCallAreGivenBack() {
     LimitRequest everybody =
         LimitRequest.of(Policy.of("everybody", SlidingWindowLog.of(300, HOUR)), Subject.global());
     List<LimitRequest> users = calls(40, 10, HOUR);

@@ -32,13 +32,13 @@ final class FaultAssertions {
     assertThat(answers).as("failed").allMatch(answer -> answer.verdict().isPresent());
   }
 
-  /** Nothing failed: but for the few that a pause of this machine made late. */
+  /** Nothing failed, except for the few that a pause of this machine made late. */
   static void assertDecidedByRedis(Collection<Answer> answers) {
     assertThat(reasons(answers)).isSubsetOf(FailureReason.TIMEOUT);
     assertThat(fromStore(answers)).hasSizeGreaterThanOrEqualTo(answers.size() * 9 / 10);
   }
 
-  /** I1: nobody got more from this source than the rule allows, and what the fault excuses. */
+  /** I1: no subject got more from this source than the rule allows, plus what the fault excuses. */
   static void assertNotOverAdmitted(
       Collection<Answer> answers, DecidedBy source, long most, Duration window) {
     assertNotOverAdmitted(
@@ -67,7 +67,7 @@ final class FaultAssertions {
     assertThat(new OverAdmissionChecker(most, window).violations(admissions)).isEmpty();
   }
 
-  /** No call got the reply of another: if these are answers to {@link #unlikeCalls}. */
+  /** No call got the reply of another, if these are answers to {@link #unlikeCalls}. */
   static void assertEachGotItsOwnReply(Collection<Answer> answers) {
     List<Long> used =
         fromStore(answers).stream()

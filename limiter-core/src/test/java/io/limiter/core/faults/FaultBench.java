@@ -22,7 +22,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.function.Function;
 
-/** On one Redis, behind a {@link FaultProxy}. */
+/** A limiter on one Redis, behind a {@link FaultProxy}. */
 public final class FaultBench extends LimiterBench {
 
   final RedisProcess redis;
@@ -58,7 +58,7 @@ public final class FaultBench extends LimiterBench {
     return new FaultBench(redis, proxy, connection, deadline);
   }
 
-  /** Past the proxy. */
+  /** Bypasses the proxy. */
   <T> T admin(Function<RedisCommands<String, String>, T> commands) {
     if (administrator == null || !administrator.isOpen()) {
       administrator = admin.connect(RedisURI.create(redis.uri()));
@@ -66,7 +66,7 @@ public final class FaultBench extends LimiterBench {
     return commands.apply(administrator.sync());
   }
 
-  /** Commands as one would type them, a semicolon between them. */
+  /** Commands as typed by hand, separated by semicolons. */
   void admin(String commands) {
     for (String command : commands.split(";")) {
       try (Socket socket = type(command)) {
@@ -79,7 +79,10 @@ public final class FaultBench extends LimiterBench {
     }
   }
 
-  /** Types a command, and does not wait for its reply. The caller closes. */
+  /**
+   * Sends a command as typed by hand, and does not wait for its reply. The caller closes the
+   * socket.
+   */
   Socket type(String command) throws IOException {
     Socket socket = new Socket(InetAddress.getLoopbackAddress(), redis.port());
     socket.getOutputStream().write((command.strip() + "\r\n").getBytes(StandardCharsets.US_ASCII));

@@ -26,7 +26,7 @@ class HerdTest {
 
   private static final int INSTANCES = 50;
 
-  /** 10 to 36 have been seen; with Lettuce's own jitter 48 to 50. */
+  /** 10 to 36 were observed; with Lettuce's own jitter 48 to 50. */
   private static final int MOST_IN_A_TENTH = 45;
 
   private static final long TENTH_NANOS = Duration.ofMillis(100).toNanos();
@@ -34,7 +34,7 @@ class HerdTest {
   private final RedisProcess redis = RedisProcess.onFreePort().start();
   private final FaultProxy proxy = new FaultProxy(redis.port());
   private final List<SharedConnection> instances = new ArrayList<>();
-  private final RecordedLog lettuce = RecordedLog.of("io.lettuce"); // each says what it lost
+  private final RecordedLog lettuce = RecordedLog.of("io.lettuce"); // each logs its loss
 
   @AfterEach
   void close() {
@@ -46,7 +46,7 @@ class HerdTest {
 
   @Test
   @DisplayName("F38: fifty connections are cut, and Redis is there")
-  void thoseWhoLostRedisForAMomentDoNotComeBackAtOnce() {
+  void instancesThatLostRedisBrieflyDoNotReconnectAtOnce() {
     connect();
     int before = proxy.accepted();
     proxy.reset();
@@ -57,9 +57,9 @@ class HerdTest {
 
   @Test
   @DisplayName("F38: fifty connections are cut, and Redis is away for two seconds")
-  void thoseWhoLostRedisForLongDoNotComeBackAtOnce() {
+  void instancesThatLostRedisForLongDoNotReconnectAtOnce() {
     connect();
-    proxy.refuse();
+    proxy.rejectConnections();
     pass(Duration.ofSeconds(2));
     int before = proxy.accepted();
     proxy.pass();
@@ -91,7 +91,7 @@ class HerdTest {
     }
   }
 
-  /** Looks at every tenth of a second. */
+  /** Checks every tenth of a second. */
   private void assertNoHerd(int before) {
     List<Long> came = proxy.acceptedAt();
     came = came.subList(before, came.size());

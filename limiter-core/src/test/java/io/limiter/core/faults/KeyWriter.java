@@ -8,7 +8,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.redis.AuditedStore;
 import java.time.Duration;
 
-/** Somebody else, who writes under the limiter's keys. */
+/** Another client, which writes under the limiter's keys. */
 final class KeyWriter implements AutoCloseable {
 
   private final RedisClient client;

@@ -24,33 +24,34 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * A limiter as an application has it, on a Redis whose calls are audited, and the assertions that
- * end each test of a fault. What Redis that is, is for those to say who extend this.
+ * A limiter as an application uses it, on a Redis whose calls are audited, and the assertions at
+ * the end of each fault test. Subclasses choose the Redis.
  */
 public abstract class LimiterBench implements AutoCloseable {
 
   /**
-   * Bounds of time are multiplied by this. What is promised is the deadline and 50 ms; a machine
-   * whose two cores run a load, a Redis, a proxy and another build pauses for longer than that now
-   * and then. Medians are not excused.
+   * Time bounds are multiplied by this. The promise is the deadline and 50 ms; a machine whose two
+   * cores run a load, a Redis, a proxy and another build pauses for longer than that now and then.
+   * Medians are not excused.
    */
   public static final int NOISE = 3;
 
   public static final Duration DEADLINE = Duration.ofMillis(100);
 
-  /** Within this every call is answered, whatever the store does. */
+  /** Every call is answered within this time, whatever the store does. */
   public static final Duration ANSWERED = DEADLINE.plusMillis(50);
 
-  /** Within this of Redis being there again it decides again. */
+  /** Once Redis is back, it decides again within this time. */
   public static final Duration HEALED = Duration.ofSeconds(2);
 
   /**
-   * Attempts to connect within two seconds that are too many. The first ones follow each other
-   * quickly, so that a moment's loss is healed in a moment; from then on there are two a second.
+   * The number of attempts to connect within two seconds that is too many. The first ones follow
+   * each other quickly, so that a short loss is repaired quickly; from then on there are two a
+   * second.
    */
   static final int MANY_ATTEMPTS = 20;
 
-  /** Of Lettuce's two pools, whose threads begin one by one as connections are opened anew. */
+  /** The threads of Lettuce's two pools, which start one by one as connections are reopened. */
   static final int LETTUCE_THREADS = 2 * Math.max(2, Runtime.getRuntime().availableProcessors());
 
   static final Duration HOUR = Duration.ofHours(1);
@@ -86,16 +87,16 @@ public abstract class LimiterBench implements AutoCloseable {
     return limiter.decide(call, Mode.PEEK).toCompletableFuture().join();
   }
 
-  /** Units taken from the key of this call, as Redis itself says. */
+  /** Units taken under the key of this call, according to Redis. */
   long used(LimitRequest call) {
     Verdict verdict = store.decide(call, Mode.PEEK).toCompletableFuture().join();
     return verdict.rules().get(0).rule().count() - verdict.rules().get(0).remaining();
   }
 
-  /** The nonces of what ran, in the order in which it did. */
+  /** The nonces of what ran, in that order. */
   abstract List<String> executed();
 
-  /** Lets time pass while a fault lasts: the stall is what the test is about. */
+  /** Lets time pass while a fault lasts: the test is about the stall. */
   public static void pass(Duration time) {
     try {
       TimeUnit.NANOSECONDS.sleep(time.toNanos());
@@ -104,13 +105,15 @@ public abstract class LimiterBench implements AutoCloseable {
     }
   }
 
-  /** C2: nothing ran twice, what was confirmed ran, and what ran without that is unknown. */
+  /**
+   * C2: nothing ran twice, confirmed calls ran, and the outcome of other calls that ran is unknown.
+   */
   void assertRanAtMostOnce() {
     assertNothingRanTwice();
     assertThat(executed()).as("what was confirmed ran").containsAll(nonces(true));
   }
 
-  /** The same where Redis may have lost what it has confirmed. */
+  /** The same where Redis may have lost confirmed writes. */
   void assertNothingRanTwice() {
     List<String> executed = executed();
     assertThat(OverAdmissionChecker.repeated(executed)).isEmpty();
@@ -127,14 +130,14 @@ public abstract class LimiterBench implements AutoCloseable {
         .collect(Collectors.toSet());
   }
 
-  /** Calls whose rules differ so much in their count that no reply fits another's call. */
+  /** Calls whose counts differ so much that no reply fits another call. */
   static List<LimitRequest> unlikeCalls(int subjects) {
     return IntStream.range(0, subjects)
         .mapToObj(i -> call("unlike-" + i, 1_000L * (i + 1), HOUR))
         .toList();
   }
 
-  /** C5: Redis decides again, by itself. */
+  /** C5: Redis decides again, without intervention. */
   void assertHeals() {
     LimitRequest call = call("healing", 1_000_000, HOUR);
     await()

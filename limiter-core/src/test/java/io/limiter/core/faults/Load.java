@@ -19,8 +19,8 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Calls at a steady rate, whether or not the earlier ones are answered, as clients do who know
- * nothing of each other.
+ * Calls at a steady rate, whether or not the earlier ones are answered, like those of independent
+ * clients.
  */
 final class Load {
 
@@ -38,7 +38,7 @@ final class Load {
     this.intervalNanos = TimeUnit.SECONDS.toNanos(1) / perSecond;
   }
 
-  /** Begins; each of these calls has its turn. */
+  /** Starts the load; takes these calls in turn. */
   static Load start(LimitStore store, List<LimitRequest> calls, int perSecond) {
     Load load = new Load(store, calls, perSecond);
     load.thread.setDaemon(true);

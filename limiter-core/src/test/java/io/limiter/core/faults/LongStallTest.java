@@ -26,7 +26,7 @@ class LongStallTest {
   private static final long SECONDS = 60;
   private static final long MEGABYTE = 1 << 20;
 
-  /** Remembers nothing of a call but that it ended, so that what grows is not the test's own. */
+  /** Records nothing of a call but its end, so that memory growth is not the test's own. */
   @Test
   @DisplayName("F10: Redis stopped for a minute at 2,000 calls a second")
   void aMinuteWithoutRedisCostsNeitherThreadsNorMemory() {

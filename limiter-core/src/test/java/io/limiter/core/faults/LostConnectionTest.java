@@ -28,7 +28,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Connections that end, at the worst moment, again and again. */
+/** Connections that end, at the worst moment, repeatedly. */
 class LostConnectionTest {
 
   private static final Duration SECOND = Duration.ofSeconds(1);
@@ -56,7 +56,7 @@ class LostConnectionTest {
               .sorted()
               .toList();
       assertThat(fallbacks.get(fallbacks.size() * 9 / 10))
-          .as("nobody waits for the deadline")
+          .as("no call waits for the deadline")
           .isLessThan(DEADLINE.dividedBy(2));
       // One loss: at most the count once more.
       assertNotOverAdmitted(answers, 40, SECOND);
@@ -76,7 +76,7 @@ class LostConnectionTest {
         bench.proxy.cutAfterReplies(0);
         assertThat(bench.ask(call).reason()).contains(FailureReason.DISCONNECTED);
         bench.assertHeals();
-        // It ran. The next call brings what memory admitted for it, since it is not known to have
+        // It ran. The next call carries what memory admitted for it, since it is not known to have
         // run.
         assertThat(bench.used(call)).isEqualTo(used + (i == 1 ? 1 : 2));
       }
@@ -116,10 +116,10 @@ class LostConnectionTest {
 
   @Test
   @DisplayName("F8: a thousand calls while there is no connection")
-  void nothingThatWasRefusedRunsLater() {
+  void noRejectedCommandRunsLater() {
     try (FaultBench bench = FaultBench.start()) {
       LimitRequest call = call("ghost", 1_000_000, HOUR);
-      bench.proxy.refuse();
+      bench.proxy.rejectConnections();
       Collection<Answer> answers = Load.burst(bench.limiter, call, 1_000);
       assertThat(fromStore(answers)).isEmpty();
       assertAnsweredInTime(answers);
@@ -153,7 +153,7 @@ class LostConnectionTest {
   void wantOfAConnectionEndsWithTheConnection() {
     try (FaultBench bench = FaultBench.withDeadline(SECOND)) {
       LimitRequest call = call("blip", 1_000_000, HOUR);
-      bench.proxy.refuse();
+      bench.proxy.rejectConnections();
       await().until(() -> !isConnected(bench));
       assertThat(reasons(Load.burst(bench.limiter, call, 1_000)))
           .containsExactly(FailureReason.DISCONNECTED);
@@ -174,7 +174,7 @@ class LostConnectionTest {
 
   @Test
   @DisplayName("F24: Redis has no place for another client")
-  void theConnectionThatStandsIsKeptAndAnotherIsTriedForPatiently() {
+  void theOpenConnectionIsKeptAndTheOtherIsRetriedSlowly() {
     try (FaultBench bench = FaultBench.start()) {
       LimitRequest call = call("crowd", 1_000, HOUR);
       bench.admin(redis -> redis.configSet("maxclients", "1"));
@@ -199,14 +199,14 @@ class LostConnectionTest {
 
   @Test
   @DisplayName("F37: the way to Redis comes and goes, for three seconds")
-  void aFlappingRedisHoldsNobodyUp() {
+  void aFlappingRedisDelaysNoCall() {
     flap(Duration.ofSeconds(3));
   }
 
   @Test
   @Tag("faults")
   @DisplayName("F37: the way to Redis comes and goes, for a minute")
-  void aRedisThatFlapsForLongHoldsNobodyUp() {
+  void aRedisThatFlapsForLongDelaysNoCall() {
     flap(Duration.ofMinutes(1));
   }
 

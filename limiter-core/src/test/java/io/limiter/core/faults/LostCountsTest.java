@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What was counted is gone, or somebody else wrote over it. */
+/** Counts are lost, or overwritten by another client. */
 class LostCountsTest {
 
   private static final Duration SECOND = Duration.ofSeconds(1);
@@ -99,8 +99,8 @@ class LostCountsTest {
       calls.forEach(bench::ask);
       pass(window.multipliedBy(2));
 
-      // A unit that seems to be of the near future is taken for one until that has come, and what
-      // is no log may be found out by the first call that is refused.
+      // A unit of the near future counts until that time has come, and a value that is no log may
+      // only be detected by the first call that is denied.
       await()
           .pollInterval(window)
           .atMost(window.multipliedBy(20))
@@ -121,7 +121,7 @@ class LostCountsTest {
     }
   }
 
-  /** A few of the bytes are others, or all ones, which is no number, or a very large one. */
+  /** A few of the bytes are changed, or all ones, which is NaN, or a very large number. */
   private static byte[] damaged(byte[] log, Random random) {
     for (int i = random.nextInt(3); i >= 0; i--) {
       int at = random.nextInt(log.length);

@@ -27,12 +27,12 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** An instance is gone with its calls in flight, by Redis' own clock. */
+/** An instance dies with calls in flight; by Redis' own clock. */
 class LostInstanceTest {
 
   private static final Duration LEASE = ConcurrencyLimit.MIN_PERMIT_DURATION;
 
-  /** For a machine that does something else as well. */
+  /** For a machine that is busy with other work. */
   private static final Duration SLACK = Duration.ofSeconds(10);
 
   private static final LimitRequest CALL =
@@ -65,7 +65,7 @@ class LostInstanceTest {
   }
 
   @Test
-  void thePlacesOfADeadInstanceAreFreeALeaseLaterAndThoseOfTheOthersAreHeld() {
+  void thePermitsOfADeadInstanceAreFreeOneDurationLaterAndOthersAreHeld() {
     LimitStore here = instance();
     LimitStore lost = instance();
     Verdict running = acquire(here);

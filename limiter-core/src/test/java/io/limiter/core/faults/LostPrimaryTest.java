@@ -32,7 +32,7 @@ class LostPrimaryTest {
 
   private static final int COUNT = 200;
 
-  /** After this a silent peer is left. */
+  /** After this time a silent peer is given up. */
   private static final Duration SILENCE = Duration.ofSeconds(3);
 
   /** The longest time that an attempt to connect to a silent peer takes. */

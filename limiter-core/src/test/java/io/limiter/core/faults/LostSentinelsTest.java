@@ -23,14 +23,14 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The sentinels are down, silent, or wrong, and the primary stands. */
+/** The sentinels are down, silent, or wrong, and the primary is up. */
 class LostSentinelsTest {
 
   private static final LimitRequest CALL = call("sentinels", 1_000_000, HOUR);
 
   /**
-   * Each attempt asks another sentinel first, so one or two that lead nowhere cost as many attempts
-   * and the pauses after them, of up to a second each; and half a second for each that is silent.
+   * Each attempt asks another sentinel first, so one or two wrong ones cost as many attempts and
+   * the pauses after them, of up to a second each; and half a second for each that is silent.
    */
   private static final Duration FOUND = Duration.ofSeconds(4);
 
@@ -52,7 +52,7 @@ class LostSentinelsTest {
 
   @Test
   @DisplayName("All sentinels are lost, then the connection too, and the primary stands")
-  void withoutSentinelsDecisionsGoOnAtTheLastPrimary() {
+  void withoutSentinelsTheLastPrimaryContinuesToDecide() {
     try (SentinelBench bench = SentinelBench.start()) {
       bench.group.sentinels().forEach(RedisProcess::kill);
       RedisProcess primary = bench.group.servers().get(0);

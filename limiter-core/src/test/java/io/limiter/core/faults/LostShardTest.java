@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 /** One primary of a Redis Cluster is lost under load, and its replica promoted. */
 class LostShardTest {
 
-  /** More than is asked for in a second, so that there is something to over-admit. */
+  /** More than are requested in a second, so that over-admission is possible. */
   private static final long COUNT = 50;
 
   @Test
@@ -56,7 +56,7 @@ class LostShardTest {
     ClusterGroup group =
         ClusterGroup.start("--cluster-require-full-coverage", allOrNone ? "yes" : "no");
     try (ClusterBench bench = ClusterBench.audited(group)) {
-      // Most of the calls, so that a breaker for all would open for all.
+      // Most of the calls, so that a common breaker would open for all.
       List<LimitRequest> ofLost = ClusterBench.callsOf(0, 8, COUNT, HOUR);
       List<LimitRequest> calls = new ArrayList<>(ofLost);
       calls.addAll(ClusterBench.callsOf(1, 2, COUNT, HOUR));
@@ -101,7 +101,7 @@ class LostShardTest {
     }
   }
 
-  /** But for what a pause of this machine made late; the outage is a third of the run. */
+  /** Except for what a pause of this machine made late; the outage is a third of the run. */
   private static void assertUnaffected(Collection<Answer> answers) {
     assertThat(FaultAssertions.reasons(answers))
         .isSubsetOf(FailureReason.TIMEOUT, FailureReason.BREAKER_OPEN);
@@ -112,7 +112,7 @@ class LostShardTest {
   @Test
   @Tag("faults")
   @DisplayName("F15: of two subjects of a call, one has its primary killed")
-  void nobodyIsEverChargedLessThanHeWasGranted() {
+  void noSubjectIsEverChargedLessThanItWasGranted() {
     ClusterGroup group = ClusterGroup.start("--cluster-require-full-coverage", "no");
     try (ClusterBench bench = ClusterBench.on(group)) {
       LimitRequest everybody =

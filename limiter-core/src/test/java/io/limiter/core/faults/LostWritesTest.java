@@ -19,7 +19,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Redis answers before its replicas have what it has written. */
+/** Redis replies before its replicas have received its writes. */
 @Tag("faults")
 class LostWritesTest {
 
@@ -53,7 +53,7 @@ class LostWritesTest {
     }
   }
 
-  /** Returns the way on which the replicas hang on the primary. Sentinel mends it in 3 seconds. */
+  /** Returns the proxy between the replicas and the primary. Sentinel repairs it in 3 seconds. */
   private static FaultProxy replicateThrough(SentinelBench bench) {
     FaultProxy link = new FaultProxy(bench.group.primary().port());
     Collection<RedisProcess> replicas =

@@ -14,10 +14,10 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * Judges a finished run without trusting anybody's account of when a decision was taken. It was
- * taken between the moment its call was sent and the moment it was answered; so all calls that were
- * sent and answered within one window were decided within it, and no more of them than the rule
- * allows may have been admitted. This never accuses a correct limiter, whatever the delays.
+ * Checks a finished run without relying on reported decision times. A decision was taken between
+ * the time its call was sent and the time it was answered. So all calls that were sent and answered
+ * within one window were decided within it, and the rule bounds how many of them may have been
+ * admitted. This never accuses a correct limiter, whatever the delays.
  */
 public final class OverAdmissionChecker {
 
@@ -26,21 +26,19 @@ public final class OverAdmissionChecker {
 
   private final long count;
 
-  /**
-   * Less a thousandth: the clocks of the caller and of Redis may run apart, NTP slews by 0.05 %.
-   */
+  /** Less a thousandth: the clocks of the caller and of Redis may drift, NTP slews by 0.05 %. */
   private final long windowNanos;
 
   /**
-   * @param count the most calls of one key that any window may hold: the rule's count, and what the
-   *     fault of the run excuses
+   * @param count the most calls of one key that any window may hold: the rule's count, plus what
+   *     the fault of the run excuses
    */
   public OverAdmissionChecker(long count, Duration window) {
     this.count = count;
     this.windowNanos = window.toNanos() - window.toNanos() / 1_000;
   }
 
-  /** What is wrong, in words; empty if nothing is. */
+  /** A description of each violation; empty if there is none. */
   public List<String> violations(Collection<Admission> admissions) {
     List<String> found = new ArrayList<>();
     Map<String, List<Admission>> byKey =
@@ -57,7 +55,7 @@ public final class OverAdmissionChecker {
     return found;
   }
 
-  /** Which of these stand there more than once. */
+  /** The nonces that occur more than once. */
   static List<String> repeated(Collection<String> nonces) {
     Set<String> seen = new HashSet<>();
     return nonces.stream()

@@ -89,7 +89,7 @@ class OverAdmissionCheckerTest {
     assertThat(two.violations(history)).containsExactly("n counted twice");
   }
 
-  /** The oracle looks at every pair of a first sent and a last answered call. */
+  /** The oracle checks every pair of a first sent and a last answered call. */
   @Test
   void itFindsAsMuchAsTryingEveryInterval() {
     Random random = new Random(1);

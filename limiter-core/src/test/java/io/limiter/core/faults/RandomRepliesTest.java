@@ -18,8 +18,8 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /**
- * Replies that are anything at all: of every type of RESP, nested, too short, too long, or no RESP.
- * For some seconds; the seed is the same each time, unless {@code -Dlimiter.seed} gives another.
+ * Arbitrary replies: of every type of RESP, nested, too short, too long, or not RESP. Runs for some
+ * seconds; the seed is the same each time, unless {@code -Dlimiter.seed} gives another.
  */
 class RandomRepliesTest {
 
@@ -74,7 +74,7 @@ class RandomRepliesTest {
 
   @Test
   @DisplayName("F40: random replies")
-  void whateverComesEveryCallIsDecidedInTimeAndTheConnectionHeals() {
+  void underRandomRepliesEveryCallIsDecidedInTimeAndTheConnectionHeals() {
     long seed = Long.getLong("limiter.seed", 20_260_102L);
     Random random = new Random(seed);
     int strange = 0;
@@ -84,7 +84,7 @@ class RandomRepliesTest {
       while (System.nanoTime() < end) {
         byte[] reply = reply(random);
         bench.proxy.replaceReply(reply);
-        for (int i = 0; i < 2; i++) { // the reply of one may come to the next
+        for (int i = 0; i < 2; i++) { // the reply of one may arrive for the next
           long before = System.nanoTime();
           Verdict verdict = bench.ask(calls.get(random.nextInt(calls.size())));
           Duration took = Duration.ofNanos(System.nanoTime() - before);
@@ -96,7 +96,7 @@ class RandomRepliesTest {
           }
           strange += verdict.decidedBy() == DecidedBy.FALLBACK ? 1 : 0;
         }
-        if (bench.proxy.armed()) { // nobody asks while the breaker is open
+        if (bench.proxy.armed()) { // no command is sent while the breaker is open
           LimiterBench.pass(Duration.ofMillis(20));
         }
       }
@@ -116,7 +116,7 @@ class RandomRepliesTest {
     };
   }
 
-  /** As long, and with the status of a call that is admitted or limited. */
+  /** As long as a valid one, with the status of a call that is admitted or limited. */
   private static byte[] likeTheRightOne(Random random) {
     byte[] reply = bytes(random, 29);
     reply[0] = (byte) (random.nextBoolean() ? 'A' : 'L');

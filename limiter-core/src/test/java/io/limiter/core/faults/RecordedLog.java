@@ -8,7 +8,7 @@ import ch.qos.logback.core.read.ListAppender;
 import java.util.List;
 import org.slf4j.LoggerFactory;
 
-/** What a logger and those below it say at WARN or worse, kept from the console. */
+/** Messages of a logger and those below it at WARN or worse, kept from the console. */
 final class RecordedLog implements AutoCloseable {
 
   private final Logger logger;

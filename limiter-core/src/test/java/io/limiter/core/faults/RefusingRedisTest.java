@@ -40,10 +40,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Redis answers, with an error. Nothing ran then. */
+/** Redis answers with an error, and nothing ran. */
 class RefusingRedisTest {
 
-  private static final LimitRequest CALL = call("refused", 1_000, HOUR);
+  private static final LimitRequest CALL = call("rejected", 1_000, HOUR);
 
   @Test
   @DisplayName("F11: the scripts are flushed every 50 ms")
@@ -159,7 +159,7 @@ class RefusingRedisTest {
     }
   }
 
-  /** Redis 6.2 says ERR of what fails within a script, whatever it was. */
+  /** Redis 6.2 reports every failure within a script as ERR. */
   @ParameterizedTest(name = "F23: {0}")
   @CsvSource(
       delimiter = '|',
@@ -168,7 +168,7 @@ class RefusingRedisTest {
         "NOREPLICAS | CONFIG SET min-replicas-to-write 1 | CONFIG SET min-replicas-to-write 0",
         "MASTERDOWN | CONFIG SET replica-serve-stale-data no ; REPLICAOF 127.0.0.1 1 | REPLICAOF NO ONE",
       })
-  void whatRedisDoesNotAllowTheFallbackDecides(String error, String fault, String remedy) {
+  void theFallbackDecidesWhatRedisDoesNotPermit(String error, String fault, String remedy) {
     try (FaultBench bench = FaultBench.start()) {
       bench.admin(fault);
       assertThat(bench.store.decide(CALL, Mode.ACQUIRE))

@@ -26,7 +26,7 @@ import java.util.List;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
-/** On the primary that sentinels name. */
+/** A limiter on the primary that sentinels report. */
 final class SentinelBench extends LimiterBench {
 
   final SentinelGroup group;
@@ -48,7 +48,7 @@ final class SentinelBench extends LimiterBench {
   }
 
   /**
-   * @param change made to its copy of the script
+   * @param change applied to its copy of the script
    */
   static SentinelBench on(SentinelGroup group, UnaryOperator<String> change) {
     SentinelBench bench = new SentinelBench(group, storeAt(group.uri(), change));
@@ -56,7 +56,7 @@ final class SentinelBench extends LimiterBench {
     return bench;
   }
 
-  /** Connects by this URI; perhaps in vain. */
+  /** Connects by this URI, which may fail. */
   static SentinelBench on(SentinelGroup group, String uri) {
     return new SentinelBench(group, storeAt(uri, script -> script));
   }
@@ -69,7 +69,7 @@ final class SentinelBench extends LimiterBench {
         change);
   }
 
-  /** The limiter of another instance, which knows nothing of sentinels and stays where it is. */
+  /** The limiter of another instance, which does not use sentinels and stays with its server. */
   LimitStore pinnedTo(RedisProcess server) {
     LimitStore pinned =
         new FallbackStore(storeAt(server.uri(), script -> script), new MemoryStore());
@@ -90,7 +90,7 @@ final class SentinelBench extends LimiterBench {
     }
   }
 
-  /** Returns when both replicas have all that the primary had when this was called. */
+  /** Returns when both replicas have everything that the primary had at the time of the call. */
   void awaitReplicated() {
     RedisProcess primary = group.primary();
     await()
@@ -105,17 +105,17 @@ final class SentinelBench extends LimiterBench {
                     == 2);
   }
 
-  /** Makes a server a replica of another, as Sentinel does it. */
+  /** Makes a server a replica of another, as Sentinel does. */
   void demote(RedisProcess server, int primary) {
     admin(server, redis -> redis.replicaof("127.0.0.1", primary));
   }
 
-  /** {@code master} or {@code slave}, as the server sees itself. */
+  /** {@code master} or {@code slave}, as the server reports. */
   String role(RedisProcess server) {
     return admin(server, redis -> redis.role().get(0).toString());
   }
 
-  /** What ran on the primary that there is now, or was replicated to it. */
+  /** What ran on the current primary, or was replicated to it. */
   @Override
   List<String> executed() {
     return executed(group.primary());
@@ -125,7 +125,7 @@ final class SentinelBench extends LimiterBench {
     return admin(server, redis -> redis.lrange(AuditedStore.AUDIT, 0, -1));
   }
 
-  /** The calls of a load are decided by Redis again: those that are sent from now on. */
+  /** Redis decides the calls of a load again: those that are sent from now on. */
   static void assertHeals(Load load) {
     long now = System.nanoTime();
     await()
@@ -142,7 +142,7 @@ final class SentinelBench extends LimiterBench {
     return answer.verdict().filter(it -> it.decidedBy() == DecidedBy.STORE).isPresent();
   }
 
-  /** The longest time that no call was decided by Redis. */
+  /** The longest time without a decision by Redis. */
   static Duration outage(Collection<Answer> answers) {
     long[] decided =
         answers.stream()

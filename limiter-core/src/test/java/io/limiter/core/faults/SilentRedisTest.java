@@ -27,21 +27,21 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Redis is there, and says nothing: stopped, behind a dead network, or with one answer lost. */
+/** Redis does not answer: stopped, behind a dead network, or with one reply lost. */
 class SilentRedisTest {
 
   private static final Duration SECOND = Duration.ofSeconds(1);
 
   @Test
   @DisplayName("F3: Redis stopped for half a second (SIGSTOP) and continued")
-  void aStoppedRedisHoldsNobodyUpAndRunsNothingTwice() {
+  void aStoppedRedisDelaysNoCallAndRunsNothingTwice() {
     stopFor(Duration.ofMillis(500));
   }
 
   @Test
   @Tag("faults")
   @DisplayName("F3: Redis stopped for three seconds (SIGSTOP) and continued")
-  void aRedisThatStopsForLongHoldsNobodyUpAndRunsNothingTwice() {
+  void aRedisThatStopsForLongDelaysNoCallAndRunsNothingTwice() {
     stopFor(Duration.ofSeconds(3));
   }
 
@@ -66,7 +66,7 @@ class SilentRedisTest {
 
   @Test
   @DisplayName("F4: black hole, every call answered in time")
-  void aBlackHoleHoldsNobodyUp() {
+  void aBlackHoleDelaysNoCall() {
     try (FaultBench bench = FaultBench.start()) {
       bench.proxy.blackHole();
       Collection<Answer> answers =
@@ -80,7 +80,7 @@ class SilentRedisTest {
 
   @Test
   @Tag("faults")
-  @DisplayName("F4: black hole, the connection is given up and opened anew")
+  @DisplayName("F4: black hole, the connection is given up and reopened")
   void aConnectionThatLeadsNowhereIsGivenUp() {
     try (FaultBench bench = FaultBench.start()) {
       bench.proxy.blackHoleOpenConnections();
@@ -95,7 +95,7 @@ class SilentRedisTest {
 
   @Test
   @DisplayName("F9: one reply is lost in the middle of a pipeline")
-  void aLostReplyHoldsNobodyUp() {
+  void aLostReplyDelaysNoCall() {
     try (FaultBench bench = FaultBench.start()) {
       bench.proxy.swallowReplyAfter(20);
       Collection<Answer> answers = Load.burst(bench.limiter, call("lost", 1_000, HOUR), 64);
@@ -109,25 +109,25 @@ class SilentRedisTest {
 
   @Test
   @DisplayName("F10: more calls than may wait")
-  void beyondTheQueueCallsAreRefusedAtOnce() {
+  void beyondTheQueueCallsAreDeniedAtOnce() {
     Duration patience = Duration.ofSeconds(3);
     try (FaultBench bench = FaultBench.withDeadline(patience)) {
       LimitRequest call = call("queue", 100_000, HOUR);
       bench.redis.suspend();
       Load crowd = Load.start(bench.limiter, List.of(call), 20_000);
       await().until(() -> reasons(crowd.answeredSoFar()).contains(FailureReason.OVERLOADED));
-      List<Answer> refused = new ArrayList<>();
+      List<Answer> rejected = new ArrayList<>();
       for (int i = 0; i < 50; i++) {
-        refused.addAll(Load.burst(bench.limiter, call, 1));
+        rejected.addAll(Load.burst(bench.limiter, call, 1));
       }
       crowd.stopSending();
       bench.redis.resume();
       crowd.stop();
 
-      assertFellBack(refused, FailureReason.OVERLOADED, FailureReason.BREAKER_OPEN);
-      assertThat(fromStore(refused)).isEmpty();
-      assertThat(refused.stream().map(Answer::latency).sorted().toList().get(25))
-          .as("median of the refused")
+      assertFellBack(rejected, FailureReason.OVERLOADED, FailureReason.BREAKER_OPEN);
+      assertThat(fromStore(rejected)).isEmpty();
+      assertThat(rejected.stream().map(Answer::latency).sorted().toList().get(25))
+          .as("median of the rejected")
           .isLessThan(Duration.ofMillis(5));
       bench.assertHeals();
       bench.assertRanAtMostOnce();
@@ -137,7 +137,7 @@ class SilentRedisTest {
 
   @Test
   @DisplayName("F10: ten thousand calls at once while Redis is stopped")
-  void aFloodIsRefusedWithoutALineForEachCall() {
+  void aFloodIsDeniedWithoutALogLineForEachCall() {
     try (FaultBench bench = FaultBench.withDeadline(SECOND);
         RecordedLog lettuce = RecordedLog.of("io.lettuce")) {
       LimitRequest call = call("flood", 100_000, HOUR);

@@ -24,10 +24,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The replica that becomes the primary has another clock than the one before. */
+/** The replica that is promoted has another clock than the previous primary. */
 class SkewedClockTest {
 
-  /** Longer than a failover takes, so that what the old primary has admitted still counts. */
+  /** Longer than a failover takes, so that units admitted by the old primary still count. */
   private static final Duration WINDOW = Duration.ofSeconds(6);
 
   private static final int COUNT = 20;
@@ -37,8 +37,8 @@ class SkewedClockTest {
   private static final Duration GRACE = Duration.ofMillis(500).multipliedBy(NOISE);
 
   /**
-   * A key that replicas have of themselves is not replicated, and stays theirs when they are
-   * promoted. In the test's copy of the script it is added to the server's own clock.
+   * A key that replicas have of their own is not replicated, and remains when they are promoted.
+   * The test's copy of the script adds it to the server's own clock.
    */
   private static final String OFFSET = "clock-offset";
 
@@ -55,7 +55,7 @@ class SkewedClockTest {
     promoteWithClockInScript(seconds);
   }
 
-  /** The script as it is, and the times at which keys expire. */
+  /** The unchanged script, and the times at which keys expire. */
   @Tag("faults")
   @ParameterizedTest(name = "F27: by {0} seconds, of the whole server")
   @ValueSource(ints = {5, -5})
@@ -91,7 +91,7 @@ class SkewedClockTest {
     List<Answer> answers = new ArrayList<>(Load.burst(bench.limiter, CALL, 2 * COUNT));
     bench.awaitReplicated();
     RedisProcess old = bench.group.primary();
-    // By hand: an election may take longer than the clocks are apart.
+    // By hand: an election may take longer than the clocks differ.
     bench.group.failOver();
     bench.group.awaitPrimaryInsteadOf(old);
     old.kill();

@@ -22,7 +22,7 @@ import java.util.Collection;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** F5: Redis answers, and takes its time. */
+/** F5: Redis answers slowly. */
 class SlowRedisTest {
 
   @Test
@@ -42,7 +42,7 @@ class SlowRedisTest {
 
   @Test
   @DisplayName("F5: twice the deadline later")
-  void aLateReplyIsNobodys() {
+  void aLateReplyIsNotGivenToAnotherCall() {
     try (FaultBench bench = FaultBench.start()) {
       bench.proxy.delay(DEADLINE.multipliedBy(2));
       Load load = Load.start(bench.limiter, unlikeCalls(5), 200);
@@ -77,7 +77,7 @@ class SlowRedisTest {
 
   @Test
   @DisplayName("F5: half a second of somebody else's work in Redis")
-  void aRedisThatIsBusyForAMomentHoldsNobodyUp() {
+  void aRedisThatIsBusyForAMomentDelaysNoCall() {
     try (FaultBench bench = FaultBench.start()) {
       Load load = Load.start(bench.limiter, unlikeCalls(5), 200);
       bench.admin(

@@ -13,7 +13,7 @@ import java.util.Collection;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What comes over the wire is not what Redis would say, or not as often. */
+/** Replies that Redis would not send, or not as often. */
 class StrangeRepliesTest {
 
   @ParameterizedTest(name = "F40: {0}")
@@ -29,7 +29,7 @@ class StrangeRepliesTest {
         "-\r\n",
         "+OK\r\n"
       })
-  void whatIsNoReplyIsAnErrorAndTheConnectionHeals(String text) {
+  void anInvalidReplyIsAnErrorAndTheConnectionHeals(String text) {
     try (FaultBench bench = FaultBench.start()) {
       bench.proxy.replaceReplyAfter(3, text);
       Collection<Answer> answers =

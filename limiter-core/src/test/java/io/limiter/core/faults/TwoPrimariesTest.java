@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A primary that was replaced does not know of it yet, or has just been told. */
+/** A primary that was replaced is not aware of it yet, or has just been informed. */
 class TwoPrimariesTest {
 
   private static final Duration WINDOW = Duration.ofSeconds(2);
@@ -36,7 +36,7 @@ class TwoPrimariesTest {
   private static final List<LimitRequest> CALLS = calls(4, COUNT, WINDOW);
   private static final int PER_SECOND = 300;
 
-  /** Sentinel leaves a primary that comes back alone for eight seconds before it demotes it. */
+  /** Sentinel waits eight seconds before it demotes a primary that comes back. */
   private static final Duration DEMOTED = Duration.ofSeconds(20);
 
   @Test
@@ -66,7 +66,7 @@ class TwoPrimariesTest {
     }
   }
 
-  /** Returns what an instance was answered that stayed with the old one, once that was back. */
+  /** Returns the answers of an instance that stayed with the old primary, once that was back. */
   private Collection<Answer> comeBack(SentinelBench bench) {
     SentinelGroup group = bench.group;
     RedisProcess old = group.primary();
@@ -98,7 +98,7 @@ class TwoPrimariesTest {
       RedisProcess old = bench.group.primary();
       bench.group.failOver();
       RedisProcess elected = bench.group.awaitPrimaryInsteadOf(old);
-      // What Sentinel does too, eight seconds later.
+      // What Sentinel also does, eight seconds later.
       bench.demote(old, elected.port());
       if (ended) {
         bench.admin(old, redis -> redis.clientKill(KillArgs.Builder.typeNormal()));
@@ -108,7 +108,7 @@ class TwoPrimariesTest {
 
       assertAnsweredInTime(answers);
       assertThat(outage(answers)).isLessThan(HEALED.multipliedBy(NOISE));
-      assertThat(answers.stream().filter(TwoPrimariesTest::refusedByTheNode))
+      assertThat(answers.stream().filter(TwoPrimariesTest::rejectedByTheNode))
           .as("asked of a node that is a replica")
           .hasSizeLessThan(PER_SECOND / 10);
       assertNotOverAdmitted(answers, DecidedBy.STORE, 2 * COUNT, WINDOW);
@@ -116,7 +116,7 @@ class TwoPrimariesTest {
     }
   }
 
-  private static boolean refusedByTheNode(Answer answer) {
+  private static boolean rejectedByTheNode(Answer answer) {
     return answer
         .verdict()
         .flatMap(it -> it.reason())

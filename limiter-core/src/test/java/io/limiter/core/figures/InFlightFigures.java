@@ -27,7 +27,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What a call in flight takes of Redis' processor, by its own account: beginning, renewing and
+ * The processor time of Redis for a call in flight, by its own account: beginning, renewing and
  * ending one, while so many are in flight.
  */
 public final class InFlightFigures {
@@ -73,7 +73,7 @@ public final class InFlightFigures {
     for (int i = 1; i < held; i++) {
       reservations.add(begin(call));
     }
-    for (int i = 0; i < CALLS; i++) { // in turn, so that as many are in flight all the time
+    for (int i = 0; i < CALLS; i++) { // in turn, so that the number in flight stays the same
       micros[0] += micros(one -> reservations.add(begin(call)));
       micros[1] +=
           micros(one -> reservations.getLast().renewPermits().toCompletableFuture().join());
@@ -96,7 +96,7 @@ public final class InFlightFigures {
     action.accept(0);
     Matcher usage = USAGE.matcher(commands.info("commandstats"));
     if (!usage.find()) {
-      throw new IllegalStateException("Redis says nothing of EVALSHA");
+      throw new IllegalStateException("Redis reports nothing about EVALSHA");
     }
     return Double.parseDouble(usage.group(2)) / Double.parseDouble(usage.group(1));
   }

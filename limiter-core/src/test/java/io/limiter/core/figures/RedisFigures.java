@@ -33,10 +33,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Prints what one decision takes of Redis' processor, by Redis' own account ({@code INFO
- * commandstats}), as a ratio to an EVALSHA that does nothing, and what a subject takes of its
- * memory. All are measured in turn, round by round, on a redis-server of its own; the least and the
- * median of the rounds count, since a busy machine only ever adds.
+ * Prints the processor time of Redis for one decision, by Redis' own account ({@code INFO
+ * commandstats}), as a ratio to an EVALSHA that does nothing, and the memory for a subject. All are
+ * measured in turn, round by round, on a redis-server of its own; the least and the median of the
+ * rounds count, since a busy machine only ever adds.
  *
  * <p>Arguments: rounds (7 by default) and calls in each (50,000), by 10,000 subjects in turn. All
  * calls are admitted.
@@ -142,12 +142,15 @@ public final class RedisFigures {
     }
     Matcher usage = USAGE.matcher(connection.sync().info("commandstats"));
     if (!usage.find()) {
-      throw new IllegalStateException("Redis says nothing of EVALSHA");
+      throw new IllegalStateException("Redis reports nothing about EVALSHA");
     }
     return Double.parseDouble(usage.group(2)) / Double.parseDouble(usage.group(1));
   }
 
-  /** What a subject takes after ten calls, and what of its keys would if they held a number. */
+  /**
+   * The memory of a subject after ten calls, and the part that its keys would take with a number as
+   * value.
+   */
   private String bytes(String name) {
     connection.sync().flushall();
     Policy policy =

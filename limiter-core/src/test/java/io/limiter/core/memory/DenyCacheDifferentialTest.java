@@ -30,15 +30,15 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 /**
- * Random mixed stacks, decided with the cache in front and without. Nothing is given back or reset
- * in these scenarios, and no policy changes: then nobody may see a difference in what becomes of a
- * call, and nobody may be told to wait for longer than he has to. {@link Seeds} tells which stacks.
+ * Random mixed stacks, decided with and without the cache. Nothing is given back or reset in these
+ * scenarios, and no policy changes: then outcomes must be the same, and no retry-after may be too
+ * long. {@link Seeds} selects the stacks.
  */
 class DenyCacheDifferentialTest {
 
   private static final int DECISIONS = 200_000;
 
-  /** Of fewer decisions nobody knows how many are remembered. */
+  /** With fewer decisions the number of cached ones is not predictable. */
   private static final long MANY = 100_000;
 
   private static final long NEVER_EXPIRE = Long.MAX_VALUE / 4;
@@ -54,13 +54,13 @@ class DenyCacheDifferentialTest {
 
   private long check(long seed) {
     List<Step> steps = decisions(ScenarioGenerator.scenario(seed).steps());
-    List<Told> cached = answers(steps, true);
-    List<Told> asked = answers(steps, false);
+    List<CallerView> cached = answers(steps, true);
+    List<CallerView> asked = answers(steps, false);
     for (int i = 0; i < steps.size(); i++) {
       String call = "-Dlimiter.seed=%d, %s".formatted(seed, steps.get(i));
       assertThat(cached.get(i).outcome()).as(call).isEqualTo(asked.get(i).outcome());
       assertThat(cached.get(i).ban()).as(call).isEqualTo(asked.get(i).ban());
-      // Calls of other costs may have taken more of the same limit meanwhile.
+      // Calls of other costs may have taken more under the same limit key in the meantime.
       assertThat(cached.get(i).retryAfter())
           .as(call)
           .isLessThanOrEqualTo(asked.get(i).retryAfter());
@@ -90,7 +90,7 @@ class DenyCacheDifferentialTest {
         .toList();
   }
 
-  private List<Told> answers(List<Step> steps, boolean cached) {
+  private List<CallerView> answers(List<Step> steps, boolean cached) {
     AtomicLong clock = new AtomicLong();
     try (MemoryStore store = new MemoryStore(10_000, clock::get, NEVER_EXPIRE)) {
       DenyCache cache =
@@ -101,16 +101,16 @@ class DenyCacheDifferentialTest {
               DenyCache.MAX_AGE,
               () -> 1_000 * clock.get());
       return Scenario.run(steps, cached ? new Counted(cache) : store, clock::set).stream()
-          .map(answer -> Told.by((Answer.Decided) answer))
+          .map(answer -> CallerView.by((Answer.Decided) answer))
           .toList();
     }
   }
 
-  /** What a caller goes by. */
-  private record Told(Outcome outcome, Duration retryAfter, Optional<Duration> ban) {
+  /** The part of a verdict on which callers rely. */
+  private record CallerView(Outcome outcome, Duration retryAfter, Optional<Duration> ban) {
 
-    static Told by(Answer.Decided decided) {
-      return new Told(
+    static CallerView by(Answer.Decided decided) {
+      return new CallerView(
           decided.outcome(),
           decided.rules().stream()
               .filter(RuleVerdict::denies)
@@ -121,7 +121,7 @@ class DenyCacheDifferentialTest {
     }
   }
 
-  /** Counts what is remembered, so that the test cannot pass without a cache. */
+  /** Counts cached verdicts, so that the test cannot pass without a cache. */
   private final class Counted implements LimitStore {
 
     private final LimitStore store;

@@ -3,7 +3,7 @@ package io.limiter.core.memory;
 
 import java.util.function.LongSupplier;
 
-/** Memory stores that never forget what has expired, as a Redis under test does not. */
+/** Memory stores that never expire anything, like a Redis under test. */
 public final class EverlastingMemory {
 
   private static final long NEVER_EXPIRE = Long.MAX_VALUE / 4;
@@ -11,7 +11,7 @@ public final class EverlastingMemory {
   private EverlastingMemory() {}
 
   /**
-   * @param microseconds the clock
+   * @param clockMicros the clock
    */
   public static MemoryStore store(LongSupplier microseconds) {
     return new MemoryStore(10_000, microseconds, NEVER_EXPIRE);

@@ -15,7 +15,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** The use that {@link Limiter} shows: a login that asks for more after some failures. */
+/** The example in {@link Limiter}: a login that requires more after some failures. */
 class LimiterTest {
 
   private static final Duration MINUTE = Duration.ofMinutes(1);
@@ -33,7 +33,7 @@ class LimiterTest {
   }
 
   @Test
-  void failuresAreRecordedLookedAtAndForgotten() {
+  void failuresAreRecordedPeekedAtAndReset() {
     LimitRequest failures = call(rule(3, MINUTE));
     for (int i = 0; i < 3; i++) {
       assertThat(now(limiter.peek(failures)).allowed()).isTrue();
@@ -45,7 +45,7 @@ class LimiterTest {
   }
 
   @Test
-  void resetForgetsTheSubmissionToo() {
+  void resetIncludesTheSubmission() {
     LimitRequest order = submit("order", rule(3, MINUTE));
     assertThat(now(limiter.acquire(order)).outcome()).isEqualTo(Outcome.ALLOWED);
     assertThat(now(limiter.acquire(order)).outcome()).isEqualTo(Outcome.DUPLICATE);

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** How a table of logs is tidied by those who ask it. */
+/** How a table of logs is tidied by its callers. */
 class LogTableTest {
 
   private static final long GRACE = 10;
@@ -28,7 +28,7 @@ class LogTableTest {
   }
 
   @Test
-  void whoIsFoundGetsRidOfOneExpiredLogAndAStrangerOfTwo() {
+  void anExistingKeyRemovesOneExpiredLogAndANewOneTwo() {
     for (int i = 0; i < 10; i++) {
       add(i, 100);
     }
@@ -40,7 +40,7 @@ class LogTableTest {
   }
 
   @Test
-  void aLiveLogMovesBehindTheOthersSoThatTheyAreLookedAtToo() {
+  void aLiveLogMovesToTheEndSoThatOthersAreInspectedToo() {
     add(0, 200);
     add(1, 200);
     add(2, 100);
@@ -54,7 +54,7 @@ class LogTableTest {
   }
 
   @Test
-  void anExpiredLogIsNotFoundThoughNobodyHasRemovedItYet() {
+  void anExpiredLogIsNotFoundThoughItWasNotRemovedYet() {
     add(0, 200);
     add(1, 200);
     add(2, 100);
@@ -87,7 +87,7 @@ class LogTableTest {
       }
       for (int clock = 0; clock < 1_100; clock += 50) {
         for (int call = 0; call < 100; call++) {
-          table.find(key(random.nextInt(200)), clock); // of which a hundred are strangers
+          table.find(key(random.nextInt(200)), clock); // a hundred of them are new
         }
         for (int call = 0; call < 50; call++) {
           table.find(key(200), clock);

@@ -14,8 +14,8 @@ import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 
 /**
- * Whatever a store promises holds with the cache in front, but for what is given back and for a
- * clock that is set back: those are seen at the next look, which comes at once here.
+ * The guarantees of a store hold with the cache in front, except for units that are given back and
+ * a clock that is set back: these are detected when the store is asked next, which is at once here.
  */
 class MemoryBehindDenyCacheTest implements LimitStoreContract {
 
@@ -64,8 +64,8 @@ class MemoryBehindDenyCacheTest implements LimitStoreContract {
   }
 
   @Override
-  public long settle(Verdict verdict, Completion ending) {
-    long units = LimitStoreContract.super.settle(verdict, ending);
+  public long settle(Verdict verdict, Completion completion) {
+    long units = LimitStoreContract.super.settle(verdict, completion);
     cache.clear();
     return units;
   }

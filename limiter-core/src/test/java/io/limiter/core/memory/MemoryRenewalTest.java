@@ -12,7 +12,7 @@ import io.limiter.core.store.Mode;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** Places of calls in flight that are renewed where a store is full, or its clock set back. */
+/** Concurrency permits that are renewed where a store is full, or its clock set back. */
 class MemoryRenewalTest {
 
   private static final Duration LEASE = Duration.ofSeconds(30);
@@ -44,7 +44,7 @@ class MemoryRenewalTest {
   }
 
   @Test
-  void inAFullStoreAPlaceThatWasForgottenIsNotTakenAnew() {
+  void inAFullStoreALostPermitIsNotTakenAgain() {
     try (MemoryStore store = new MemoryStore(1, () -> clock)) {
       Verdict held = acquire(store, call("ada", 1));
       clock += 40_000_000;

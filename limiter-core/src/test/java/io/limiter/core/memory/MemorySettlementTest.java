@@ -17,7 +17,7 @@ import io.limiter.core.rule.CustomRule;
 import io.limiter.core.store.Mode;
 import org.junit.jupiter.api.Test;
 
-/** Calls whose costs turn out higher, where they were not counted or cannot be. */
+/** Calls whose actual cost is higher, where they were not counted or cannot be. */
 class MemorySettlementTest {
 
   private final MemoryStore store = new MemoryStore(10, () -> 0);
@@ -27,7 +27,7 @@ class MemorySettlementTest {
   }
 
   @Test
-  void aRuleThatOnlyObservedACallItWouldHaveRefusedCountsNoMoreOfItInTheEnd() {
+  void anObservedRuleThatWouldHaveDeniedACallRecordsNoMoreOfIt() {
     LimitRequest observed = call("observed", rule(5, MINUTE)).observe();
     LimitRequest both = call("caller", rule(100, MINUTE)).and(observed).withCost(6);
     Verdict verdict = decide(both, Mode.ACQUIRE);
@@ -40,7 +40,7 @@ class MemorySettlementTest {
   }
 
   @Test
-  void whereTheCostsCannotBeToldTheCallIsNotSettled() {
+  void aCallWhoseCostFunctionThrowsIsNotSettled() {
     LimitRequest call = call(rule(9, MINUTE)).withCost(5);
     Verdict verdict = decide(call, Mode.ACQUIRE);
     Completion broken =

@@ -26,7 +26,7 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** What a flood of subjects costs, whom it hurts, and whom it does not help. */
+/** The cost of a flood of subjects, and its effect on other subjects. */
 class MemoryStoreBoundsTest {
 
   private static final Duration SECOND = Duration.ofSeconds(1);
@@ -99,7 +99,7 @@ class MemoryStoreBoundsTest {
   }
 
   @Test
-  void inAFullStoreStrangersShareWhatTheRulesAllowASingleOne() {
+  void inAFullStoreNewSubjectsShareWhatTheRulesAllowASingleOne() {
     MemoryStore store = full();
     LimitRequest first = call("first", TWICE);
     assertThat(acquire(store, first).rules().get(0).remaining()).isEqualTo(1);
@@ -156,7 +156,7 @@ class MemoryStoreBoundsTest {
   }
 
   @Test
-  void whatWasTakenFromTheOverflowGoesBackThere() {
+  void unitsOfTheOverflowAreGivenBackThere() {
     MemoryStore store = full();
     LimitRequest first = call("first", TWICE);
     Verdict taken = acquire(store, first.withCost(2));
@@ -169,7 +169,7 @@ class MemoryStoreBoundsTest {
   }
 
   @Test
-  void inAFullStoreALookTakesNothing() {
+  void inAFullStorePeekTakesNothing() {
     MemoryStore store = full();
     LimitRequest first = call("first", TWICE);
     for (int i = 0; i < 3; i++) {
@@ -260,7 +260,7 @@ class MemoryStoreBoundsTest {
   }
 
   @Test
-  void aBannedSubjectIsRememberedAsLongAsItsBanMayGrow() {
+  void theStateOfABannedSubjectIsKeptAsLongAsItsBanMayGrow() {
     MemoryStore store = store(10);
     Policy policy = Policy.of("banning", FixedWindow.of(1, SECOND));
     BanRule ban = BanRule.of(1, SECOND, MINUTE).growing(2, MINUTE.multipliedBy(4));

@@ -111,7 +111,7 @@ class MemoryStoreConcurrencyTest {
   }
 
   @Test
-  void whatIsRefundedByAllIsThereForAll() throws Exception {
+  void unitsRefundedByAllAreAvailableToAll() throws Exception {
     LimitRequest call = call(rule(100, HOUR));
     LongAdder given = new LongAdder();
     LongAdder admitted = new LongAdder();

@@ -46,7 +46,7 @@ class MemoryStoreEndTest {
   }
 
   @Test
-  void aClosedStoreHasForgottenEverybody() {
+  void aClosedStoreHoldsNoSubject() {
     MemoryStore store = new MemoryStore(1_000, () -> 0);
     for (int i = 0; i < 100; i++) {
       acquire(store, call("subject " + i, rule(1, MINUTE)));
@@ -67,7 +67,7 @@ class MemoryStoreEndTest {
   }
 
   @Test
-  void aStoreThatIsFullSaysSoOnce() {
+  void aFullStoreLogsThisOnce() {
     Logger logger = (Logger) LoggerFactory.getLogger(MemoryStore.class);
     ListAppender<ILoggingEvent> messages = new ListAppender<>();
     messages.start();

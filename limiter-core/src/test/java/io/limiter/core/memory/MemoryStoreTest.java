@@ -83,7 +83,7 @@ class MemoryStoreTest implements LimitStoreContract {
     assertThat(remaining(call)).isZero();
   }
 
-  /** For longer, if its ban is: else it would be denied again after each. */
+  /** It is kept longer if its ban is needed: otherwise it would be denied again after each. */
   @Test
   void aSubjectIsNotNewAgainWhileItsBanIsNeeded() {
     Policy policy =
@@ -139,7 +139,7 @@ class MemoryStoreTest implements LimitStoreContract {
   }
 
   @Test
-  void anAlgorithmThatFailsRefusesNobodyAndCountsNothing() {
+  void anAlgorithmThatFailsDeniesNoCallAndCountsNothing() {
     for (CustomAlgorithm.Evaluation wrong :
         List.of(
             new CustomAlgorithm.Evaluation(Double.NaN, 1, 1, new double[1]),
@@ -160,7 +160,7 @@ class MemoryStoreTest implements LimitStoreContract {
         .withMessageContaining("The algorithm 'answering' of the rule '5-per-60s' ");
   }
 
-  /** An algorithm that always gives one answer, or none. */
+  /** An algorithm that always returns one answer, or none. */
   private record Answering(Evaluation answer) implements CustomAlgorithm {
     @Override
     public String name() {
@@ -187,7 +187,7 @@ class MemoryStoreTest implements LimitStoreContract {
   }
 
   @Test
-  void aStoreForNobodyIsRefused() {
+  void aStoreForNoSubjectIsRejected() {
     assertThatThrownBy(() -> new MemoryStore(0))
         .hasMessage("A memory store for 0 subjects: give it room for 1 or more");
   }

@@ -21,11 +21,11 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * What happens to a key while another thread decides about it, and that nobody waits any longer.
+ * What happens to a key while another thread decides about it, and that no thread stays blocked.
  */
 class MemoryStoreThreadsTest {
 
-  /** Subjects enough to be found all over the store. */
+  /** Enough subjects to be found in all stripes. */
   private static final List<LimitRequest> CALLS =
       IntStream.range(0, 16).mapToObj(i -> call("subject " + i, rule(1, MINUTE))).toList();
 
@@ -71,7 +71,7 @@ class MemoryStoreThreadsTest {
   }
 
   @Test
-  void aCallOfTwoSubjectsWaitsForTheOneOfEither() throws InterruptedException {
+  void aCallOfTwoSubjectsWaitsIfOneOfThemMakesItWait() throws InterruptedException {
     ConcurrentLinkedQueue<Outcome> second = new ConcurrentLinkedQueue<>();
     for (int i = 0; i < CALLS.size(); i += 2) {
       LimitRequest either = CALLS.get(i);
@@ -95,7 +95,7 @@ class MemoryStoreThreadsTest {
   }
 
   @Test
-  void aResetWhileACallIsDecidedForgetsThatCallToo() throws InterruptedException {
+  void aResetDuringADecisionIncludesThatCall() throws InterruptedException {
     for (LimitRequest call : CALLS) {
       meanwhile.set(() -> store.reset(List.of(key(call), key(CALLS.get(0)))));
       acquire(call);
@@ -105,7 +105,7 @@ class MemoryStoreThreadsTest {
   }
 
   @Test
-  void whateverHasReturnedKeepsNobodyWaiting() {
+  void returnedUnitsMakeNoCallWait() {
     List<Runnable> actions =
         List.of(
             () -> CALLS.forEach(this::acquire),

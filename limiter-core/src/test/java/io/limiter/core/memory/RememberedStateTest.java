@@ -23,7 +23,9 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What is remembered of a subject and for how long, where its rules, its bans or clocks change. */
+/**
+ * Which state is kept of a subject and for how long, where its rules, its bans or clocks change.
+ */
 class RememberedStateTest {
 
   private long clock = 100_000_000;
@@ -45,14 +47,14 @@ class RememberedStateTest {
     return LimitRequest.of(Policy.of("policy", rules).withBan(ban), new Subject("user", "x"));
   }
 
-  /** The subjects that are remembered after a look at a stranger, who is not. */
+  /** The number of keys after a peek by a new subject, which gets none. */
   private int remembered() {
     decide(call("stranger", rule(1, SECOND)), Mode.PEEK);
     return store.subjects();
   }
 
   @Test
-  void aSubjectIsForgottenASecondAfterItIsAsIfNeverUsed() {
+  void aKeyExpiresASecondAfterItIsFullyReplenished() {
     for (Rule rule : List.of(rule(1, MINUTE), FixedWindow.of(1, MINUTE))) {
       acquire(call("somebody", rule));
       clock += 60_999_999;
@@ -63,7 +65,7 @@ class RememberedStateTest {
   }
 
   @Test
-  void aSubjectIsForgottenAsSoonThoughTheClockWasSetBack() {
+  void aKeyExpiresAsSoonThoughTheClockWasSetBack() {
     for (Rule rule : List.of(rule(1, MINUTE), FixedWindow.of(1, MINUTE))) {
       LimitRequest call = call("somebody", rule);
       acquire(call);
@@ -77,7 +79,7 @@ class RememberedStateTest {
   }
 
   @Test
-  void violationsAreRememberedAsLongAsTheyCount() {
+  void violationsAreKeptAsLongAsTheyCount() {
     LimitRequest call = banning(BanRule.of(2, HOUR, MINUTE), FixedWindow.of(1, SECOND)).withCost(2);
     assertThat(outcome(call)).isEqualTo(Outcome.LIMITED);
     clock += 3_599_999_999L;
@@ -108,7 +110,7 @@ class RememberedStateTest {
   }
 
   @Test
-  void numbersGoOnUnderOneRuleOnlyThoughTwoCouldGoOnFromThem() {
+  void numbersContinueUnderOneRuleOnlyThoughTwoCouldUseThem() {
     Rule bucket = TokenBucket.of(9, 1, MINUTE);
     acquire(call(bucket, FixedWindow.of(5, MINUTE)));
     LimitRequest after = call(FixedWindow.of(6, MINUTE), FixedWindow.of(7, MINUTE));
@@ -118,7 +120,7 @@ class RememberedStateTest {
   }
 
   @Test
-  void numbersGoOnUnderTheirRuleWhereverItStands() {
+  void numbersContinueUnderTheirRuleAtAnyIndex() {
     Rule bucket = TokenBucket.of(9, 1, MINUTE);
     Rule window = FixedWindow.of(5, MINUTE);
     Rule hours = FixedWindow.of(7, HOUR);

@@ -10,14 +10,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A log against a plain list of times, and the memory that it takes. */
+/** A log compared with a plain list of times, and its memory. */
 class UnitLogTest {
 
   private final UnitLog log = new UnitLog();
 
   @ParameterizedTest
   @CsvSource({"1, 0", "2, 1700000000000000", "3, -200", "4, 9223372036854775000"})
-  void aLogKnowsWhatAPlainListWould(int seed, long start) {
+  void aLogHoldsWhatAPlainListWould(int seed, long start) {
     Random random = new Random(seed);
     List<Long> times = new ArrayList<>();
     long now = start;
@@ -96,7 +96,7 @@ class UnitLogTest {
   }
 
   @Test
-  void aLogThatWasGivenAllBackTakesNoMemoryAndBeginsAnew() {
+  void aLogWhoseUnitsWereAllGivenBackTakesNoMemoryAndStartsAgain() {
     log.take(0, 9, 100, 1_000);
     assertThat(log.giveBack(0, 9)).isEqualTo(9);
     assertThat(log.capacity()).isZero();

@@ -5,14 +5,14 @@ import io.limiter.core.rule.BanRule;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The violations of one subject since its last ban, each by its time, and that ban. */
+/** The violations of one subject since its last ban, with their times, and that ban. */
 final class BanModel {
 
   private final List<Long> violations = new ArrayList<>();
   private long began;
   private long until;
 
-  /** How many bans there were, each soon after the one before. */
+  /** The number of bans, each soon after the one before. */
   private int inARow;
 
   BanModel copy() {
@@ -25,8 +25,8 @@ final class BanModel {
   }
 
   /**
-   * Whether it may be needed under some ban's numbers: from the first violation, or the beginning
-   * of the ban, for a power of two in seconds.
+   * Whether the state may be needed under any numbers of a ban: from the first violation, or the
+   * start of the ban, for a power of two in seconds.
    */
   boolean isNeeded(BanRule ban, long now) {
     if (inARow > 0 && until > now) {
@@ -44,7 +44,7 @@ final class BanModel {
     return from + lasts > now;
   }
 
-  /** The rest of the ban, which lasts no longer than the longest that there may be by now. */
+  /** The remaining time of the ban, at most the longest that the rule allows now. */
   long rest(BanRule ban, long now) {
     return inARow == 0 ? 0 : Math.max(0, end(ban) - now);
   }
@@ -59,7 +59,7 @@ final class BanModel {
     }
     violations.add(now);
     until = end(ban);
-    began = until; // it has passed, and is not cut again
+    began = until; // it has passed, and is not shortened again
     if (violations.size() < ban.violations()) {
       return;
     }

@@ -11,12 +11,12 @@ import io.limiter.core.rule.TokenBucket;
 /**
  * How one rule that keeps numbers counts the calls of one subject.
  *
- * <p>Whoever asks calls {@link #proceed} first, on a copy: what it forgets then is remembered again
- * unless the call is admitted.
+ * <p>Callers call {@link #proceed} first, on a copy: state that it discards is kept unless the call
+ * is admitted.
  */
 abstract class CellModel {
 
-  /** What rules have in common whose cells mean the same: all but name and count. */
+  /** What rules with interchangeable cells have in common: everything but name and count. */
   static String kind(Rule rule) {
     if (rule instanceof SlidingWindowCounter) {
       return "counter of " + rule.window();
@@ -48,12 +48,12 @@ abstract class CellModel {
 
   abstract CellModel copy();
 
-  /** Goes on to this time; from then on it is asked under this rule. */
+  /** Advances to this time; later calls are evaluated under this rule. */
   abstract void proceed(Rule rule, long now);
 
   abstract long left();
 
-  /** The time, 1 µs or more, until so many units are left; there will be. */
+  /** The time, 1 µs or more, until {@code wanted} units are left; there is one. */
   abstract long untilLeft(long wanted);
 
   /** The time until more units are left than now; if none is used, until one could come back. */
@@ -67,14 +67,14 @@ abstract class CellModel {
   abstract boolean giveBack(long stamp, long units);
 
   /**
-   * The same for some of the units that a call took: the others are thought to have come back
+   * The same for some of the units that a call took: the others are assumed to have come back
    * first.
    */
   boolean giveBack(long stamp, long units, long taken) {
     return giveBack(stamp, units);
   }
 
-  /** Whether time has to begin for a subject that was refused at first sight. Begins it. */
+  /** Whether time has to start for a subject whose first call was denied. Starts it. */
   boolean begin() {
     return false;
   }

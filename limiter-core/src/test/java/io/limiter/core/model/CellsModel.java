@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** What one key knows beside its log: a cell for each rule that keeps numbers, and the ban. */
+/** The state of one key beside its log: a cell for each rule that keeps numbers, and the ban. */
 final class CellsModel {
 
   final List<CellModel> cells = new ArrayList<>();
@@ -17,7 +17,7 @@ final class CellsModel {
   private Optional<BanRule> bannedBy = Optional.empty();
   private long newest = Long.MIN_VALUE;
 
-  /** What was taken before the first of these numbers was written is not among them. */
+  /** Units taken before the first of these numbers was written are not among them. */
   private long born = Long.MIN_VALUE;
 
   private long shift;
@@ -54,7 +54,7 @@ final class CellsModel {
     return made;
   }
 
-  /** Time goes on from here: something was written. */
+  /** Time continues from here: something was written. */
   void written(long clock, Optional<BanRule> bans) {
     newest = now(clock);
     shift = newest - clock;
@@ -68,10 +68,10 @@ final class CellsModel {
   }
 
   /**
-   * Gives units back to each of these rules: of each cell what the call took of it, but for so
-   * many.
+   * Gives units back to each of these rules: to each cell what the call took from it, except {@code
+   * kept} units.
    *
-   * @return how many at most, of a cell that had any of them
+   * @return the most units given back to a cell that had any of them
    */
   long giveBack(List<Rule> rules, ChargeModel.Taken taken, int kept, long clock) {
     if (taken.cellTime() < born) {

@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** One charge of a call: what it finds, and what becomes of that. */
+/** One charge of a call: its evaluation, and its effect. */
 final class ChargeModel {
 
   private final Charge charge;
@@ -23,7 +23,7 @@ final class ChargeModel {
   private final LogModel log;
   private final CellsModel known;
 
-  /** What is known as it is under these rules, for cells to be written; and as it is by now. */
+  /** The state under these rules, for cells to be written; and the state at the current time. */
   private final CellsModel counted;
 
   private final List<CellModel> cells = new ArrayList<>();
@@ -82,8 +82,8 @@ final class ChargeModel {
         && charge.stack().rules().stream().anyMatch(rule -> left(rule) < charge.cost());
   }
 
-  /** Whether the call is refused because of the rules. */
-  boolean refuses() {
+  /** Whether the rules deny the call. */
+  boolean denies() {
     return violated() && !charge.observed();
   }
 
@@ -98,7 +98,7 @@ final class ChargeModel {
         : counted.ban.rest(ban.get(), cellTime);
   }
 
-  /** A record takes no more than there is, so that nobody is ever in debt. */
+  /** A record takes no more units than there are, so that no subject is ever in debt. */
   private long units(CellModel cell) {
     return mode == Mode.RECORD ? Math.min(charge.cost(), Math.max(0, cell.left())) : charge.cost();
   }
@@ -193,8 +193,11 @@ final class ChargeModel {
         state.resets(charge.key()));
   }
 
-  /** What a refused call changes: violations, the time of who is new, and a clock set back. */
-  void refuse(ReferenceModel state) {
+  /**
+   * The effect of a denied call: violations, the start of time for a new subject, and a clock set
+   * back.
+   */
+  void deny(ReferenceModel state) {
     if (!logged(charge).isEmpty() && !log.isEmpty()) {
       log.repair(clock);
     }
@@ -216,10 +219,10 @@ final class ChargeModel {
   }
 
   /**
-   * What a call took.
+   * The units that a call took.
    *
-   * @param ofLog how many units more its rules counted of the log than before
-   * @param ofCells how many units it took of each cell
+   * @param ofLog the number of units by which the log grew for its rules
+   * @param ofCells the units that it took from each cell
    * @param resets how often the key had been reset by then
    */
   record Taken(

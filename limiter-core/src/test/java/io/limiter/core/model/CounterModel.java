@@ -5,7 +5,7 @@ import io.limiter.core.rule.Rule;
 import java.util.HashMap;
 import java.util.Map;
 
-/** A sliding window counter: the units of every window there ever was, by its number. */
+/** A sliding window counter: the units of every window so far, by its number. */
 final class CounterModel extends CellModel {
 
   private final long window;
@@ -38,7 +38,7 @@ final class CounterModel extends CellModel {
     return units.getOrDefault(number, 0L);
   }
 
-  /** The formula of the method, in doubles: where they are inexact, that is how it is. */
+  /** The formula of the method, in doubles: the inexact result is the definition. */
   private long leftAt(long time) {
     long number = Math.floorDiv(time, window);
     double left = window - Math.floorMod(time, window);
@@ -77,7 +77,7 @@ final class CounterModel extends CellModel {
     units.merge(lastTaken, taken, Long::sum);
   }
 
-  /** Only the window in which something was last taken is remembered, and the one before. */
+  /** Only the window in which something was last taken is kept, and the one before. */
   @Override
   boolean giveBack(long stamp, long taken) {
     long number = Math.min(lastTaken, Math.floorDiv(stamp, window));

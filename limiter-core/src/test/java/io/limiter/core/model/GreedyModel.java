@@ -6,9 +6,9 @@ import io.limiter.core.rule.TokenBucket;
 import java.math.BigInteger;
 
 /**
- * A token bucket whose tokens come back one by one. What is missing is told in parts, of which each
- * microsecond brings as many as the refill has tokens: so a token has as many as the interval has
- * microseconds.
+ * A token bucket whose tokens come back one by one. Missing tokens are counted in parts; each
+ * microsecond adds as many parts as the refill has tokens, so a token has as many parts as the
+ * interval has microseconds.
  */
 final class GreedyModel extends CellModel {
 
@@ -16,7 +16,7 @@ final class GreedyModel extends CellModel {
   private boolean begun;
   private BigInteger missing = BigInteger.ZERO;
 
-  /** What is missing beyond, since a rule with a larger count took it. */
+  /** Parts missing beyond the capacity, because a rule with a larger count took them. */
   private BigInteger more = BigInteger.ZERO;
 
   private long now;
@@ -77,7 +77,7 @@ final class GreedyModel extends CellModel {
     return Plain.first(1, Plain.window(bucket), wait -> leftAfter(wait) >= wanted);
   }
 
-  /** Of a full bucket, until a token could come back. */
+  /** For a full bucket, the time until a token could come back. */
   @Override
   long untilMore() {
     return missing.signum() > 0
@@ -103,7 +103,7 @@ final class GreedyModel extends CellModel {
     missing = missing.add(parts(units));
   }
 
-  /** What came back between that call and the last one is there already. */
+  /** Tokens that came back between that call and the last one are there already. */
   @Override
   boolean giveBack(long stamp, long units) {
     return giveBack(stamp, units, units);

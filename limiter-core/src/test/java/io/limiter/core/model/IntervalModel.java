@@ -11,7 +11,7 @@ final class IntervalModel extends CellModel {
   private boolean begun;
   private long missing;
 
-  /** What is missing beyond, since a rule with a larger count took it. */
+  /** Tokens missing beyond the capacity, because a rule with a larger count took them. */
   private long more;
 
   /** When the current interval began. */
@@ -92,7 +92,7 @@ final class IntervalModel extends CellModel {
     missing += units;
   }
 
-  /** What came back between that call and the last one is there already. */
+  /** Tokens that came back between that call and the last one are there already. */
   @Override
   boolean giveBack(long stamp, long units) {
     return giveBack(stamp, units, units);

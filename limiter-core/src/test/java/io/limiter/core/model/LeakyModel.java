@@ -8,8 +8,8 @@ import java.util.Optional;
 import java.util.stream.LongStream;
 
 /**
- * A leaky bucket whose calls wait. Times are told in parts, of which each microsecond has as many
- * as the rule has units in a window: so two departures are as many parts apart as the window has
+ * A leaky bucket with waiting calls. Times are in parts; each microsecond has as many parts as the
+ * rule has units in a window, so two departures are as many parts apart as the window has
  * microseconds. Departures are those before the next one, back to now.
  */
 final class LeakyModel extends CellModel {
@@ -98,7 +98,7 @@ final class LeakyModel extends CellModel {
     return leftAt(0);
   }
 
-  /** Something changes only when a departure comes, or comes near enough. */
+  /** The result changes only when a departure passes, or comes near enough. */
   @Override
   long untilLeft(long wanted) {
     return LongStream.iterate(ahead(), at -> at > 0, at -> at - interval)
@@ -120,13 +120,13 @@ final class LeakyModel extends CellModel {
     return micros(ahead());
   }
 
-  /** When a call departs that takes so many units; empty if that is now. */
+  /** When a call of so many units departs; empty if at once. */
   Optional<BigInteger> departure(long units) {
     Optional<BigInteger> given = earliest().filter(first -> units == 1);
     return given.or(() -> isIdle() ? Optional.empty() : Optional.of(next));
   }
 
-  /** The wait of a call that takes so many units, in microseconds. */
+  /** The wait of a call of so many units, in microseconds. */
   long delay(long units) {
     return departure(units).map(then -> micros(until(then))).orElse(0L);
   }
@@ -140,13 +140,13 @@ final class LeakyModel extends CellModel {
     }
   }
 
-  /** A departure that has come cannot be given back. */
+  /** A departure that has passed cannot be given back. */
   @Override
   boolean giveBack(long stamp, long units) {
     return false;
   }
 
-  /** Gives up a departure, and those after it that the same call has. */
+  /** Gives up a departure, and the following ones of the same call. */
   boolean giveUp(LeakyBucket under, BigInteger departure, long units, long time) {
     BigInteger last = departure.add(intervals(units - 1));
     boolean waits = departure.compareTo(parts(time)) > 0;

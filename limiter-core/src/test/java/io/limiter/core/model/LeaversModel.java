@@ -6,12 +6,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** The departures of a {@link LeakyModel} that were given up and are still to come. */
+/** The future departures of a {@link LeakyModel} that were given up. */
 final class LeaversModel {
 
   private static final int MOST_SPANS = 8;
 
-  /** Departures in a row of which so many, nobody knows which unless all, were given up. */
+  /**
+   * Consecutive departures of which {@code free} were given up; which ones is unknown unless all
+   * were.
+   */
   private record Span(BigInteger first, BigInteger last, long free) {}
 
   private final BigInteger interval;
@@ -24,7 +27,7 @@ final class LeaversModel {
     this.interval = interval;
   }
 
-  /** What is left of them by then: those that are free are taken for the earliest. */
+  /** What is left of them at a time: the free ones are assumed to be the earliest. */
   LeaversModel at(BigInteger time) {
     LeaversModel left = new LeaversModel(interval);
     for (Span span : spans) {
@@ -70,7 +73,10 @@ final class LeaversModel {
     spans.removeIf(one -> one.free == 0);
   }
 
-  /** If the last departures before this one are known to be free: forgets them, tells the first. */
+  /**
+   * If the last departures before this one are known to be free: removes them, and returns the
+   * first.
+   */
   Optional<BigInteger> takeLast(BigInteger next) {
     if (spans.isEmpty()) {
       return Optional.empty();
@@ -83,7 +89,9 @@ final class LeaversModel {
     return Optional.of(last.first);
   }
 
-  /** Some in a row are given up. Returns whether they can be: if some are free already, not. */
+  /**
+   * Adds consecutive departures that are given up. Returns false if some of them are already free.
+   */
   boolean add(BigInteger first, BigInteger last) {
     Span given = new Span(first, last, departures(first, last) + 1);
     for (Span span : spans) {
@@ -118,7 +126,7 @@ final class LeaversModel {
     return inside;
   }
 
-  /** How many departures after the end of a span the next one begins. */
+  /** The number of departures between the end of a span and the next one. */
   private long distance(int index) {
     return departures(spans.get(index).last, spans.get(index + 1).first);
   }

@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** The units of one key, oldest first, each by the microsecond it was taken at. */
+/** The units of one key, oldest first, each with the microsecond at which it was taken. */
 final class LogModel {
 
   private final List<Long> units = new ArrayList<>();
@@ -14,7 +14,7 @@ final class LogModel {
   private long keep;
   private long horizon;
 
-  /** So long a longer window than that of the last writer is reckoned with. */
+  /** Until then, a window longer than that of the last writer is taken into account. */
   private long until;
 
   long now(long clock) {
@@ -53,7 +53,7 @@ final class LogModel {
   }
 
   /**
-   * The time until so many units are left, once others are taken.
+   * The time until {@code wanted} units are left, once others are taken.
    *
    * @return empty if never
    */
@@ -82,8 +82,9 @@ final class LogModel {
   }
 
   /**
-   * How many units more the rule of the longest window counts, once some are taken, in a log that
-   * keeps no more than these rules ask for: the oldest go for those that it has no room for.
+   * The number of additional units that the rule with the longest window counts once some are
+   * taken, in a log that keeps no more than these rules need: units without room replace the oldest
+   * ones.
    */
   long more(long now, int taken, List<LoggedRule> rules) {
     long longest = rules.stream().mapToLong(Plain::window).max().orElseThrow();
@@ -93,7 +94,7 @@ final class LogModel {
     return Math.max(0, after - before);
   }
 
-  /** Takes units under these rules. Returns the time that they bear. */
+  /** Takes units under these rules. Returns their stamp. */
   long take(long clock, int taken, List<LoggedRule> rules) {
     long now = now(clock);
     shift = now - clock;
@@ -119,7 +120,7 @@ final class LogModel {
     return now;
   }
 
-  /** Gives back up to so many units of this time. Returns how many. */
+  /** Gives back up to so many units with this stamp. Returns how many. */
   int giveBack(long stamp, int taken) {
     int found = 0;
     while (found < taken && units.remove((Object) stamp)) {

@@ -6,7 +6,7 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.function.LongPredicate;
 
-/** Microseconds, and how to find a time by trying. */
+/** Conversion to microseconds, and search for a time by trial. */
 final class Plain {
 
   private Plain() {}
@@ -23,7 +23,7 @@ final class Plain {
     return Duration.of(micros, ChronoUnit.MICROS);
   }
 
-  /** The first number of a range from which on something is true; it stays so once it is. */
+  /** The first number of a range from which on a condition is true; it stays true from then on. */
   static long first(long from, long to, LongPredicate isTrue) {
     long low = from;
     long high = to;

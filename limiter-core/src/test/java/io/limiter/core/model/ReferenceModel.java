@@ -30,7 +30,7 @@ public final class ReferenceModel {
   private final Map<StateKey, LogModel> logs = new HashMap<>();
   private final Map<StateKey, CellsModel> cells = new HashMap<>();
 
-  /** How often each key was reset, or lost: what was taken before is not given back after it. */
+  /** How often each key was reset, or lost: units taken before are not given back after it. */
   private final Map<StateKey, Integer> resets = new HashMap<>();
 
   private final Map<Integer, List<ChargeModel.Taken>> taken = new HashMap<>();
@@ -69,9 +69,9 @@ public final class ReferenceModel {
     Outcome outcome = Outcome.ALLOWED;
     if (ban > 0) {
       outcome = Outcome.BANNED;
-    } else if (charges.stream().anyMatch(ChargeModel::refuses)) {
+    } else if (charges.stream().anyMatch(ChargeModel::denies)) {
       outcome = Outcome.LIMITED;
-    } else if (guard.isPresent() && guard.get().refuses()) {
+    } else if (guard.isPresent() && guard.get().denies()) {
       outcome = Outcome.DUPLICATE;
     }
     boolean takes = outcome == Outcome.ALLOWED && mode != Mode.PEEK;
@@ -93,7 +93,7 @@ public final class ReferenceModel {
       if (takes && charge.takes()) {
         all.add(charge.take(this));
       } else if (mode != Mode.PEEK) {
-        charge.refuse(this);
+        charge.deny(this);
       }
     }
     taken.put(id, all);
@@ -128,7 +128,7 @@ public final class ReferenceModel {
     cells.put(key, counted);
   }
 
-  /** What is given back is taken off the list: it is given back once. */
+  /** Units given back are removed from the list, since they are given back once. */
   private Answer giveBack(List<ChargeModel.Taken> units, boolean guardOnly, long clock) {
     long found = 0;
     for (ChargeModel.Taken one : List.copyOf(units)) {
@@ -141,7 +141,10 @@ public final class ReferenceModel {
     return new Answer.GivenBack(found);
   }
 
-  /** What is given back, and what it has cost more, is worked out here once again. */
+  /**
+   * The units given back, and the additional cost, are computed independently of {@link
+   * Completion}.
+   */
   private Answer settle(List<ChargeModel.Taken> units, Step.Settle settle, long clock) {
     long found = 0;
     List<Charge> more = new ArrayList<>();

@@ -6,7 +6,7 @@ import io.limiter.core.rule.Rule;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A fixed window: what was taken in it, each by its time. */
+/** A fixed window: the units taken in it, with their times. */
 final class WindowModel extends CellModel {
 
   private record Taken(long stamp, long units) {}
@@ -80,7 +80,7 @@ final class WindowModel extends CellModel {
     taken.add(new Taken(now, units));
   }
 
-  /** A unit is as good as another of its window. */
+  /** All units of a window are equivalent. */
   @Override
   boolean giveBack(long stamp, long units) {
     if (stamp < begin || used() == 0) {

@@ -12,7 +12,7 @@ import java.time.zone.ZoneOffsetTransition;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The windows of a rule that is aligned to the clocks of a zone, as java.time tells them. */
+/** The windows of a rule that is aligned to the clocks of a zone, according to java.time. */
 public final class ZoneWindows {
 
   private static final LocalDateTime MIDNIGHT = LocalDateTime.of(1970, 1, 1, 0, 0);
@@ -35,13 +35,16 @@ public final class ZoneWindows {
     return Instant.EPOCH.plus(time, ChronoUnit.MICROS).atZone(zone);
   }
 
-  /** What clocks show when the window of this time begins. */
+  /** The local time at which the window of this time begins. */
   private LocalDateTime localBegin(long time) {
     long since = ChronoUnit.MICROS.between(anchor, here(time).toLocalDateTime());
     return anchor.plus(since - Math.floorMod(since, Plain.micros(window)), ChronoUnit.MICROS);
   }
 
-  /** When the window of this time began: when clocks last showed that, or were changed into it. */
+  /**
+   * When the window of this time began: when the local clock last showed that time, or was changed
+   * into the window.
+   */
   public long begin(long time) {
     LocalDateTime local = localBegin(time);
     long shown = micros(local.toInstant(here(time).getOffset()));
@@ -54,7 +57,10 @@ public final class ZoneWindows {
     return localBegin(before).equals(local) ? begin(before) : micros(last.getInstant());
   }
 
-  /** The first later time that is in another window: when clocks show it, or are changed. */
+  /**
+   * The first later time in another window: when the local clock shows its start, or is changed
+   * into it.
+   */
   public long end(long time) {
     LocalDateTime local = localBegin(time).plus(window);
     List<Instant> candidates = new ArrayList<>();

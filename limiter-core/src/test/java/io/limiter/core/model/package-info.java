@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What every store must answer, written to be read. It shares no code with the stores: what they
- * calculate is searched for here, and what they sum up is listed. Nothing in it ever expires by
- * itself.
+ * The reference model: what every store must answer, written for readability. It shares no code
+ * with the stores: it searches for what they calculate, and lists what they sum up. Nothing in it
+ * expires by itself.
  */
 package io.limiter.core.model;

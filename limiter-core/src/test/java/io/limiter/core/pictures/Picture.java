@@ -7,7 +7,7 @@ import java.util.stream.Collectors;
 
 /**
  * A run, drawn: when calls came, which were admitted, and what was left. It has a background of its
- * own, so that it can be read on a dark page too, and tells rows apart by place, not by colour
+ * own, so that it can be read on a dark page too, and distinguishes rows by position, not by colour
  * alone.
  */
 final class Picture {
@@ -42,7 +42,7 @@ final class Picture {
     %5$s<g font-family="sans-serif" font-size="12" fill="#57606a">
     <text x="16" y="26" font-size="14" fill="#1f2328">%3$s</text>
     <text x="%6$d" y="26" text-anchor="end">%4$s</text>
-    <text x="16" y="53">calls</text><text x="16" y="71" fill="#1a7f37">%14$s</text><text x="16" y="89" fill="#b3261e">refused</text>
+    <text x="16" y="53">calls</text><text x="16" y="71" fill="#1a7f37">%14$s</text><text x="16" y="89" fill="#b3261e">denied</text>
     <text x="16" y="%7$d" fill="#0550ae">left</text>
     %8$s</g>
     <g fill="none" stroke-width="2">

@@ -28,13 +28,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The pictures of the documentation are what Redis decides today. */
+/** The pictures of the documentation match the present decisions of Redis. */
 class PicturesTest {
 
   private static final Path PICTURES = Path.of("..", "docs", "pictures");
   private static final boolean WRITE = "write".equals(System.getProperty("limiter.pictures"));
 
-  /** A picture that a file of this name holds; the rule bears the title's numbers. */
+  /** A picture and the name of its file; the rule has the title's numbers. */
   record Case(String file, String title, Policy policy) {
 
     static Case of(String file, String title, Rule rule) {
@@ -89,7 +89,7 @@ class PicturesTest {
             CustomRule.of(new FadingCounter(), 10, Run.WINDOW, 2.0)),
         new Case(
             "ban",
-            "Sliding window log, 5 refused: banned for 5 s",
+            "Sliding window log, 5 denied: banned for 5 s",
             Policy.of("ban", log).withBan(ban)));
   }
 
@@ -106,14 +106,13 @@ class PicturesTest {
       Files.writeString(file, drawn);
     }
     assertThat(file)
-        .as(
-            "drawn anew with: mvnw test -pl limiter-core -Dtest=PicturesTest -Dlimiter.pictures=write")
+        .as("redrawn with: mvnw test -pl limiter-core -Dtest=PicturesTest -Dlimiter.pictures=write")
         .hasContent(drawn);
   }
 
-  /** The bound that each page states; the calls are such that all but the counter reach it. */
+  /** The bound that each page states; the calls are chosen so that all but the counter reach it. */
   @Test
-  void thePicturesKeepWhatThePagesPromise() {
+  void thePicturesKeepTheBoundsOfThePages() {
     Map<String, Integer> most =
         Map.of(
             "sliding-window-log",

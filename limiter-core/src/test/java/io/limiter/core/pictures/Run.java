@@ -14,12 +14,12 @@ import java.util.function.LongConsumer;
 import java.util.stream.IntStream;
 
 /**
- * What became of the same calls under one policy. Times are milliseconds from the beginning, which
+ * The outcomes of the same calls under one policy. Times are milliseconds from the beginning, which
  * is where an aligned window begins.
  *
  * @param calls in the order in which they came
- * @param left what was left of the only rule, at each look and after each call
- * @param bans the looks that met a ban
+ * @param left units left of the only rule, at each look and after each call
+ * @param bans the looks during a ban
  */
 record Run(List<Call> calls, List<Left> left, List<Integer> bans) {
 
@@ -43,7 +43,7 @@ record Run(List<Call> calls, List<Left> left, List<Integer> bans) {
 
   /**
    * Twelve calls in a row shortly before a window's end and again shortly after it; then a stream
-   * that asks for five where three are to be had.
+   * that requests five where three are available.
    */
   private static final List<Integer> ARRIVALS =
       IntStream.concat(
@@ -84,7 +84,7 @@ record Run(List<Call> calls, List<Left> left, List<Integer> bans) {
     }
   }
 
-  /** When calls departed that were admitted, or came that were refused. */
+  /** When admitted calls departed, or denied calls came. */
   List<Integer> times(boolean admitted) {
     return calls.stream()
         .filter(call -> call.admitted == admitted)

@@ -36,8 +36,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Redis does not roll a script back that fails. So whatever can fail has to do so before the first
- * write: a key of another type, and the memory that there is.
+ * Redis does not roll back a script that fails. So everything that can fail must fail before the
+ * first write: keys of another type, and the lack of memory.
  */
 class AllOrNothingTest {
 
@@ -62,7 +62,7 @@ class AllOrNothingTest {
     return store.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
   }
 
-  /** What there is of the limiter's, without the clock. */
+  /** The limiter's values, without the clock. */
   private Map<String, String> values() {
     Map<String, String> values = new TreeMap<>();
     for (byte[] key : redis.commands().keys(TestRedis.bytes("test:{*"))) {
@@ -87,7 +87,7 @@ class AllOrNothingTest {
         .withCauseInstanceOf(StoreException.class);
   }
 
-  /** Values that are written whole, that are written in place, and of other rules. */
+  /** Values that are written as a whole, that are written in place, and of other rules. */
   static Stream<LimitRequest> firsts() {
     return Stream.of(
         call("first", rule(9, HOUR)),
@@ -135,7 +135,10 @@ class AllOrNothingTest {
     assertThat(values()).isEqualTo(before);
   }
 
-  /** Or they would never be: whoever brings them again would find that they have been recorded. */
+  /**
+   * Otherwise they would never be recorded: when they are sent again, their marker would exist
+   * already.
+   */
   @Test
   void unitsOfThePastThatMeetAnotherTypeAreRecordedOnceItIsGone() {
     LimitRequest call = call("first", rule(9, HOUR));
@@ -148,7 +151,7 @@ class AllOrNothingTest {
     assertThat(acquire(bringing).rules().get(0).remaining()).isEqualTo(3);
   }
 
-  /** Redis lets a script go on that has written, so it is its first write that fails. */
+  /** Redis lets a script that has written continue, so its first write fails. */
   @ParameterizedTest
   @MethodSource("firsts")
   void withoutMemoryNothingIsTakenAndARefundIsWholeOrNothing(LimitRequest first) {

@@ -20,9 +20,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.UnaryOperator;
 
 /**
- * A Redis store whose every call has a nonce, also when it is sent again, and whose copy of the
- * script writes the nonce down in Redis before it decides: so it can be told what ran, and how
- * often.
+ * A Redis store that gives every call a nonce, which it keeps if it is sent again. Its copy of the
+ * script stores the nonce in Redis before it decides, which shows what ran, and how often.
  */
 public final class AuditedStore implements LimitStore {
 
@@ -34,7 +33,9 @@ public final class AuditedStore implements LimitStore {
   private final ThreadLocal<String> nonce = new ThreadLocal<>();
   private final Queue<Call> calls = new ConcurrentLinkedQueue<>();
 
-  /** What a call came to, as the caller knows it: no answer may mean that it ran all the same. */
+  /**
+   * The result of a call as seen by the caller; a call without an answer may have run all the same.
+   */
   public record Call(String nonce, boolean answered) {}
 
   public AuditedStore(ConnectionSource connections, Duration deadline) {
@@ -42,7 +43,7 @@ public final class AuditedStore implements LimitStore {
   }
 
   /**
-   * @param change made to its copy of the script
+   * @param change applied to its copy of the script
    */
   public AuditedStore(
       ConnectionSource connections, Duration deadline, UnaryOperator<String> change) {
@@ -50,8 +51,8 @@ public final class AuditedStore implements LimitStore {
   }
 
   /**
-   * On a Cluster, with a list for each subject, in its slot: {@link #AUDIT} and what is within the
-   * braces of its keys.
+   * On a Cluster, with a list for each subject, in its slot: {@link #AUDIT} and the part in braces
+   * of its keys.
    */
   public static AuditedStore ofCluster(ConnectionSource connections, Duration deadline) {
     return new AuditedStore(
@@ -75,7 +76,7 @@ public final class AuditedStore implements LimitStore {
                 scripts.refund()));
   }
 
-  /** The later parts of a call that is divided are sent on other threads, each with its own. */
+  /** The later parts of a divided call are sent on other threads, each with a nonce of its own. */
   private String signature() {
     String mine = nonce.get();
     return mine == null ? "part-" + nonces.incrementAndGet() : mine;
@@ -99,12 +100,12 @@ public final class AuditedStore implements LimitStore {
     }
   }
 
-  /** All calls that have ended, in the order in which they did. */
+  /** All calls that have ended, in the order in which they ended. */
   public Collection<Call> calls() {
     return calls;
   }
 
-  /** Begins a new account of {@link #calls}. */
+  /** Clears {@link #calls}. */
   public void forgetCalls() {
     calls.clear();
   }

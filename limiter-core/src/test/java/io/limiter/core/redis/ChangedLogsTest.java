@@ -30,8 +30,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What Redis holds of logs whose rules change, and that it counts them as memory does (I10), beside
- * an instance of the release before headers were wide, too.
+ * What Redis holds of logs whose rules change, and that it counts them as memory does (I10), also
+ * beside an instance of the release before wide headers.
  */
 class ChangedLogsTest {
 
@@ -79,7 +79,7 @@ class ChangedLogsTest {
     return decide(asked, call, Mode.PEEK).rules().get(0).remaining();
   }
 
-  /** Else each call of a deployment would copy the log. */
+  /** Otherwise each call of a deployment would copy the log. */
   @Test
   void stacksThatTakeTurnsWriteALongLogInPlace() {
     LimitRequest one = call(rule(1_000, HOUR));
@@ -98,7 +98,7 @@ class ChangedLogsTest {
     assertThat(left(store, other)).isEqualTo(900 - 441);
   }
 
-  /** Where they go on alone, a stack's own header comes back once the room is used up. */
+  /** Once one stack is used alone, its own header returns when the room is used up. */
   @Test
   void aHeaderIsWideForNoLongerThanItHasToBe() {
     LimitRequest longer = call(rule(1_000, HOUR));
@@ -119,7 +119,7 @@ class ChangedLogsTest {
 
   @ParameterizedTest
   @ValueSource(ints = {100, 150, 400})
-  void aRefusedCallUnderOtherRulesWritesNothing(int units) {
+  void aDeniedCallUnderOtherRulesWritesNothing(int units) {
     LimitRequest one = call(rule(units, HOUR));
     acquire(store, one.withCost(units));
     byte[] written = value(one);
@@ -162,10 +162,10 @@ class ChangedLogsTest {
     assertThat(left(store, call)).isEqualTo(8_990);
   }
 
-  /** A release without wide headers had cursors there, with print 0 too. */
+  /** A release without wide headers had cursors there, also with the fingerprint 0. */
   @ParameterizedTest
   @ValueSource(ints = {50, 150})
-  void cursorsOfTheFormerReleaseAreNotTakenForAWideHeader(int units) {
+  void cursorsOfThePreviousReleaseAreNotTakenForAWideHeader(int units) {
     Rule[] eight = new Rule[8];
     for (int i = 0; i < 8; i++) {
       eight[i] = SlidingWindowLog.of(900, SECOND.multipliedBy(10L + i));
@@ -186,7 +186,7 @@ class ChangedLogsTest {
     assertThat(left(before, longer)).isEqualTo(994 - units);
   }
 
-  /** Times that no wide header can have are not believed, nor are units that there are not. */
+  /** Times and unit counts that no wide header can contain are ignored. */
   @Test
   void aWideHeaderThatSomebodyElseWroteDeniesForNoLongerThanAWindow() {
     LimitRequest longer = call(rule(300, HOUR));
@@ -221,7 +221,7 @@ class ChangedLogsTest {
     }
   }
 
-  /** Else it would take no unit, and admit without end. */
+  /** Otherwise it would take no unit, and admit without end. */
   @Test
   void aLogThatIsToKeepLessThanItsRulesCountKeepsAsMuchAsTheyDo() {
     LimitRequest call = call(rule(200, MINUTE));
@@ -244,9 +244,9 @@ class ChangedLogsTest {
     LogScenarios.check(60_000, false, steps -> run(steps, store));
   }
 
-  /** It knows nothing of horizons that lapse, so here none does: the longest windows are alike. */
+  /** It does not support horizons that lapse, so here none does: the longest windows are alike. */
   @Test
-  void anInstanceOfTheFormerReleaseCountsTheSameLogs() {
+  void anInstanceOfThePreviousReleaseCountsTheSameLogs() {
     LogScenarios.check(
         30_000, true, steps -> run(steps, new RollingDeployTest.InTurn(store, before)));
   }

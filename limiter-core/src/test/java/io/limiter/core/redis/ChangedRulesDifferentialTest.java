@@ -16,15 +16,15 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 /**
- * The rules of one subject change again and again, and instances with the old ones and the new ask
+ * The rules of one subject change again and again, and instances with the old and the new ones call
  * in turn. The memory store and the Redis store have to answer alike.
  */
 class ChangedRulesDifferentialTest {
 
   private static final int DECISIONS = 120_000;
 
-  /** Failures that are told in full; of the others, their seeds. */
-  private static final int TOLD = 2;
+  /** Failures that are reported in full; for the others, only their seeds. */
+  private static final int REPORTED = 2;
 
   @Test
   void bothStoresAnswerAlike() {
@@ -38,7 +38,7 @@ class ChangedRulesDifferentialTest {
               seed -> {
                 Scenario scenario = ScenarioGenerator.changing(seed);
                 try {
-                  if (seeds.size() < TOLD) {
+                  if (seeds.size() < REPORTED) {
                     scenario.check(this::memory, steps -> run(redis, store, steps));
                   } else if (!memory(scenario.steps())
                       .equals(run(redis, store, scenario.steps()))) {

@@ -23,8 +23,8 @@ import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
 /**
- * A container closes connections, and the store that uses them closes them too. The second time
- * must not end the threads that the first still needs to tell that a channel has ended.
+ * A container closes connections, and the store that uses them closes them too. The second close
+ * must not end the threads that the first still needs to report the end of a channel.
  */
 class ClosedTwiceTest {
 
@@ -50,7 +50,7 @@ class ClosedTwiceTest {
   }
 
   @Test
-  void aBusyLoopStillTellsThatItsChannelHasEnded() {
+  void aBusyLoopStillReportsThatItsChannelHasEnded() {
     LoopConnections connections =
         LoopConnections.open(List.of(loop), RedisURI.create(redis.uri()), RedisSettings.defaults());
     await().until(() -> connections.firstAttempt().toCompletableFuture().getNow(false));
@@ -63,7 +63,7 @@ class ClosedTwiceTest {
     assertThat(rejected.list).isEmpty();
   }
 
-  /** Busy, not blocked, which no event loop may be: not even Thread.onSpinWait is allowed there. */
+  /** A busy loop: event loops must not block, and not even Thread.onSpinWait is allowed there. */
   private static void spin(Duration time) {
     long begin = System.nanoTime();
     long now = begin;

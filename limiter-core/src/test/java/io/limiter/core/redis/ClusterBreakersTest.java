@@ -24,7 +24,10 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Each node of a Cluster is judged by itself; by hand, with two nodes of half the slots each. */
+/**
+ * Each node of a Cluster has its own breaker; with simulated replies of two nodes, each with half
+ * the slots.
+ */
 class ClusterBreakersTest {
 
   private static final RedisSettings SETTINGS = new RedisSettings("t:", Duration.ofSeconds(10));
@@ -53,7 +56,7 @@ class ClusterBreakersTest {
   }
 
   @Test
-  void whateverFailsIsAReasonToLookWhoHasTheSlots() {
+  void everyFailureCausesALookupOfTheSlots() {
     failTimes(3);
     assertThat(low.failures).isEqualTo(3);
 
@@ -64,7 +67,7 @@ class ClusterBreakersTest {
   }
 
   @Test
-  void whoSendsACallOnHasAnswered() {
+  void aNodeThatRedirectsHasAnswered() {
     for (int i = 0; i < 30; i++) {
       decide(ofLow);
       last(low).completeExceptionally(new RedisCommandExecutionException("MOVED 1 high:1"));

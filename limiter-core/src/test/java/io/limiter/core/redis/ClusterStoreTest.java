@@ -46,7 +46,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What every store promises, on a Redis Cluster, whose calls may have keys in several slots. */
+/** The contract of every store, on a Redis Cluster, whose calls may have keys in several slots. */
 class ClusterStoreTest implements LimitStoreContract {
 
   private static final Duration READY = Duration.ofSeconds(10);
@@ -73,7 +73,7 @@ class ClusterStoreTest implements LimitStoreContract {
     group.close();
   }
 
-  /** Each script brings the test's clock along, to whichever node it goes. */
+  /** Each script carries the test's clock to whichever node it is sent. */
   @BeforeEach
   void open() {
     DecisionScripts scripts = DecisionScripts.load(List.of(new FadingCounter()));
@@ -141,7 +141,10 @@ class ClusterStoreTest implements LimitStoreContract {
     assertThat(stored(all).subList(0, 7)).containsOnly(Optional.empty());
   }
 
-  /** An algorithm of which Java finds no unit left, whatever Lua finds. */
+  /**
+   * An algorithm whose Java implementation finds no units left, whatever its Lua implementation
+   * finds.
+   */
   private record Stricter(FadingCounter lua) implements CustomAlgorithm {
 
     @Override
@@ -166,9 +169,9 @@ class ClusterStoreTest implements LimitStoreContract {
     }
   }
 
-  /** The slots that were asked before have taken theirs. */
+  /** The slots that were asked before have taken their units. */
   @Test
-  void whereAScriptAndItsJavaDisagreeTheOtherSlotsGetBackWhatTheyTook() {
+  void whereLuaAndJavaDisagreeTheOtherSlotsAreRefunded() {
     CustomRule stricter = CustomRule.of(new Stricter(new FadingCounter()), 3, MINUTE, 2.0);
     LimitRequest all = users(8).and(call("divergent", stricter));
 
@@ -183,9 +186,9 @@ class ClusterStoreTest implements LimitStoreContract {
     assertThat(stored(all).get(8)).as("what Lua admitted").isPresent();
   }
 
-  /** The first refuses; what the others would say is exact all the same. */
+  /** The first one denies; the verdicts of the others are exact all the same. */
   @Test
-  void everyRuleHasItsSayWhoeverRefuses() {
+  void everyRuleIsInTheVerdictWhicheverDenies() {
     LimitRequest user = call("user", rule(1, MINUTE));
     LimitRequest other = call("other", rule(5, MINUTE), rule(7, HOUR));
     LimitRequest everybody = LimitRequest.of(Policy.of("all", rule(2, HOUR)), Subject.global());
@@ -230,7 +233,7 @@ class ClusterStoreTest implements LimitStoreContract {
     assertThat(peek(all).rules()).extracting(RuleVerdict::remaining).containsOnly(1L);
   }
 
-  /** While it is on its way, Redis refuses several keys at once: TRYAGAIN. */
+  /** While the slot is migrating, Redis rejects several keys at once: TRYAGAIN. */
   @Test
   void rulesAndGuardOfASlotOnItsWayAreDecided() {
     LimitRequest first = submit("first", rule(3, MINUTE));
@@ -246,7 +249,7 @@ class ClusterStoreTest implements LimitStoreContract {
           assertAllowed(submit("second", rule(3, MINUTE)));
           assertLimited(submit("third", rule(3, MINUTE)));
           assertThat(peek(submit("third", rule(3, MINUTE))).duplicate().orElseThrow().violated())
-              .as("what a refused call took of the guard was given back")
+              .as("the units that a denied call took from the guard were given back")
               .isFalse();
           assertThat(refund(second)).isEqualTo(1);
           assertThat(record(submit("fourth", rule(3, MINUTE))).allowed()).isTrue();
@@ -255,7 +258,7 @@ class ClusterStoreTest implements LimitStoreContract {
     assertThat(acquire(first).duplicate().orElseThrow().violated()).isTrue();
   }
 
-  /** They have one key, which is either here or there. */
+  /** They have one key, which is on one side or the other. */
   @Test
   void mixedRulesOfASlotOnItsWayAreDecided() {
     LimitRequest mixed = call(rule(3, MINUTE), FixedWindow.of(9, HOUR));
@@ -271,9 +274,9 @@ class ClusterStoreTest implements LimitStoreContract {
     assertThat(peek(mixed).rules()).extracting(RuleVerdict::remaining).containsExactly(0L, 6L);
   }
 
-  /** The rules' key is here still, the guard's new one there already. */
+  /** The rules' key is still here, the guard's new one already there. */
   @Test
-  void keysOnBothSidesAreGivenBackAndForgotten() {
+  void keysOnBothSidesAreRefundedAndReset() {
     LimitRequest submission = submit("form", rule(3, MINUTE));
     List<StateKey> keys = submission.allCharges().stream().map(charge -> charge.key()).toList();
     assertAllowed(call(rule(3, MINUTE)));
@@ -298,7 +301,7 @@ class ClusterStoreTest implements LimitStoreContract {
     assertThat(refund(verdict)).isEqualTo(1);
   }
 
-  /** Runs this while a slot is on its way from its node to the next one. */
+  /** Runs this while a slot migrates from its node to the next one. */
   private static void move(int slot, Runnable meanwhile) {
     SlotMove move = SlotMove.of(group, slot);
     move.begin();

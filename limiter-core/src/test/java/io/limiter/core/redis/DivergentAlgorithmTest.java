@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What is found where the Lua and the Java of an algorithm of the user's own disagree. */
+/** A custom algorithm whose Lua and Java implementations disagree. */
 class DivergentAlgorithmTest {
 
   /** More than open the breaker. */
@@ -37,8 +37,8 @@ class DivergentAlgorithmTest {
   private final RedisStore store = redis.store(List.of(new Divergent()));
 
   /**
-   * Units never come back. The first parameter is the number of units that Lua finds fewer than
-   * there are, the second that of Java.
+   * Units never come back. The first parameter is the number of units that Lua reports too few, the
+   * second that of Java.
    */
   private record Divergent() implements CustomAlgorithm {
 
@@ -83,11 +83,11 @@ class DivergentAlgorithmTest {
     return CustomRule.of(new Divergent(), 3, MINUTE, lua, java).withName("mine");
   }
 
-  private static LimitRequest luaRefusesMore() {
+  private static LimitRequest luaDeniesMore() {
     return call(divergent(3, 0));
   }
 
-  private static LimitRequest javaRefusesMore() {
+  private static LimitRequest javaDeniesMore() {
     return call(divergent(0, 3));
   }
 
@@ -110,25 +110,25 @@ class DivergentAlgorithmTest {
       value = Mode.class,
       names = {"ACQUIRE", "PEEK"})
   void aCallThatOnlyTheScriptAdmitsIsAnErrorThatNamesTheAlgorithm(Mode mode) {
-    assertThat(failure(javaRefusesMore(), mode))
+    assertThat(failure(javaDeniesMore(), mode))
         .hasMessage(
             "Redis answered a decision with the status ADMITTED, but its numbers give LIMITED,"
                 + " under the algorithm 'divergent' of the rule 'mine':"
                 + " make the algorithm's script() and read() return the same");
-    assertThat(failure(javaRefusesMore().observe(), mode)).hasMessageContaining("'divergent'");
+    assertThat(failure(javaDeniesMore().observe(), mode)).hasMessageContaining("'divergent'");
   }
 
   @ParameterizedTest
   @EnumSource(
       value = Mode.class,
       names = {"ACQUIRE", "PEEK"})
-  void aCallThatOnlyTheScriptRefusesIsAnErrorThatNamesTheAlgorithm(Mode mode) {
-    assertThat(failure(luaRefusesMore(), mode))
+  void aCallThatOnlyTheScriptDeniesIsAnErrorThatNamesTheAlgorithm(Mode mode) {
+    assertThat(failure(luaDeniesMore(), mode))
         .hasMessage(
             "Redis answered a decision with the status LIMITED, but its numbers give ADMITTED,"
                 + " under the algorithm 'divergent' of the rule 'mine':"
                 + " make the algorithm's script() and read() return the same");
-    assertThat(failure(luaRefusesMore().observe(), mode)).hasMessageContaining("'divergent'");
+    assertThat(failure(luaDeniesMore().observe(), mode)).hasMessageContaining("'divergent'");
   }
 
   @Test
@@ -144,11 +144,11 @@ class DivergentAlgorithmTest {
         .hasMessageContaining("under the algorithm 'divergent' of the rule 'mine':");
   }
 
-  /** Nothing can refuse it, so nothing can be disagreed about. */
+  /** Nothing can deny it, so the implementations cannot disagree. */
   @Test
-  void aRecordIsNeverRefused() {
-    assertThat(decide(luaRefusesMore(), Mode.RECORD).allowed()).isTrue();
-    assertThat(decide(javaRefusesMore(), Mode.RECORD).allowed()).isTrue();
+  void aRecordIsNeverDenied() {
+    assertThat(decide(luaDeniesMore(), Mode.RECORD).allowed()).isTrue();
+    assertThat(decide(javaDeniesMore(), Mode.RECORD).allowed()).isTrue();
   }
 
   @Test
@@ -161,7 +161,7 @@ class DivergentAlgorithmTest {
   }
 
   @Test
-  void whatTheScriptTookLeavesWithItsWindow() {
+  void unitsThatTheScriptTookLeaveWithTheirWindow() {
     LimitRequest call = call(rule(5, MINUTE), divergent(0, 3));
     assertThat(failure(call, Mode.ACQUIRE)).isNotNull();
 
@@ -172,17 +172,17 @@ class DivergentAlgorithmTest {
   }
 
   @Test
-  void whatTheScriptRefusedTookNothing() {
+  void aCallThatTheScriptDeniedTookNothing() {
     LimitRequest call = call(rule(5, MINUTE), divergent(3, 0));
     assertThat(failure(call, Mode.ACQUIRE)).isNotNull();
     assertThat(redis.commands().get(redis.name(call.charge(0).key()))).isNull();
   }
 
-  /** Redis is well: other calls go on. */
+  /** Redis is healthy: other calls continue. */
   @Test
   void manyOfThemOpenNoBreaker() {
     for (int i = 0; i < MANY; i++) {
-      assertThat(failure(luaRefusesMore(), Mode.ACQUIRE).reason()).isEqualTo(FailureReason.ERROR);
+      assertThat(failure(luaDeniesMore(), Mode.ACQUIRE).reason()).isEqualTo(FailureReason.ERROR);
     }
     assertThat(decide(call(rule(1, Duration.ofHours(1))), Mode.ACQUIRE).allowed()).isTrue();
   }
@@ -190,7 +190,7 @@ class DivergentAlgorithmTest {
   @Test
   void theFallbackDecidesTheCall() {
     try (FallbackStore both = new FallbackStore(store, new MemoryStore())) {
-      Verdict verdict = both.decide(luaRefusesMore(), Mode.ACQUIRE).toCompletableFuture().join();
+      Verdict verdict = both.decide(luaDeniesMore(), Mode.ACQUIRE).toCompletableFuture().join();
       assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.FALLBACK);
       assertThat(verdict.reason()).contains(FailureReason.ERROR);
       assertThat(verdict.allowed()).isTrue(); // by the Java

@@ -10,11 +10,11 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/** Commands that go nowhere: the test gives the replies. */
+/** Commands that are not sent anywhere: the test gives the replies. */
 public final class FakeRedis {
 
   private final List<Sent> sent = new ArrayList<>();
-  private Optional<RuntimeException> refusal = Optional.empty();
+  private Optional<RuntimeException> sendFailure = Optional.empty();
   private boolean ignoresCancelling;
 
   /** A script that was sent, and its reply. */
@@ -73,8 +73,8 @@ public final class FakeRedis {
   }
 
   private Sent send(String command, Object[] arguments) {
-    if (refusal.isPresent()) {
-      throw refusal.get();
+    if (sendFailure.isPresent()) {
+      throw sendFailure.get();
     }
     Sent one = new Sent(command, arguments, ignoresCancelling);
     sent.add(one);
@@ -90,8 +90,8 @@ public final class FakeRedis {
   }
 
   /** From now on nothing can be sent. */
-  void refuse(RuntimeException why) {
-    refusal = Optional.of(why);
+  void failToSend(RuntimeException why) {
+    sendFailure = Optional.of(why);
   }
 
   /** As if replies were on their way already when commands are ended. */

@@ -8,7 +8,7 @@ import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
-/** Time passes when the test says so. It knows one deadline, the last. */
+/** A timer driven by the test. It keeps one deadline, the last. */
 final class FakeTimer implements Timer {
 
   private TimerTask task;

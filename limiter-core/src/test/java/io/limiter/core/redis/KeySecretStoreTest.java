@@ -110,7 +110,7 @@ class KeySecretStoreTest {
   }
 
   @Test
-  void whatIsDoneAfterADecisionFindsItsKeysToo() {
+  void refundsAndRenewalsFindTheKeysOfTheDecision() {
     Policy mixed =
         Policy.of("mixed", rule(2, HOUR), TokenBucket.of(2, 1, HOUR)).withDuplicates(rule(1, HOUR));
     LimitRequest submitted = LimitRequest.of(mixed, ADA, Optional.of("order 1"));

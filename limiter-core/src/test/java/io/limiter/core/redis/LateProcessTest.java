@@ -29,7 +29,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** The event loop of a connection stands still, and Redis is well. */
+/** The event loop of a connection stands still while Redis is healthy. */
 class LateProcessTest {
 
   private static final Duration PATIENCE = Duration.ofSeconds(10);
@@ -61,7 +61,7 @@ class LateProcessTest {
   }
 
   @Test
-  void whatTheLoopHasSentIsDecidedByRedisThoughItStandsStillMeanwhile() {
+  void commandsOnTheWireAreDecidedByRedisThoughTheLoopStandsStill() {
     List<CompletableFuture<Verdict>> calls = new ArrayList<>();
     CompletableFuture<Void> sent = new CompletableFuture<>();
     loop.execute(
@@ -78,7 +78,7 @@ class LateProcessTest {
   }
 
   @Test
-  void whatWaitsForTheLoopIsDecidedByRedis() {
+  void commandsThatWaitForTheLoopAreDecidedByRedis() {
     loop.execute(() -> standStill(HARD.dividedBy(2)));
 
     for (int i = 0; i < 5; i++) {
@@ -86,7 +86,7 @@ class LateProcessTest {
     }
   }
 
-  /** As while it loads classes, or has a share of a processor. */
+  /** As while it loads classes, or gets only a share of a processor. */
   @Test
   void aLoopThatIsLateAtEachTurnIsNoReasonForTheFallback() {
     boolean[] busy = {true};
@@ -186,7 +186,7 @@ class LateProcessTest {
         .satisfies(verdict -> assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.STORE));
   }
 
-  /** Busy: a thread that waited would be seen. */
+  /** A busy loop: the blocking check would detect a waiting thread. */
   private static void standStill(Duration time) {
     long end = System.nanoTime() + time.toNanos();
     long now = end;

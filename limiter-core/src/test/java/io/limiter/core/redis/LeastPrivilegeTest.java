@@ -54,8 +54,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * A Redis user who may do nothing but what the limiter does. The user is the one of
- * docs/security.md, read from there, so that what is tested is what is documented.
+ * A Redis user with the least privileges that the limiter needs. The user is read from
+ * docs/security.md, so that the documented one is tested.
  */
 class LeastPrivilegeTest {
 
@@ -75,7 +75,7 @@ class LeastPrivilegeTest {
     redis.close();
   }
 
-  /** What the document gives the user: a password, keys, commands. */
+  /** The rights of the documented user: a password, keys, commands. */
   private static List<String> documented() {
     try (var lines = Files.lines(DOCUMENT)) {
       String line = lines.filter(it -> it.startsWith(COMMAND)).findFirst().orElseThrow();
@@ -111,7 +111,7 @@ class LeastPrivilegeTest {
     return store.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
   }
 
-  /** Those too that are run so rarely that no other test here may have met them. */
+  /** Includes commands that run too rarely for other tests here. */
   @Test
   void eachCommandOfTheScriptsIsDocumented() {
     assertThat(documented())
@@ -121,7 +121,7 @@ class LeastPrivilegeTest {
                 .toList());
   }
 
-  /** Over connections of the limiter's own, as it opens them. */
+  /** Over connections that the limiter opens itself. */
   @Test
   void thatIsEnoughForAllThatTheLimiterDoes() {
     Policy mixed =
@@ -166,7 +166,7 @@ class LeastPrivilegeTest {
     }
   }
 
-  /** The rules of one subject change; what that comes to is another test's matter. */
+  /** The rules of one subject change; the results are checked by another test. */
   private static long changing(TestRedis limited, RedisStore store, long seed) {
     List<Step> steps = ScenarioGenerator.changing(seed).steps();
     assertThat(Scenario.run(steps, store, limited::setClock, limited::lose))
@@ -177,7 +177,7 @@ class LeastPrivilegeTest {
   }
 
   @Test
-  void thatIsEnoughForUnitsOfThePastAndForWhatLiesUnderAKeyByMistake() {
+  void thatIsEnoughForPastChargesAndForForeignValuesUnderAKey() {
     LimitRequest call = call(rule(500, HOUR), TokenBucket.of(500, 1, HOUR));
     Charge past = call.withCost(150).charge(0);
     RedisCommands<String, String> commands = admin.connect().sync();
@@ -192,12 +192,12 @@ class LeastPrivilegeTest {
   }
 
   /**
-   * Three subjects: one whose value is written whole, one whose log is long and written in place,
-   * and one whose rules have changed. What the scripts read, they read before they write.
+   * Three subjects: one whose value is written as a whole, one whose log is long and written in
+   * place, and one whose rules have changed. The scripts read everything before they write.
    */
   @ParameterizedTest
   @ValueSource(strings = {"+time", "+getrange", "+strlen", "+pttl", "+set"})
-  void whoMayNotReadWritesNothing(String missing) {
+  void aUserWithoutReadAccessWritesNothing(String missing) {
     LimitRequest whole = call("whole", FixedWindow.of(9, HOUR));
     LimitRequest inPlace = call("in place", rule(500, HOUR));
     LimitRequest changed = call("changed", rule(9, HOUR), TokenBucket.of(9, 1, HOUR));

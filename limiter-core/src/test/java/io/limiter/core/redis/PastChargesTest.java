@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Units that were taken while Redis was away, recorded before the call that brings them. */
+/** Units that were taken while Redis was away, recorded before the call that carries them. */
 class PastChargesTest {
 
   private static final Duration MINUTE = Duration.ofMinutes(1);

@@ -23,8 +23,8 @@ import java.util.concurrent.CompletionStage;
 import java.util.zip.CRC32;
 
 /**
- * An instance of the release in which cells did not say what they are, and those of other rules
- * were dropped: it decides by that release's script, which lies beside this class as it was.
+ * An instance of the release in which cells had no descriptions, and those of other rules were
+ * dropped. It decides by that release's script, which is stored unchanged beside this class.
  */
 public final class PreviousStore implements LimitStore {
 
@@ -51,8 +51,8 @@ public final class PreviousStore implements LimitStore {
   }
 
   /**
-   * The plan of a bucket had a time after which that release forgot a subject, too early for one
-   * that called rarely. It is a present plan that the script is given here: without that time.
+   * The plan of a bucket contained a time after which that release discarded a subject, too early
+   * for one that called rarely. The script gets a present plan here, without that time.
    */
   private static String withPresentPlan(String script) {
     String known = "last >= 0 and last <= now";
@@ -90,7 +90,7 @@ public final class PreviousStore implements LimitStore {
             });
   }
 
-  /** A plan whose cells have none that describes the others. */
+  /** A plan whose cells include none that describes the others. */
   private static byte[] asItWas(byte[] plan) {
     ByteBuffer now = ByteBuffer.wrap(plan);
     int cells = plan[5] & 15;
@@ -125,7 +125,7 @@ public final class PreviousStore implements LimitStore {
     return units.reset(keys);
   }
 
-  /** The other instance closes what both use. */
+  /** The other instance closes the shared connections. */
   @Override
   public void close() {}
 }

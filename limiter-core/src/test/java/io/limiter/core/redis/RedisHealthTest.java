@@ -17,7 +17,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** How Redis is, as it is asked over the way of calls. */
+/** The health of Redis, checked over the connections of the calls. */
 class RedisHealthTest {
 
   private static final RedisSettings SETTINGS =

@@ -69,7 +69,7 @@ class RedisLeasesTest implements StoreHarness {
         .map(HexFormat.of()::formatHex);
   }
 
-  /** Exact but for the time that this test has taken. */
+  /** Exact except for the time that this test has taken. */
   private void assertLives(Charge charge, Duration window) {
     long expected = window.toMillis() + SLACK_MILLIS;
     long life = redis.commands().pttl(redis.name(charge.key())) - TestRedis.EXTRA_LIFE_MILLIS;
@@ -78,7 +78,7 @@ class RedisLeasesTest implements StoreHarness {
   }
 
   @Test
-  void aRenewedLeaseLivesALeaseAndASecondLonger() {
+  void aRenewedPermitLivesItsDurationAndASecondLonger() {
     LimitRequest call = call(ConcurrencyLimit.of(2, MINUTE));
     Verdict running = acquire(call);
     redis.commands().pexpire(redis.name(call.charge(0).key()), 10_000);
@@ -87,7 +87,7 @@ class RedisLeasesTest implements StoreHarness {
   }
 
   @Test
-  void aShortLeaseDoesNotShortenTheLifeOfALongerOne() {
+  void aShortPermitDoesNotShortenTheLifeOfALongerOne() {
     assertAllowed(call(ConcurrencyLimit.of(5, HOUR)));
     LimitRequest brief = call(ConcurrencyLimit.of(5, MINUTE));
     renew(acquire(brief));
@@ -112,7 +112,7 @@ class RedisLeasesTest implements StoreHarness {
 
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 48, 49, 60, 1_000, 10_000})
-  void aRenewalTakesItsPlaceWhateverSomebodyElseWroteUnderItsKey(int length) {
+  void aRenewalTakesItsPlaceWhateverOtherClientsWroteUnderItsKey(int length) {
     LimitRequest call = call(ConcurrencyLimit.of(1));
     byte[] garbage = new byte[length];
     Random random = new Random(length);

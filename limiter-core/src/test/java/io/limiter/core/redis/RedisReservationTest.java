@@ -26,7 +26,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What is sent when, of renewals and settlements that overlap; by hand, without a Redis. */
+/** Which commands overlapping renewals and settlements send, and when; with simulated replies. */
 class RedisReservationTest {
 
   private static final Subject ADA = new Subject("user", "ada");
@@ -73,13 +73,13 @@ class RedisReservationTest {
     return ByteBuffer.allocate(8).putDouble(time).array();
   }
 
-  /** The stamp that a command is about, its first argument's beginning. */
+  /** The stamp in a command, at the beginning of its first argument. */
   private double stampOf(int command) {
     return ByteBuffer.wrap(((byte[][]) redis.sent(command).arguments())[0]).getDouble();
   }
 
   @Test
-  void whatIsSettledDuringARenewalIsSettledAfterItByItsNewStamp() {
+  void aSettlementDuringARenewalRunsAfterItWithTheNewStamp() {
     Reservation reservation = admitted(IN_FLIGHT, 1_000);
     CompletableFuture<Long> renewed = reservation.renewPermits().toCompletableFuture();
     CompletableFuture<Long> settled = reservation.settle(Completion.failed()).toCompletableFuture();
@@ -95,7 +95,7 @@ class RedisReservationTest {
   }
 
   @Test
-  void whatIsRefundedDuringARenewalThatFailsIsRefundedByTheStampThatIsKnown() {
+  void aRefundDuringAFailedRenewalUsesTheKnownStamp() {
     Reservation reservation = admitted(IN_FLIGHT, 1_000);
     CompletableFuture<Long> renewed = reservation.renewPermits().toCompletableFuture();
     var unused = reservation.refund();

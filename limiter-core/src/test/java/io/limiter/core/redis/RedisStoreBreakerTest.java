@@ -30,7 +30,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
-/** While a Redis fails, it is not asked; by hand, without one. */
+/** While a Redis fails, it is not asked; with simulated replies. */
 class RedisStoreBreakerTest {
 
   private static final LimitRequest CALL =
@@ -150,7 +150,7 @@ class RedisStoreBreakerTest {
     assertThat(decide()).isNotCompleted();
   }
 
-  /** To ask for a connection that is not there takes no time. */
+  /** Requesting a missing connection takes no time. */
   @Test
   void wantOfAConnectionLastsNoLongerThanTheConnectionIsAway() {
     connected = false;
@@ -214,7 +214,7 @@ class RedisStoreBreakerTest {
   }
 
   @Test
-  void nodesThatComeAndGoAreNotRememberedWithoutBound() {
+  void theNumberOfBreakersIsBounded() {
     for (int i = 0; i < 1_000; i++) {
       breakers.of("node-" + i);
     }

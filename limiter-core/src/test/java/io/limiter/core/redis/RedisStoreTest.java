@@ -86,7 +86,7 @@ class RedisStoreTest implements LimitStoreContract {
         .map(HexFormat.of()::formatHex);
   }
 
-  /** Until the last departure that there can be; more only for a call that takes several. */
+  /** Until the last possible departure; longer only for a call that takes several. */
   @ParameterizedTest
   @ValueSource(ints = {1, 5})
   void aQueueExpiresSoonAfterItsLastDeparture(int cost) {
@@ -99,7 +99,7 @@ class RedisStoreTest implements LimitStoreContract {
     assertThat(life - TestRedis.EXTRA_LIFE_MILLIS).isBetween(expected - taken, expected);
   }
 
-  /** So that a subject that calls rarely finds the tokens that it has waited for. */
+  /** So that a subject that calls rarely finds the tokens it has waited for. */
   @ParameterizedTest
   @CsvSource({"1, 3600", "400, 8000"})
   void aBucketThatDoesNotStartFullIsKeptForAnHourOrForTwiceTheTimeInWhichItFills(
@@ -109,7 +109,7 @@ class RedisStoreTest implements LimitStoreContract {
     assertLives(call.charge(0), SECOND.multipliedBy(expected));
   }
 
-  /** Whoever shortens the wait in the rules does not cut short the queue that there is. */
+  /** A shorter wait in the rules does not cut the existing queue short. */
   @Test
   void aQueueThatIsLongerThanItsRuleAllowsNowLivesAsLong() {
     LeakyBucket patient = LeakyBucket.of(1, SECOND, 20, MINUTE);
@@ -141,7 +141,7 @@ class RedisStoreTest implements LimitStoreContract {
     }
   }
 
-  /** Exact but for the time that this test has taken. */
+  /** Exact except for the time that this test has taken. */
   private void assertLives(Charge charge, Duration window) {
     long expected = window.toMillis() + SLACK_MILLIS;
     long life = millisToLive(charge) - TestRedis.EXTRA_LIFE_MILLIS;
@@ -162,7 +162,7 @@ class RedisStoreTest implements LimitStoreContract {
   }
 
   @Test
-  void neitherADenialNorALookProlongsAKey() {
+  void neitherADenialNorAPeekExtendsTheLifeOfAKey() {
     LimitRequest call = submit("form", rule(1, MINUTE));
     assertAllowed(call);
     setMillisToLive(call.charge(0), A_DAY_MILLIS);
@@ -188,7 +188,7 @@ class RedisStoreTest implements LimitStoreContract {
   void aKeyWhoseClockWasSetBackStillExpires() {
     LimitRequest call = call(rule(2, MINUTE));
     acquire(2, call);
-    setMillisToLive(call.charge(0), 100 * A_DAY_MILLIS); // as it would seem to the earlier clock
+    setMillisToLive(call.charge(0), 100 * A_DAY_MILLIS); // as it would appear to the earlier clock
     advance(HOUR.negated());
     assertLimited(call);
     assertLives(call.charge(0), MINUTE);
@@ -196,7 +196,7 @@ class RedisStoreTest implements LimitStoreContract {
 
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 48, 49, 60, 1_000, 10_000})
-  void whatSomebodyElseWroteUnderAKeyIsNoPermanentDenial(int length) {
+  void aForeignValueUnderAKeyIsNoPermanentDenial(int length) {
     LimitRequest call = call(rule(2, MINUTE), rule(150, HOUR));
     byte[] garbage = new byte[length];
     Random random = new Random(length);

@@ -52,9 +52,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /**
- * How long each script holds Redis up, by Redis' own account, where it has most to do: on full
- * logs, with the largest cost and the most rules, on logs that were written under other rules. The
- * median of some runs counts, since a busy machine only ever adds. The table is that of
+ * How long each script occupies Redis, by Redis' own account, in the most expensive cases: full
+ * logs, the largest cost, the most rules, and logs that were written under other rules. The median
+ * of some runs counts, since a busy machine only ever adds time. The table is that of
  * docs/redis-state.md.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -69,7 +69,7 @@ class RedisTimeTest {
   /** The default of {@code limiter.max-count}. */
   private static final int COUNT = 10_000;
 
-  /** Of what is found, the one with a count that was halved. */
+  /** Of the existing logs, the one whose count was halved. */
   private static final int HALVED = 1;
 
   private static final int[] SIZES = {100, 1_000, COUNT, 10 * COUNT};
@@ -110,7 +110,7 @@ class RedisTimeTest {
     return SlidingWindowLog.of(count, HOUR);
   }
 
-  /** As many as there may be, each with a window of its own. */
+  /** As many as possible, each with a window of its own. */
   private static Rule[] eight(long count) {
     return IntStream.range(0, 8)
         .mapToObj(i -> SlidingWindowLog.of(count, HOUR.minus(MINUTE.multipliedBy(6L * i))))
@@ -129,7 +129,7 @@ class RedisTimeTest {
     return settings.name(call.charge(0).key());
   }
 
-  /** The stamp of a unit of a log of so many, which came evenly, the newest just now. */
+  /** The stamp of a unit in a log of so many, evenly spread, the newest just now. */
   private double stamp(int units, Duration span, int index) {
     return now - (units - 1 - index) * (span.toNanos() / 1_000 / units);
   }
@@ -184,7 +184,7 @@ class RedisTimeTest {
    * @return the time at the default limits, then that with ten times as many units
    */
   private String measure(String what, boolean moves, int largest, Sized sized) {
-    StringBuilder said = new StringBuilder();
+    StringBuilder cells = new StringBuilder();
     double most = 0;
     for (int units : SIZES) {
       if (units > largest) {
@@ -198,10 +198,10 @@ class RedisTimeTest {
         assertThat(micros).as("%s, %d units", what, units).isLessThan(2 * most + 100);
       }
       if (units >= COUNT) {
-        said.append(said.isEmpty() ? "" : ", ").append(Math.round(micros));
+        cells.append(cells.isEmpty() ? "" : ", ").append(Math.round(micros));
       }
     }
-    return said.toString();
+    return cells.toString();
   }
 
   private void line(String what, boolean moves, int largest, Sized sized) {
@@ -248,7 +248,7 @@ class RedisTimeTest {
         for (Asked asked :
             List.of(
                 new Asked("peek", false, 0, (call, n) -> decide(call, Mode.PEEK)),
-                new Asked("refused", false, 0, (call, n) -> refused(call.withCost(n))),
+                new Asked("denied", false, 0, (call, n) -> denied(call.withCost(n))),
                 new Asked("admitted", once, 9, (call, n) -> admitted(call)),
                 new Asked("observed", false, 0, (call, n) -> admitted(call.withCost(n).observe())),
                 new Asked(
@@ -272,10 +272,10 @@ class RedisTimeTest {
     }
   }
 
-  /** What is asked of a log with so many units fewer than the count. */
+  /** A call on a log with so many units fewer than the count. */
   private record Asked(String what, boolean moves, int free, Action action) {}
 
-  private Verdict refused(LimitRequest call) {
+  private Verdict denied(LimitRequest call) {
     Verdict verdict = decide(call, Mode.ACQUIRE);
     assertThat(verdict.allowed()).isFalse();
     return verdict;
@@ -424,7 +424,7 @@ class RedisTimeTest {
         });
   }
 
-  /** Twice the count are remembered. */
+  /** Twice the count of units is kept. */
   @Test
   void noRenewalHoldsRedisUp() {
     line("renewal of the oldest of twice as many", false, COUNT, n -> renewal(2 * n, 0));
@@ -433,7 +433,7 @@ class RedisTimeTest {
     line("renewal of one that has left", false, COUNT, n -> renewal(2 * n, -5));
   }
 
-  /** Eight rules that keep numbers, other ones for each variant, and a ban. */
+  /** Eight rules that keep numbers, different ones for each variant, and a ban. */
   private static LimitRequest cells(int variant) {
     List<Rule> rules = new ArrayList<>();
     rules.add(LeakyBucket.of(60 + variant, MINUTE, 10_000, Duration.ofMinutes(5)));
@@ -477,7 +477,7 @@ class RedisTimeTest {
         cells(new int[] {3, 2, 1, 0}, action));
   }
 
-  /** By the same rules, by others, and by four in turn, whose cells are as many as there may be. */
+  /** By the same rules, by others, and by four in turn, with as many cells as possible. */
   @Test
   void noCellsHoldRedisUp() {
     cells("looked at", () -> decide(cells(0), Mode.PEEK));

@@ -42,7 +42,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The one value that Redis holds of a subject, where rules with a log and others are mixed. */
+/** The single value that Redis holds of a subject whose rules include both logs and cells. */
 class RedisValuesTest implements StoreHarness {
 
   private static final LimitRequest LOGGED = call(rule(200, MINUTE));
@@ -111,7 +111,7 @@ class RedisValuesTest implements StoreHarness {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 150})
-  void otherRulesDoNotShortenTheLifeOfWhatTheyDoNotRead(int units) {
+  void otherRulesDoNotShortenTheLifeOfStateTheyDoNotRead(int units) {
     acquire(1, BOTH.withCost(units));
     acquire(1, LOGGED);
     assertLivesFor(HOUR);
@@ -123,10 +123,10 @@ class RedisValuesTest implements StoreHarness {
     assertLivesFor(HOUR);
   }
 
-  /** Else whoever removes a rule would keep what it knew for as long as a subject goes on. */
+  /** Otherwise the state of a removed rule would be kept as long as the subject is active. */
   @ParameterizedTest
   @ValueSource(ints = {1, 150})
-  void whatNoRuleNeedsAnyMoreGoes(int units) {
+  void stateThatNoRuleNeedsIsRemoved(int units) {
     store.close();
     store = redis.storeThatForgets();
     acquire(1, BOTH.withCost(units));
@@ -175,7 +175,7 @@ class RedisValuesTest implements StoreHarness {
     assertThat(peek(BOTH).rules()).extracting(RuleVerdict::remaining).containsExactly(200L, 30L);
   }
 
-  /** As much as eight rules and a ban can keep, in front of a log that is as long as a page. */
+  /** The most that eight rules and a ban can keep, before a log that is as long as a page. */
   @Test
   void theMostThatThereCanBeIsRead() {
     List<Rule> rules = new ArrayList<>(List.of(rule(118, HOUR)));
@@ -216,14 +216,15 @@ class RedisValuesTest implements StoreHarness {
       } catch (CompletionException removed) {
         assertThat(removed).hasCauseInstanceOf(StoreException.class);
       }
-      advance(MINUTE.multipliedBy(2)); // a window that begins in the future may come to pass
+      advance(
+          MINUTE.multipliedBy(2)); // a window that begins in the future may become the present one
       assertAllowed(call);
     }
   }
 
   @ParameterizedTest
   @ValueSource(ints = {44, 45, 60, 70, 1_000, 3_000})
-  void whatSomebodyElseWroteIsNoPermanentDenialOfMixedRules(int length) {
+  void foreignValuesAreNoPermanentDenialOfMixedRules(int length) {
     LimitRequest call = call(rule(2, MINUTE), FixedWindow.of(3, MINUTE));
     byte[] garbage = new byte[length];
     Random random = new Random(length);
@@ -242,7 +243,7 @@ class RedisValuesTest implements StoreHarness {
     }
   }
 
-  /** A store that knew cells by a key of their own wrote the same logs. */
+  /** A store that kept cells under a key of their own wrote the same logs. */
   @Test
   void aLogThatWasWrittenAloneIsReadByMixedRules() {
     acquire(3, LOGGED);

@@ -41,7 +41,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * While a service is deployed, instances of this release and of the one before count the same
+ * While a service is deployed, instances of this release and of the previous one count the same
  * subjects in one Redis. Each reads what the other wrote, and counts it.
  */
 class RollingDeployTest {
@@ -160,8 +160,8 @@ class RollingDeployTest {
   }
 
   /**
-   * The former release dropped what other rules had counted: a ban, or what was owed. Nor did it
-   * know since when it had counted, so that after a reset units of others may be given back.
+   * The previous release dropped what other rules had counted: a ban, or missing tokens. It also
+   * did not store when counting started, so that after a reset units of others may be given back.
    */
   private static boolean keepsItsRules(Scenario scenario) {
     Map<StateKey, RuleStack> stacks = new HashMap<>();

@@ -15,7 +15,7 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
-/** What the breaker is told of one run of a script: its end, once, and before its caller. */
+/** What one run of a script reports to the breaker: its end, once, and before its caller. */
 class ScriptCallBreakerTest {
 
   private static final Duration DEADLINE = Duration.ofMillis(100);
@@ -26,25 +26,25 @@ class ScriptCallBreakerTest {
   private final RecordedPeriod period = new RecordedPeriod();
 
   @Test
-  void anAnswerIsToldToTheBreakerOnce() {
+  void anAnswerIsReportedToTheBreakerOnce() {
     redis.ignoreCancelling();
     call();
 
     redis.sent(0).complete(7L);
     timer.fire();
 
-    assertThat(period.told()).containsExactly("answered");
+    assertThat(period.reports()).containsExactly("answered");
   }
 
   @Test
-  void aDeadlineIsToldToTheBreakerOnce() {
+  void aDeadlineIsReportedToTheBreakerOnce() {
     redis.ignoreCancelling();
     call();
 
     timer.fire();
     redis.sent(0).complete(7L);
 
-    assertThat(period.told()).containsExactly("failed TIMEOUT");
+    assertThat(period.reports()).containsExactly("failed TIMEOUT");
   }
 
   @Test
@@ -54,44 +54,44 @@ class ScriptCallBreakerTest {
     timer.fire();
 
     assertThat(redis.sent(0)).isCancelled();
-    assertThat(period.told()).containsExactly("failed TIMEOUT");
+    assertThat(period.reports()).containsExactly("failed TIMEOUT");
   }
 
   @Test
-  void theBreakerKnowsBeforeTheCaller() {
+  void theBreakerGetsTheEndBeforeTheCaller() {
     ScriptCall<Long> call = call();
-    call.whenComplete((reply, failure) -> period.told().add("caller"));
+    call.whenComplete((reply, failure) -> period.reports().add("caller"));
 
     timer.fire();
 
-    assertThat(period.told()).containsExactly("failed TIMEOUT", "caller");
+    assertThat(period.reports()).containsExactly("failed TIMEOUT", "caller");
   }
 
   @Test
-  void aScriptThatRedisDoesNotKnowSaysNothingToTheBreakerUntilItHasRun() {
+  void aMissingScriptReportsNothingToTheBreakerUntilItHasRun() {
     call();
 
     redis.sent(0).completeExceptionally(new RedisNoScriptException("NOSCRIPT No matching script"));
-    assertThat(period.told()).isEmpty();
+    assertThat(period.reports()).isEmpty();
     redis.sent(1).completeExceptionally(new RedisCommandExecutionException("OOM no memory"));
 
-    assertThat(period.told()).containsExactly("failed ERROR");
+    assertThat(period.reports()).containsExactly("failed ERROR");
   }
 
   @Test
-  void whatThisProcessCouldNotDoIsNobodysFailure() {
-    redis.refuse(new IllegalStateException("a defect"));
+  void aFailureOfThisProcessIsNoFailureOfTheNode() {
+    redis.failToSend(new IllegalStateException("a defect"));
     call();
 
-    assertThat(period.told()).containsExactly("undecided");
+    assertThat(period.reports()).containsExactly("undecided");
   }
 
   @Test
-  void wantOfAConnectionThatHasEndedJustNowIsNobodysFailure() {
-    redis.refuse(new RedisException("Currently not connected. Commands are rejected."));
+  void aConnectionThatHasJustEndedIsNoFailureOfNodeOrCall() {
+    redis.failToSend(new RedisException("Currently not connected. Commands are rejected."));
     call();
 
-    assertThat(period.told()).containsExactly("undecided");
+    assertThat(period.reports()).containsExactly("undecided");
   }
 
   @Test
@@ -100,7 +100,7 @@ class ScriptCallBreakerTest {
 
     redis.sent(0).completeExceptionally(new RedisException("Connection disconnected"));
 
-    assertThat(period.told()).containsExactly("failed DISCONNECTED");
+    assertThat(period.reports()).containsExactly("failed DISCONNECTED");
   }
 
   private ScriptCall<Long> call() {

@@ -17,7 +17,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** A call that is sent on to another node, by hand. */
+/** A call that is redirected to another node, with simulated replies. */
 class ScriptCallDetoursTest {
 
   private static final RedisScript SCRIPT = RedisScript.of("return 1");
@@ -40,8 +40,8 @@ class ScriptCallDetoursTest {
     second.sent(0).complete(7L);
 
     assertThat(call).isCompletedWithValue(7L);
-    assertThat(firstPeriod.told()).containsExactly("answered");
-    assertThat(secondPeriod.told()).containsExactly("answered");
+    assertThat(firstPeriod.reports()).containsExactly("answered");
+    assertThat(secondPeriod.reports()).containsExactly("answered");
     assertThat(timer.isWaiting()).isFalse();
   }
 
@@ -70,9 +70,9 @@ class ScriptCallDetoursTest {
     assertFailed(FailureReason.TIMEOUT);
   }
 
-  /** As when the connection to the other is opened only then. */
+  /** For example when the connection to the other node has to be opened first. */
   @Test
-  void whatWaitsForTheOtherIsNotSentBehindTheDeadline() {
+  void aCallThatWaitsForTheOtherNodeIsNotSentAfterTheDeadline() {
     start();
     first.sent(0).completeExceptionally(MOVED);
     timer.fire();
@@ -80,12 +80,12 @@ class ScriptCallDetoursTest {
     arrive();
 
     assertThat(second.sent()).isEmpty();
-    assertThat(firstPeriod.told()).containsExactly("answered");
-    assertThat(secondPeriod.told()).containsExactly("undecided");
+    assertThat(firstPeriod.reports()).containsExactly("answered");
+    assertThat(secondPeriod.reports()).containsExactly("undecided");
   }
 
   @Test
-  void theDeadlineEndsWhatTheOtherHasNotAnswered() {
+  void theDeadlineEndsACallThatTheOtherNodeHasNotAnswered() {
     start();
     first.sent(0).completeExceptionally(MOVED);
     arrive();
@@ -93,8 +93,8 @@ class ScriptCallDetoursTest {
 
     assertThat(second.sent(0)).isCancelled();
     assertFailed(FailureReason.TIMEOUT);
-    assertThat(firstPeriod.told()).containsExactly("answered");
-    assertThat(secondPeriod.told()).containsExactly("failed TIMEOUT");
+    assertThat(firstPeriod.reports()).containsExactly("answered");
+    assertThat(secondPeriod.reports()).containsExactly("failed TIMEOUT");
   }
 
   @Test
@@ -104,7 +104,7 @@ class ScriptCallDetoursTest {
     next.completeExceptionally(StoreException.notAsked("not asked", Duration.ofSeconds(1)));
 
     assertFailed(FailureReason.BREAKER_OPEN);
-    assertThat(firstPeriod.told()).containsExactly("answered");
+    assertThat(firstPeriod.reports()).containsExactly("answered");
   }
 
   @Test

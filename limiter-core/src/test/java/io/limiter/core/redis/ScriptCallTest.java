@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
-/** One run of a script, by hand: what is sent, and what becomes of it. */
+/** One run of a script, with simulated replies: what is sent, and the result. */
 class ScriptCallTest {
 
   private static final RedisScript SCRIPT = RedisScript.of("return 1");
@@ -61,7 +61,7 @@ class ScriptCallTest {
   }
 
   @Test
-  void aNodeThatIsNoPrimaryAnyMoreIsToldOf() {
+  void aDemotedNodeIsReported() {
     ScriptCall<Long> call = call();
 
     redis
@@ -167,17 +167,18 @@ class ScriptCallTest {
   }
 
   @Test
-  void whatLettuceRefusesToSendFails() {
-    redis.refuse(new RedisException("Request queue size exceeded: 1. Commands are not accepted"));
+  void aCommandThatLettuceRejectsFails() {
+    redis.failToSend(
+        new RedisException("Request queue size exceeded: 1. Commands are not accepted"));
 
     assertFailed(call(), FailureReason.OVERLOADED, "Too many commands wait for Redis to answer");
     assertThat(timer.isWaiting()).isFalse();
   }
 
   @Test
-  void whatLettuceRefusesToSendWholeFails() {
+  void aScriptTextThatLettuceRejectsFails() {
     ScriptCall<Long> call = call();
-    redis.refuse(new RedisException("Currently not connected. Commands are rejected."));
+    redis.failToSend(new RedisException("Currently not connected. Commands are rejected."));
 
     redis.sent(0).completeExceptionally(new RedisNoScriptException("NOSCRIPT No matching script"));
 

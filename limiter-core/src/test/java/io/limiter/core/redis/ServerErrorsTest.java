@@ -29,7 +29,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What a real Redis says when it cannot serve: in whose way it is, and that it passes. */
+/** The errors of a real Redis that cannot serve: which calls they affect, and that they pass. */
 class ServerErrorsTest {
 
   private static final Duration PATIENCE = Duration.ofSeconds(10);
@@ -85,7 +85,8 @@ class ServerErrorsTest {
   }
 
   /**
-   * A node that was made a replica is also left: calls that find no connection yet do not count.
+   * A connection to a node that was made a replica is also closed: calls that find no connection
+   * yet do not count.
    */
   private void opensUntilMended(
       String code,

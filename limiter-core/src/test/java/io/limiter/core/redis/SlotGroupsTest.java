@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** Who is taken from first, where that cannot be done at once. */
+/** The order in which subjects are charged where that cannot be atomic. */
 class SlotGroupsTest {
 
   private static final LimitRequest ALL = call(Subject.global());
@@ -54,9 +54,9 @@ class SlotGroupsTest {
         .containsExactly(new int[] {0}, new int[] {1});
   }
 
-  /** A departure that is given up may pass unused: whoever else refuses is asked before. */
+  /** A departure that is given up may pass unused: the other subjects are charged before. */
   @Test
-  void whereTheCallWaitsIsLast() {
+  void theSubjectThatMakesTheCallWaitIsLast() {
     LimitRequest waits =
         LimitRequest.of(
             Policy.of("w", LeakyBucket.of(1, StoreHarness.SECOND, 1, StoreHarness.MINUTE)),
@@ -67,7 +67,7 @@ class SlotGroupsTest {
   }
 
   @Test
-  void aGuardStandsWhereItsSubjectDoes() {
+  void aGuardIsInTheSlotOfItsSubject() {
     LimitRequest submitter =
         LimitRequest.of(
             Policy.of("p", rule(1, StoreHarness.SECOND)).withDuplicates(rule(1, StoreHarness.HOUR)),

@@ -26,7 +26,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whatever somebody else has left under our keys, Redis goes on, and limits hold from then on. */
+/**
+ * Whatever other software has left under the limiter's keys, Redis continues, and limits hold from
+ * then on.
+ */
 class StrayBytesTest {
 
   private static final Duration MINUTE = Duration.ofMinutes(1);
@@ -51,7 +54,7 @@ class StrayBytesTest {
     return redis.name(call.charge(0).key());
   }
 
-  /** Whether the call is admitted; a value that is no value of ours may fail one call. */
+  /** Whether the call is admitted; an invalid value may fail one call. */
   private boolean admits(LimitRequest call) throws Exception {
     try {
       return verdict(call).allowed();
@@ -76,7 +79,7 @@ class StrayBytesTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3, 5, 100, 118})
-  void bytesBehindALogHoldNobodyUp(int units) throws Exception {
+  void bytesBehindALogDelayNoCall(int units) throws Exception {
     LimitRequest call = call(rule(200, MINUTE), rule(300, HOUR));
     for (int stray = 1; stray < 8; stray++) {
       assertThat(admitted(call, units)).isEqualTo(units);
@@ -92,7 +95,7 @@ class StrayBytesTest {
 
   @ParameterizedTest
   @ValueSource(ints = {2, 118})
-  void aLogThatIsCutHoldsNobodyUp(int units) throws Exception {
+  void aTruncatedLogDelaysNoCall(int units) throws Exception {
     LimitRequest call = call(rule(200, MINUTE), rule(300, HOUR));
     for (int cut = 1; cut < 8 * units + 8; cut += 3) {
       assertThat(admitted(call, units)).isEqualTo(units);
@@ -117,7 +120,7 @@ class StrayBytesTest {
 
   @ParameterizedTest
   @MethodSource("stacks")
-  void timesThatCannotBeAdmitNobodyForEver(List<Rule> rules) throws Exception {
+  void impossibleTimesAdmitNoCallForever(List<Rule> rules) throws Exception {
     LimitRequest call = call(rules.toArray(Rule[]::new));
     for (double time : new double[] {-1e16, -1e300, Double.NEGATIVE_INFINITY, Double.NaN, 1e300}) {
       redis.commands().del(name(call));

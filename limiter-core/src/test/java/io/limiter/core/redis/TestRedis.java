@@ -27,7 +27,7 @@ import java.util.concurrent.CompletionStage;
 
 /**
  * A Redis store whose clock the test sets: its copy of the script reads a key instead of the time.
- * Clock and decisions go over one connection, so that each decision meets the clock it was given,
+ * Clock and decisions use one connection, so that each decision sees the clock it was given,
  * without waiting.
  */
 public final class TestRedis implements AutoCloseable {
@@ -55,8 +55,8 @@ public final class TestRedis implements AutoCloseable {
   }
 
   /**
-   * @param uri may name a user who may run no other commands than the limiter does
-   * @param prefix of all keys, the clock's too
+   * @param uri may name a user who may run only the commands of the limiter
+   * @param prefix of all keys, also the clock's
    */
   public TestRedis(RedisURI uri, String prefix) {
     this.client = RedisClient.create(uri);
@@ -65,22 +65,22 @@ public final class TestRedis implements AutoCloseable {
     this.clockKey = bytes(prefix + "clock");
   }
 
-  /** A store with the keys of this test, which never forgets. */
+  /** A store with the keys of this test, whose cells never expire. */
   public RedisStore store() {
     return store("EXACT", List.of(new FadingCounter()));
   }
 
-  /** One that knows these algorithms of the user's own. */
+  /** A store with these custom algorithms. */
   public RedisStore store(List<CustomAlgorithm> algorithms) {
     return store("EXACT", algorithms);
   }
 
-  /** One that forgets what other rules no longer need, when the test's clock says so. */
+  /** A store that discards cells that other rules no longer need, by the test's clock. */
   RedisStore storeThatForgets() {
     return store("1000000", List.of(new FadingCounter()));
   }
 
-  /** One that decides by the script of an earlier release, whose replies are the same. */
+  /** A store with the script of an earlier release, whose replies are the same. */
   RedisStore storeOf(String script) {
     return store(DecisionScripts.load(), RedisScript.of(RedisScript.read(script)), "EXACT");
   }
@@ -106,7 +106,7 @@ public final class TestRedis implements AutoCloseable {
                 scripts.algorithms()),
             new NodeBreakers(),
             () -> clock);
-    // Known scripts are not sent twice, which would be out of order.
+    // Scripts that are loaded are not sent a second time, which would be out of order.
     commands().scriptLoad(bytes(decide));
     commands().scriptLoad(bytes(refund));
     commands().scriptLoad(bytes(renew));
@@ -114,7 +114,7 @@ public final class TestRedis implements AutoCloseable {
     return store;
   }
 
-  /** The same decision as of this test's clock. */
+  /** The same decision by this test's clock. */
   RedisScript clocked(String decide) {
     return RedisScript.of(decide(RedisScript.of(decide), "EXACT"));
   }
@@ -134,7 +134,7 @@ public final class TestRedis implements AutoCloseable {
   }
 
   private String clocked(RedisScript script) {
-    // By commands that the limiter runs too: the user may be one who may run no others.
+    // Uses only commands of the limiter: the user may have no other rights.
     String half = "call('GETRANGE', '%sclock', '%d', '%d')";
     return replace(
         script.text(),
@@ -191,7 +191,7 @@ public final class TestRedis implements AutoCloseable {
         : connection.async().del(keys.stream().map(this::name).toArray(byte[][]::new));
   }
 
-  /** Removes all keys of this test, and none of anybody else. */
+  /** Removes all keys of this test, and no others. */
   public void forgetAll() {
     List<byte[]> keys = commands().keys(bytes(prefix + "*"));
     if (!keys.isEmpty()) {
@@ -209,7 +209,7 @@ public final class TestRedis implements AutoCloseable {
     shutdown();
   }
 
-  /** Closes the connection, of a user who may not look for the keys that there are. */
+  /** Closes the connection of a user who may not list keys. */
   public void shutdown() {
     client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
   }

@@ -20,7 +20,7 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** A deny cache before a store that counts who looks, and time that a test drives. */
+/** A deny cache before a store that counts its calls, and a clock that the test drives. */
 abstract class DenyCacheBench {
 
   static final Duration AGE = DenyCache.MAX_AGE;
@@ -35,7 +35,7 @@ abstract class DenyCacheBench {
         store, policy -> !policy.name().equals("left out"), size, AGE, () -> 1_000 * clock);
   }
 
-  /** A store that counts who looks, and may be slow to answer or fail. */
+  /** A store that counts its calls, and may be slow to answer or fail. */
   final class Looks implements LimitStore {
 
     final MemoryStore memory = new MemoryStore(1_000, () -> clock);
@@ -86,7 +86,7 @@ abstract class DenyCacheBench {
     clock += time.toNanos() / 1_000;
   }
 
-  final void refuse(LimitRequest request) {
+  final void deny(LimitRequest request) {
     while (acquire(request).allowed()) {}
     store.looks = 0;
   }

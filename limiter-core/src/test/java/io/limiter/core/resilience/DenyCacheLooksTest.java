@@ -19,12 +19,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.junit.jupiter.api.Test;
 
-/** When the store is looked at again. */
+/** When the store is asked again. */
 class DenyCacheLooksTest extends DenyCacheBench {
 
   @Test
-  void aFloodLooksOnceInASecond() {
-    refuse(caller);
+  void aFloodAsksTheStoreOnceInASecond() {
+    deny(caller);
     for (int millisecond = 0; millisecond < 10_000; millisecond++) {
       advance(Duration.ofMillis(1));
       assertThat(acquire().allowed()).isFalse();
@@ -33,8 +33,8 @@ class DenyCacheLooksTest extends DenyCacheBench {
   }
 
   @Test
-  void oneCallLooksWhileOthersWaitForWhatItFinds() {
-    refuse(caller);
+  void oneCallAsksTheStoreWhileOthersWaitForItsResult() {
+    deny(caller);
     advance(AGE);
     store.slow = true;
     List<CompletableFuture<Verdict>> calls = new ArrayList<>();
@@ -54,9 +54,9 @@ class DenyCacheLooksTest extends DenyCacheBench {
   }
 
   @Test
-  void whoWaitedForALookThatAdmitsIsAskedForHimself() {
+  void aCallThatWaitedForAnAdmissionIsDecidedByItself() {
     Verdict admitted = acquire();
-    refuse(caller);
+    deny(caller);
     admitted.reservation().refund().toCompletableFuture().join();
     advance(AGE);
     store.slow = true;
@@ -72,7 +72,7 @@ class DenyCacheLooksTest extends DenyCacheBench {
   }
 
   @Test
-  void whatAStoreSaysLateOfATimeBeforeAResetIsNotRemembered() {
+  void aLateVerdictFromBeforeAResetIsNotCached() {
     while (acquire().allowed()) {}
     cache.clear();
     store.slow = true;
@@ -89,7 +89,7 @@ class DenyCacheLooksTest extends DenyCacheBench {
   @Test
   void whoseTimeHasComeIsAdmittedAtOnce() {
     LimitRequest often = call(rule(1, Duration.ofMillis(300)));
-    refuse(often);
+    deny(often);
     advance(Duration.ofMillis(299));
     assertThat(acquire(often).decidedBy()).isEqualTo(DecidedBy.DENY_CACHE);
 
@@ -99,9 +99,9 @@ class DenyCacheLooksTest extends DenyCacheBench {
   }
 
   @Test
-  void whatWasGivenBackElsewhereIsSeenAfterTheAge() {
+  void unitsGivenBackElsewhereAreSeenAfterTheMaximumAge() {
     Verdict admitted = acquire();
-    refuse(caller);
+    deny(caller);
     admitted.reservation().refund().toCompletableFuture().join();
 
     advance(AGE.minusNanos(1_000));
@@ -112,8 +112,8 @@ class DenyCacheLooksTest extends DenyCacheBench {
   }
 
   @Test
-  void whoIsResetIsAdmittedAtOnce() {
-    refuse(caller);
+  void aSubjectThatIsResetIsAdmittedAtOnce() {
+    deny(caller);
 
     cache.reset(caller.charges().stream().map(charge -> charge.key()).toList());
 
@@ -121,8 +121,8 @@ class DenyCacheLooksTest extends DenyCacheBench {
   }
 
   @Test
-  void aLookThatFailsForgetsWhatIsKnown() {
-    refuse(caller);
+  void aFailedRequestRemovesTheEntry() {
+    deny(caller);
     advance(AGE);
     store.failure = new StoreException(FailureReason.TIMEOUT, "away", null);
 

@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 
-/** Who is forgotten and who is not, where the cache is full, or keys are reset. */
+/** Which entries are removed when the cache is full, or keys are reset. */
 class DenyCacheRoomTest extends DenyCacheBench {
 
   private static final LimitRequest ADA = call("ada", rule(1, MINUTE));
@@ -36,13 +36,13 @@ class DenyCacheRoomTest extends DenyCacheBench {
     return verdict.decidedBy();
   }
 
-  /** Takes all that a caller may have; his next call is refused. */
+  /** Takes all units of a caller; its next call is denied. */
   private void use(LimitRequest call) {
     store.memory.decide(call, Mode.RECORD);
   }
 
   @Test
-  void whoIsKnownStaysKnownWhereThereIsNoRoomForAnother() {
+  void knownKeysStayKnownWhereThereIsNoRoomForAnother() {
     use(ADA);
     use(BOB);
     source(single, ADA);
@@ -79,7 +79,7 @@ class DenyCacheRoomTest extends DenyCacheBench {
   }
 
   @Test
-  void whoIsBeingLookedAtIsNotForgottenForAnother() {
+  void anEntryBeingCheckedIsNotRemovedForAnother() {
     use(ADA);
     use(BOB);
     source(single, ADA);
@@ -88,14 +88,14 @@ class DenyCacheRoomTest extends DenyCacheBench {
     decide(single, BOB);
     decide(single, ADA);
     store.slow = false;
-    store.answer(); // Bob's answer is there first
+    store.answer(); // Bob's answer arrives first
 
     assertThat(source(single, ADA)).isEqualTo(DecidedBy.DENY_CACHE);
     assertThat(source(single, BOB)).isEqualTo(DecidedBy.STORE);
   }
 
   @Test
-  void aResetOfOneSubjectForgetsNoOther() {
+  void aResetOfOneSubjectAffectsNoOther() {
     use(ADA);
     use(BOB);
     source(cache, ADA);
@@ -107,7 +107,7 @@ class DenyCacheRoomTest extends DenyCacheBench {
   }
 
   @Test
-  void whatWasAskedWhenAResetCameIsNotRemembered() {
+  void aRequestDuringAResetIsNotCached() {
     use(ADA);
     store.slow = true;
     CompletionStage<Verdict> early = decide(cache, ADA);
@@ -120,8 +120,8 @@ class DenyCacheRoomTest extends DenyCacheBench {
   }
 
   @Test
-  void whoWasAdmittedMeanwhileIsKnownAgainOnceHeIsRefused() {
-    refuse(caller);
+  void aCallerAdmittedInTheMeantimeIsCachedAgainOnceDenied() {
+    deny(caller);
     store.reset(List.of(caller.charge(0).key()));
     advance(AGE);
 

@@ -21,7 +21,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
-/** A store of somebody else's, which throws, gives no answer, or says nothing of its rules. */
+/** A store of the application, which throws, gives no answer, or returns no rules. */
 class DenyCacheStrangeStoreTest extends DenyCacheBench {
 
   private Supplier<CompletionStage<Verdict>> answer = this::looked;
@@ -49,14 +49,14 @@ class DenyCacheStrangeStoreTest extends DenyCacheBench {
     return store.decide(caller, Mode.ACQUIRE);
   }
 
-  /** The caller is refused, and the store is to be looked at again. */
-  private void refuseAndWait() {
+  /** The caller is denied, and the next call has to ask the store again. */
+  private void denyAndWait() {
     before.decide(caller, Mode.ACQUIRE);
     before.decide(caller, Mode.ACQUIRE);
     advance(AGE);
   }
 
-  private void assertThatNobodyWaitsForEver() {
+  private void assertThatNoCallWaitsForever() {
     answer = this::looked;
     CompletionStage<Verdict> next = before.decide(caller, Mode.ACQUIRE);
     assertThat(next).isCompleted();
@@ -64,28 +64,28 @@ class DenyCacheStrangeStoreTest extends DenyCacheBench {
   }
 
   @Test
-  void aLookThatThrowsLeavesNobodyWaiting() {
-    refuseAndWait();
+  void aRequestThatThrowsLeavesNoCallWaiting() {
+    denyAndWait();
     answer =
         () -> {
           throw new IllegalStateException("a defect");
         };
 
     assertThatThrownBy(() -> before.decide(caller, Mode.ACQUIRE)).hasMessage("a defect");
-    assertThatNobodyWaitsForEver();
+    assertThatNoCallWaitsForever();
   }
 
   @Test
-  void aLookWithoutAnAnswerLeavesNobodyWaiting() {
-    refuseAndWait();
+  void aRequestWithoutAnAnswerLeavesNoCallWaiting() {
+    denyAndWait();
     answer = () -> null;
 
     assertThat(before.decide(caller, Mode.ACQUIRE)).isNull();
-    assertThatNobodyWaitsForEver();
+    assertThatNoCallWaitsForever();
   }
 
   @Test
-  void aRefusalThatNamesNoRuleIsAskedForEachTime() {
+  void aDenialWithoutARuleIsNotCached() {
     Verdict unexplained =
         new Verdict(
             caller.policy(),

@@ -28,8 +28,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class DenyCacheTest extends DenyCacheBench {
 
   @Test
-  void whoIsKnownToBeRefusedIsAnsweredWithoutALook() {
-    refuse(caller);
+  void aKnownDenialIsAnsweredWithoutAskingTheStore() {
+    deny(caller);
     advance(AGE.minusMillis(1));
 
     Verdict verdict = acquire();
@@ -43,9 +43,9 @@ class DenyCacheTest extends DenyCacheBench {
   }
 
   @Test
-  void callsOfOneCallerThatDifferAreRememberedBesideEachOther() {
+  void differentCallsOfOneCallerAreCachedBesideEachOther() {
     LimitRequest ten = call(rule(10, MINUTE));
-    refuse(ten);
+    deny(ten);
     acquire(ten.withCost(2));
     store.looks = 0;
 
@@ -57,9 +57,9 @@ class DenyCacheTest extends DenyCacheBench {
   }
 
   @Test
-  void whoMayMakeNoCallIsNotAskedForWhateverHeSubmits() {
+  void aDeniedCallerIsNotAskedForWhateverItSubmits() {
     acquire(submit("first", rule(1, MINUTE)));
-    refuse(submit("second", rule(1, MINUTE)));
+    deny(submit("second", rule(1, MINUTE)));
 
     for (int i = 0; i < 20; i++) {
       Verdict verdict = acquire(submit("another " + i, rule(1, MINUTE)));
@@ -72,7 +72,7 @@ class DenyCacheTest extends DenyCacheBench {
 
   @Test
   void onlyACallThatWouldTakeIsAnswered() {
-    refuse(caller);
+    deny(caller);
 
     cache.decide(caller, Mode.PEEK);
     cache.decide(caller, Mode.RECORD);
@@ -84,7 +84,7 @@ class DenyCacheTest extends DenyCacheBench {
   void aCallOfAnotherCostIsAskedFor() {
     LimitRequest ten = call(rule(10, MINUTE));
     acquire(ten);
-    refuse(ten.withCost(10));
+    deny(ten.withCost(10));
 
     assertThat(acquire(ten).allowed()).isTrue();
     assertThat(store.looks).isEqualTo(1);
@@ -94,7 +94,7 @@ class DenyCacheTest extends DenyCacheBench {
   void aPolicyMayBeLeftOut() {
     LimitRequest each =
         LimitRequest.of(Policy.of("left out", rule(1, MINUTE)), new Subject("user", "somebody"));
-    refuse(each);
+    deny(each);
 
     acquire(each);
 
@@ -102,8 +102,8 @@ class DenyCacheTest extends DenyCacheBench {
   }
 
   @Test
-  void whatAFallbackRefusesIsNotRemembered() {
-    refuse(caller);
+  void denialsOfAFallbackAreNotCached() {
+    deny(caller);
     store.failure = new StoreException(FailureReason.TIMEOUT, "away", null);
     LimitStore local = new MemoryStore(10, () -> clock);
     DenyCache before = new DenyCache(new FallbackStore(store, local));
@@ -114,7 +114,7 @@ class DenyCacheTest extends DenyCacheBench {
   }
 
   @Test
-  void remembersSoManyCallersAndAsksForOthers() {
+  void theCacheIsBoundedAndTheStoreIsAskedForOthers() {
     DenyCache small = cache(3);
     for (int i = 0; i < 10; i++) {
       LimitRequest one = call("caller " + i, rule(1, MINUTE));
@@ -154,14 +154,14 @@ class DenyCacheTest extends DenyCacheBench {
 
   @ParameterizedTest
   @ValueSource(strings = {"PT0S", "PT-1S", "PT1.001S"})
-  void anAgeThatMakesNoSenseIsRefused(String age) {
+  void anInvalidAgeIsRejected(String age) {
     assertThatThrownBy(() -> new DenyCache(store, policy -> true, 1, Duration.parse(age)))
         .hasMessageContaining(age)
         .hasMessageContaining("more than 0");
   }
 
   @Test
-  void aSizeThatMakesNoSenseIsRefused() {
+  void anInvalidSizeIsRejected() {
     assertThatThrownBy(() -> new DenyCache(store, policy -> true, 0, SECOND))
         .hasMessageContaining("size 0: give it 1 to 100000");
   }

@@ -23,7 +23,7 @@ class FailureLogTest {
   private final Logger logger = (Logger) LoggerFactory.getLogger(FailureLogTest.class);
   private final ListAppender<ILoggingEvent> messages = new ListAppender<>();
 
-  /** Near the end of a long: nanoseconds may start anywhere, and pass it. */
+  /** Near the largest long: nanoseconds may start anywhere, and overflow. */
   private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5);
 
   private final FailureLog log = new FailureLog(logger, "The limit store fails", nanos::get);
@@ -42,7 +42,7 @@ class FailureLogTest {
   }
 
   @Test
-  void theFirstFailureIsSaidAtOnce() {
+  void theFirstFailureIsLoggedAtOnce() {
     log.report(FAILURE);
 
     assertThat(messages.list)
@@ -52,7 +52,7 @@ class FailureLogTest {
   }
 
   @Test
-  void failuresAreSaidOnceInTenSecondsHoweverMany() {
+  void failuresAreLoggedOnceInTenSecondsHoweverMany() {
     for (int i = 0; i < 1_000; i++) {
       log.report(FAILURE);
     }
@@ -63,7 +63,7 @@ class FailureLogTest {
   }
 
   @Test
-  void theNextMessageTellsHowManyThereWereSince() {
+  void theNextMessageContainsTheNumberSince() {
     for (int i = 0; i < 1_000; i++) {
       log.report(FAILURE);
     }

@@ -16,11 +16,11 @@ import io.limiter.core.store.Mode;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
-/** That a store fails is said, though its fallback decides. */
+/** The failure of a store is logged, though its fallback decides. */
 class FallbackLogTest {
 
   @Test
-  void whoeverReadsTheLogLearnsThatTheFallbackDecides() {
+  void theLogReportsThatTheFallbackDecides() {
     Logger logger = (Logger) LoggerFactory.getLogger(FallbackStore.class);
     ListAppender<ILoggingEvent> messages = new ListAppender<>();
     messages.start();

@@ -16,7 +16,7 @@ import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Each policy has its fallback, and how often which has decided is counted. */
+/** Each policy has its fallback, and the decisions of each are counted. */
 class FallbackPoliciesTest {
 
   private final MemoryStore store = new MemoryStore();
@@ -65,7 +65,7 @@ class FallbackPoliciesTest {
   }
 
   @Test
-  void whatTheStoreDecidesIsNotCounted() {
+  void decisionsOfTheStoreAreNotCounted() {
     new FallbackStore(
             new MemoryStore(), new MemoryStore(), FallbackPolicies.of(Fallback.LOCAL), counts)
         .decide(call("sms"), Mode.ACQUIRE);

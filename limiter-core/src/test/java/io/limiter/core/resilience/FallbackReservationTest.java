@@ -24,7 +24,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 
-/** What a fallback admitted is renewed and settled there, also once the store is back. */
+/** Calls that a fallback admitted are renewed and settled there, also once the store is back. */
 class FallbackReservationTest {
 
   private static final Subject ADA = new Subject("user", "ada");
@@ -62,7 +62,7 @@ class FallbackReservationTest {
   }
 
   @Test
-  void whatIsSettledAndRenewedIsSoInTheStoreThatDecided() {
+  void settlementsAndRenewalsGoToTheStoreThatDecided() {
     away = true;
     Reservation reservation = decide(store, Mode.ACQUIRE).reservation();
     away = false;
@@ -79,7 +79,7 @@ class FallbackReservationTest {
   }
 
   @Test
-  void aFallbackThatLooksAtNothingHoldsNothing() {
+  void aFixedFallbackHoldsNoState() {
     away = true;
     Reservation reservation = decide(open, Mode.ACQUIRE).reservation();
 

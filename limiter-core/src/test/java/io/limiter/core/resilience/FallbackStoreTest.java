@@ -53,7 +53,7 @@ class FallbackStoreTest {
 
   @ParameterizedTest
   @EnumSource
-  void theFallbackDecidesWhenTheStoreFailsAndSaysWhy(FailureReason reason) {
+  void theFallbackDecidesWhenTheStoreFailsAndGivesTheReason(FailureReason reason) {
     first.failure = new StoreException(reason, "away", null);
 
     Verdict verdict = acquire();
@@ -74,7 +74,7 @@ class FallbackStoreTest {
   }
 
   @Test
-  void eachGoesOnFromWhatTheOtherHasCounted() {
+  void eachContinuesFromWhatTheOtherHasCounted() {
     acquire();
     acquire();
     first.failure = new StoreException(FailureReason.DISCONNECTED, "away", null);
@@ -88,7 +88,7 @@ class FallbackStoreTest {
   }
 
   @Test
-  void aRefusalOfTheStoreIsNotTakenToTheFallback() {
+  void aDenialOfTheStoreIsNotPassedToTheFallback() {
     for (int i = 0; i < 5; i++) {
       acquire();
     }
@@ -121,7 +121,7 @@ class FallbackStoreTest {
   }
 
   @Test
-  void whatIsNoFailureOfTheStoreIsNotHidden() {
+  void failuresOfTheApplicationAreNotHidden() {
     first.failure = new IllegalStateException("a defect");
 
     assertThatThrownBy(this::acquire).hasRootCauseMessage("a defect");
@@ -129,7 +129,7 @@ class FallbackStoreTest {
   }
 
   @Test
-  void ifBothFailTheCallerIsToldOfTheFallback() {
+  void ifBothFailTheCallerGetsTheFailureOfTheFallback() {
     first.failure = new StoreException(FailureReason.TIMEOUT, "store", null);
     second.failure = new StoreException(FailureReason.DISCONNECTED, "fallback", null);
 
@@ -137,7 +137,7 @@ class FallbackStoreTest {
   }
 
   @Test
-  void aFallbackThatThrowsLeavesNobodyWaiting() {
+  void aFallbackThatThrowsLeavesNoCallWaiting() {
     first.failure = new StoreException(FailureReason.TIMEOUT, "store", null);
     second.thrown = new IllegalStateException("a defect");
 
@@ -149,7 +149,7 @@ class FallbackStoreTest {
   }
 
   @Test
-  void aFallbackThatGivesNoVerdictLeavesNobodyWaiting() {
+  void aFallbackWithoutAVerdictLeavesNoCallWaiting() {
     first.failure = new StoreException(FailureReason.TIMEOUT, "store", null);
     second.givesNull = true;
 
@@ -169,7 +169,7 @@ class FallbackStoreTest {
   }
 
   @Test
-  void resettingForgetsInBoth() {
+  void resetAffectsBothStores() {
     acquire();
     first.failure = new StoreException(FailureReason.TIMEOUT, "away", null);
     acquire();
@@ -201,7 +201,7 @@ class FallbackStoreTest {
     return store.decide(CALL, Mode.ACQUIRE).toCompletableFuture().join();
   }
 
-  /** A store that fails when it is told to. */
+  /** A store that fails on request. */
   private static final class Breakable implements LimitStore {
 
     private final MemoryStore memory = new MemoryStore();

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Who fails open lets every call through while the store is away, who fails closed none. */
+/** Fail open admits every call while the store is away, fail closed none. */
 class FixedAnswerStoreTest {
 
   private static final LimitRequest CALL =
@@ -35,8 +35,7 @@ class FixedAnswerStoreTest {
     "ALLOW,ACQUIRE,ALLOWED", "ALLOW,PEEK,ALLOWED", "ALLOW,RECORD,ALLOWED",
     "DENY,ACQUIRE,UNAVAILABLE", "DENY,PEEK,UNAVAILABLE", "DENY,RECORD,UNAVAILABLE"
   })
-  void itAnswersTheSameInEveryModeAndKnowsNothingOfAnyRule(
-      Fallback fallback, Mode mode, Outcome outcome) {
+  void itAnswersTheSameInEveryModeWithoutAnyRule(Fallback fallback, Mode mode, Outcome outcome) {
     LimitStore store = away(fallback);
     for (int i = 0; i < 10; i++) { // more than any rule would admit
       Verdict verdict = store.decide(CALL, mode).toCompletableFuture().join();
@@ -63,7 +62,7 @@ class FixedAnswerStoreTest {
 
   @ParameterizedTest
   @EnumSource(names = {"ALLOWED", "UNAVAILABLE"})
-  void thereIsNothingToForget(Outcome outcome) {
+  void thereIsNothingToReset(Outcome outcome) {
     assertThat(new FixedAnswerStore(outcome).reset(List.of(CALL.charge(0).key()))).isCompleted();
   }
 

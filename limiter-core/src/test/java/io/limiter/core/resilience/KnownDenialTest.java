@@ -25,7 +25,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Which refused calls are answered from memory, and which the store is asked for each time. */
+/** Which denied calls are answered from the cache, and for which the store is asked each time. */
 class KnownDenialTest {
 
   private static final Subject SOMEBODY = new Subject("user", "somebody");
@@ -37,8 +37,8 @@ class KnownDenialTest {
     return cache.decide(request, Mode.ACQUIRE).toCompletableFuture().join();
   }
 
-  /** Who answers a call that the store has just refused. */
-  private DecidedBy afterARefusal(LimitRequest request) {
+  /** Who answers a call that the store has just denied. */
+  private DecidedBy afterADenial(LimitRequest request) {
     Verdict verdict = acquire(request);
     for (int i = 0; verdict.allowed() && i < 20; i++) {
       verdict = acquire(request);
@@ -55,7 +55,7 @@ class KnownDenialTest {
 
   @Test
   void rulesThatCountEveryCallAreKnown() {
-    assertThat(afterARefusal(call(rule(1, MINUTE), rule(5, MINUTE.multipliedBy(2)))))
+    assertThat(afterADenial(call(rule(1, MINUTE), rule(5, MINUTE.multipliedBy(2)))))
         .isEqualTo(DecidedBy.DENY_CACHE);
   }
 
@@ -88,38 +88,37 @@ class KnownDenialTest {
   }
 
   @Test
-  void aDuplicateMayBeReleasedAnyTime() {
-    assertThat(afterARefusal(submit("order", rule(10, MINUTE)))).isEqualTo(DecidedBy.STORE);
+  void aDuplicateMayBeReleasedAtAnyTime() {
+    assertThat(afterADenial(submit("order", rule(10, MINUTE)))).isEqualTo(DecidedBy.STORE);
   }
 
   @Test
-  void whoMayMakeNoCallMayMakeNoSubmission() {
+  void aDeniedCallerMayMakeNoSubmission() {
     acquire(submit("first", rule(1, MINUTE)));
 
-    assertThat(afterARefusal(submit("second", rule(1, MINUTE)))).isEqualTo(DecidedBy.DENY_CACHE);
+    assertThat(afterADenial(submit("second", rule(1, MINUTE)))).isEqualTo(DecidedBy.DENY_CACHE);
   }
 
   @Test
   void placesInFlightComeBackAnyTime() {
-    assertThat(afterARefusal(call(ConcurrencyLimit.of(1)))).isEqualTo(DecidedBy.STORE);
+    assertThat(afterADenial(call(ConcurrencyLimit.of(1)))).isEqualTo(DecidedBy.STORE);
   }
 
   @Test
   void unitsOfCallsThatDoNotCountComeBackAnyTime() {
     assertThat(
-            afterARefusal(by(Policy.of("login", rule(1, MINUTE)).withCounting(Counting.FAILURES))))
+            afterADenial(by(Policy.of("login", rule(1, MINUTE)).withCounting(Counting.FAILURES))))
         .isEqualTo(DecidedBy.STORE);
   }
 
   @Test
   void placesInAQueueComeBackAnyTime() {
-    assertThat(afterARefusal(call(LeakyBucket.of(1, MINUTE, 1, MINUTE))))
-        .isEqualTo(DecidedBy.STORE);
+    assertThat(afterADenial(call(LeakyBucket.of(1, MINUTE, 1, MINUTE)))).isEqualTo(DecidedBy.STORE);
   }
 
   @Test
   void aCallThatIsTooCostlyIsNotAboutTime() {
-    assertThat(afterARefusal(call(rule(1, MINUTE)).withCost(2))).isEqualTo(DecidedBy.STORE);
+    assertThat(afterADenial(call(rule(1, MINUTE)).withCost(2))).isEqualTo(DecidedBy.STORE);
   }
 
   @Test
@@ -129,11 +128,11 @@ class KnownDenialTest {
         by(Policy.of("each", rule(1, MINUTE)))
             .and(LimitRequest.of(Policy.of("running", inFlight), SOMEBODY));
 
-    assertThat(afterARefusal(both)).isEqualTo(DecidedBy.DENY_CACHE);
+    assertThat(afterADenial(both)).isEqualTo(DecidedBy.DENY_CACHE);
   }
 
   @Test
-  void whatIsOnlyObservedRefusesNobody() {
+  void anObservedRuleDeniesNoCall() {
     LimitRequest observed = call(rule(1, SECOND)).observe();
     for (int i = 0; i < 3; i++) {
       assertThat(acquire(observed).decidedBy()).isEqualTo(DecidedBy.STORE);
@@ -141,10 +140,10 @@ class KnownDenialTest {
   }
 
   @Test
-  void whatIsNotSureIsNotKnownFromRulesThatAdmitTheCall() {
+  void rulesThatAdmitTheCallDoNotMakeItsDenialKnown() {
     LimitRequest failures = by(Policy.of("login", rule(1, MINUTE)).withCounting(Counting.FAILURES));
 
-    assertThat(afterARefusal(by(Policy.of("each", rule(10, MINUTE))).and(failures)))
+    assertThat(afterADenial(by(Policy.of("each", rule(10, MINUTE))).and(failures)))
         .isEqualTo(DecidedBy.STORE);
   }
 
@@ -154,14 +153,14 @@ class KnownDenialTest {
     memory.decide(costly, Mode.RECORD);
 
     assertThat(acquire(costly).violated()).hasSize(2);
-    assertThat(afterARefusal(costly)).isEqualTo(DecidedBy.STORE);
+    assertThat(afterADenial(costly)).isEqualTo(DecidedBy.STORE);
   }
 
   @Test
   void aCallThatIsTooCostlyForARuleThatIsOnlyObservedIsKnownFromTheOthers() {
     LimitRequest observed = by(Policy.of("observed", rule(1, MINUTE))).observe();
 
-    assertThat(afterARefusal(by(Policy.of("each", rule(2, MINUTE))).and(observed).withCost(2)))
+    assertThat(afterADenial(by(Policy.of("each", rule(2, MINUTE))).and(observed).withCost(2)))
         .isEqualTo(DecidedBy.DENY_CACHE);
   }
 }

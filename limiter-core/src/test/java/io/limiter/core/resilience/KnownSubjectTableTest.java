@@ -44,7 +44,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The fallback goes on from what this instance knows, and the store hears of what it missed. */
+/** The fallback continues from what this instance knows, and the store receives what it missed. */
 class KnownSubjectTableTest {
 
   private static final Duration MINUTE = Duration.ofMinutes(1);
@@ -75,7 +75,7 @@ class KnownSubjectTableTest {
     THROWS
   }
 
-  /** A store that decides, but says so to nobody, or too late, or is not reached. */
+  /** A store that decides but does not report it, or too late, or is not reached. */
   private final class FailingStore implements LimitStore {
 
     final MemoryStore decides = new MemoryStore(SIZE, () -> micros);
@@ -97,9 +97,9 @@ class KnownSubjectTableTest {
         }
         case LATE -> {
           Verdict verdict = run(request, mode).toCompletableFuture().join();
-          CompletableFuture<Verdict> told = new CompletableFuture<>();
-          late.add(() -> told.complete(verdict));
-          yield fails(FailureReason.TIMEOUT, Optional.of(told));
+          CompletableFuture<Verdict> lateVerdict = new CompletableFuture<>();
+          late.add(() -> lateVerdict.complete(verdict));
+          yield fails(FailureReason.TIMEOUT, Optional.of(lateVerdict));
         }
       };
     }
@@ -133,7 +133,7 @@ class KnownSubjectTableTest {
     public void close() {}
   }
 
-  /** As where another slot of the call fails: the store records what it is brought each time. */
+  /** As where another slot of the call fails: the store records the same units each time. */
   @Test
   void unitsAreRecordedOnceHoweverManyAnswersAreLost() {
     LimitRequest call = call(SlidingWindowLog.of(10_000, MINUTE));
@@ -146,7 +146,7 @@ class KnownSubjectTableTest {
   }
 
   @Test
-  void memoryGoesOnFromWhatTheStoreHasSaid() {
+  void memoryContinuesFromTheLastVerdictOfTheStore() {
     LimitRequest call = call(SlidingWindowLog.of(10, MINUTE));
     assertThat(admitted(call, 7)).isEqualTo(7);
     micros += 30_000_000;
@@ -159,7 +159,7 @@ class KnownSubjectTableTest {
   }
 
   @Test
-  void whatOthersHaveUsedIsKnownFromTheLastVerdict() {
+  void theUseByOthersIsKnownFromTheLastVerdict() {
     LimitRequest call = call(SlidingWindowLog.of(10, MINUTE));
     for (int i = 0; i < 8; i++) {
       var other = store.decides.decide(call, Mode.ACQUIRE);
@@ -191,7 +191,7 @@ class KnownSubjectTableTest {
   }
 
   @Test
-  void aBanGoesOn() {
+  void aBanContinues() {
     RuleStack stack =
         RuleStack.of(List.of(SlidingWindowLog.of(1, Duration.ofSeconds(1))))
             .withBan(BanRule.of(2, MINUTE, Duration.ofMinutes(10)));
@@ -221,7 +221,7 @@ class KnownSubjectTableTest {
   }
 
   @Test
-  void theStoreHearsOfWhatMemoryHasAdmittedWithItsAge() {
+  void unitsAdmittedByMemoryAreReportedToTheStoreWithTheirAge() {
     LimitRequest call = call(SlidingWindowLog.of(10, MINUTE));
     store.way = Way.NOT_SENT;
     assertThat(admitted(call, 4)).isEqualTo(4);
@@ -242,7 +242,7 @@ class KnownSubjectTableTest {
     LimitRequest call = call(SlidingWindowLog.of(10, MINUTE));
     store.way = Way.NOT_SENT;
     assertThat(admitted(call, 4)).isEqualTo(4);
-    store.way = Way.LOST_AFTER; // has heard, and nothing is known of it
+    store.way = Way.LOST_AFTER; // the store has recorded it, and the instance has no reply
     assertThat(admitted(call, 1)).isEqualTo(1);
     store.way = Way.LOST_BEFORE;
     assertThat(admitted(call, 1)).isEqualTo(1);
@@ -272,7 +272,7 @@ class KnownSubjectTableTest {
   }
 
   @Test
-  void whatComesBackTheStoreNeedNotHearOf() {
+  void unitsGivenBackAreNotReportedToTheStore() {
     LimitRequest call =
         request(
             RuleStack.of(List.of(SlidingWindowLog.of(5, MINUTE))).withCounting(Counting.FAILURES));
@@ -288,7 +288,7 @@ class KnownSubjectTableTest {
     assertThat(store.units).isEqualTo(1);
   }
 
-  /** Else its units would count in memory for ever. */
+  /** Otherwise its units would count in memory forever. */
   @Test
   void aCallOfAStoreThatThrowsIsNotUnderWay() {
     LimitRequest call = call(SlidingWindowLog.of(3, MINUTE));
@@ -300,7 +300,7 @@ class KnownSubjectTableTest {
   }
 
   @Test
-  void aResetForgets() {
+  void aResetRemovesAllUnits() {
     LimitRequest call = call(SlidingWindowLog.of(10, MINUTE));
     assertThat(admitted(call, 5)).isEqualTo(5);
     store.way = Way.NOT_SENT;
@@ -315,16 +315,16 @@ class KnownSubjectTableTest {
   }
 
   @Test
-  void changedRulesBeginWithoutWhatIsKnown() {
+  void changedRulesStartWithoutThisKnowledge() {
     assertThat(admitted(call(SlidingWindowLog.of(10, MINUTE)), 10)).isEqualTo(10);
     store.way = Way.NOT_SENT;
 
     assertThat(admitted(call(SlidingWindowLog.of(12, MINUTE)), 20)).isEqualTo(12);
   }
 
-  /** Its share less what it has used itself, and no more than all have left together. */
+  /** Its share minus its own use, and no more than all instances together have left. */
   @Test
-  void aShareIsReducedByWhatTheInstanceHasUsed() {
+  void aShareIsReducedByTheInstancesOwnUse() {
     fallback = with(new ShareStore(memory, 2));
     LimitRequest call = call(SlidingWindowLog.of(10, MINUTE));
     assertThat(admitted(call, 3)).isEqualTo(3);

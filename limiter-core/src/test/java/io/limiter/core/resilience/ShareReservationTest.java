@@ -22,7 +22,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** What was taken of a share is settled, released and renewed as if it were of the whole. */
+/** Units taken from a share are settled, released and renewed as if they were of the whole. */
 class ShareReservationTest {
 
   private final MemoryStore memory = new MemoryStore(10, () -> 0);
@@ -33,7 +33,7 @@ class ShareReservationTest {
   }
 
   @Test
-  void costsAreToldOfTheChargesThatWereAskedFor() {
+  void costsAreThoseOfTheOriginalCharges() {
     LimitRequest rows = call("rows", rule(100, MINUTE)).withCost(20);
     LimitRequest bytes = call("bytes", rule(200, MINUTE)).withCost(50);
     LimitRequest both = rows.and(bytes);
@@ -58,7 +58,7 @@ class ShareReservationTest {
   }
 
   @Test
-  void aPlaceInFlightIsRenewedWithinItsLease() {
+  void aPermitIsRenewedWithinItsDuration() {
     Reservation reservation = decide(call(ConcurrencyLimit.of(2)), Mode.ACQUIRE).reservation();
 
     assertThat(reservation.permitDuration()).contains(ConcurrencyLimit.DEFAULT_PERMIT_DURATION);
@@ -74,12 +74,12 @@ class ShareReservationTest {
   }
 
   @Test
-  void aResetIsOverWhenTheStoreSaysSo() {
+  void aResetEndsWithTheReplyOfTheStore() {
     assertThat(store.reset(List.of(call(rule(9, MINUTE)).charge(0).key()))).isCompleted();
   }
 
   @Test
-  void whoeverClosesItClosesTheStore() {
+  void closingItClosesTheStore() {
     store.close();
 
     assertThat(memory.decide(call(rule(9, MINUTE)), Mode.PEEK)).isCompletedExceptionally();

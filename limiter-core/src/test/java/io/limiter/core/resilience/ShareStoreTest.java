@@ -30,7 +30,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Instances that count for themselves share a limit without talking to each other. */
+/** Instances that count for themselves share a limit without communication. */
 class ShareStoreTest {
 
   private static final Duration HOUR = Duration.ofHours(1);
@@ -76,7 +76,7 @@ class ShareStoreTest {
             .toList();
     assertThat(admitted(all, call)).isEqualTo(6);
     clock.addAndGet(Duration.ofHours(2).toNanos() / 1_000);
-    assertThat(admitted(all, call)).isEqualTo(6); // stayed away for long: new again
+    assertThat(admitted(all, call)).isEqualTo(6); // without calls for long: new again
     clock.addAndGet(Duration.ofMinutes(3).toNanos() / 1_000);
     assertThat(admitted(all, call)).isEqualTo(12);
     for (int i = 0; i < 4; i++) { // 18 tokens come back, and there is room for 12
@@ -146,7 +146,7 @@ class ShareStoreTest {
   }
 
   @Test
-  void aCallThatCostsMoreThanAShareIsRefused() {
+  void aCallThatCostsMoreThanAShareIsDenied() {
     LimitStore store = new ShareStore(new MemoryStore(), 3);
 
     assertThat(decide(store, call(10), 4).outcome()).isEqualTo(Outcome.ALLOWED);
@@ -167,7 +167,7 @@ class ShareStoreTest {
   }
 
   @Test
-  void whatWasTakenCanBeGivenBackAndForgotten() {
+  void takenUnitsCanBeRefundedAndReset() {
     LimitStore store = new ShareStore(new MemoryStore(), 5);
     Verdict only = decide(store, call(5), 1);
     assertThat(decide(store, call(5), 1).allowed()).isFalse();

@@ -19,12 +19,12 @@ import java.util.Optional;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
-/** What cannot be said of an algorithm or a ban, as {@link RecordsTest}. */
+/** Invalid algorithms and bans, as {@link RecordsTest}. */
 class AlgorithmRecordsTest {
 
   private static final Duration MINUTE = Duration.ofMinutes(1);
 
-  private static void assertRefused(ThrowingCallable call, String message) {
+  private static void assertRejected(ThrowingCallable call, String message) {
     assertThatIllegalArgumentException().isThrownBy(call).withMessage(message);
   }
 
@@ -42,10 +42,10 @@ class AlgorithmRecordsTest {
   void aRuleThatKeepsNumbersMayHaveALargeCount() {
     long most = Rule.MAX_COUNT;
     assertThat(SlidingWindowCounter.of(most, MINUTE).count()).isEqualTo(most);
-    assertRefused(
+    assertRejected(
         () -> SlidingWindowCounter.of(most + 1, MINUTE),
         "The rule '1000000001-per-60s' has count 1000000001: give it 1 to 1000000000");
-    assertRefused(
+    assertRejected(
         () -> FixedWindow.of(0, MINUTE),
         "The rule '0-per-60s' has count 0: give it 1 to 1000000000");
   }
@@ -56,16 +56,16 @@ class AlgorithmRecordsTest {
     LocalDateTime monday = LocalDateTime.of(2024, 1, 1, 0, 0);
     FixedWindow week = FixedWindow.of(1, Duration.ofDays(7));
     assertThat(week.alignedTo(Alignment.to(zone).from(monday)).window()).hasDays(7);
-    assertRefused(
+    assertRejected(
         () -> week.alignedTo(Alignment.to(zone)),
         "The rule '1-per-604800s' has an aligned window of PT168H, which does not divide a day: give it one that does, or an anchor");
-    assertRefused(
+    assertRejected(
         () -> FixedWindow.aligned(1, Duration.ofMinutes(7), zone),
         "The rule '1-per-420s' has an aligned window of PT7M, which does not divide a day: give it one that does, or an anchor");
-    assertRefused(
+    assertRejected(
         () -> FixedWindow.of(1, Duration.ofDays(8)).alignedTo(Alignment.to(zone).from(monday)),
         "The rule '1-per-691200s' has an aligned window of PT192H: give it 7 days at most");
-    assertRefused(
+    assertRejected(
         () -> week.alignedTo(Alignment.to(zone).from(monday.plusNanos(1))),
         "The rule '1-per-604800s' has the anchor 2024-01-01T00:00:00.000000001: give it whole microseconds");
   }
@@ -75,24 +75,24 @@ class AlgorithmRecordsTest {
     assertThat(TokenBucket.of(10, 3, MINUTE).window()).isEqualTo(Duration.ofSeconds(200));
     assertThat(TokenBucket.of(10, 3, MINUTE).byInterval().window())
         .isEqualTo(MINUTE.multipliedBy(4));
-    assertRefused(
+    assertRejected(
         () -> TokenBucket.of(10, 0, MINUTE),
         "The rule '10-at-0-per-60s' has a refill of 0: give it 1 to 1000000000");
-    assertRefused(
+    assertRejected(
         () -> TokenBucket.of(10, 1, MINUTE).startingWith(11),
         "The rule '10-at-1-per-60s' has 11 initial tokens: give it 0 to 10, its capacity");
-    assertRefused(
+    assertRejected(
         () -> TokenBucket.of(10, 1, MINUTE).startingWith(-1),
         "The rule '10-at-1-per-60s' has -1 initial tokens: give it 0 to 10, its capacity");
-    assertRefused(
+    assertRejected(
         () -> TokenBucket.of(1_000, 1, Duration.ofDays(1)),
         "The rule '1000-at-1-per-86400s' fills its bucket in PT24000H: give it 1 ms to 366 days");
   }
 
   @Test
-  void aBucketThatCouldNotBeCountedExactlyIsRefused() {
+  void aBucketThatCannotBeCountedExactlyIsRejected() {
     Duration odd = Duration.ofDays(300).plusNanos(1_000);
-    assertRefused(
+    assertRejected(
         () -> TokenBucket.of(1_000_000, 999_983, odd),
         "The rule '1000000-at-999983-per-25920000000001us' refills 999983 in PT7200H0.000001S, which cannot be counted exactly up to 1000000: give it rounder numbers, or a shorter interval");
     assertThat(TokenBucket.of(1_000_000, 1_000_000, Duration.ofDays(300)).count())
@@ -114,26 +114,26 @@ class AlgorithmRecordsTest {
     assertThat(bucket.fair()).isTrue();
     assertThat(bucket.withFair(false).fair()).isFalse();
     assertThat(bucket.capacity()).isEqualTo(11);
-    assertRefused(
+    assertRejected(
         () -> bucket.withQueue(0),
         "The rule '2-per-1s-queue-10' has a queue of 0: give it 1 to 10000; if calls must not wait, use a token bucket of 1");
-    assertRefused(
+    assertRejected(
         () -> bucket.withQueue(10_001),
         "The rule '2-per-1s-queue-10' has a queue of 10001: give it 1 to 10000; if calls must not wait, use a token bucket of 1");
-    assertRefused(
+    assertRejected(
         () -> LeakyBucket.of(2, MINUTE, 10, Duration.ZERO),
         "The rule '2-per-60s-queue-10' lets calls wait up to PT0S: give it 1 ms to 5 minutes, in whole microseconds");
-    assertRefused(
+    assertRejected(
         () -> LeakyBucket.of(2, MINUTE, 10, MINUTE.multipliedBy(5).plusNanos(1_000)),
         "The rule '2-per-60s-queue-10' lets calls wait up to PT5M0.000001S: give it 1 ms to 5 minutes, in whole microseconds");
-    assertRefused(
+    assertRejected(
         () -> LeakyBucket.of(2, MINUTE, 10, MINUTE.plusNanos(1)),
         "The rule '2-per-60s-queue-10' lets calls wait up to PT1M0.000000001S: give it 1 ms to 5 minutes, in whole microseconds");
   }
 
   @Test
-  void aLeakyBucketThatCouldNotBeCountedExactlyIsRefused() {
-    assertRefused(
+  void aLeakyBucketThatCannotBeCountedExactlyIsRejected() {
+    assertRejected(
         () -> LeakyBucket.of(7_919, Duration.ofDays(366), 10_000, MINUTE),
         "The rule '7919-per-31622400s-queue-10000' spaces 7919 in PT8784H, which cannot be counted exactly for waits up to PT1M: give it rounder numbers, a shorter queue, or a shorter wait");
     assertThat(LeakyBucket.of(7_200, Duration.ofDays(366), 10_000, MINUTE).count())
@@ -144,7 +144,7 @@ class AlgorithmRecordsTest {
   void aWaitIsOfABoundedNumberOfDepartures() {
     Duration second = Duration.ofSeconds(1);
     assertThat(LeakyBucket.of(2_000, second, 10, MINUTE).maxWait()).isEqualTo(MINUTE);
-    assertRefused(
+    assertRejected(
         () -> LeakyBucket.of(2_001, second, 10, MINUTE),
         "The rule '2001-per-1s-queue-10' lets calls wait up to PT1M, for 120060 others: give it a wait of 120000 departures at most");
   }
@@ -155,24 +155,24 @@ class AlgorithmRecordsTest {
     LeakyBucket fast = LeakyBucket.of(9, MINUTE, 1, MINUTE).withName("fast");
     String message =
         "The rules 'slow', 'fast' all make one call wait: keep one of them, and let the others deny";
-    assertRefused(() -> RuleStack.of(List.of(slow, rule(1, MINUTE), fast)), message);
+    assertRejected(() -> RuleStack.of(List.of(slow, rule(1, MINUTE), fast)), message);
     LimitRequest one = LimitRequest.of(Policy.of("one", slow), new Subject("user", "ada"));
     LimitRequest other = LimitRequest.of(Policy.of("other", fast), new Subject("ip", "::1"));
-    assertRefused(() -> one.and(other), message);
-    assertRefused(
+    assertRejected(() -> one.and(other), message);
+    assertRejected(
         () -> Policy.of("one", rule(1, MINUTE)).withDuplicates(slow),
         "The duplicate guard of the policy 'one' has the rule 'slow', which makes calls wait: give it a sliding window log");
   }
 
   @Test
   void anOwnAlgorithmHasANameAndAFewNumbers() {
-    assertRefused(
+    assertRejected(
         () -> CustomRule.of(algorithm("Fading", 1), 1, MINUTE),
         "The algorithm name 'Fading' is not usable: give it 1 to 32 lower-case letters, digits and hyphens");
-    assertRefused(
+    assertRejected(
         () -> CustomRule.of(algorithm("a", 9), 1, MINUTE),
         "The algorithm 'a' remembers 9 numbers: give it 1 to 8");
-    assertRefused(
+    assertRejected(
         () -> CustomRule.of(algorithm("a", 1), 1, MINUTE, Double.NaN),
         "The rule '1-per-60s' has the parameters [NaN]: give it at most 8 finite numbers");
     assertThat(CustomRule.of(algorithm("a", 1), 1, Duration.ofDays(300)).memory()).hasDays(366);
@@ -205,18 +205,18 @@ class AlgorithmRecordsTest {
   @Test
   void aBanIsAPossibleOne() {
     Duration second = Duration.ofSeconds(1);
-    assertRefused(
+    assertRejected(
         () -> BanRule.of(0, MINUTE, MINUTE), "A ban after 0 violations: give it 1 to 1000000");
-    assertRefused(
+    assertRejected(
         () -> BanRule.of(1, Duration.ZERO, MINUTE),
         "A ban counts violations within PT0S: give it 1 ms to 366 days");
-    assertRefused(
+    assertRejected(
         () -> BanRule.of(1, MINUTE, Duration.ofNanos(1)),
         "A ban lasts PT0.000000001S: give it 1 ms to 366 days");
-    assertRefused(
+    assertRejected(
         () -> BanRule.of(1, MINUTE, MINUTE).growing(101, MINUTE),
         "A ban grows by 101: give it 1 to 100");
-    assertRefused(
+    assertRejected(
         () -> BanRule.of(1, MINUTE, MINUTE).growing(2, second),
         "The longest ban, PT1S, is shorter than the first, PT1M: make it as long or longer");
     assertThat(BanRule.of(1, MINUTE, second).longest()).isEqualTo(second);

@@ -22,7 +22,7 @@ class StackShapeTest {
           .shape();
 
   @Test
-  void logsAndOtherRulesAreToldApart() {
+  void logsAndOtherRulesAreDistinguished() {
     assertThat(shape.logs()).isEqualTo(2);
     assertThat(List.of(0, 1, 2, 3)).filteredOn(shape::isLog).containsExactly(1, 3);
     assertThat(shape.place(0)).isEqualTo(0);

@@ -18,7 +18,7 @@ import java.util.Random;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Windows around changes of clocks, against java.time's account of them. */
+/** Windows around changes of clocks, compared with java.time. */
 class AlignedWindowTest {
 
   private static final int[] MINUTES = {

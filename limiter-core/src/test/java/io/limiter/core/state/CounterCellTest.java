@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Waits of a sliding counter are exact, also where its numbers are too large to be. */
+/** Waits of a sliding counter are exact, even if its numbers are too large for exact doubles. */
 class CounterCellTest {
 
   private static final long DAY = 86_400_000_000L;
@@ -24,7 +24,7 @@ class CounterCellTest {
     return cell.read(rule, now, 1, Mode.PEEK).remainingBefore();
   }
 
-  /** Nobody is let through before the wait is over, and everybody then. */
+  /** No call is admitted before the wait is over, and every call is then. */
   private static void assertExact(SlidingWindowCounter rule, Cell cell, long now, int cost) {
     CellReadout gauge = cell.read(rule, now, cost, Mode.ACQUIRE);
     long wanted = gauge.remainingBefore() < cost ? cost : gauge.remainingBefore() + 1;
@@ -50,7 +50,7 @@ class CounterCellTest {
     "  199933, 23597110848356,     6826",
     "   36196,  7916152027457,     7398"
   })
-  void unitsOfTheWindowBeforeWeighLessFromTheVeryMicrosecondThatIsTold(
+  void unitsOfThePreviousWindowWeighLessExactlyAtTheRetryAfter(
       long units, long window, long weight) {
     Cell cell = new CounterCell(window, 0, units, 0);
     assertExact(rule(weight + 1, window), cell, window, 1);
@@ -75,7 +75,7 @@ class CounterCellTest {
 
   /** In doubles, so many units × a day / a day are one more. */
   @Test
-  void whoIsShortAtTheStartOfTheNextWindowTooIsToldToWaitLonger() {
+  void aCallThatIsDeniedInTheNextWindowTooWaitsLonger() {
     long units = 906_876_021;
     Cell cell = new CounterCell(DAY, 0, units, 1);
     assertThat(left(rule(units, DAY), cell, DAY)).isEqualTo(-1);

@@ -10,7 +10,7 @@ import io.limiter.core.rule.CustomRule;
 import io.limiter.core.store.Mode;
 import org.junit.jupiter.api.Test;
 
-/** What an algorithm of the user's own is asked, and which of its answers are believed. */
+/** How a custom algorithm is called, and which of its results are accepted. */
 class CustomCellTest {
 
   private static CustomRule saying(double left) {
@@ -23,7 +23,7 @@ class CustomCellTest {
   }
 
   @Test
-  void whatTakesNothingIsToldWhatACallThatCostsNothingWouldBe() {
+  void aCallThatTakesNothingIsEvaluatedAtCostZero() {
     CellReadout gauge = read(saying(5), 3, Mode.ACQUIRE);
     assertThat(gauge.remainingBefore()).isEqualTo(5);
     assertThat(gauge.retryAfterMicros(true)).isEqualTo(10_703);
@@ -33,14 +33,14 @@ class CustomCellTest {
   }
 
   @Test
-  void whoIsRefusedIsToldWhenTheSameCallWouldPass() {
+  void aDeniedCallGetsTheTimeAtWhichItWouldPass() {
     CellReadout gauge = read(saying(2), 3, Mode.ACQUIRE);
     assertThat(gauge.retryAfterMicros(false)).isEqualTo(10_703);
     assertThat(gauge.resetAfterMicros(false)).isEqualTo(20_700);
   }
 
   @Test
-  void aRecordTakesWhatThereIsAndIsToldWhenThereIsOneMore() {
+  void aRecordTakesTheUnitsLeftAndReturnsTheTimeOfTheNextOne() {
     CellReadout gauge = read(saying(2), 3, Mode.RECORD);
     assertThat(gauge.retryAfterMicros(true)).isEqualTo(10_901);
     assertThat(gauge.resetAfterMicros(true)).isEqualTo(20_702);

@@ -10,7 +10,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Time begins for a subject with fewer tokens than it asks for, though it is refused. */
+/** Time starts for a subject with fewer tokens than it needs, though its call is denied. */
 class FirstTokensTest {
 
   private static final long NOW = 5_000_000;
@@ -25,7 +25,7 @@ class FirstTokensTest {
     return greedy ? bucket : bucket.byInterval();
   }
 
-  private static Cell refused(TokenBucket rule, Cell cell, int cost) {
+  private static Cell denied(TokenBucket rule, Cell cell, int cost) {
     return cell.read(rule, NOW, cost, Mode.ACQUIRE).denied(cell);
   }
 
@@ -35,10 +35,10 @@ class FirstTokensTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void whoIsRefusedAtFirstHasMoreTokensLater(boolean greedy) {
+  void aSubjectDeniedAtFirstHasMoreTokensLater(boolean greedy) {
     TokenBucket rule = two(greedy);
     for (int cost : new int[] {3, 10}) {
-      Cell cell = refused(rule, Cell.unused(rule), cost);
+      Cell cell = denied(rule, Cell.unused(rule), cost);
       assertThat(left(rule, cell, NOW)).isEqualTo(2);
       assertThat(left(rule, cell, NOW + 999_999)).isEqualTo(2);
       assertThat(left(rule, cell, NOW + 1_000_000)).isEqualTo(3);
@@ -48,7 +48,7 @@ class FirstTokensTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void forWhomAskedNothingTheTokensStayAsTheyAre(boolean greedy) {
+  void aPeekLeavesTheTokensUnchanged(boolean greedy) {
     TokenBucket rule = two(greedy);
     assertThat(left(rule, Cell.unused(rule), NOW)).isEqualTo(2);
     assertThat(left(rule, Cell.unused(rule), NOW + 8_000_000)).isEqualTo(2);
@@ -56,32 +56,32 @@ class FirstTokensTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void timeDoesNotBeginWithACallThatAnotherRuleRefuses(boolean greedy) {
+  void timeDoesNotStartWithACallThatAnotherRuleDenies(boolean greedy) {
     Cell unused = Cell.unused(two(greedy));
-    assertThat(refused(two(greedy), unused, 1)).isSameAs(unused);
-    assertThat(refused(two(greedy), unused, 2)).isSameAs(unused);
+    assertThat(denied(two(greedy), unused, 1)).isSameAs(unused);
+    assertThat(denied(two(greedy), unused, 2)).isSameAs(unused);
   }
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void timeDoesNotBeginWithACallThatWouldNeverPass(boolean greedy) {
     Cell unused = Cell.unused(two(greedy));
-    assertThat(refused(two(greedy), unused, 11)).isSameAs(unused);
+    assertThat(denied(two(greedy), unused, 11)).isSameAs(unused);
     Cell full = Cell.unused(full(greedy));
-    assertThat(refused(full(greedy), full, 11)).isSameAs(full);
+    assertThat(denied(full(greedy), full, 11)).isSameAs(full);
   }
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void timeThatHasBegunGoesOn(boolean greedy) {
+  void timeThatHasStartedContinues(boolean greedy) {
     TokenBucket rule = two(greedy);
-    Cell cell = refused(rule, Cell.unused(rule), 3);
+    Cell cell = denied(rule, Cell.unused(rule), 3);
     Cell again = cell.read(rule, NOW + 900_000, 3, Mode.ACQUIRE).denied(cell);
     assertThat(again).isSameAs(cell);
   }
 
   /**
-   * The ten seconds in which a bucket fills, or an hour, twice: the cell itself forgets nothing.
+   * The ten seconds in which a bucket fills, or an hour, twice: the cell itself discards nothing.
    */
   @ParameterizedTest
   @CsvSource({"true, 1, 3600", "false, 1, 3600", "true, 400, 8000", "false, 400, 8000"})
@@ -89,7 +89,7 @@ class FirstTokensTest {
       boolean greedy, int seconds, long needed) {
     TokenBucket rule = TokenBucket.of(10, 1, SECOND.multipliedBy(seconds)).startingWith(2);
     TokenBucket bucket = greedy ? rule : rule.byInterval();
-    Cell cell = refused(bucket, Cell.unused(bucket), 3);
+    Cell cell = denied(bucket, Cell.unused(bucket), 3);
     assertThat(cell.neededUntilMicros()).isEqualTo(NOW + 1_000_000 * needed);
     assertThat(left(bucket, cell, NOW + 1_000_000 * needed)).isEqualTo(10);
   }

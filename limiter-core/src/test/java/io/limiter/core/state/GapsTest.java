@@ -6,7 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.limiter.core.state.Gaps.Gap;
 import org.junit.jupiter.api.Test;
 
-/** Departures that were given up: which of them are known, how many are free, what comes first. */
+/**
+ * Departures that were given up: which of them are known, how many are free, which is the earliest.
+ */
 class GapsTest {
 
   /** One departure is given up at each of these numbers. */
@@ -18,7 +20,7 @@ class GapsTest {
     return gaps;
   }
 
-  /** Of 40 to 36 two were given up, nobody knows which; and 20 was. */
+  /** Of 40 to 36 two were given up, which ones is unknown; and 20 was. */
   private static Gaps twoOfFive() {
     Gaps gaps = at(100, 90, 80, 70, 60, 50, 40, 36, 20).of(45);
     assertThat(gaps.free()).isEqualTo(3);
@@ -45,7 +47,7 @@ class GapsTest {
   }
 
   @Test
-  void whatIsFreeCannotBeGivenUpAgain() {
+  void aFreeDepartureCannotBeGivenUpAgain() {
     Gaps gaps = at(9).with(5, 2);
     assertThat(gaps.with(9, 1)).isNull();
     assertThat(gaps.with(5, 2)).isNull();
@@ -57,7 +59,7 @@ class GapsTest {
   }
 
   @Test
-  void ofNineGapsTheClosestTwoAreOneOfWhichNobodyKnowsWhichAreFree() {
+  void ofNineGapsTheClosestTwoAreMerged() {
     Gaps gaps = at(100, 90, 80, 70, 60, 50, 40, 36, 20);
     assertThat(gaps.free()).isEqualTo(9);
     for (int known = 100; known >= 50; known -= 10) {
@@ -85,7 +87,7 @@ class GapsTest {
   }
 
   @Test
-  void anyDepartureWhereNobodyKnowsWhichAreFreeMayBeGivenUp() {
+  void anyDepartureOfAMergedGapMayBeGivenUp() {
     for (long number = 36; number <= 40; number++) {
       Gaps more = twoOfFive().with(number, 1);
       assertThat(more.free()).isEqualTo(4);
@@ -113,7 +115,7 @@ class GapsTest {
   }
 
   @Test
-  void aNeighbourOfDeparturesThatNobodyKnowsIsAGapOfItsOwn() {
+  void aDepartureBesideAMergedGapIsAGapOfItsOwn() {
     assertThat(twoOfFive().with(41, 1).earliest()).isEqualTo(new Gap(41, 1, 1));
     assertThat(twoOfFive().with(35, 1).earliest()).isEqualTo(new Gap(35, 1, 1));
   }
@@ -130,7 +132,7 @@ class GapsTest {
   }
 
   @Test
-  void whereNobodyKnowsWhichAreFreeTheEarliestAreTakenForIt() {
+  void inAMergedGapTheEarliestAreAssumedToBeFree() {
     assertThat(twoOfFive().of(40).free()).isEqualTo(3);
     assertThat(twoOfFive().of(39).free()).isEqualTo(2);
     assertThat(twoOfFive().of(38).free()).isEqualTo(1);
@@ -176,7 +178,7 @@ class GapsTest {
   }
 
   @Test
-  void theLastAreForgottenAloneAndTheOthersMove() {
+  void theLastAreRemovedAloneAndTheOthersMove() {
     Gaps gaps = at(9).with(2, 2).withoutLast();
     assertThat(gaps.free()).isEqualTo(1);
     assertThat(gaps.moved(-2).earliest()).isEqualTo(new Gap(7, 1, 1));

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a call's units are worth when they are given back, at once or later. */
+/** How many of a call's units count when they are given back, at once or later. */
 class GivingBackTest {
 
   private static final long START = 1_000_000;
@@ -96,7 +96,7 @@ class GivingBackTest {
   /** Time that has passed since something was last taken counts when the bucket is read. */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void whatIsGivenBackLateIsNotCountedBeforeItsTime(boolean greedy) {
+  void tokensGivenBackLateAreNotCountedEarly(boolean greedy) {
     TokenBucket rule = bucket(greedy);
     Cell cell = take(rule, START, 7).giveBack(START, 3, 7);
     assertThat(left(rule, cell, START + 999_999)).isEqualTo(greedy ? 8 : 6);
@@ -106,7 +106,7 @@ class GivingBackTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void aCallThatTheBucketDoesNotKnowAnyMoreGivesBackAtMostWhatIsMissing(boolean greedy) {
+  void aCallOfALostStateGivesBackAtMostTheMissingTokens(boolean greedy) {
     TokenBucket rule = bucket(greedy);
     Cell cell = take(rule, START, 2);
     assertThat(left(rule, cell.giveBack(START + 500_000, 5, 5), START)).isEqualTo(10);
@@ -115,7 +115,7 @@ class GivingBackTest {
   }
 
   @Test
-  void aTokenThatIsHalfBackComesBackByHalf() {
+  void aTokenThatIsHalfBackIsGivenBackByHalf() {
     TokenBucket rule = TokenBucket.of(10, 2, SECOND);
     long now = START + 750_000; // of four tokens one and a half are back
     Cell cell = take(rule, take(rule, START, 4), now, 5);
@@ -139,7 +139,7 @@ class GivingBackTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void whatCameBackMonthsAgoIsNotGivenBackHoweverManyTokensItWouldBeByNow(boolean greedy) {
+  void tokensThatCameBackMonthsAgoAreNotGivenBackHoweverMany(boolean greedy) {
     TokenBucket tokens = TokenBucket.of(1_000_000_000, 1_000_000_000, Duration.ofMillis(1));
     TokenBucket rule = greedy ? tokens : tokens.byInterval();
     long now = START + Duration.ofDays(150).toMillis() * 1_000;

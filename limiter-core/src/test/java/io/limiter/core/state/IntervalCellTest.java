@@ -32,7 +32,7 @@ class IntervalCellTest {
     "3000000,    4,   10, 1000000,             0,         2000000",
     "3300000,    1,   10, 1000000,             0,         1000000"
   })
-  void whoIsAdmittedIsToldOfTheNextRefillAndOfTheOneThatFillsTheBucket(
+  void anAdmittedCallGetsTheTimeOfTheNextRefillAndOfTheFullBucket(
       long since, int cost, long left, long wait, long full, long fullOnceTaken) {
     CellReadout gauge = EIGHT.read(RULE, 7_000_000 + since, cost, Mode.ACQUIRE);
     assertThat(gauge.remainingBefore()).isEqualTo(left);
@@ -56,7 +56,7 @@ class IntervalCellTest {
     "2300000,   10,  700000",
     "2300000,   11,      -1"
   })
-  void whoIsRefusedIsToldOfTheRefillThatBringsEnough(long since, int cost, long wait) {
+  void aDeniedCallGetsTheTimeOfTheRefillThatBringsEnough(long since, int cost, long wait) {
     CellReadout gauge = EIGHT.read(RULE, 7_000_000 + since, cost, Mode.ACQUIRE);
     assertThat(gauge.remainingBefore()).isLessThan(cost);
     assertThat(gauge.retryAfterMicros(false)).isEqualTo(wait);
@@ -74,7 +74,7 @@ class IntervalCellTest {
   }
 
   @Test
-  void aRecordTakesWhatThereIsAndWaitsForOneMore() {
+  void aRecordTakesTheUnitsLeftAndWaitsForOneMore() {
     CellReadout gauge = EIGHT.read(RULE, 8_300_000, 9, Mode.RECORD);
     assertThat(gauge.retryAfterMicros(true)).isEqualTo(700_000);
     assertThat(gauge.resetAfterMicros(true)).isEqualTo(3_700_000);

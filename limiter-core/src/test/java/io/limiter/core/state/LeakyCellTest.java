@@ -20,7 +20,7 @@ class LeakyCellTest {
   private static final LeakyBucket TWO = LeakyBucket.of(2, SECOND, 10, SECOND.multipliedBy(10));
 
   @Test
-  void whoIsOneThirdOfAMicrosecondEarlyWaitsForIt() {
+  void aCallThatIsAThirdOfAMicrosecondEarlyWaits() {
     LeakyQueue queue = new LeakyQueue(LeakyBucket.of(3, SECOND, 10, SECOND));
     queue.take(1);
     queue.now = 333_333;
@@ -45,7 +45,7 @@ class LeakyCellTest {
     }
   }
 
-  /** Two calls of cost one may leave room for one of cost two, which stands behind all others. */
+  /** Two calls of cost one may leave room for one of cost two, which comes after all others. */
   @Test
   void inAFullQueueTheGapIsWorthNothingBeforeAPlaceIsFree() {
     Duration wait = Duration.ofMillis(5_500);
@@ -74,13 +74,15 @@ class LeakyCellTest {
         .isEqualTo(8 * HALF);
   }
 
-  /** Units of 10,000 / 7 microseconds, under rules that differ in all that a queue outlasts. */
+  /**
+   * Units of 10,000 / 7 microseconds, under rules that differ in everything that a queue outlasts.
+   */
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
-  void whoeverIsToldToWaitIsLetThroughThenAndNoSooner(long seed) {
+  void aDeniedCallIsAdmittedExactlyAtItsRetryAfter(long seed) {
     Random random = new Random(seed);
     LeakyQueue queue = new LeakyQueue(bucket(random));
-    int refusals = 0;
+    int denials = 0;
     for (int i = 0; i < 2_000; i++) {
       queue.now += random.nextInt(3) == 0 ? random.nextInt(4_000) : 0;
       int cost = random.nextInt(3) == 0 ? 1 + random.nextInt(3) : 1;
@@ -92,10 +94,10 @@ class LeakyCellTest {
       }
       LeakyBucket own = queue.rule;
       queue.rule = random.nextBoolean() ? own : bucket(random);
-      refusals += assertWaitIsExact(queue, random) ? 1 : 0;
+      denials += assertWaitIsExact(queue, random) ? 1 : 0;
       queue.rule = random.nextInt(20) == 0 ? queue.rule : own;
     }
-    assertThat(refusals).isGreaterThan(100);
+    assertThat(denials).isGreaterThan(100);
   }
 
   private static LeakyBucket bucket(Random random) {
@@ -104,18 +106,18 @@ class LeakyCellTest {
     return new LeakyBucket("seven", 7, Duration.ofMillis(10), queue, wait, random.nextBoolean());
   }
 
-  /** Returns whether the call was refused. */
+  /** Returns whether the call was denied. */
   private static boolean assertWaitIsExact(LeakyQueue queue, Random random) {
     int cost = 1 + random.nextInt(random.nextBoolean() ? 1 : (int) queue.rule.capacity());
     CellReadout gauge = queue.read(cost, 0);
-    boolean refused = gauge.remainingBefore() < cost;
-    long wanted = refused ? cost : gauge.remainingBefore() + 1;
+    boolean denied = gauge.remainingBefore() < cost;
+    long wanted = denied ? cost : gauge.remainingBefore() + 1;
     long wait = gauge.retryAfterMicros(false);
     if (gauge.remainingBefore() < queue.rule.capacity()) {
       assertThat(queue.read(1, wait).remainingBefore()).isGreaterThanOrEqualTo(wanted);
       assertThat(queue.read(1, wait - 1).remainingBefore()).isLessThan(wanted);
       assertThat(queue.read(1, random.nextLong(wait)).remainingBefore()).isLessThan(wanted);
     }
-    return refused;
+    return denied;
   }
 }

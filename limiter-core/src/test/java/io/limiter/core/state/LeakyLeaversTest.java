@@ -10,13 +10,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Who leaves a queue while he waits: whether he gives up a place, and which. */
+/** Calls that are abandoned while they wait: whether they give up a place, and which. */
 class LeakyLeaversTest {
 
   private static final LeakyBucket TWO = LeakyBucket.of(2, SECOND, 10, SECOND.multipliedBy(10));
 
   @Test
-  void whoWaitsNoLongerGivesHisPlaceBackOnce() {
+  void anAbandonedCallGivesItsPlaceBackOnce() {
     LeakyQueue queue = new LeakyQueue(TWO);
     queue.takeEach(4);
     assertThat(queue.leave(2)).isTrue();
@@ -26,7 +26,7 @@ class LeakyLeaversTest {
   }
 
   @Test
-  void whoDepartsAtOnceHasNoPlaceToGiveBack() {
+  void aCallThatDepartsAtOnceHasNoPlaceToGiveBack() {
     LeakyQueue queue = new LeakyQueue(TWO);
     queue.takeEach(3);
     assertThat(queue.leave(0)).isFalse();
@@ -62,7 +62,7 @@ class LeakyLeaversTest {
   }
 
   @Test
-  void whoHasDepartedLongAgoGivesNothingBackThoughOthersWait() {
+  void aCallThatDepartedLongAgoGivesNothingBackThoughOthersWait() {
     LeakyQueue queue = new LeakyQueue(TWO);
     queue.takeEach(3);
     queue.now = 1_200_000;
@@ -75,23 +75,23 @@ class LeakyLeaversTest {
 
   @ParameterizedTest
   @ValueSource(longs = {0, 100_000})
-  void whatWasForgottenMeanwhileIsNotGivenBackToAnotherQueue(long later) {
+  void departuresOfALostQueueAreNotGivenBackToAnother(long later) {
     LeakyQueue queue = new LeakyQueue(TWO);
     queue.take(1);
     queue.take(3);
     queue.take(1);
     queue.cell = Cell.unused(TWO);
-    assertThat(queue.leave(1)).as("nobody has come since").isFalse();
+    assertThat(queue.leave(1)).as("no call has come since").isFalse();
     queue.now = later;
     queue.take(2);
     assertThat(queue.leave(1)).isFalse();
     assertThat(queue.leave(2)).isFalse();
     queue.take(9);
-    assertThat(queue.leave(1)).isEqualTo(later == 0); // it stands where he stood
+    assertThat(queue.leave(1)).isEqualTo(later == 0); // the call has the same place as before
   }
 
   @Test
-  void whoTookHisPlaceLaterThanTheQueueKnowsGivesNothingBack() {
+  void aCallLaterThanTheLastDepartureGivesNothingBack() {
     LeakyQueue queue = new LeakyQueue(TWO);
     queue.takeEach(2);
     Cell early = queue.cell;
@@ -103,7 +103,7 @@ class LeakyLeaversTest {
 
   /** Departures so close, in parts of a microsecond, that those of an hour are not counted. */
   @Test
-  void howeverLateWhoHasDepartedGivesNothingBack() {
+  void aCallThatHasDepartedGivesNothingBackHoweverLate() {
     Duration year = Duration.ofDays(366);
     LeakyQueue queue =
         new LeakyQueue(LeakyBucket.of(999_999_937, year, 10, Duration.ofMillis(100)));
@@ -114,7 +114,7 @@ class LeakyLeaversTest {
     }
   }
 
-  /** Eight gaps are told apart: of nine the closest would not be handed out again. */
+  /** Eight gaps are kept apart: of nine the closest would not be handed out again. */
   @Test
   void departuresThatHaveComeLeaveRoomForOthersToBeGivenUp() {
     LeakyQueue queue =

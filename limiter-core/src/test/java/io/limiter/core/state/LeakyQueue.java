@@ -8,7 +8,7 @@ import io.limiter.core.store.Mode;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A queue under a rule, and what its calls have to give back. */
+/** A queue under a rule, and the reservations of its calls. */
 final class LeakyQueue {
 
   private record Call(LeakyBucket rule, long stamp, int units, long waits) {}
@@ -46,12 +46,12 @@ final class LeakyQueue {
     }
   }
 
-  /** How many calls there ever were. */
+  /** The number of calls so far. */
   int calls() {
     return calls.size();
   }
 
-  /** Whether anything of a call, by the order in which they came, could be given back. */
+  /** Whether anything of a call, by its index, could be given back. */
   boolean leave(int index) {
     Call call = calls.get(index);
     return leave(index, call.units);

@@ -5,12 +5,12 @@ import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import org.jspecify.annotations.Nullable;
 
-/** An algorithm that answers with its parameter, and with times by which its questions are told. */
+/** An algorithm that returns its parameter, and times that identify its invocations. */
 public record ScriptedAlgorithm() implements CustomAlgorithm {
 
   @Override
   public String name() {
-    return "said";
+    return "scripted";
   }
 
   @Override
@@ -21,9 +21,9 @@ public record ScriptedAlgorithm() implements CustomAlgorithm {
   @Override
   public Evaluation read(double now, double cost, CustomRule rule, double @Nullable [] state) {
     double known = state == null ? 0 : state[0];
-    double told = 100 * known + cost;
+    double offset = 100 * known + cost;
     return new Evaluation(
-        rule.parameters().get(0), 10_000 + told, 20_000 + told, new double[] {known + cost});
+        rule.parameters().get(0), 10_000 + offset, 20_000 + offset, new double[] {known + cost});
   }
 
   @Override

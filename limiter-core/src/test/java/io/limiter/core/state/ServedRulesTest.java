@@ -21,7 +21,7 @@ import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Whose numbers go on under a rule that was changed, and whose mean something else by then. */
+/** Whose numbers continue under a changed rule, and whose have another meaning by then. */
 class ServedRulesTest {
 
   /** No two of them can read each other's numbers. */

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the numbers mean that a script of Redis keeps, and what they mean if they are none. */
+/** The meaning of the numbers that a Redis script stores, and of invalid ones. */
 class StoredCellTest {
 
   private static final Rule COUNTER = SlidingWindowCounter.of(10, SECOND);
@@ -86,7 +86,7 @@ class StoredCellTest {
   }
 
   @Test
-  void anAlignedWindowCountsWhatWasUsedSinceItBegan() {
+  void anAlignedWindowCountsUnitsUsedSinceItsStart() {
     CellReadout gauge = read(ALIGNED, NOW, 2_000_000, 3);
     assertThat(gauge.remainingBefore()).isEqualTo(7);
     assertThat(gauge.resetAfterMicros(false)).isEqualTo(500_000);
@@ -127,7 +127,7 @@ class StoredCellTest {
 
   @ParameterizedTest
   @ValueSource(doubles = {Double.NaN, -1, -0x1p60, 0x1p53, 0x1p70, Double.POSITIVE_INFINITY})
-  void unitsThatNobodyCanHaveTakenAreNone(double units) {
+  void impossibleUnitsAreIgnored(double units) {
     assertThat(left(COUNTER, 2_000_000, units, 4)).isEqualTo(8);
     assertThat(left(COUNTER, 2_000_000, 3, units)).isEqualTo(7);
     assertThat(left(WINDOW, 2_000_000, units)).isEqualTo(10);
@@ -146,7 +146,7 @@ class StoredCellTest {
     return from * 0x1p34 + length * 0x1p17 + free;
   }
 
-  /** What five calls have left in a queue of ten, the first of which departs at once. */
+  /** The state after five calls in a queue of ten, the first of which departs at once. */
   private static CellReadout queue(boolean fair, double... gaps) {
     double[] numbers = new double[Cell.LEAKY_SIZE];
     numbers[0] = NOW;
@@ -177,7 +177,7 @@ class StoredCellTest {
   }
 
   @Test
-  void gapsThatNobodyCanHaveLeftAreNone() {
+  void impossibleGapsAreIgnored() {
     double[] broken = {
       gap(3, 2, 0), gap(3, 2, 3), gap(3, 4, 4), gap(0, 0, 0), -1, Double.NaN, 0x1p53, 0x1p60
     };

@@ -23,13 +23,13 @@ import org.awaitility.Awaitility;
 
 /**
  * A Redis Cluster of three primaries, each with a third of the slots, and their replicas, on
- * loopback, of real processes. The nodes take one of them for lost after a second.
+ * loopback, of real processes. The nodes consider one of them lost after a second.
  */
 public final class ClusterGroup implements AutoCloseable {
 
   public static final int PRIMARIES = 3;
 
-  /** After which a silent node is taken for lost. */
+  /** The time after which a silent node is considered lost. */
   public static final Duration NODE_TIMEOUT = Duration.ofSeconds(1);
 
   private static final Duration READY = Duration.ofSeconds(30);
@@ -82,7 +82,7 @@ public final class ClusterGroup implements AutoCloseable {
     }
   }
 
-  /** One more node, that knows nobody. */
+  /** One more node, without any others. */
   private RedisProcess startNode(String... settings) {
     int port = Ports.free();
     List<String> all =
@@ -147,7 +147,7 @@ public final class ClusterGroup implements AutoCloseable {
     return nodes(server).stream().filter(node -> !node.getSlots().isEmpty()).toList();
   }
 
-  /** The primary of a slot, as most of the nodes that run have it. */
+  /** The primary of a slot, according to most of the running nodes. */
   public RedisProcess owner(int slot) {
     return servers.stream()
         .filter(RedisProcess::isRunning)
@@ -155,7 +155,7 @@ public final class ClusterGroup implements AutoCloseable {
         .filter(node -> node.hasSlot(slot) && !node.is(RedisClusterNode.NodeFlag.FAIL))
         .max((one, other) -> Long.compare(one.getConfigEpoch(), other.getConfigEpoch()))
         .map(node -> server(node.getUri().getPort()))
-        .orElseThrow(() -> new IllegalStateException("Nobody has slot " + slot));
+        .orElseThrow(() -> new IllegalStateException("No primary has slot " + slot));
   }
 
   /** Whether the others have given the slots of a lost primary to its replica. */
@@ -174,7 +174,7 @@ public final class ClusterGroup implements AutoCloseable {
     return List.copyOf(servers);
   }
 
-  /** Two nodes, to begin with. */
+  /** The URIs of two nodes, as seeds. */
   public List<String> uris() {
     return servers.stream().limit(2).map(RedisProcess::uri).toList();
   }

@@ -10,16 +10,18 @@ import reactor.blockhound.BlockingMethod;
 import reactor.blockhound.integration.BlockHoundIntegration;
 
 /**
- * Sees calls that block on a thread that must not: an event loop of the server's or of Lettuce's,
- * or the timer of the deadline. It notes them and lets them go on, so that one run shows them all,
- * and none is lost in whatever catches errors there; {@link EventLoopExtension} fails the test.
+ * Detects calls that block on a thread that must not: an event loop of the server's or of
+ * Lettuce's, or the timer of the deadline. It records them and lets them continue, so that one run
+ * shows them all, and none is lost in code that catches errors; {@link EventLoopExtension} fails
+ * the test.
  *
- * <p>Netty's own integration tells which threads these are, and what of Netty's may block;
- * Reactor's and BlockHound's allow the JDK's schedulers, class loading and the writing of logs.
+ * <p>Netty's own integration determines which threads these are, and which of Netty's calls may
+ * block; Reactor's and BlockHound's allow the JDK's schedulers, class loading and the writing of
+ * logs.
  */
 public final class EventLoopBlocking implements BlockHoundIntegration {
 
-  /** A call that blocked; its stack trace tells where. */
+  /** A call that blocked; its stack trace shows where. */
   static final class Blocked extends Error {
     private Blocked(BlockingMethod method, Thread thread) {
       super(method + " on " + thread.getName());
@@ -28,12 +30,12 @@ public final class EventLoopBlocking implements BlockHoundIntegration {
 
   private static final Queue<Blocked> SEEN = new ConcurrentLinkedQueue<>();
 
-  /** Once for a JVM; from then on all is seen. */
+  /** Once for a JVM; from then on everything is detected. */
   static void install() {
     BlockHound.install();
   }
 
-  /** What was seen since this was last asked. */
+  /** The calls detected since the last invocation. */
   public static List<Throwable> take() {
     List<Throwable> taken = new ArrayList<>();
     for (Blocked one = SEEN.poll(); one != null; one = SEEN.poll()) {
@@ -52,7 +54,7 @@ public final class EventLoopBlocking implements BlockHoundIntegration {
     builder.allowBlockingCallsInside("io.lettuce.core.protocol.SharedLock", "doExclusive");
     // How many commands wait for a connection: the lock of that queue.
     builder.allowBlockingCallsInside("io.lettuce.core.protocol.DefaultEndpoint", "validateWrite");
-    // The map itself, where hashes collide: as its initTable, which BlockHound allows.
+    // The map itself, where hashes collide: like its initTable, which BlockHound allows.
     builder.allowBlockingCallsInside(
         "java.util.concurrent.ConcurrentHashMap$TreeBin", "contendedLock");
     // Time-outs that the JDK keeps, and tasks for its executors: the lock of their queue, or of the
@@ -62,9 +64,9 @@ public final class EventLoopBlocking implements BlockHoundIntegration {
     builder.allowBlockingCallsInside(timers, "remove");
     builder.allowBlockingCallsInside("java.util.concurrent.LinkedBlockingQueue", "offer");
     builder.allowBlockingCallsInside("java.util.concurrent.ThreadPoolExecutor", "addWorker");
-    // Netty's allocator: as its other locks, which Netty's integration allows.
+    // Netty's allocator: like its other locks, which Netty's integration allows.
     builder.allowBlockingCallsInside("io.netty.buffer.AdaptivePoolingAllocator$Magazine", "free");
-    // How a loop of the transport within a JVM waits for something to do.
+    // How a loop of the transport within a JVM waits for work.
     builder.allowBlockingCallsInside("io.netty.channel.local.LocalIoHandler", "run");
     // What Micronaut reads from jars for its first request, its first answer, and its first JSON.
     builder.allowBlockingCallsInside(
@@ -76,7 +78,7 @@ public final class EventLoopBlocking implements BlockHoundIntegration {
     String scope = "io.micronaut.context.scope.AbstractConcurrentCustomScope";
     builder.allowBlockingCallsInside(scope, "getOrCreate");
     builder.allowBlockingCallsInside(scope, "destroyScope");
-    // The lock under which Jackson makes how a type is read, once.
+    // The lock under which Jackson creates the deserializer of a type, once.
     builder.allowBlockingCallsInside(
         "com.fasterxml.jackson.databind.deser.DeserializerCache",
         "_createAndCacheValueDeserializer");

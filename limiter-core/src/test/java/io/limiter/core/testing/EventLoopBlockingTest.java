@@ -27,7 +27,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
-/** A call that blocks where none may is seen, so that {@link EventLoopExtension} fails its test. */
+/**
+ * A blocking call on an event loop is detected, so that {@link EventLoopExtension} fails its test.
+ */
 class EventLoopBlockingTest {
 
   private static final LimitRequest CALL =
@@ -98,7 +100,7 @@ class EventLoopBlockingTest {
     } while (now - end < 0);
   }
 
-  /** Which is still to come when this returns, so that it is not this thread that sleeps. */
+  /** The reply arrives after this returns, so that this thread is not the one that sleeps. */
   private static CompletableFuture<?> sleepAfterADecision(RedisProcess redis, LimitStore store) {
     redis.suspend();
     return store

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
- * Fails each test while which an event loop was blocked, whoever did it. JUnit finds it by itself
+ * Fails each test during which an event loop was blocked, by any code. JUnit finds it by itself
  * where {@code junit.jupiter.extensions.autodetection.enabled} is set.
  */
 public final class EventLoopExtension
@@ -36,7 +36,7 @@ public final class EventLoopExtension
   private static void assertNoneBlocked() {
     List<Throwable> blocked = EventLoopBlocking.take();
     if (!blocked.isEmpty()) {
-      // A loop that reads a file does so many times: each place once.
+      // A loop that reads a file does so many times: each place is reported once.
       Map<String, Throwable> places = new LinkedHashMap<>();
       blocked.forEach(one -> places.putIfAbsent(place(one), one));
       AssertionError failure =

@@ -56,12 +56,14 @@ final class FaultLink {
                 });
   }
 
-  /** From now on what either side says is read and lost, the end of a connection too. */
+  /**
+   * From now on everything that either side sends is read and lost, the end of a connection too.
+   */
   void silence() {
     silent = true;
   }
 
-  /** To the client, after what is on its way already. */
+  /** Writes to the client, after what is on its way already. */
   void write(byte[] bytes, long delayNanos, long nanosPerByte) {
     lastLeaves = Math.max(System.nanoTime() + delayNanos, lastLeaves);
     int step = nanosPerByte == 0 ? bytes.length : 1;

@@ -21,9 +21,9 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A Redis behind a bad network. It stands between a client and a {@link RedisProcess}, sees whole
- * replies, and does to connections what networks, proxies and dying servers do. One thread runs it
- * all; each method returns when its fault is in force. Faults last until {@link #pass}.
+ * A Redis behind a bad network. It is placed between a client and a {@link RedisProcess}, sees
+ * whole replies, and does to connections what networks, proxies and dying servers do. It runs on
+ * one thread; each method returns when its fault is in force. Faults last until {@link #pass}.
  */
 public final class FaultProxy implements AutoCloseable {
 
@@ -82,24 +82,24 @@ public final class FaultProxy implements AutoCloseable {
     onLoop(() -> nanosPerByte = perByte.toNanos());
   }
 
-  /** Accepts and reads, and nothing ever comes out at either side, no FIN and no RST. */
+  /** Accepts and reads, and nothing is sent to either side, no FIN and no RST. */
   public void blackHole() {
     onLoop(() -> silent = true);
     blackHoleOpenConnections();
   }
 
-  /** The same for the connections that there are; new ones pass. */
+  /** The same for existing connections; new ones pass. */
   public void blackHoleOpenConnections() {
     onLoop(() -> links.forEach(FaultLink::silence));
   }
 
-  /** Resets the connections that there are, and accepts no new ones. */
-  public void refuse() {
+  /** Resets existing connections, and accepts no new ones. */
+  public void rejectConnections() {
     onLoop(this::stopListening);
     reset();
   }
 
-  /** Resets the connections that there are. */
+  /** Resets existing connections. */
   public void reset() {
     onLoop(() -> new ArrayList<>(links).forEach(FaultLink::reset));
   }
@@ -132,7 +132,7 @@ public final class FaultProxy implements AutoCloseable {
     arm(ReplyFault.instead(0, List.of(bytes)));
   }
 
-  /** Refuses and passes in turn, each for this long. */
+  /** Rejects and passes in turn, each for this long. */
   public void flap(Duration half) {
     onLoop(
         () ->
@@ -156,7 +156,7 @@ public final class FaultProxy implements AutoCloseable {
     return acceptedAt().size();
   }
 
-  /** When they were, in nanoseconds of {@link System#nanoTime}, the earliest first. */
+  /** When they were accepted, in nanoseconds of {@link System#nanoTime}, the earliest first. */
   public List<Long> acceptedAt() {
     return loop.submit(() -> List.copyOf(accepted)).syncUninterruptibly().getNow();
   }
@@ -166,7 +166,7 @@ public final class FaultProxy implements AutoCloseable {
     return loop.submit(links::size).syncUninterruptibly().getNow();
   }
 
-  /** Whether the next reply is still to meet the fault that was set for it. */
+  /** Whether the fault of a reply has not occurred yet. */
   public boolean armed() {
     return loop.submit(() -> fault != null).syncUninterruptibly().getNow();
   }
@@ -176,7 +176,7 @@ public final class FaultProxy implements AutoCloseable {
     if (loop.isShuttingDown()) {
       return;
     }
-    refuse();
+    rejectConnections();
     loop.shutdownGracefully(0, 2, TimeUnit.SECONDS).syncUninterruptibly();
   }
 

@@ -74,7 +74,7 @@ class FaultProxyTest {
   }
 
   @Test
-  void aBlackHoleAcceptsAndSaysNothingNotEvenThatRedisIsGone() throws IOException {
+  void aBlackHoleAcceptsAndNeverAnswersEvenWhenRedisIsGone() throws IOException {
     proxy.blackHole();
     try (Socket socket = connect()) {
       assertThatThrownBy(() -> ask(socket, "SET hole 1\r\n", 1))
@@ -99,10 +99,10 @@ class FaultProxyTest {
   }
 
   @Test
-  void refusesUntilItPassesAgain() throws IOException {
+  void rejectsUntilItPassesAgain() throws IOException {
     try (Socket socket = connect()) {
       ask(socket, "PING\r\n", 7);
-      proxy.refuse();
+      proxy.rejectConnections();
       assertThatThrownBy(() -> ask(socket, "PING\r\n", 7)).isInstanceOf(SocketException.class);
     }
     assertThatThrownBy(this::connect).isInstanceOf(ConnectException.class);
@@ -176,7 +176,7 @@ class FaultProxyTest {
   private boolean connects() {
     try (Socket socket = connect()) {
       return ask(socket, "PING\r\n", 7).equals(PONG);
-    } catch (IOException refused) {
+    } catch (IOException expected) {
       return false;
     }
   }

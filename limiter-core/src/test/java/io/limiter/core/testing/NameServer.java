@@ -13,8 +13,8 @@ import java.util.Arrays;
 import java.util.Queue;
 
 /**
- * A name server on loopback that gives the same address for every name: the one the test says. It
- * would have it remembered for an hour.
+ * A name server on loopback that returns the same address, set by the test, for every name. Its
+ * records allow caching for an hour.
  */
 public final class NameServer implements AutoCloseable {
 
@@ -29,7 +29,7 @@ public final class NameServer implements AutoCloseable {
   private boolean silent;
   private int questions;
 
-  /** Answers that there is no such name, until it is told an address. */
+  /** Reports that there is no such name, until an address is set. */
   public NameServer() {
     try {
       socket = new DatagramSocket(0, InetAddress.getLoopbackAddress());
@@ -45,7 +45,7 @@ public final class NameServer implements AutoCloseable {
     return (InetSocketAddress) socket.getLocalSocketAddress();
   }
 
-  /** Names lead there from now on. */
+  /** Names resolve to this address from now on. */
   public synchronized void lead(int... ipv4) {
     address = new byte[4];
     for (int i = 0; i < 4; i++) {
@@ -58,12 +58,12 @@ public final class NameServer implements AutoCloseable {
     address = null;
   }
 
-  /** Keeps questions without an answer, until it {@link #speak}s. */
+  /** Keeps queries without an answer, until {@link #speak} is called. */
   public synchronized void fallSilent() {
     silent = true;
   }
 
-  /** Answers the questions that it kept, and all others. */
+  /** Answers the queries that it kept, and all others. */
   public synchronized void speak() {
     silent = false;
     while (!withheld.isEmpty()) {
@@ -71,7 +71,7 @@ public final class NameServer implements AutoCloseable {
     }
   }
 
-  /** Questions for an IPv4 address so far. */
+  /** Queries for an IPv4 address so far. */
   public synchronized int questions() {
     return questions;
   }
@@ -99,7 +99,7 @@ public final class NameServer implements AutoCloseable {
     }
   }
 
-  /** Header, the question again, and the address if there is one and it was asked for. */
+  /** Header, the question again, and the address if there is one and it was requested. */
   private void answer(DatagramPacket question) {
     byte[] asked = question.getData();
     boolean known = address != null && type(asked) == TYPE_A;

@@ -9,12 +9,13 @@ import java.util.Random;
 import java.util.Set;
 
 /**
- * Ports for servers that tests start, stop, and start again. Not those that the system hands out:
- * one of these may be taken by any outgoing connection before the server begins to listen.
+ * Ports for servers that tests start, stop, and start again. They are outside the range that the
+ * system assigns: any outgoing connection could take one of those before the server begins to
+ * listen.
  */
 public final class Ports {
 
-  /** Below what Linux (32,768), macOS and Windows (49,152) hand out, with room for the bus. */
+  /** Below the ranges of Linux (32,768), macOS and Windows (49,152), with room for the bus. */
   private static final int FIRST = 11_000;
 
   private static final int LAST = 21_999;
@@ -27,7 +28,7 @@ public final class Ports {
 
   private Ports() {}
 
-  /** A port that nobody listens on, nor on the one that a Cluster's bus would have with it. */
+  /** A free port whose Cluster bus port is free, too. */
   public static synchronized int free() {
     for (int attempt = 0; attempt < 10_000; attempt++) {
       int port = RANDOM.nextInt(FIRST, LAST + 1);

@@ -6,14 +6,16 @@ import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
-/** What Java's processes lack: signals other than TERM and KILL, and an end within a time. */
+/**
+ * Signals other than TERM and KILL, and an end within a time limit, which Java's processes lack.
+ */
 final class ProcessSignals {
 
   private static final Duration END = Duration.ofSeconds(5);
 
   private ProcessSignals() {}
 
-  /** Through a shell, whose kill is built in: a bare machine may have no other. */
+  /** Through a shell, whose kill is built in: a minimal machine may have no other. */
   static void send(Process process, String name) {
     try {
       Process kill =
@@ -29,7 +31,7 @@ final class ProcessSignals {
     }
   }
 
-  /** Waits for the end that it was asked for, and brings it about if it does not come. */
+  /** Waits for the requested end, and forces it if it does not come. */
   static void awaitEnd(Process process) {
     if (!endsWithin(process, END)) {
       process.destroyForcibly();

@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import redis.embedded.core.ExecutableProvider;
 
-/** Finds a redis-server to run: the machine's own, or the one that embedded-redis carries. */
+/** Finds a redis-server to run: the machine's own, or the one that embedded-redis contains. */
 final class RedisBinary {
 
   private static Path extracted;

@@ -29,20 +29,20 @@ import org.testcontainers.containers.wait.strategy.Wait;
 import org.testcontainers.utility.DockerImageName;
 
 /**
- * The Redis that tests share: one for each JVM, started when first asked for, gone when the JVM
- * ends. So that the tests run on any machine, it is the first of these that can be had:
+ * The Redis that tests share: one for each JVM, started at first use, ended with the JVM. So that
+ * the tests run on any machine, it is the first of these that is available:
  *
  * <ol>
  *   <li>the server that the environment variable {@code LIMITER_TEST_REDIS_URI} names;
  *   <li>a container, where a Docker engine answers; its image is {@code redis:7.0} unless {@code
  *       LIMITER_TEST_REDIS_IMAGE} (or the system property {@code limiter.test.redis.image}) names
  *       another;
- *   <li>the redis-server that embedded-redis carries.
+ *   <li>the redis-server that embedded-redis contains.
  * </ol>
  *
- * With {@code LIMITER_TEST_REDIS=embedded} it is the last of them at once, whatever else there is.
- * One line on stdout tells which. Tests must not flush the server, which may be somebody else's:
- * each uses keys of its own.
+ * With {@code LIMITER_TEST_REDIS=embedded} it is the last of them at once. One line on stdout
+ * reports the choice. Tests must not flush the server, which others may use: each uses keys of its
+ * own.
  */
 public final class RedisFixture {
 
@@ -58,7 +58,7 @@ public final class RedisFixture {
     "redis-server", "--save", "", "--appendonly", "no", "--protected-mode", "no"
   };
 
-  /** An engine without a way to its registry would try for seven minutes. */
+  /** An engine without access to its registry would try for seven minutes. */
   private static final Duration CONTAINER_START = Duration.ofMinutes(2);
 
   private static final Pattern VERSION = Pattern.compile("redis_version:(\\S+)");
@@ -69,7 +69,8 @@ public final class RedisFixture {
 
   /**
    * @return where the shared server listens, {@code redis://127.0.0.1:40123} for example
-   * @throws IllegalStateException if none can be had, telling what was tried and why it failed
+   * @throws IllegalStateException if none is available, with the attempts and the reasons of their
+   *     failures
    */
   public static synchronized String uri() {
     if (outcome == null) {
@@ -78,7 +79,7 @@ public final class RedisFixture {
     return outcome.get();
   }
 
-  /** A failure is remembered too: five hundred tests should not try in vain one by one. */
+  /** A failure is cached too: five hundred tests should not try in vain one by one. */
   private static Supplier<String> findOnce() {
     try {
       Found found = find(System.getenv());
@@ -96,7 +97,7 @@ public final class RedisFixture {
   record Found(String what, String uri) {}
 
   static Found find(Map<String, String> environment) {
-    List<String> refusals = new ArrayList<>();
+    List<String> failures = new ArrayList<>();
     try {
       Optional<String> kind = value(environment, KIND_VARIABLE);
       if (kind.isPresent()) {
@@ -108,14 +109,14 @@ public final class RedisFixture {
         return new Found("redis-server " + version(uri) + " given by " + URI_VARIABLE, uri);
       }
       if (!mayHaveDocker(environment)) {
-        refusals.add("Docker: no engine's socket here and no DOCKER_HOST");
+        failures.add("Docker: no engine's socket here and no DOCKER_HOST");
         return embedded("");
       }
-      return container(image(environment), refusals)
-          .orElseGet(() -> embedded(" (" + refusals.get(0) + ")"));
+      return container(image(environment), failures)
+          .orElseGet(() -> embedded(" (" + failures.get(0) + ")"));
     } catch (RuntimeException e) {
-      refusals.add(e.getMessage());
-      throw new IllegalStateException("No Redis for tests: " + String.join("; ", refusals), e);
+      failures.add(e.getMessage());
+      throw new IllegalStateException("No Redis for tests: " + String.join("; ", failures), e);
     }
   }
 
@@ -146,7 +147,7 @@ public final class RedisFixture {
     }
   }
 
-  private static Optional<Found> container(String image, List<String> refusals) {
+  private static Optional<Found> container(String image, List<String> failures) {
     List<Logger> loggers =
         Stream.of("org.testcontainers", "com.github.dockerjava", "tc")
             .map(name -> (Logger) LoggerFactory.getLogger(name))
@@ -157,14 +158,14 @@ public final class RedisFixture {
       String uri = started.get(CONTAINER_START.toSeconds(), TimeUnit.SECONDS);
       return Optional.of(new Found("container " + image + ", redis-server " + version(uri), uri));
     } catch (TimeoutException e) {
-      refusals.add("Docker: no container of " + image + " within " + CONTAINER_START);
+      failures.add("Docker: no container of " + image + " within " + CONTAINER_START);
     } catch (ExecutionException e) {
-      refusals.add("Docker: " + e.getCause().getMessage());
+      failures.add("Docker: " + e.getCause().getMessage());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      refusals.add("Docker: interrupted");
+      failures.add("Docker: interrupted");
     } finally {
-      // An attempt given up goes on until it fails, and would fill the console with its retries.
+      // An attempt given up continues until it fails, and would fill the console with its retries.
       if (started.isDone()) {
         loggers.forEach(logger -> logger.setLevel(null));
       }
@@ -194,7 +195,7 @@ public final class RedisFixture {
         .orElse(DEFAULT_IMAGE);
   }
 
-  /** Testcontainers spends seconds to learn that there is no engine; a look at the disk is free. */
+  /** Testcontainers needs seconds to detect that there is no engine; checking the disk is free. */
   private static boolean mayHaveDocker(Map<String, String> environment) {
     if (environment.containsKey("DOCKER_HOST") || File.separatorChar == '\\') {
       return true;

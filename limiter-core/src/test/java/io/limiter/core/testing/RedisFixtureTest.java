@@ -31,7 +31,7 @@ class RedisFixtureTest {
   }
 
   @Test
-  void takesTheEmbeddedServerWhereItIsDemandedWhateverElseThereIs() {
+  void takesTheEmbeddedServerIfRequiredWhateverElseIsAvailable() {
     RedisFixture.Found found =
         RedisFixture.find(
             Map.of(
@@ -47,9 +47,9 @@ class RedisFixtureTest {
     assertThatThrownBy(() -> RedisFixture.find(Map.of("LIMITER_TEST_REDIS", "container")))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("LIMITER_TEST_REDIS is 'container'");
-    String nobody = "redis://127.0.0.1:" + Ports.free();
-    assertThatThrownBy(() -> RedisFixture.find(Map.of("LIMITER_TEST_REDIS_URI", nobody)))
+    String unusedUri = "redis://127.0.0.1:" + Ports.free();
+    assertThatThrownBy(() -> RedisFixture.find(Map.of("LIMITER_TEST_REDIS_URI", unusedUri)))
         .isInstanceOf(IllegalStateException.class)
-        .hasMessageContaining(nobody + " does not answer");
+        .hasMessageContaining(unusedUri + " does not answer");
   }
 }

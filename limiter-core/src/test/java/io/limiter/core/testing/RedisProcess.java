@@ -17,7 +17,7 @@ import java.util.regex.Pattern;
 
 /**
  * A private redis-server, or sentinel, for tests of faults: it may be stopped, killed and suspended
- * without harming the server that other tests share. It listens on loopback, and can be started
+ * without affecting the server that other tests share. It listens on loopback, and can be started
  * again on the same port. A server keeps nothing on disk. Signals go only to the process started
  * here.
  */
@@ -65,7 +65,8 @@ public final class RedisProcess implements AutoCloseable {
   /**
    * Not started yet.
    *
-   * @param settings more of redis-server's command line, such as {@code "--maxmemory", "1mb"}
+   * @param settings further arguments of redis-server's command line, such as {@code "--maxmemory",
+   *     "1mb"}
    */
   public static RedisProcess onFreePort(String... settings) {
     return onPort(Ports.free(), settings);
@@ -95,7 +96,7 @@ public final class RedisProcess implements AutoCloseable {
   /**
    * Returns when the server answers.
    *
-   * @throws IllegalStateException with the server's last words, if it does not
+   * @throws IllegalStateException with the end of the server's log, if it does not
    */
   public synchronized RedisProcess start() {
     if (isRunning()) {
@@ -159,12 +160,12 @@ public final class RedisProcess implements AutoCloseable {
     return "redis://127.0.0.1:" + port;
   }
 
-  /** As the server told when it was last started, {@code 7.0.15} for example; empty before. */
+  /** As the server reported at its last start, {@code 7.0.15} for example; empty before. */
   public synchronized String version() {
     return version;
   }
 
-  /** Kills it and deletes its files: quick, and nothing here is worth saving. */
+  /** Kills it and deletes its files. */
   @Override
   public synchronized void close() {
     kill();

@@ -52,7 +52,7 @@ class RedisProcessTest {
   }
 
   @Test
-  void tellsWhyItCannotStart() {
+  void reportsWhyItCannotStart() {
     try (RedisProcess first = RedisProcess.onFreePort().start();
         RedisProcess second = RedisProcess.onPort(first.port())) {
       assertThatThrownBy(second::start)

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
-/** What happens to one reply, after some that pass. */
+/** A fault of one reply, after some that pass. */
 final class ReplyFault {
 
   private final boolean cuts;
@@ -19,18 +19,18 @@ final class ReplyFault {
     this.outcome = outcome;
   }
 
-  /** Instead of the reply the client sees RST. */
+  /** The client sees RST instead of the reply. */
   static ReplyFault cut(int passing) {
     return new ReplyFault(passing, true, reply -> List.of());
   }
 
-  /** Instead of the reply the client sees these texts, or nothing. */
+  /** The client sees these texts, or nothing, instead of the reply. */
   static ReplyFault instead(int passing, String... texts) {
     return instead(
         passing, Stream.of(texts).map(text -> text.getBytes(StandardCharsets.US_ASCII)).toList());
   }
 
-  /** Instead of the reply the client sees these bytes. */
+  /** The client sees these bytes instead of the reply. */
   static ReplyFault instead(int passing, List<byte[]> others) {
     return new ReplyFault(passing, false, reply -> others);
   }
@@ -40,7 +40,7 @@ final class ReplyFault {
         passing, false, reply -> Stream.concat(reply.stream(), reply.stream()).toList());
   }
 
-  /** Whether the next reply is still to pass. To be asked once for each. */
+  /** Whether the next reply passes. Call it once for each. */
   boolean passes() {
     return passing-- > 0;
   }

@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Cuts what a Redis sends into whole replies, RESP2 and RESP3. */
+/** Splits the bytes that a Redis sends into whole replies, RESP2 and RESP3. */
 final class RespReplies {
 
   private byte[] pending = new byte[0];

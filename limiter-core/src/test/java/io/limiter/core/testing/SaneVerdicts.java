@@ -11,28 +11,28 @@ import io.limiter.core.Verdict;
 import java.time.Duration;
 import java.util.stream.Stream;
 
-/** What every verdict is like, whatever its store was told. */
+/** Properties of every verdict, whatever reply its store received. */
 public final class SaneVerdicts {
 
-  /** No time in Redis is as late: 2^53 microseconds. */
+  /** No time in Redis is later: 2^53 microseconds. */
   private static final Duration LATEST = Duration.ofDays(366L * 286);
 
   private SaneVerdicts() {}
 
-  /** By the store, or by a fallback that says why; of numbers that can be. */
+  /** Decided by the store, or by a fallback that gives its reason; with possible numbers. */
   public static void assertSane(Verdict verdict) {
     if (verdict.decidedBy() == DecidedBy.FALLBACK) {
       assertThat(verdict.reason()).isPresent();
     } else {
       assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.STORE);
     }
-    boolean refused = false;
+    boolean denied = false;
     for (RuleVerdict rule : verdict.rules()) {
       assertSane(rule);
-      refused |= rule.denies();
+      denied |= rule.denies();
     }
     if (verdict.outcome() == Outcome.ALLOWED) {
-      assertThat(refused).as("a rule refuses, and the call is allowed").isFalse();
+      assertThat(denied).as("a rule denies, and the call is allowed").isFalse();
     }
     Stream.concat(Stream.of(verdict.delay()), verdict.ban().stream())
         .forEach(time -> assertThat(time).isBetween(Duration.ZERO, LATEST));
@@ -45,7 +45,7 @@ public final class SaneVerdicts {
     assertThat(rule.effectiveWindow()).isBetween(Duration.ZERO, LATEST);
   }
 
-  /** For an error, which a fallback has dealt with. */
+  /** Whether the fallback decided because of an error. */
   public static boolean isOfError(Verdict verdict) {
     return verdict.reason().filter(FailureReason.ERROR::equals).isPresent();
   }

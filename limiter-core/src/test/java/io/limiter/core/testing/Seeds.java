@@ -5,13 +5,14 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.LongUnaryOperator;
 
 /**
- * Which random inputs a test makes: the same each time, unless properties ask for others.
+ * Selects the random inputs of a test: the same each time, unless properties select others.
  *
  * <ul>
- *   <li>{@code -Dlimiter.inputs=10000000}: so many, in place of those that the build has time for
- *   <li>{@code -Dlimiter.seeds=random}: others each time, with a line that tells which; with a
- *       number, the seeds from that on
- *   <li>{@code -Dlimiter.seed=17}: what this seed makes and nothing else, as a failure names it
+ *   <li>{@code -Dlimiter.inputs=10000000}: this number of inputs, in place of the default of the
+ *       build
+ *   <li>{@code -Dlimiter.seeds=random}: other inputs each time, with a line that prints the seed;
+ *       with a number, the seeds from that on
+ *   <li>{@code -Dlimiter.seed=17}: the input of this seed only, as a failure prints it
  * </ul>
  */
 public final class Seeds {
@@ -19,7 +20,7 @@ public final class Seeds {
   /** Short enough to be typed. */
   private static final long MOST = 1_000_000_000_000L;
 
-  /** One for all tests of a run, so that one line tells it. */
+  /** One for all tests of a run, so that one line prints it. */
   private static final long FIRST = first(System.getProperty("limiter.seeds", "0"));
 
   private Seeds() {}
@@ -27,9 +28,9 @@ public final class Seeds {
   /**
    * Tests one seed after another.
    *
-   * @param inputs at least so many, unless a property says otherwise
-   * @param test is given a seed, and tells how many inputs that has made
-   * @return how many there were
+   * @param inputs at least so many, unless a property sets another number
+   * @param test takes a seed, and returns the number of inputs that it has made
+   * @return the number of inputs
    */
   public static long forEach(long inputs, LongUnaryOperator test) {
     Long only = Long.getLong("limiter.seed");

@@ -15,8 +15,8 @@ import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 
 /**
- * A primary, two replicas and three sentinels on loopback, of real processes. The sentinels take a
- * primary for lost after {@link #DOWN_AFTER}, if two of them agree.
+ * A primary, two replicas and three sentinels on loopback, of real processes. The sentinels
+ * consider a primary lost after {@link #DOWN_AFTER}, if two of them agree.
  */
 public final class SentinelGroup implements AutoCloseable {
 
@@ -34,7 +34,7 @@ public final class SentinelGroup implements AutoCloseable {
   /**
    * Returns when every sentinel knows all others, and both replicas follow the primary.
    *
-   * @param settings more of each server's command line
+   * @param settings further arguments of each server's command line
    */
   public static SentinelGroup start(String... settings) {
     return start(UnaryOperator.identity(), settings);
@@ -67,7 +67,7 @@ public final class SentinelGroup implements AutoCloseable {
     }
   }
 
-  /** Each is told of all others at once: finding them would take ten seconds. */
+  /** Each gets the addresses of all others: discovery would take ten seconds. */
   private void startSentinels() {
     List<Integer> ports = Stream.generate(Ports::free).limit(3).toList();
     for (int own : ports) {
@@ -92,7 +92,7 @@ public final class SentinelGroup implements AutoCloseable {
     }
   }
 
-  /** A sentinel of nobody's, that names this server and learns nothing of any other. */
+  /** An independent sentinel, which reports this server and learns of no other. */
   public RedisProcess addLoneSentinel(RedisProcess named) {
     int port = Ports.free();
     RedisProcess lone =
@@ -117,7 +117,7 @@ public final class SentinelGroup implements AutoCloseable {
     return RedisProcess.sentinel(port, configuration).start();
   }
 
-  /** Forty letters that are another sentinel's for another port. */
+  /** Forty letters that differ between ports. */
   private static String id(int port) {
     return "%040x".formatted(port);
   }
@@ -143,7 +143,7 @@ public final class SentinelGroup implements AutoCloseable {
     }
   }
 
-  /** The server that the first of those sentinels that answer takes for the primary. */
+  /** The server that the first answering sentinel considers the primary. */
   public RedisProcess primary() {
     return sentinels.stream()
         .flatMapToInt(sentinel -> namedBy(sentinel).stream())
@@ -158,7 +158,7 @@ public final class SentinelGroup implements AutoCloseable {
     return lines.length == 5 ? OptionalInt.of(Integer.parseInt(lines[4])) : OptionalInt.empty();
   }
 
-  /** Returns when the first sentinel names another than this. */
+  /** Returns when the first sentinel reports another primary. */
   public RedisProcess awaitPrimaryInsteadOf(RedisProcess lost) {
     Awaitility.await()
         .pollInterval(Duration.ofMillis(20))
@@ -174,7 +174,7 @@ public final class SentinelGroup implements AutoCloseable {
     }
   }
 
-  /** Has the sentinels name another primary, as an administrator would. */
+  /** Makes the sentinels promote another primary, as an administrator would. */
   public void failOver() {
     type(sentinels.get(0), "SENTINEL FAILOVER " + NAME);
   }
@@ -204,7 +204,7 @@ public final class SentinelGroup implements AutoCloseable {
     return uri(sentinels);
   }
 
-  /** Of these sentinels, in this order. */
+  /** The URI of these sentinels, in this order. */
   public static String uri(List<RedisProcess> sentinels) {
     return sentinels.stream()
         .map(sentinel -> "127.0.0.1:" + sentinel.port())

@@ -9,14 +9,14 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Gives a redis-server another wall clock than its machine has, by a library that stands between it
- * and libc. That is compiled here, so there is one only where a C compiler is.
+ * Gives a redis-server another wall clock than its machine has, by a library that is loaded before
+ * libc. That is compiled here, so it requires a C compiler.
  */
 public final class SkewedClock {
 
   private static final Duration COMPILES = Duration.ofSeconds(30);
 
-  /** Needs no header, which a machine may lack though it has a compiler. */
+  /** Needs no header, which a machine with a compiler may lack. */
   private static final String SOURCE =
       """
       struct time { long seconds; long rest; };
@@ -59,7 +59,7 @@ public final class SkewedClock {
     this.library = library;
   }
 
-  /** Empty where no compiler makes it. */
+  /** Empty if it cannot be compiled. */
   public static Optional<SkewedClock> compile() {
     Path directory = TemporaryDirectory.create("limiter-clock-");
     Path source = directory.resolve("clock.c");

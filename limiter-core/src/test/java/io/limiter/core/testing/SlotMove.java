@@ -4,7 +4,10 @@ package io.limiter.core.testing;
 import io.lettuce.core.MigrateArgs;
 import java.util.List;
 
-/** The way of a slot of a {@link ClusterGroup} from one primary to another, as operators do it. */
+/**
+ * The migration of a slot of a {@link ClusterGroup} from one primary to another, as operators do
+ * it.
+ */
 public record SlotMove(ClusterGroup group, int slot, RedisProcess from, RedisProcess to) {
 
   private static final long PATIENCE_MILLIS = 5_000;
@@ -21,13 +24,13 @@ public record SlotMove(ClusterGroup group, int slot, RedisProcess from, RedisPro
     return new SlotMove(group, slot, to, from);
   }
 
-  /** It is on its way: new keys are made at the other node, those that are there stay. */
+  /** The slot is migrating: new keys are created at the other node, existing ones stay. */
   public void begin() {
     group.admin(to).clusterSetSlotImporting(slot, group.admin(from).clusterMyId());
     group.admin(from).clusterSetSlotMigrating(slot, group.admin(to).clusterMyId());
   }
 
-  /** Moves all keys that there are now. */
+  /** Moves all present keys. */
   public void moveKeys() {
     List<String> keys = group.admin(from).clusterGetKeysInSlot(slot, Integer.MAX_VALUE);
     for (int i = 0; i < keys.size(); i += KEYS_AT_ONCE) {
@@ -39,7 +42,7 @@ public record SlotMove(ClusterGroup group, int slot, RedisProcess from, RedisPro
     }
   }
 
-  /** The other node has it, and both know. */
+  /** The other node has the slot, and both are informed. */
   public void end() {
     moveKeys();
     String id = group.admin(to).clusterMyId();

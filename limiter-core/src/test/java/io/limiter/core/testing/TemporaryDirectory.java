@@ -11,7 +11,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 
-/** Directories of servers, which leave files there that nobody else knows of. */
+/** Directories of servers, which leave files there. */
 final class TemporaryDirectory {
 
   private static final Set<Path> LEFT = ConcurrentHashMap.newKeySet();
@@ -34,7 +34,7 @@ final class TemporaryDirectory {
     }
   }
 
-  /** With all that is in it, as far as that can be. */
+  /** Deletes it with its content, as far as possible. */
   static void delete(Path directory) {
     LEFT.remove(directory);
     try (Stream<Path> files = Files.walk(directory)) {

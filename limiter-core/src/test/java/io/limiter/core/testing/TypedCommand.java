@@ -12,8 +12,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * A command as one would type it, on a connection of its own: servers and sentinels alike
- * understand it, and nothing of the limiter's client is in the way.
+ * A command as typed by hand, on a connection of its own: servers and sentinels accept it, and no
+ * client code is involved.
  */
 public final class TypedCommand {
 
@@ -21,7 +21,7 @@ public final class TypedCommand {
 
   private TypedCommand() {}
 
-  /** The whole reply as it came, RESP and all. */
+  /** The whole raw RESP reply. */
   public static String reply(int port, String command) throws IOException {
     return reply(port, command, PATIENCE);
   }

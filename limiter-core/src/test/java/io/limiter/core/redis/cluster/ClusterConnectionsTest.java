@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** How a Cluster is connected to; one of a single primary, which is quick to start. */
+/** How a Cluster is connected to; a Cluster of a single primary, which starts quickly. */
 class ClusterConnectionsTest {
 
   private static final Duration HEALS_WITHIN = Duration.ofSeconds(10);
@@ -77,7 +77,7 @@ class ClusterConnectionsTest {
 
   @Test
   @Tag("faults")
-  void aClusterThatAcceptsAndSaysNothingEndsTheAttempt() {
+  void aClusterThatAcceptsAndNeverAnswersEndsTheAttempt() {
     start();
     redis.suspend();
 
@@ -100,7 +100,7 @@ class ClusterConnectionsTest {
     await().atMost(HEALS_WITHIN).until(() -> decide().equals("decided"));
   }
 
-  /** Whoever put it under the wrong name is told, and has a fallback meanwhile. */
+  /** A Redis that was configured as a Cluster by mistake is reported, and the fallback decides. */
   @Test
   void aRedisThatIsNoClusterIsNotUsed() {
     redis = RedisProcess.onPort(port).start();
@@ -169,7 +169,7 @@ class ClusterConnectionsTest {
     }
   }
 
-  /** Connections but that of the one who asks. */
+  /** Connections except that of this test. */
   private List<String> others() {
     String all = admin(RedisCommands::clientList);
     return all.lines().filter(line -> !line.contains("name=admin")).toList();

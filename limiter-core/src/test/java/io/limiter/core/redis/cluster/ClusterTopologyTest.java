@@ -9,7 +9,7 @@ import java.util.BitSet;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What is made of the answers to CLUSTER NODES. */
+/** Parsing the replies to CLUSTER NODES. */
 class ClusterTopologyTest {
 
   private static final NodeAddress A = new NodeAddress("10.0.0.1", 6379);
@@ -60,7 +60,7 @@ class ClusterTopologyTest {
   }
 
   @Test
-  void whatAPrimaryHasThatIsThoughtToFailIsLookedAtAgainSoon() {
+  void theSlotsOfAFailingPrimaryAreLookedUpAgainSoon() {
     String rest = " - 0 0 1 connected 0-16383\n";
     assertThat(of("aa 10.0.0.1:6379@1 master,fail?" + rest).isWell()).isFalse();
     assertThat(of("aa 10.0.0.1:6379@1 master,fail" + rest).isWell()).isFalse();
@@ -68,9 +68,9 @@ class ClusterTopologyTest {
     assertThat(of("aa 10.0.0.1:6379@1 master - 0 0 1 connected 1-16383").isWell()).isFalse();
   }
 
-  /** As it is when another has taken over from it. */
+  /** The state after another node has taken over. */
   @Test
-  void aLostPrimaryWithoutSlotsIsNobodysAffair() {
+  void aLostPrimaryWithoutSlotsIsIgnored() {
     ClusterTopology found =
         of(
             """
@@ -83,7 +83,7 @@ class ClusterTopologyTest {
   }
 
   @Test
-  void whoHasNoAddressIsNobody() {
+  void nodesWithoutAnAddressAreIgnored() {
     ClusterTopology found =
         of(
             """
@@ -102,7 +102,7 @@ class ClusterTopologyTest {
         .containsOnlyKeys(new NodeAddress("::1", 6379));
   }
 
-  /** Certificates are made out to names; redirections may bear either. */
+  /** Certificates contain names; redirections may contain either. */
   @Test
   void aNodeHasItsNameWhereNamesAreWanted() {
     List<ClusterTopology.View> views =
@@ -120,7 +120,7 @@ class ClusterTopologyTest {
   }
 
   @Test
-  void whatIsNoAnswerTellsNothing() {
+  void anInvalidAnswerRevealsNothing() {
     assertThat(of("", "\n", "nonsense").slots()).isEmpty();
   }
 

@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** How often it is looked who has which slot. */
+/** How often the map of slots is looked up. */
 class TopologyWatchTest {
 
   private final DefaultEventExecutorGroup executor = new DefaultEventExecutorGroup(1);
@@ -34,7 +34,7 @@ class TopologyWatchTest {
   }
 
   @Test
-  void whoeverWantsToKnowAsksTwiceASecondAtMost() {
+  void requestedLookupsHappenTwiceASecondAtMost() {
     watch.start();
     await().until(() -> looks.size() == 1);
     long began = System.nanoTime();
@@ -49,16 +49,16 @@ class TopologyWatchTest {
   }
 
   @Test
-  void whileSomethingIsAmissItLooksAgainByItself() {
+  void anUnhealthyClusterIsLookedUpAgainByItself() {
     well = CompletableFuture.completedFuture(false);
     watch.start();
 
     await().atMost(Duration.ofSeconds(5)).until(() -> looks.size() == 2);
   }
 
-  /** What is found then may be older than what happened. */
+  /** Its result may be older than the event. */
   @Test
-  void whatHappensDuringALookIsLookedAtAfterIt() {
+  void anEventDuringALookupCausesAnother() {
     well = new CompletableFuture<>();
     watch.start();
     await().until(() -> looks.size() == 1);
@@ -69,7 +69,7 @@ class TopologyWatchTest {
   }
 
   @Test
-  void whileAllIsWellItLooksAfterAWhile() {
+  void aHealthyClusterIsLookedUpAfterAWhile() {
     watch.start();
 
     await()
@@ -79,7 +79,7 @@ class TopologyWatchTest {
   }
 
   @Test
-  void aClosedOneLooksNoMore() {
+  void afterTheCloseThereAreNoMoreLookups() {
     well = CompletableFuture.completedFuture(false);
     watch.start();
     await().until(() -> looks.size() == 1);

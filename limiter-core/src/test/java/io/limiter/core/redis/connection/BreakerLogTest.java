@@ -17,7 +17,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
-/** What an operator reads of a breaker, and how often. */
+/** The log messages of a breaker, and how often they appear. */
 class BreakerLogTest {
 
   private static final Duration SECOND = Duration.ofSeconds(1);
@@ -48,29 +48,32 @@ class BreakerLogTest {
   }
 
   @Test
-  void itsTransitionsAreSaid() {
+  void itsTransitionsAreLogged() {
     fail(5);
     advance(SECOND);
     breaker.admit().answered();
 
-    assertThat(said())
+    assertThat(messages())
         .containsExactly(
             "Redis at db:6379 is not asked for about a second at a time, until a probe succeeds: 5 calls in a row failed, the last with TIMEOUT (Redis at db:6379 did not answer within 100 ms). Openings since the last message: 1",
             "Redis at db:6379 has answered a probe: it decides again");
   }
 
   @Test
-  void aRateOfFailuresIsSaidAsOne() {
+  void aRateOfFailuresIsLoggedAsSuch() {
     for (int i = 0; i < 10; i++) {
       answer(1);
       fail(1);
     }
 
-    assertThat(said()).singleElement().asString().contains("10 of 20 calls within a second failed");
+    assertThat(messages())
+        .singleElement()
+        .asString()
+        .contains("10 of 20 calls within a second failed");
   }
 
   @Test
-  void aRedisThatComesAndGoesIsSaidOnceASecondAtMostAndTheLastMessageIsTrue() {
+  void aFlappingRedisIsLoggedOnceASecondAtMostAndTheLastMessageIsTrue() {
     random = 0;
     for (int i = 0; i < 100; i++) { // for 81 s
       fail(5);
@@ -78,7 +81,7 @@ class BreakerLogTest {
       breaker.admit().answered();
       advance(Duration.ofMillis(10));
     }
-    assertThat(said()).hasSizeBetween(40, 81).last().asString().endsWith("decides again");
+    assertThat(messages()).hasSizeBetween(40, 81).last().asString().endsWith("decides again");
 
     fail(5);
     advance(Duration.ofMillis(800));
@@ -88,21 +91,21 @@ class BreakerLogTest {
     advance(Duration.ofMillis(800));
     breaker.admit().failed(TIMEOUT);
 
-    assertThat(said()).last().asString().startsWith("Redis at db:6379 is not asked");
+    assertThat(messages()).last().asString().startsWith("Redis at db:6379 is not asked");
   }
 
   @Test
-  void aLongOutageIsSaidOnce() {
+  void aLongOutageIsLoggedOnce() {
     fail(5);
     for (int i = 0; i < 60; i++) {
       advance(SECOND);
       breaker.admit().failed(TIMEOUT);
     }
 
-    assertThat(said()).hasSize(1);
+    assertThat(messages()).hasSize(1);
   }
 
-  private List<String> said() {
+  private List<String> messages() {
     return messages.list.stream().map(ILoggingEvent::getFormattedMessage).toList();
   }
 

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.slf4j.helpers.NOPLogger;
 
-/** How long it stays open, what closes it, and what does not. */
+/** How long a breaker stays open, what closes it, and what does not. */
 class BreakerProbeTest {
 
   private static final Duration SECOND = Duration.ofSeconds(1);
@@ -78,7 +78,7 @@ class BreakerProbeTest {
   }
 
   @Test
-  void aProbeThatSaysNothingOfTheNodeOrCouldNotBeSentIsLeftToTheNextCall() {
+  void aProbeThatIsUndecidedOrNotSentIsLeftToTheNextCall() {
     fail(5);
     advance(SECOND);
     breaker.admit().undecided();
@@ -90,7 +90,7 @@ class BreakerProbeTest {
   }
 
   @Test
-  void aProbeWhoseEndIsNeverToldDoesNotKeepItOpenForEver() {
+  void aProbeWhoseEndIsNeverReportedDoesNotKeepItOpenForever() {
     fail(5);
     advance(SECOND);
     assertThat(breaker.admit()).isNotNull();
@@ -143,15 +143,15 @@ class BreakerProbeTest {
   }
 
   @Test
-  void whoIsRefusedIsToldWhenItIsProbedAgain() {
+  void aRejectedCallGetsTheTimeOfTheNextProbe() {
     fail(5);
     advance(Duration.ofMillis(300));
 
-    StoreException refusal = breaker.rejection();
+    StoreException rejection = breaker.rejection();
 
-    assertThat(refusal.reason()).isEqualTo(FailureReason.BREAKER_OPEN);
-    assertThat(refusal).hasMessage("Redis at db:6379 failed a moment ago, so it was not asked");
-    assertThat(refusal.retryAfter()).contains(Duration.ofMillis(700));
+    assertThat(rejection.reason()).isEqualTo(FailureReason.BREAKER_OPEN);
+    assertThat(rejection).hasMessage("Redis at db:6379 failed a moment ago, so it was not asked");
+    assertThat(rejection.retryAfter()).contains(Duration.ofMillis(700));
   }
 
   private void advance(Duration time) {

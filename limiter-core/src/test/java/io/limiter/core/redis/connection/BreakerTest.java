@@ -10,14 +10,14 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.slf4j.helpers.NOPLogger;
 
-/** When it opens, and when it does not. */
+/** When a breaker opens, and when it does not. */
 class BreakerTest {
 
   private static final Duration SECOND = Duration.ofSeconds(1);
   private static final StoreException TIMEOUT =
       new StoreException(FailureReason.TIMEOUT, "Redis did not answer within 100 ms", null);
 
-  /** Near the end of a long: nanoseconds may start anywhere, and pass it. */
+  /** Near the largest long: nanoseconds may start anywhere, and overflow. */
   private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5);
 
   private final Breaker breaker =
@@ -34,7 +34,7 @@ class BreakerTest {
   }
 
   @Test
-  void anAnswerInBetweenBeginsTheRowAnew() {
+  void anAnswerInBetweenResetsTheRow() {
     fail(4);
     answer(1);
     fail(4);
@@ -102,7 +102,7 @@ class BreakerTest {
   }
 
   @Test
-  void callsThatSayNothingOfTheNodeOrWereNotSentOpenNothing() {
+  void undecidedCallsAndCallsThatWereNotSentOpenNothing() {
     for (int i = 0; i < 100; i++) {
       breaker.admit().undecided();
     }

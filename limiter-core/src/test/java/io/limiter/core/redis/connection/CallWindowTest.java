@@ -17,7 +17,7 @@ class CallWindowTest {
 
   @ParameterizedTest
   @ValueSource(longs = {0, 123_456_789, Long.MAX_VALUE - 5, Long.MIN_VALUE})
-  void itRemembersASecondAndNoMoreWhereverItsClockStarts(long start) {
+  void itCountsASecondAndNoMoreWhereverItsClockStarts(long start) {
     CallWindow window = new CallWindow(start);
     window.count(start, true);
     window.count(start + TENTH, false);
@@ -29,7 +29,7 @@ class CallWindowTest {
   }
 
   @Test
-  void aTenthThatComesAgainBeginsAnew() {
+  void aReusedSlotStartsAtZero() {
     CallWindow window = new CallWindow(0);
     for (int i = 0; i < 7; i++) {
       window.count(0, true);

@@ -30,7 +30,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.slf4j.LoggerFactory;
 
-/** What an operator reads of the connections: which Redis, and how it is connected to. */
+/** The log messages about connections: which Redis, and how it is connected. */
 class ConnectionLogTest {
 
   private static final Duration HEALS_WITHIN = Duration.ofSeconds(10);
@@ -138,8 +138,8 @@ class ConnectionLogTest {
 
       redis.start();
 
-      await().atMost(HEALS_WITHIN).until(() -> said().size() >= 2);
-      assertThat(said())
+      await().atMost(HEALS_WITHIN).until(() -> messages().size() >= 2);
+      assertThat(messages())
           .satisfiesExactly(
               missed ->
                   assertThat(missed)
@@ -153,7 +153,7 @@ class ConnectionLogTest {
   }
 
   @Test
-  void aRefusalIsSaidByItsCodeAlone() {
+  void anErrorReplyIsReportedByItsCodeAlone() {
     try (RedisProcess redis = withUser("another");
         SharedConnection connection = shared(asUser(redis))) {
       assertThat(connection.firstAttempt()).succeedsWithin(HEALS_WITHIN).isEqualTo(false);
@@ -207,11 +207,13 @@ class ConnectionLogTest {
   }
 
   private void awaitLines(String... expected) {
-    await().atMost(HEALS_WITHIN).untilAsserted(() -> assertThat(said()).containsExactly(expected));
-    assertThat(String.join("\n", said())).doesNotContain(PASSWORD, USER);
+    await()
+        .atMost(HEALS_WITHIN)
+        .untilAsserted(() -> assertThat(messages()).containsExactly(expected));
+    assertThat(String.join("\n", messages())).doesNotContain(PASSWORD, USER);
   }
 
-  private List<String> said() {
+  private List<String> messages() {
     return List.copyOf(lines.list).stream()
         .filter(line -> line.getLevel().isGreaterOrEqual(Level.INFO))
         .map(line -> line.getLevel() + " " + line.getFormattedMessage())

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What keys are called in Redis where a secret is set. */
+/** The names of keys in Redis if a secret is set. */
 class KeySecretTest {
 
   private static final String SECRET = "sixteen or more random characters";
@@ -36,7 +36,7 @@ class KeySecretTest {
     return new String(settings.name(key), StandardCharsets.US_ASCII);
   }
 
-  /** All keys that a subject may have under a limit. */
+  /** All keys that a subject may have under a limit key. */
   private static Stream<StateKey> keysOf(StateKey key) {
     Rule log = SlidingWindowLog.of(1, Duration.ofSeconds(1));
     return Stream.of(
@@ -54,7 +54,7 @@ class KeySecretTest {
     assertThat(name(OPEN, ADA)).isEqualTo("limiter:{oij1m8xv8i6UHbi0SejIfA}:r");
   }
 
-  /** It must not change with a release: all limits would begin anew. */
+  /** It must not change with a release: all limits would start from zero. */
   @Test
   void withOneTheyAreNamedByTheHmacOfThatHash() {
     assertThat(name(HIDDEN, ADA)).isEqualTo("limiter:{BzwYMuN9Lc6yTTtN0YgMcw}:r");
@@ -117,7 +117,7 @@ class KeySecretTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", "fifteen letters", "aaaaaaaaaaaaaaaaaaaaaaaa"})
-  void aSecretThatIsNoneIsRefusedWithoutBeingTold(String text) {
+  void anInvalidSecretIsRejectedWithoutBeingQuoted(String text) {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> KeySecret.of(text))
         .withMessage(

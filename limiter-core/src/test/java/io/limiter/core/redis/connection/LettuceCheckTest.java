@@ -14,7 +14,7 @@ class LettuceCheckTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"6.6.0.RELEASE/0a1b", "6.4.0.RELEASE", "5.3.7.RELEASE/x"})
-  void whatWouldCountTwiceIsRefused(String version) {
+  void versionsThatCountTwiceAreRejected(String version) {
     assertThatIllegalStateException()
         .isThrownBy(() -> LettuceCheck.requireAtMostOnce(version))
         .withMessage(

@@ -67,7 +67,7 @@ class LoopConnectionsTest {
     }
   }
 
-  /** Completes with whether the answer came on the same loop. */
+  /** Completes with whether the reply arrived on the same loop. */
   private CompletableFuture<Boolean> askedOn(EventLoop loop) {
     CompletableFuture<Boolean> same = new CompletableFuture<>();
     loop.execute(
@@ -147,7 +147,7 @@ class LoopConnectionsTest {
   }
 
   @Test
-  void whatWasBegunIsEndedIfALoopHasGone() {
+  void startedConnectionsAreClosedIfALoopHasEnded() {
     group.shutdownGracefully(0, 1, TimeUnit.SECONDS).awaitUninterruptibly(5_000);
 
     assertThatExceptionOfType(RejectedExecutionException.class).isThrownBy(() -> connect(loops));

@@ -21,10 +21,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Redis is known by a name, and the name server fails, is silent, or tells of another address. */
+/**
+ * Redis is configured by a name, and the name server fails, is silent, or gives another address.
+ */
 class NamedRedisTest {
 
-  /** The two seconds of the promise, on a machine that does something else as well. */
+  /** The two seconds of the promise, on a machine that is busy with other work. */
   private static final Duration HEALED = Duration.ofSeconds(6);
 
   private final RedisProcess redis = RedisProcess.onFreePort().start();
@@ -64,7 +66,7 @@ class NamedRedisTest {
     openShared();
     await().atMost(HEALED).until(this::isConnected);
 
-    names.lead(127, 0, 0, 2); // where nobody listens
+    names.lead(127, 0, 0, 2); // nothing listens there
     awaitThatTheOldAddressIsForgotten();
     proxy.reset();
     await()
@@ -92,7 +94,7 @@ class NamedRedisTest {
       long begun = System.nanoTime();
       loop.submit(() -> {}).get();
       slowest = Math.max(slowest, System.nanoTime() - begun);
-      TimeUnit.MILLISECONDS.sleep(10); // the silence is what this is about
+      TimeUnit.MILLISECONDS.sleep(10); // the silence is what is tested
     }
     assertThat(names.questions()).isPositive();
     assertThat(isConnected()).isFalse();

@@ -5,27 +5,27 @@ import io.limiter.core.StoreException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What a breaker is told of its calls. */
+/** Records what the calls report to a breaker. */
 public final class RecordedPeriod implements Breaker.Period {
 
-  private final List<String> told = new ArrayList<>();
+  private final List<String> reports = new ArrayList<>();
 
-  public List<String> told() {
-    return told;
+  public List<String> reports() {
+    return reports;
   }
 
   @Override
   public void answered() {
-    told.add("answered");
+    reports.add("answered");
   }
 
   @Override
   public void failed(StoreException why) {
-    told.add("failed " + why.reason());
+    reports.add("failed " + why.reason());
   }
 
   @Override
   public void undecided() {
-    told.add("undecided");
+    reports.add("undecided");
   }
 }

@@ -20,7 +20,7 @@ class RedirectionTest {
   }
 
   @Test
-  void withoutAHostItIsThatOfTheTeller() {
+  void withoutAHostItIsThatOfTheReplyingNode() {
     assertThat(of("MOVED 3999 :6381").address().orAt("asked"))
         .isEqualTo(new NodeAddress("asked", 6381));
     assertThat(of("MOVED 3999 ?:6381").address().orAt("asked"))

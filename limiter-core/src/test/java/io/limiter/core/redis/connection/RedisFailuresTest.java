@@ -99,7 +99,7 @@ class RedisFailuresTest {
         "limiter:{abc}:r,555-1234,s3cret",
         "",
       })
-  void whatAnErrorReplyQuotesIsNotPassedOn(String reply) {
+  void textQuotedInAnErrorReplyIsNotPassedOn(String reply) {
     StoreException translated =
         RedisFailures.translate(new RedisCommandExecutionException(reply), "Redis at db:6379");
 

@@ -36,7 +36,7 @@ class ServerCheckTest {
   }
 
   @Test
-  void whatIsNotSaidIsNotWarnedOf() {
+  void missingInformationCausesNoWarning() {
     assertThat(ServerCheck.warnings("# Server\r\nvalkey:8\r\n")).isEmpty();
   }
 

@@ -79,7 +79,7 @@ class SharedConnectionTest {
     await().atMost(HEALS_WITHIN).until(this::isConnected);
   }
 
-  /** However many calls wait for it to be back. */
+  /** However many calls wait for the connection. */
   @Test
   void theScriptsAreThereBeforeTheFirstDecisionAfterALoss() {
     redis.start();
@@ -88,7 +88,7 @@ class SharedConnectionTest {
 
     for (int loss = 0; loss < 3; loss++) {
       redis.kill();
-      redis.start(); // knows no script
+      redis.start(); // has no scripts loaded
       await()
           .pollInterval(Duration.ofMillis(1))
           .atMost(HEALS_WITHIN)
@@ -103,9 +103,9 @@ class SharedConnectionTest {
         .isEqualTo(List.of(true, true));
   }
 
-  /** Where it leads may have changed: sentinels, or a name, tell of another primary. */
+  /** The target may have changed: sentinels, or a name, may give another primary. */
   @Test
-  void aConnectionToADemotedNodeIsOpenedAnew() {
+  void aConnectionToADemotedNodeIsReopened() {
     redis.start();
     assertThat(open().firstAttempt()).succeedsWithin(HEALS_WITHIN).isEqualTo(true);
     Long before = connection.commands().clientId().toCompletableFuture().join();
@@ -136,7 +136,7 @@ class SharedConnectionTest {
   }
 
   @Test
-  void aRedisThatAcceptsAndSaysNothingEndsTheAttempt() {
+  void aRedisThatAcceptsAndNeverAnswersEndsTheAttempt() {
     redis.start();
     redis.suspend();
 
@@ -223,7 +223,7 @@ class SharedConnectionTest {
     return DecisionScripts.load().refund().sha();
   }
 
-  /** The same connection, with a note of each command. */
+  /** The same connection, which records each command. */
   private ConnectionSource recording(List<RedisFuture<?>> sent) {
     return new ConnectionSource() {
       @Override

@@ -10,13 +10,13 @@ import java.util.Arrays;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 
-/** Connections on which every script gets one argument more, last, that the test has a use for. */
+/** Connections on which every script gets one more argument, the last one, for use by the test. */
 public final class SignedCommands {
 
   private SignedCommands() {}
 
   /**
-   * @param argument asked on the thread that sends; null for none
+   * @param argument supplied on the thread that sends; null for none
    */
   public static ConnectionSource on(ConnectionSource connections, Supplier<String> argument) {
     return connections instanceof ClusterSource cluster
@@ -79,7 +79,7 @@ public final class SignedCommands {
       this.argument = argument;
     }
 
-    /** What is sent on bears what was sent first. */
+    /** A redirected command keeps the argument of the first one. */
     @Override
     public Primary node(int slot) {
       String first = argument.get();

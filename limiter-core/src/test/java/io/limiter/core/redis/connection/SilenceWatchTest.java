@@ -39,7 +39,7 @@ class SilenceWatchTest {
   }
 
   @Test
-  void whoIsAskedAndSaysNothingIsLeft() {
+  void aNodeThatDoesNotAnswerIsLeft() {
     channel.writeOutbound("question");
 
     pass(2_500);
@@ -68,14 +68,14 @@ class SilenceWatchTest {
   }
 
   @Test
-  void whoIsNotAskedMaySayNothing() {
+  void aNodeThatIsNotAskedMayStaySilent() {
     pass(60_000);
 
     assertThat(channel.isOpen()).isTrue();
   }
 
   @Test
-  void whoAnswersInTimeIsNotLeft() {
+  void aNodeThatAnswersInTimeIsNotLeft() {
     for (int i = 0; i < 20; i++) {
       channel.writeOutbound("question");
       pass(2_000);

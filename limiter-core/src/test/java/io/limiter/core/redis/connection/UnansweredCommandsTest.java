@@ -27,7 +27,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** A channel whose clock and whose event loop the test drives, each by itself. */
+/** A channel whose clock and event loop the test drives separately. */
 class UnansweredCommandsTest {
 
   private static final int MOST = 3;
@@ -58,7 +58,7 @@ class UnansweredCommandsTest {
   }
 
   @Test
-  void aCommandTooManyIsRefusedAndNotSent() {
+  void aCommandAboveTheBoundIsRejectedAndNotSent() {
     fill();
     AsyncCommand<String, String, String> command = ping();
 
@@ -72,12 +72,12 @@ class UnansweredCommandsTest {
         .havingCause()
         .isInstanceOfSatisfying(
             StoreException.class,
-            refused -> assertThat(refused.reason()).isEqualTo(FailureReason.OVERLOADED));
+            failure -> assertThat(failure.reason()).isEqualTo(FailureReason.OVERLOADED));
   }
 
-  /** Else Lettuce would log it. */
+  /** Otherwise Lettuce would log it. */
   @Test
-  void toRefuseIsNoFailureOfTheChannel() {
+  void aRejectionIsNoFailureOfTheChannel() {
     fill();
 
     ChannelFuture written = channel.writeOneOutbound(ping());
@@ -141,7 +141,7 @@ class UnansweredCommandsTest {
     assertThat(ends).isEmpty();
   }
 
-  /** The loop stands still for ten times the deadline, and the answer lies in its socket. */
+  /** The loop stands still for ten times the deadline while the reply is in its socket. */
   @Test
   void timeInWhichTheLoopDidNotRunDoesNotCount() {
     send(waiting(100, 2_000));
@@ -200,7 +200,7 @@ class UnansweredCommandsTest {
     assertThat(Long.parseLong(ends.get(0).substring(8))).isBetween(2_900L, 3_010L);
   }
 
-  /** What has come in meanwhile is read before anything expires. */
+  /** Replies that have arrived in the meantime are read before anything expires. */
   @Test
   void theSocketIsReadOnceMore() {
     TimedCommand<String, String, String> command = send(waiting(100, 2_000));
@@ -229,7 +229,7 @@ class UnansweredCommandsTest {
   }
 
   @Test
-  void whatAnExpirySendsIsTimedToo() {
+  void commandsSentByAnExpiryAreTimedToo() {
     Recorded second = waiting(20, 2_000);
     send(
         new Recorded(100, 2_000) {
@@ -355,7 +355,7 @@ class UnansweredCommandsTest {
     }
   }
 
-  /** The loop runs once, after so long. */
+  /** The loop runs once, after this time. */
   private void standStill(long millis) {
     nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(millis));
     channel.advanceTimeBy(millis, TimeUnit.MILLISECONDS);

@@ -44,9 +44,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * Replies of the right length whose numbers are anything: bits at random, no numbers, infinite,
- * negative, huge, or a reply that could be with a few of its bytes changed. The seed is the same
- * each time, unless {@code -Dlimiter.seed} gives another.
+ * Replies of the right length with arbitrary numbers: random bits, NaN, infinite, negative, huge,
+ * or a valid reply with a few changed bytes. The seed is the same each time, unless {@code
+ * -Dlimiter.seed} gives another.
  */
 class ReplyNumbersFuzzTest {
 
@@ -133,7 +133,7 @@ class ReplyNumbersFuzzTest {
   }
 
   @Test
-  void whateverTheNumbersAreTheCallIsDecidedByNumbersThatCanBe() {
+  void everyCallIsDecidedByPossibleNumbers() {
     long seed = Long.getLong("limiter.seed", 20_260_101L);
     Random random = new Random(seed);
     Map<DecidedBy, Integer> decided = new EnumMap<>(DecidedBy.class);
@@ -159,7 +159,7 @@ class ReplyNumbersFuzzTest {
     assertThat(decided.get(DecidedBy.STORE)).as("numbers that can be").isGreaterThan(REPLIES / 100);
     assertThat(decided.get(DecidedBy.FALLBACK)).as("others").isGreaterThan(REPLIES / 10);
     assertThat(counts.of(FailureReason.ERROR))
-        .as("told")
+        .as("errors")
         .isEqualTo(decided.get(DecidedBy.FALLBACK).longValue());
   }
 
@@ -168,7 +168,7 @@ class ReplyNumbersFuzzTest {
         .replyLength();
   }
 
-  /** Whether all statuses of a reply say that the call is admitted. */
+  /** Whether all statuses of a reply admit the call. */
   private static boolean admits(byte[] reply, LimitRequest call) {
     boolean admits = true;
     int at = 0;

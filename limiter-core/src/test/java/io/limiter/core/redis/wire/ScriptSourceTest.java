@@ -27,8 +27,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What a caller sends comes into a script as a key's hash or as numbers, never as a part of its
- * text; and the scripts use little of what Redis gives them.
+ * Input of a caller enters a script as a key's hash or as numbers, never as a part of its text; and
+ * the scripts use few functions of Redis.
  */
 public class ScriptSourceTest {
 
@@ -81,7 +81,7 @@ public class ScriptSourceTest {
         .matches("limiter:\\{[\\w-]{22}}:r");
   }
 
-  /** Each is written down twice, in Lua and in Java. */
+  /** Each is defined twice, in Lua and in Java. */
   @Test
   void theStatusesOfAReplyAreThoseThatAreRead() {
     assertThat(sources().get(0))
@@ -121,7 +121,7 @@ public class ScriptSourceTest {
                     .doesNotContain("_G", "getfenv", "setfenv", "rawset"));
   }
 
-  /** What comes from outside cannot choose how bytes are read. */
+  /** Input cannot choose how bytes are read. */
   @Test
   void howBytesAreReadIsWrittenInTheScript() {
     assertThat(all(FORMAT, 1)).hasSizeGreaterThan(50).containsOnly("'");
