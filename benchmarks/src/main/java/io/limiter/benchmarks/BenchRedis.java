@@ -21,7 +21,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The Redis of a run: one that is given, or one of its own. Of a given one only keys under the
+ * The Redis of a run: one that is given, or one of its own. In a given one only keys under the
  * run's prefix are used, and deleted at the end.
  */
 public final class BenchRedis implements AutoCloseable {
@@ -44,7 +44,7 @@ public final class BenchRedis implements AutoCloseable {
   }
 
   /**
-   * The one that the options or REDIS_URI name, else one of its own; the report tells which.
+   * The one that the options or REDIS_URI give, otherwise one of its own; the report names it.
    *
    * @throws IOException if its own cannot run here
    */
@@ -67,12 +67,12 @@ public final class BenchRedis implements AutoCloseable {
     return uri;
   }
 
-  /** What all keys of this run begin with: up to 32 letters, digits and colons. */
+  /** The prefix of all keys of this run: up to 32 letters, digits and colons. */
   public String prefix() {
     return prefix;
   }
 
-  /** For readings between measurements: it waits for its answers. */
+  /** For readings between measurements; blocking. */
   public RedisCommands<byte[], byte[]> commands() {
     return connection.sync();
   }

@@ -32,7 +32,7 @@ public final class Benchmarks {
 
   private Benchmarks() {}
 
-  /** Ends with 2 if the command line is not understood, with 1 if a measurement fails. */
+  /** Ends with 2 if the command line is invalid, with 1 if a measurement fails. */
   public static void main(String[] arguments) throws Exception {
     if (arguments.length == 0 || List.of("help", "--help", "-h").contains(arguments[0])) {
       System.out.print(help());
@@ -44,7 +44,7 @@ public final class Benchmarks {
       System.err.println(e.getMessage());
       System.exit(EXIT_USAGE);
     } catch (Exception e) {
-      // Said before the exit: a server that could not start may have left threads behind.
+      // Printed before the exit: a server that could not start may have left threads behind.
       e.printStackTrace();
       System.exit(EXIT_FAILED);
     }
@@ -53,9 +53,9 @@ public final class Benchmarks {
   }
 
   /**
-   * Runs what the command line says.
+   * Runs the command line.
    *
-   * @throws UsageException if it is not understood; then nothing has run
+   * @throws UsageException if it is invalid; then nothing has run
    */
   static void run(List<String> arguments, PrintStream out) throws Exception {
     List<Mode> modes = modes(arguments.get(0));
@@ -71,7 +71,7 @@ public final class Benchmarks {
     }
   }
 
-  /** What was measured before a failure is kept. */
+  /** Results from before a failure are kept. */
   private static void write(Report report, Options options) throws IOException {
     if (options.json().isPresent()) {
       report.writeJson(options.json().get());

@@ -9,7 +9,7 @@ import java.net.Socket;
 import java.util.concurrent.TimeUnit;
 import redis.embedded.core.ExecutableProvider;
 
-/** A redis-server from Maven Central, which keeps nothing on disk, for as long as the run. */
+/** A redis-server from Maven Central, which keeps nothing on disk, for the duration of the run. */
 final class EmbeddedServer implements AutoCloseable {
 
   private static final long START_NANOS = TimeUnit.SECONDS.toNanos(10);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.benchmarks;
 
-/** What a figure has to be, and whether it is: the median decides. */
+/** The goal of a figure, and whether it is reached, by the median. */
 public record Goal(boolean atLeast, double bound, boolean reached) {
 
   public static Goal atLeast(double bound, Spread found) {

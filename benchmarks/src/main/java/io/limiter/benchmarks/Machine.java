@@ -11,7 +11,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** What it all runs on. */
+/** The machine of the run. */
 final class Machine {
 
   private static final Path PROCESSORS = Path.of("/proc/cpuinfo");
@@ -34,7 +34,7 @@ final class Machine {
 
   private static String load(OperatingSystemMXBean system) {
     double load = system.getSystemLoadAverage();
-    return load < 0 ? "not told" : String.format(Locale.ROOT, "%.2f", load);
+    return load < 0 ? "unknown" : String.format(Locale.ROOT, "%.2f", load);
   }
 
   private static String property(String name) {
@@ -49,7 +49,7 @@ final class Machine {
             .map(line -> line.substring(line.indexOf(':') + 1).strip())
             .findFirst()
             .orElseGet(() -> property("os.arch"));
-      } catch (IOException notTold) {
+      } catch (IOException unreadable) {
         return property("os.arch");
       }
     }

@@ -9,18 +9,21 @@ public interface Mode {
   /** An option of one mode only: {@code --name VALUE}. */
   record Option(String name, String value, String help) {}
 
-  /** As on the command line. */
+  /** Its name on the command line. */
   String name();
 
   /** One line. */
   String help();
 
-  /** What may be said to this mode beside the options of all. */
+  /** The options of this mode beside the common ones. */
   default List<Option> options() {
     return List.of();
   }
 
-  /** Whether it is a part of {@code all}: not what runs until it is ended, nor what only checks. */
+  /**
+   * Whether it is a part of {@code all}: not a mode that runs until it is ended, nor one that only
+   * checks.
+   */
   default boolean partOfAll() {
     return true;
   }
@@ -28,7 +31,7 @@ public interface Mode {
   /**
    * Measures, and reports.
    *
-   * @throws Exception whatever it fails with; nothing is measured after that
+   * @throws Exception any failure; nothing is measured after that
    */
   void run(Options options, Report report) throws Exception;
 }

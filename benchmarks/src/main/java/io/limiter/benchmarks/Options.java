@@ -10,7 +10,7 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** What the command line says. */
+/** The command line. */
 public final class Options {
 
   static final List<Mode.Option> COMMON =
@@ -84,17 +84,17 @@ public final class Options {
     return commandLine;
   }
 
-  /** Whether this only shows that it runs. */
+  /** Whether this run only shows that it works. */
   public boolean quick() {
     return values.containsKey(QUICK);
   }
 
-  /** How often each is measured. */
+  /** The number of rounds. */
   public int rounds() {
     return number("rounds", quick() ? 1 : DEFAULT_ROUNDS);
   }
 
-  /** How long one measurement takes. */
+  /** The duration of one measurement. */
   public Duration time() {
     double seconds = quick() ? QUICK_SECONDS : DEFAULT_SECONDS;
     String given = values.get("seconds");
@@ -120,7 +120,7 @@ public final class Options {
     return text("plots").map(Path::of);
   }
 
-  /** The server to measure with, unless the run starts its own. */
+  /** The server to measure with; empty if the run starts its own. */
   public Optional<String> redis() {
     return text("redis")
         .or(() -> Optional.ofNullable(System.getenv("REDIS_URI")).filter(uri -> !uri.isBlank()));

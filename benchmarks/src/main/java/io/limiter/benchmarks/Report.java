@@ -13,7 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Tells what was found: as Markdown at once, as JSON at the end. */
+/** Reports results: as Markdown at once, as JSON at the end. */
 public final class Report {
 
   private final PrintStream out;
@@ -33,14 +33,14 @@ public final class Report {
     Machine.describe().forEach(this::about);
   }
 
-  /** Says once what the figures depend on; the first to say it is right. */
+  /** Records once a condition on which the figures depend; the first value is kept. */
   public void about(String name, String value) {
     if (about.putIfAbsent(name, value) == null) {
       out.println("* " + name + ": " + value);
     }
   }
 
-  /** Says which version of a library runs. */
+  /** Records the version of a library. */
   public void library(String group, String artifact) {
     about(artifact, Versions.of(group, artifact));
   }
@@ -51,7 +51,7 @@ public final class Report {
     out.flush();
   }
 
-  /** One line of what goes on now, for who watches; not a part of what is reported. */
+  /** Prints one line of progress; not a part of the report. */
   public void progress(String line) {
     System.err.println(line);
   }

@@ -4,7 +4,7 @@ package io.limiter.benchmarks;
 import java.util.List;
 import java.util.Locale;
 
-/** What several rounds found: the one in the middle, and how far apart they are. */
+/** The results of several rounds: the median, and the range. */
 public record Spread(double median, double min, double max) {
 
   /**
@@ -30,7 +30,7 @@ public record Spread(double median, double min, double max) {
     return min == max ? middle : "%s (%s–%s)".formatted(middle, text(min), text(max));
   }
 
-  /** Three digits that count; more only before the point. */
+  /** Three significant digits; more only before the point. */
   public static String text(double value) {
     double size = Math.abs(value);
     String format = size >= 100 ? "%,.0f" : size >= 10 ? "%.1f" : size >= 1 ? "%.2f" : "%.3f";

@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Rows of what was found. A cell is a text, a whole number, a {@link Spread} or a {@link Goal}; an
- * empty text where there is nothing to say.
+ * A table of results. A cell is a text, a whole number, a {@link Spread} or a {@link Goal}; an
+ * empty text for no value.
  */
 public final class Table {
 
@@ -71,7 +71,7 @@ public final class Table {
     return cell instanceof Double number ? Spread.text(number) : cell.toString();
   }
 
-  /** As JSON has it. */
+  /** Its JSON representation. */
   Map<String, Object> json() {
     Map<String, Object> json = new LinkedHashMap<>();
     json.put("title", title);

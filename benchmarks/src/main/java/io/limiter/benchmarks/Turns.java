@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Runs measurements in turn, a b c a b c, so that what the machine does meanwhile falls on all of
- * them, and a ratio is one of neighbours.
+ * Runs measurements in turn, a b c a b c, so that other load on the machine affects all of them,
+ * and a ratio is one of neighbours.
  */
 public final class Turns {
 
@@ -24,12 +24,12 @@ public final class Turns {
   private final int warmUps;
   private final int rounds;
 
-  /** As many rounds as the options say, after one that does not count. */
+  /** As many rounds as the options request, after one that does not count. */
   public Turns(Options options) {
     this(1, options.rounds());
   }
 
-  /** The same without that one: for measurements that begin cold, or warm up themselves. */
+  /** The same without the first round: for measurements that start cold, or warm up themselves. */
   public static Turns cold(Options options) {
     return new Turns(0, options.rounds());
   }
@@ -64,7 +64,7 @@ public final class Turns {
     return new Results(found);
   }
 
-  /** What the rounds found. */
+  /** The results of the rounds. */
   public static final class Results {
 
     private final Map<String, List<Map<String, Double>>> found;

@@ -6,22 +6,22 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.Properties;
 
-/** The versions of the libraries that run, as they or the build tell them. */
+/** The versions of the libraries in use, as they or the build report them. */
 public final class Versions {
 
   private Versions() {}
 
   /**
-   * By the {@code pom.properties} in the library's jar; by the build, where a library has none.
+   * From the {@code pom.properties} in the library's jar; from the build, if a library has none.
    *
-   * @throws IllegalArgumentException if nobody tells
+   * @throws IllegalArgumentException if neither has it
    */
   public static String of(String group, String artifact) {
     Properties own = read("/META-INF/maven/%s/%s/pom.properties".formatted(group, artifact));
     String version = own.getProperty("version", read("/versions.properties").getProperty(artifact));
     if (version == null) {
       throw new IllegalArgumentException(
-          "Nobody tells the version of %s:%s: name its property in versions.properties"
+          "The version of %s:%s is unknown: name its property in versions.properties"
               .formatted(group, artifact));
     }
     return version;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The figures of the project, each a ratio of things measured in turn on one machine: what runs
- * them, and how they are reported. Each mode is a package of its own.
+ * The figures of the project, each a ratio of measurements taken in turn on one machine: running
+ * them, and reporting them. Each mode is a package of its own.
  */
 @NullMarked
 package io.limiter.benchmarks;

@@ -15,7 +15,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Each mode runs to its end and says what it is to say; what it measures here is worth nothing. */
+/** Each mode runs to its end and reports what it should; its measurements here are meaningless. */
 class ModesTest {
 
   @TempDir Path directory;

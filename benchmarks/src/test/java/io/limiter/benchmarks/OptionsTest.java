@@ -21,7 +21,7 @@ class OptionsTest {
   }
 
   @Test
-  void aRunHasSevenRoundsOfTwoSecondsUnlessToldOtherwise() {
+  void aRunHasSevenRoundsOfTwoSecondsByDefault() {
     Options options = parse("engine");
 
     assertThat(options.rounds()).isEqualTo(7);

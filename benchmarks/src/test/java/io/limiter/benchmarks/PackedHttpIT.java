@@ -13,8 +13,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The modes that start services, from the one jar that people run: what is packed into it has no
- * manifest and no directory of its own. The figures tell nothing.
+ * The modes that start services, from the released jar: classes packed into it have no manifest and
+ * no directory of their own. The figures are meaningless.
  */
 class PackedHttpIT {
 
@@ -69,7 +69,7 @@ class PackedHttpIT {
     command.addAll(List.of("--quick", "--redis", RedisFixture.uri()));
     ProcessBuilder builder =
         new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile());
-    // Of the services too: soon as fast as they get.
+    // Also for the services, which then reach their speed soon.
     builder.environment().put("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1");
     Process process = builder.start();
     try {

@@ -18,13 +18,15 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.Collectors;
 
-/** What came of calls: how many were admitted, and where each was decided. */
+/** The outcomes of calls: how many were admitted, and where each was decided. */
 record Answers(List<Answer> all) {
 
-  /** Names the store or the fallback, and the reason of the fallback in brackets. */
+  /**
+   * The header field with the store or the fallback, and the reason of the fallback in brackets.
+   */
   private static final String DECIDER = "X-Decided-By";
 
-  /** More than a call waits in any queue of the demo. */
+  /** Longer than a call waits in any queue of the demo. */
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
   /**
@@ -88,7 +90,7 @@ record Answers(List<Answer> all) {
     return all.stream().filter(answer -> answer.status == status).count();
   }
 
-  /** How many were decided by something else, or had no answer. */
+  /** How many were decided elsewhere, or had no answer. */
   long notBy(Set<String> deciders) {
     return all.stream().filter(answer -> !deciders.contains(answer.decider)).count();
   }

@@ -6,10 +6,10 @@ import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Processes that take all of the processor that they get, until this is closed. */
+/** Processes that use all processor time that they get, until this is closed. */
 final class BusyLoops implements AutoCloseable {
 
-  /** Looks now and then whether this process is still there: nothing else may be left to end it. */
+  /** Checks now and then whether this process still exists: nothing else may be left to end it. */
   private static final String LOOP =
       "while kill -0 %d 2>/dev/null; do i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; done";
 
@@ -18,8 +18,7 @@ final class BusyLoops implements AutoCloseable {
   private BusyLoops() {}
 
   /**
-   * @param launcher what the command line of each begins with, such as {@code taskset -c 0}; may be
-   *     empty
+   * @param launcher the beginning of each command line, such as {@code taskset -c 0}; may be empty
    */
   static BusyLoops start(int number, List<String> launcher) {
     List<String> command = new ArrayList<>(launcher);

@@ -12,7 +12,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Starts the demo again and again, and looks whether Redis decides each call from the first on. */
+/**
+ * Starts the demo again and again, and checks whether Redis decides each call from the first on.
+ */
 public final class ColdMode implements Mode {
 
   private static final Option BUSY =
@@ -40,7 +42,7 @@ public final class ColdMode implements Mode {
     return List.of(DemoJar.OPTION, BUSY);
   }
 
-  /** It measures nothing: it fails or not. */
+  /** It measures nothing: it succeeds or fails. */
   @Override
   public boolean partOfAll() {
     return false;

@@ -4,11 +4,11 @@ package io.limiter.benchmarks.cold;
 import java.util.Set;
 
 /**
- * What came of the calls in one situation, and what had to come.
+ * The result of the calls in one situation, and the expected one.
  *
  * @param expected how many had to be admitted
  * @param deciders what may have decided
- * @param pingMillis the longest that Redis took for a PING meanwhile
+ * @param pingMillis the longest time that Redis took for a PING in this period
  */
 record Finding(
     String situation,
@@ -18,7 +18,7 @@ record Finding(
     Set<String> deciders,
     double pingMillis) {
 
-  /** Redis decided all, and as many were admitted as have to be. */
+  /** Whether Redis decided all, and as many were admitted as expected. */
   boolean exact() {
     return answers.notBy(deciders) == 0 && admitted == expected;
   }

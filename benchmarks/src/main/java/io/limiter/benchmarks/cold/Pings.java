@@ -5,7 +5,7 @@ import io.limiter.benchmarks.BenchRedis;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** Asks Redis again and again how it is, on a thread of its own, until this is closed. */
+/** Sends PING to Redis continuously, on a thread of its own, until this is closed. */
 final class Pings implements AutoCloseable {
 
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
@@ -22,7 +22,7 @@ final class Pings implements AutoCloseable {
   static Pings start(BenchRedis redis) {
     Pings pings = new Pings(redis);
     pings.ping();
-    pings.slowest = 0; // The first loads classes of this process.
+    pings.slowest = 0; // the first one loads classes of this process
     pings.thread.setDaemon(true);
     pings.thread.start();
     return pings;
@@ -41,7 +41,7 @@ final class Pings implements AutoCloseable {
     slowest = Math.max(slowest, System.nanoTime() - begin);
   }
 
-  /** The longest that an answer took, in milliseconds. Only after this is closed. */
+  /** The longest time that a reply took, in milliseconds. Only after this is closed. */
   double slowestMillis() {
     return slowest / 1e6;
   }

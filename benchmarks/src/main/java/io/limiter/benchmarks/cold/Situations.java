@@ -18,13 +18,13 @@ import java.util.function.IntFunction;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
-/** The demo in processes of its own, all on one healthy Redis, in situations of every day. */
+/** The demo in processes of its own, all on one healthy Redis, in everyday situations. */
 final class Situations {
 
   private static final String STORE = "STORE";
   private static final Set<String> REDIS = Set.of(STORE);
 
-  /** A refusal of Redis' that is remembered is Redis' too. */
+  /** A cached denial of Redis counts as decided by Redis. */
   private static final Set<String> REDIS_OR_REMEMBERED = Set.of(STORE, "DENY_CACHE");
 
   private static final int AT_ONCE = 64;
@@ -57,7 +57,7 @@ final class Situations {
     this.busy = busy;
   }
 
-  /** Runs what is measured with, against a demo that is not measured. */
+  /** Runs the measuring code once, against a demo that is not measured. */
   void warmUpThisProcess() {
     try (JavaProcess demo = fresh(ANYWHERE)) {
       var unused = Answers.to(calls(WARMING_CALLS, i -> partner(demo)), AT_ONCE);
@@ -79,7 +79,7 @@ final class Situations {
     }
   }
 
-  /** Guesses at passwords, then calls that wait for their turn. */
+  /** Password guesses, then calls that wait in a leaky bucket. */
   List<Finding> aFreshDemo() {
     List<Finding> findings = new ArrayList<>();
     try (JavaProcess demo = fresh(ANYWHERE)) {
@@ -105,7 +105,7 @@ final class Situations {
     return findings;
   }
 
-  /** Each call is another caller's: Redis has to be asked for each. */
+  /** Each call comes from another caller: Redis has to be asked for each. */
   Finding twoWarmDemosOnABusyMachine() {
     try (JavaProcess one = start(ANYWHERE);
         JavaProcess other = start(ANYWHERE)) {
@@ -133,7 +133,7 @@ final class Situations {
     }
   }
 
-  /** Half of the calls are of new callers each, half of one that is soon refused. */
+  /** Half of the calls come from new callers, half from one that is soon denied. */
   Finding aFreshDemoOnPartOfAProcessor() {
     try (BusyLoops loops = BusyLoops.start(2, ON_THE_FIRST);
         JavaProcess demo = fresh(ON_THE_FIRST)) {
@@ -174,7 +174,7 @@ final class Situations {
     return demo;
   }
 
-  /** What others have counted is forgotten. */
+  /** Removes the units that others have counted. */
   private JavaProcess start(List<String> launcher) {
     redis.deleteKeys();
     return JavaProcess.start(
@@ -188,7 +188,7 @@ final class Situations {
     return IntStream.range(0, number).mapToObj(call).toList();
   }
 
-  /** One that has not called before. */
+  /** A partner that has not called before. */
   private HttpRequest partner(JavaProcess demo) {
     return HttpRequest.newBuilder(demo.uri("/partners"))
         .header("X-Api-Key", "key-" + apiKeys.incrementAndGet())

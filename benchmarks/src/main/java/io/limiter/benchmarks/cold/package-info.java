@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Whether Redis decides while it answers: just after a start, and on a busy machine. */
+/** Whether Redis decides while it answers: right after a start, and on a busy machine. */
 @NullMarked
 package io.limiter.benchmarks.cold;
 

@@ -18,7 +18,7 @@ import java.util.concurrent.CompletableFuture;
 
 /**
  * Bucket4j over Lettuce: two bandwidths in one bucket, read with GET and written by a script that
- * compares and swaps. Its buckets are made once, and it returns what remains.
+ * compares and swaps. Its buckets are created once, and it returns the remaining tokens.
  */
 final class Bucket4jPeer implements Peer {
 

@@ -12,7 +12,7 @@ import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import java.util.List;
 
-/** What a subject takes of Redis' memory, and what each unit adds. */
+/** The memory of a subject in Redis, and of each additional unit. */
 final class Bytes {
 
   private static final int FEW = 10;

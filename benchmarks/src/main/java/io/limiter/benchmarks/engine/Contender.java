@@ -5,11 +5,11 @@ import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 
 /**
- * What is measured: a way to decide about calls.
+ * A way to decide about calls, to be measured.
  *
- * @param name as tables have it, with what differs from the others' task
- * @param call decides one
- * @param prepare is run before each measurement, when Redis has no key of this run
+ * @param name as in tables, with the differences between its task and the others'
+ * @param call decides one call
+ * @param prepare runs before each measurement, when Redis has no key of this run
  * @param plain the command that each decision sends beside its scripts, in lower case
  */
 record Contender(String name, Call call, Preparation prepare, Optional<String> plain) {
@@ -19,12 +19,12 @@ record Contender(String name, Call call, Preparation prepare, Optional<String> p
     CompletionStage<?> send(int subject);
   }
 
-  /** Puts into Redis what has to be there. */
+  /** Writes what has to be in Redis. */
   interface Preparation {
     void run() throws Exception;
   }
 
-  /** One that runs nothing but scripts. */
+  /** A contender that runs nothing but scripts. */
   static Contender of(String name, Call call) {
     return new Contender(name, call, () -> {}, Optional.empty());
   }

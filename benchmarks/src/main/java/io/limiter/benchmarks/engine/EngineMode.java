@@ -8,7 +8,7 @@ import io.limiter.benchmarks.Report;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Decisions over Redis: how many a second, and what each takes of Redis. */
+/** Decisions over Redis: how many a second, and what each costs Redis. */
 public final class EngineMode implements Mode {
 
   private static final int SUBJECTS = 10_000;

@@ -22,9 +22,9 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 
 /**
- * How what a decision takes of Redis grows with the count of a rule and with the number of
- * subjects. The logs are full all the time, and each call is counted, so that the oldest unit goes
- * as the new one comes.
+ * How the cost of a decision in Redis grows with the count of a rule and with the number of
+ * subjects. The logs are full all the time, and each call is counted, so that the oldest unit is
+ * removed as the new one arrives.
  */
 final class Growth {
 
@@ -61,7 +61,7 @@ final class Growth {
       Policy policy = Policy.of("growth-" + count, SlidingWindowLog.of(count, HOUR));
       fill(policy, count, SUBJECTS_OF_COUNTS, PARTS);
       counts.add(label("count", count), full(policy, SUBJECTS_OF_COUNTS, limiter::record));
-      counts.add(refusedLabel(count), full(policy, SUBJECTS_OF_COUNTS, limiter::acquire));
+      counts.add(deniedLabel(count), full(policy, SUBJECTS_OF_COUNTS, limiter::acquire));
     }
     table("Redis CPU as the count grows, full logs", counts.run(), "growth-count.svg", BY_COUNT);
     redis.deleteKeys();
@@ -82,11 +82,11 @@ final class Growth {
     return "%s %,d".formatted(what, number);
   }
 
-  private static String refusedLabel(int count) {
-    return label("count", count) + ", refused";
+  private static String deniedLabel(int count) {
+    return label("count", count) + ", denied";
   }
 
-  /** In several parts the units are not all of one microsecond. */
+  /** In several parts, so that the units have different stamps. */
   private void fill(Policy policy, int count, int subjects, int parts) throws Exception {
     report.progress("filling %,d logs of %,d units".formatted(subjects, count));
     for (int part = 0; part < parts; part++) {
@@ -118,12 +118,11 @@ final class Growth {
     };
   }
 
-  /** Each by the first of its kind; the goal is that of the largest that is counted. */
+  /** Each relative to the first of its kind; the goal applies to the largest. */
   private void table(String title, Turns.Results found, String plot, double goal) throws Exception {
     Table table = new Table(title, "what", "µs", "÷ the least", "goal");
     LineChart chart = new LineChart(title + " ÷ the least");
-    List<String> counted =
-        found.names().stream().filter(name -> !name.contains("refused")).toList();
+    List<String> counted = found.names().stream().filter(name -> !name.contains("denied")).toList();
     String first = counted.get(0);
     for (String name : found.names()) {
       Spread ratio = found.ratio(name, first, MICROS);
@@ -131,11 +130,11 @@ final class Growth {
       table.row(name, found.value(name, MICROS), ratio, last ? Goal.atMost(goal, ratio) : "");
       String number = name.replaceAll("[^0-9]", "");
       chart.point(
-          name.contains("refused") ? "refused" : "counted", Double.parseDouble(number), ratio);
+          name.contains("denied") ? "denied" : "counted", Double.parseDouble(number), ratio);
     }
     report.table(
         table.note(
-            "Each call is counted, and the oldest unit goes; what is refused writes nothing."));
+            "Each call is counted, and the oldest unit goes; a denied call writes nothing."));
     if (options.plots().isPresent()) {
       chart.write(options.plots().get().resolve(plot));
     }

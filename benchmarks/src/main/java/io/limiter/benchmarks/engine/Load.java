@@ -10,8 +10,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Calls without a pause, so many in flight: each completion starts the next call on the thread that
- * it came on. What the client itself takes of the processor is a part of what is measured.
+ * Calls without a pause, with a fixed number in flight: each completion starts the next call on its
+ * thread. The client's own processor time is a part of the measurement.
  */
 final class Load {
 
@@ -34,10 +34,10 @@ final class Load {
   }
 
   /**
-   * What has been done.
+   * The result.
    *
    * @param calls how many were answered
-   * @param nanos and in what time
+   * @param nanos the time they took
    */
   record Done(long calls, long nanos) {
 
@@ -52,7 +52,7 @@ final class Load {
     return run(call, subjects, inFlight, Integer.MAX_VALUE, time);
   }
 
-  /** So many calls, by subjects in turn. */
+  /** This number of calls, by subjects in turn. */
   static Done times(int calls, int inFlight, int subjects, Contender.Call call) throws Exception {
     return run(call, subjects, inFlight, calls, Duration.ofHours(1));
   }
@@ -85,8 +85,8 @@ final class Load {
       CompletableFuture<?> answer;
       try {
         answer = call.send(number % subjects).toCompletableFuture();
-      } catch (RuntimeException refused) {
-        answer = CompletableFuture.failedFuture(refused);
+      } catch (RuntimeException failure) {
+        answer = CompletableFuture.failedFuture(failure);
       }
       if (!answer.isDone() || answer.isCompletedExceptionally()) {
         var unused =

@@ -24,7 +24,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** This project, as code uses it, and what is measured on its very connection. */
+/** This project, as application code uses it, and measurements on its own connection. */
 final class OurEngine implements AutoCloseable {
 
   static final String PING = "PING";
@@ -33,7 +33,7 @@ final class OurEngine implements AutoCloseable {
   static final String SORTED_SET_FULL = "sorted set, 2 rules, full";
   static final String IN_FLIGHT = "in flight, 1 rule: taken and given back, two commands";
 
-  /** A decision of two rules of the log has a plan of so many bytes, and this time to live. */
+  /** The sizes of a decision on two rules of the log: its plan, and the time to live. */
   private static final byte[] PLAN = new byte[80];
 
   private static final byte[] LIFE = "3601000".getBytes(US_ASCII);
@@ -95,7 +95,7 @@ final class OurEngine implements AutoCloseable {
     return all;
   }
 
-  /** Decided by Redis, and read: whoever is refused would be measured in vain. */
+  /** Checks that Redis decided and admitted the call: measuring denied calls would be useless. */
   private CompletionStage<Verdict> admitted(LimitRequest request) {
     return limiter
         .acquire(request)
@@ -103,7 +103,7 @@ final class OurEngine implements AutoCloseable {
             verdict -> {
               if (!verdict.allowed()) {
                 throw new IllegalStateException(
-                    "The policy '%s' has refused a call: measure for a shorter time"
+                    "The policy '%s' denied a call: measure for a shorter time"
                         .formatted(request.policy().name()));
               }
               return verdict;
@@ -144,7 +144,7 @@ final class OurEngine implements AutoCloseable {
         });
   }
 
-  /** As long as ours. */
+  /** As long as those of the limiter. */
   private byte[][] keys(String name) {
     byte[][] keys = new byte[subjects][];
     for (int i = 0; i < subjects; i++) {

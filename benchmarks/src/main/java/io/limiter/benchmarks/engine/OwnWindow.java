@@ -7,7 +7,7 @@ import io.limiter.core.rule.Micros;
 import io.limiter.core.store.DecisionReadout;
 import org.jspecify.annotations.Nullable;
 
-/** An algorithm of a user's own, as simple as can be: a window that begins with its first call. */
+/** A minimal custom algorithm: a window that begins with its first call. */
 record OwnWindow() implements CustomAlgorithm {
 
   @Override

@@ -14,8 +14,9 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * RateLimitJ: both rules in one script, and one bit as its answer. Its windows are of blocks: one,
- * so that they are no sliding windows at all, unless a rule says how long a block is.
+ * RateLimitJ: both rules in one script, and one bit as its answer. Its windows consist of blocks;
+ * there is only one, so that they are no sliding windows at all, unless a rule sets the length of a
+ * block.
  */
 final class RateLimitJPeer implements Peer {
 

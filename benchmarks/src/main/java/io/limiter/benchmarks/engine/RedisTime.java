@@ -10,11 +10,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A reading of Redis' own account of its time; two of them tell what was spent in between. Nothing
- * is reset, for the server may be somebody else's.
+ * A reading of Redis' own account of its time; the difference of two is the time spent in between.
+ * Nothing is reset, since others may use the server.
  *
- * @param commands of each command how often it ran, and for how long
- * @param processor seconds of the processor, with what it takes to read calls and write answers
+ * @param commands how often each command ran, and for how long
+ * @param processor seconds of the processor, including reading calls and writing replies
  */
 record RedisTime(Map<String, Usage> commands, double processor) {
 
@@ -22,13 +22,13 @@ record RedisTime(Map<String, Usage> commands, double processor) {
       Pattern.compile("cmdstat_([^:\\s]+):calls=(\\d+),usec=(\\d+)");
   private static final Pattern PROCESSOR = Pattern.compile("used_cpu_(?:sys|user):([\\d.]+)");
 
-  /** These hold the time of the commands that their scripts run. */
+  /** These include the time of the commands that their scripts run. */
   private static final List<String> SCRIPTS = List.of("evalsha", "eval", "fcall");
 
   /**
-   * How much one command has run.
+   * The use of one command.
    *
-   * @param calls how often
+   * @param calls how often it ran
    * @param micros for how long
    */
   record Usage(long calls, long micros) {
@@ -69,8 +69,8 @@ record RedisTime(Map<String, Usage> commands, double processor) {
   }
 
   /**
-   * Microseconds that commands take for one decision. Redis adds what scripts run to the account of
-   * each command too; so of a plain command its mean counts, once a decision.
+   * Microseconds of all commands for one decision. Redis also adds commands run by scripts to the
+   * account of each command; so of a plain command its mean counts, once a decision.
    */
   double microsPerDecision(long decisions, Optional<String> plain) {
     double sum = 0;

@@ -13,8 +13,8 @@ import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
 /**
- * Redisson's RRateLimiter, which knows one rate: 1,000 in 60 s. A connection of Redisson's carries
- * one call at a time; it has the pool that it has unless told otherwise.
+ * Redisson's RRateLimiter, which has one rate: 1,000 in 60 s. A connection of Redisson carries one
+ * call at a time; its pool has the default size.
  */
 final class RedissonPeer implements Peer {
 

@@ -6,10 +6,10 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 
-/** The scripts that are measured beside ours. */
+/** The scripts that are measured beside the limiter's. */
 final class Scripts {
 
-  /** With arguments as long as ours, it is what the wire and Lua themselves take. */
+  /** With arguments as long as the limiter's, it measures the wire and Lua themselves. */
   static final String NOTHING = "return 1";
 
   private Scripts() {}

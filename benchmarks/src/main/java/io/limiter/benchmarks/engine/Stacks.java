@@ -22,7 +22,7 @@ import java.util.stream.IntStream;
 /** The policies that are measured: 1,000 in 60 s and 10,000 in 3,600 s, by each algorithm. */
 final class Stacks {
 
-  /** What most figures are about. */
+  /** The subject of most figures. */
   static final String LOG = "log, 2 rules";
 
   private static final Rule FEW = SlidingWindowLog.of(1_000, ofMinutes(1));
@@ -64,7 +64,7 @@ final class Stacks {
             SlidingWindowCounter.of(10_002, ofHours(1))));
   }
 
-  /** So many rules of the log, of different counts and windows. */
+  /** This number of rules of the log, with different counts and windows. */
   static Policy logs(int rules) {
     return Policy.of(
         "log, %d rule%s".formatted(rules, rules == 1 ? "" : "s"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What decisions over Redis cost, beside those of peers. */
+/** The cost of decisions over Redis, beside those of peers. */
 @NullMarked
 package io.limiter.benchmarks.engine;
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.benchmarks.http;
 
-/** Counts answers and how long they took. For one thread. */
+/** Counts answers and their times. For one thread. */
 final class Answers {
 
   private final Latencies latencies = new Latencies();
-  private long refused;
+  private long denied;
   private long errors;
 
   void add(int status, long nanos) {
     latencies.record(nanos);
     if (status < 200 || status > 299) {
-      refused++;
+      denied++;
     }
   }
 
@@ -20,13 +20,13 @@ final class Answers {
   }
 
   /**
-   * @param unanswered requests that nobody waits for any longer
+   * @param unanswered requests that were given up
    */
   Load over(double seconds, long unanswered) {
     return new Load(
         latencies.count() / seconds,
         latencies.count(),
-        refused,
+        denied,
         errors + unanswered,
         latencies.micros(0.5),
         latencies.micros(0.99));

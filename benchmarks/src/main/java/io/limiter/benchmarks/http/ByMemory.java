@@ -7,14 +7,14 @@ import java.util.Locale;
 import java.util.stream.Stream;
 
 /**
- * How far figures are those of memory, which decides where Redis is too late: on a machine that
- * does much beside.
+ * The share of decisions by memory, which decides where Redis is too late: on a machine with much
+ * other load.
  *
- * @param worst the largest part of the calls in any measurement
+ * @param worst the largest share of the calls in any measurement
  */
 record ByMemory(double worst) {
 
-  /** Above this, figures would not be what they say. */
+  /** Above this share the figures are not those of Redis. */
   private static final double MOST = 0.01;
 
   static ByMemory in(Turns.Results results) {
@@ -34,7 +34,7 @@ record ByMemory(double worst) {
   }
 
   /**
-   * @throws IllegalStateException if figures are not what they say
+   * @throws IllegalStateException if the share is too large
    */
   void check(Options options) {
     if (worst > MOST && !options.quick()) {

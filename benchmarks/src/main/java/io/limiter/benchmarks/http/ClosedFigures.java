@@ -8,7 +8,7 @@ import io.limiter.benchmarks.Spread;
 import io.limiter.benchmarks.Table;
 import io.limiter.benchmarks.Turns;
 
-/** How much the service can do: as many requests as are answered over 64 connections. */
+/** The throughput of the service: as many requests as are answered over 64 connections. */
 final class ClosedFigures {
 
   private static final double LIMITED_GOAL = 0.65;

@@ -8,12 +8,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * A generator of its own, on one thread of this process, for where wrk is not installed. It takes
- * more of the processors than wrk, so that ratios come out nearer to 1.
+ * A built-in generator, on one thread of this process, for machines without wrk. It takes more of
+ * the processors than wrk, so that ratios are nearer to 1.
  */
 final class ClosedLoop implements Generator {
 
-  /** What is not answered this long after the end never is. */
+  /** A request without an answer this long after the end never gets one. */
   private static final int GRACE_SECONDS = 5;
 
   @Override

@@ -3,14 +3,14 @@ package io.limiter.benchmarks.http;
 
 import java.net.http.HttpResponse;
 
-/** What the answers of a route are. Figures of other answers would be of something else. */
+/** The expected answers of a route. Figures of other answers would be wrong. */
 enum Expected {
-  /** 200, and no limit is told. */
+  /** 200, without limit headers. */
   UNLIMITED(200, false),
-  /** 200, with the fields that tell the caller where he stands. */
+  /** 200, with the limit headers. */
   ADMITTED(200, true),
   /** 429, with the same fields, the time to wait and a body. */
-  REFUSED(429, true);
+  DENIED(429, true);
 
   private final int status;
   private final boolean limited;
@@ -24,13 +24,13 @@ enum Expected {
    * @throws IllegalStateException if this answer is not one of them
    */
   void check(HttpResponse<String> answer) {
-    boolean told =
+    boolean hasFields =
         answer.headers().firstValue("RateLimit").isPresent()
             && answer.headers().firstValue("RateLimit-Policy").isPresent();
-    boolean refused =
+    boolean denied =
         answer.headers().firstValue("Retry-After").isPresent()
             && answer.body().contains("\"message\"");
-    if (answer.statusCode() != status || told != limited || refused != (this == REFUSED)) {
+    if (answer.statusCode() != status || hasFields != limited || denied != (this == DENIED)) {
       throw new IllegalStateException(
           "%s should have answered %s, and has answered %d with %s and '%s'"
               .formatted(
@@ -42,9 +42,9 @@ enum Expected {
    * @throws IllegalStateException if some answers were not of this status, or missing
    */
   void check(String route, Load load) {
-    long others = this == REFUSED ? load.answers() - load.refused() : load.refused();
+    long others = this == DENIED ? load.answers() - load.denied() : load.denied();
     // The first call of an hour passes: one in Redis, and one in memory if Redis is late once.
-    long allowed = this == REFUSED ? 1 : 0;
+    long allowed = this == DENIED ? 1 : 0;
     if (load.errors() > 0 || load.answers() == 0 || others > allowed) {
       throw new IllegalStateException(
           "%s should have answered all with %d: of %d answers %d had another status, and %d are missing"

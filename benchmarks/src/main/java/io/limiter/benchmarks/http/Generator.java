@@ -4,26 +4,26 @@ package io.limiter.benchmarks.http;
 import java.net.URI;
 
 /**
- * A closed loop: so many connections, each of which asks again as soon as it is answered. What it
- * tells is how much a service can do, and not how long a caller waits who knows nothing of the
- * others.
+ * A closed loop: a fixed number of connections, each of which sends a request as soon as the last
+ * is answered. It measures the throughput of a service, not the waiting times of independent
+ * callers.
  */
 interface Generator {
 
-  /** How many connections ask at once. */
+  /** How many connections send at once. */
   int CONNECTIONS = 64;
 
-  /** What it is, for the report. */
+  /** Its name, for the report. */
   String name();
 
   /**
-   * Asks for so long, and returns when it is over.
+   * Sends requests for this time, and returns at the end.
    *
-   * @throws IllegalStateException if it could not, and why
+   * @throws IllegalStateException if it failed, with the reason
    */
   Load run(URI uri, double seconds);
 
-  /** wrk where it is installed, else the one that is built in. */
+  /** wrk if it is installed, otherwise the built-in one. */
   static Generator find() {
     return Wrk.isInstalled() ? new Wrk() : new ClosedLoop();
   }

@@ -10,7 +10,7 @@ import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.LastHttpContent;
 
 /**
- * A connection with one request under way at most, always the same. All of it belongs to the thread
+ * A connection with at most one request under way, always the same. All of it belongs to the thread
  * of its event loop.
  */
 final class HttpConnection extends SimpleChannelInboundHandler<HttpObject> {
@@ -22,18 +22,18 @@ final class HttpConnection extends SimpleChannelInboundHandler<HttpObject> {
   private int status;
   private boolean asked;
 
-  /** Is told what comes of requests. */
+  /** Receives the outcome of requests. */
   interface Listener {
 
     /**
-     * The whole answer is there.
+     * The whole answer has arrived.
      *
      * @param due when the request was to be sent, by {@link System#nanoTime()}
      */
     void answered(HttpConnection connection, int status, long due);
 
     /**
-     * The connection is gone; it is not opened anew.
+     * The connection is gone; it is not reopened.
      *
      * @param asked whether a request was under way
      */

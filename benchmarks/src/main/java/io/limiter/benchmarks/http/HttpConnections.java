@@ -20,7 +20,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** So many connections to one address, all on one thread. */
+/** A fixed number of connections to one address, all on one thread. */
 final class HttpConnections implements AutoCloseable {
 
   private static final int CONNECT_MILLIS = 5_000;
@@ -45,10 +45,10 @@ final class HttpConnections implements AutoCloseable {
         opened.connections.add(opened.connect(uri, listener));
       }
       return opened;
-    } catch (Exception refused) { // Netty throws checked ones too
+    } catch (Exception failure) { // Netty throws checked ones too
       opened.close();
       throw new IllegalStateException(
-          uri + " takes no connection: " + refused.getMessage(), refused);
+          uri + " accepts no connection: " + failure.getMessage(), failure);
     }
   }
 

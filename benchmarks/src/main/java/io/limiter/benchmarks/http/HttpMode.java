@@ -8,7 +8,7 @@ import io.limiter.benchmarks.Report;
 import io.limiter.benchmarks.UsageException;
 import java.util.List;
 
-/** Compares routes with limits to the same without, as callers see them. */
+/** Compares routes with limits to the same route without, as callers see them. */
 public final class HttpMode implements Mode {
 
   private static final Option RATE =
@@ -19,7 +19,7 @@ public final class HttpMode implements Mode {
   private static final Option GENERATOR =
       new Option("generator", "G", "wrk or java; wrk where it is installed unless given");
 
-  /** So that no route of a small machine is near its end, where times tell nothing. */
+  /** So that no route of a small machine is near saturation, where times are meaningless. */
   private static final double SHARE = 1.0 / 3;
 
   @Override
@@ -51,7 +51,7 @@ public final class HttpMode implements Mode {
     }
   }
 
-  /** For a look that it runs, wrk takes too long: a second at least. */
+  /** For a trial run wrk takes too long: a second at least. */
   private static Generator generator(Options options) {
     String given = options.text(GENERATOR.name()).orElse(options.quick() ? "java" : "");
     return switch (given) {

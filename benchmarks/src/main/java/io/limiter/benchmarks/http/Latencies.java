@@ -2,8 +2,8 @@
 package io.limiter.benchmarks.http;
 
 /**
- * How long answers took, in so many counters whatever their number: a power of two is cut into 128
- * equal steps, so that what is read is less than 1 % above what was recorded. For one thread.
+ * A histogram of answer times of fixed size: each power of two is divided into 128 equal steps, so
+ * that a reading is less than 1 % above the recorded value. For one thread.
  */
 final class Latencies {
 
@@ -26,7 +26,7 @@ final class Latencies {
   }
 
   /**
-   * In microseconds, what this share of the answers took at most; 0 if there were none.
+   * In microseconds, the time within which this share of the answers arrived; 0 if there were none.
    *
    * @param share such as 0.99
    */
@@ -47,7 +47,7 @@ final class Latencies {
     return (shift << STEP_BITS) + (int) (nanos >> shift);
   }
 
-  /** The largest that is counted there. */
+  /** The largest value that is counted at this index. */
   private static long highest(int index) {
     int shift = Math.max(0, (index >> STEP_BITS) - 1);
     long step = index - ((long) shift << STEP_BITS);

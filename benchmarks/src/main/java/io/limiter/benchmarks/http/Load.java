@@ -2,19 +2,14 @@
 package io.limiter.benchmarks.http;
 
 /**
- * What a generator saw.
+ * The results of a generator.
  *
  * @param perSecond answers in a second
  * @param answers of any status
- * @param refused those whose status was not 2xx
+ * @param denied those whose status was not 2xx
  * @param errors requests without an answer: connections that broke, and answers that took too long
  * @param p50Micros half of the answers took this long at most
  * @param p99Micros 99 of 100
  */
 record Load(
-    double perSecond,
-    long answers,
-    long refused,
-    long errors,
-    double p50Micros,
-    double p99Micros) {}
+    double perSecond, long answers, long denied, long errors, double p50Micros, double p99Micros) {}

@@ -6,7 +6,7 @@ import io.limiter.benchmarks.Report;
 import io.limiter.benchmarks.Table;
 import io.limiter.benchmarks.Turns;
 
-/** How long callers wait who come at a steady rate, whatever the service does. */
+/** The waiting times of callers that come at a steady rate, whatever the service does. */
 final class OpenFigures {
 
   private final Services services;

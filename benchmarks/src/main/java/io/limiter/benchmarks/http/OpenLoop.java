@@ -11,10 +11,10 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Requests at a steady rate, whether or not earlier ones are answered, as callers send them who
- * know nothing of each other. Each goes over a connection that is free just then, and waits for one
- * if there is none. Its time counts from the moment at which it was due, so that nothing is hidden
- * by a generator that had to wait itself: what the generator is late by is a part of every figure.
+ * Requests at a steady rate, whether or not earlier ones are answered, like those of independent
+ * callers. Each uses a connection that is free at that time, and waits for one if there is none.
+ * Its time counts from the moment at which it was due, so that delays of the generator are a part
+ * of every figure instead of hidden.
  */
 final class OpenLoop {
 
@@ -23,13 +23,13 @@ final class OpenLoop {
   /** What is not answered this long after the end is an error. */
   private static final int GRACE_SECONDS = 10;
 
-  /** Shorter parks cost more than they tell. */
+  /** Shorter parks are not worth their cost. */
   private static final long MIN_PARK_NANOS = 20_000;
 
   private OpenLoop() {}
 
   /**
-   * Returns when all are answered, or nobody waits any longer.
+   * Returns when all are answered, or were given up.
    *
    * @param rate requests in a second
    */
@@ -121,7 +121,7 @@ final class OpenLoop {
       try {
         over.get(GRACE_SECONDS, TimeUnit.SECONDS);
       } catch (TimeoutException late) {
-        // What is missing counts as errors, below.
+        // Missing answers count as errors, below.
       } catch (ExecutionException e) {
         throw new IllegalStateException("The answers cannot be counted", e);
       } catch (InterruptedException e) {

@@ -3,7 +3,7 @@ package io.limiter.benchmarks.http;
 
 import io.limiter.benchmarks.server.BenchmarkService.Script;
 
-/** What is measured, in this order. */
+/** The routes that are measured, in this order. */
 enum Route {
   PLAIN("/plain", "no limit", Expected.UNLIMITED),
   LIMITED("/limited", "two rules, decided in the gate", Expected.ADMITTED),
@@ -11,8 +11,8 @@ enum Route {
   LIMITED_CALL("/limited-call", "two rules, by an argument; the guard waits", Expected.ADMITTED),
   LIMITED_CALL_ASYNC(
       "/limited-call-async", "two rules, by an argument, a CompletionStage", Expected.ADMITTED),
-  DENIED("/denied", "one caller, refused", Expected.REFUSED),
-  DENIED_UNCACHED("/denied-uncached", "one caller, refused by Redis each time", Expected.REFUSED),
+  DENIED("/denied", "one caller, denied", Expected.DENIED),
+  DENIED_UNCACHED("/denied-uncached", "one caller, denied by Redis each time", Expected.DENIED),
   NO_OP("/limited", "two rules, and a script that does nothing", Expected.ADMITTED);
 
   private final String path;
@@ -33,12 +33,12 @@ enum Route {
     return expected;
   }
 
-  /** What decides, in the service that is asked. */
+  /** What decides, in the service of this route. */
   Script script() {
     return this == NO_OP ? Script.NO_OP : Script.DECISION;
   }
 
-  /** As tables name it. */
+  /** Its name in tables. */
   String title() {
     return '`' + path + "`: " + what;
   }

@@ -6,8 +6,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * How many scripts Redis has run since its start. The difference between two readings is what a
- * measurement made it run, if nobody else uses it.
+ * The number of scripts that Redis has run since its start. The difference between two readings is
+ * the number that a measurement caused, if there are no other clients.
  */
 final class ScriptCount {
 

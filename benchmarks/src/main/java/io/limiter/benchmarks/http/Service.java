@@ -16,10 +16,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** The service in a process of its own, and what it is asked now and then. */
+/** The service in a process of its own, and occasional checks of its answers. */
 final class Service implements AutoCloseable {
 
-  /** The same heap whatever the machine has; far more than the service needs. */
+  /** The same heap on every machine; far more than the service needs. */
   private static final List<String> HEAP = List.of("-Xms512m", "-Xmx512m");
 
   private static final Duration PATIENCE = Duration.ofSeconds(10);
@@ -32,13 +32,13 @@ final class Service implements AutoCloseable {
     this.process = process;
   }
 
-  /** Starts it; {@link #awaitReady()} tells when it listens. */
+  /** Starts it; {@link #awaitReady()} returns when it listens. */
   static Service start(String redis, String keyPrefix, Script script) {
     List<String> command = new ArrayList<>(HEAP);
     command.addAll(
         List.of("-cp", System.getProperty("java.class.path"), Benchmarks.class.getName()));
     command.addAll(ServerMode.commandLine(keyPrefix, script));
-    // Not as an option: everybody on this machine can read those, and it may have a password.
+    // Not as an option: all users of this machine can read those, and it may have a password.
     return new Service(
         JavaProcess.start("The service", List.of(), command, Map.of("REDIS_URI", redis)));
   }
@@ -52,13 +52,13 @@ final class Service implements AutoCloseable {
   }
 
   /**
-   * Looks at one answer: the second, where the route admits the first.
+   * Checks one answer: the second, if the route admits the first.
    *
-   * @throws IllegalStateException if it does not answer as is expected of the route
+   * @throws IllegalStateException if the answer is not that of the route
    */
   void look(Route route) {
     HttpResponse<String> answer = get(route.path());
-    if (route.expected() == Expected.REFUSED && answer.statusCode() == 200) {
+    if (route.expected() == Expected.DENIED && answer.statusCode() == 200) {
       answer = get(route.path());
     }
     route.expected().check(answer);

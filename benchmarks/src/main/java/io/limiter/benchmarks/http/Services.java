@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.function.Function;
 
-/** A service for each script that may decide, and what is read before and after each load. */
+/** A service for each script that may decide, and the readings before and after each load. */
 final class Services implements AutoCloseable {
 
   static final String PER_SECOND = "requests/s";
@@ -44,8 +44,8 @@ final class Services implements AutoCloseable {
   }
 
   /**
-   * Drives all routes of each service once, so that their JVMs have compiled the same. Else the one
-   * with the script that does nothing, of which one route is measured, would be the slower for it.
+   * Drives all routes of each service once, so that their JVMs have compiled the same code.
+   * Otherwise the one with the no-op script, of which one route is measured, would be slower.
    */
   void warmUp(Function<URI, Load> load) {
     for (Service service : services.values()) {
@@ -56,8 +56,8 @@ final class Services implements AutoCloseable {
   }
 
   /**
-   * One measurement of a route, of callers who have not called before: else each round would find
-   * longer logs than the one before.
+   * One measurement of a route, by new callers: otherwise each round would find longer logs than
+   * the one before.
    *
    * @param load what drives it
    * @throws IllegalStateException if it does not answer as it should

@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
 
 /**
  * The generator wrk, with one thread: it takes less of the processors, which it shares with the
- * service, than anything in Java would.
+ * service, than any Java generator would.
  *
  * @see <a href="https://github.com/wg/wrk">wrk</a>
  */
@@ -20,14 +20,14 @@ final class Wrk implements Generator {
 
   private static final Pattern ANSWERS = Pattern.compile("(\\d+) requests in ");
   private static final Pattern PER_SECOND = Pattern.compile("Requests/sec:\\s+([0-9.]+)");
-  private static final Pattern REFUSED = Pattern.compile("Non-2xx or 3xx responses: (\\d+)");
+  private static final Pattern DENIED = Pattern.compile("Non-2xx or 3xx responses: (\\d+)");
   private static final Pattern ERRORS =
       Pattern.compile("Socket errors: connect (\\d+), read (\\d+), write (\\d+), timeout (\\d+)");
   private static final String TIME = "%s%%\\s+([0-9.]+)(us|ms|s|m)\\b";
 
   static boolean isInstalled() {
     try {
-      return said(List.of("wrk", "-v")).contains("wrk");
+      return output(List.of("wrk", "-v")).contains("wrk");
     } catch (IllegalStateException none) {
       return false;
     }
@@ -44,12 +44,12 @@ final class Wrk implements Generator {
     List<String> command = new ArrayList<>(List.of("wrk", "-t1", "-c" + CONNECTIONS));
     command.add("-d" + Math.max(1, Math.round(seconds)) + "s");
     command.addAll(List.of("--latency", "--timeout", "5s", uri.toString()));
-    return read(said(command));
+    return read(output(command));
   }
 
-  /** What it has printed; no time if it has printed none. */
-  static Load read(String said) {
-    Matcher errors = ERRORS.matcher(said);
+  /** Parses its output; the times are missing if it has printed none. */
+  static Load read(String output) {
+    Matcher errors = ERRORS.matcher(output);
     long failed = 0;
     if (errors.find()) {
       for (int kind = 1; kind <= errors.groupCount(); kind++) {
@@ -57,16 +57,16 @@ final class Wrk implements Generator {
       }
     }
     return new Load(
-        Double.parseDouble(required(PER_SECOND, said)),
-        Long.parseLong(required(ANSWERS, said)),
-        found(REFUSED, said) ? Long.parseLong(required(REFUSED, said)) : 0,
+        Double.parseDouble(required(PER_SECOND, output)),
+        Long.parseLong(required(ANSWERS, output)),
+        found(DENIED, output) ? Long.parseLong(required(DENIED, output)) : 0,
         failed,
-        micros("50", said),
-        micros("99", said));
+        micros("50", output),
+        micros("99", output));
   }
 
-  private static double micros(String share, String said) {
-    Matcher time = Pattern.compile(TIME.formatted(share)).matcher(said);
+  private static double micros(String share, String output) {
+    Matcher time = Pattern.compile(TIME.formatted(share)).matcher(output);
     if (!time.find()) {
       return 0;
     }
@@ -79,26 +79,26 @@ final class Wrk implements Generator {
     };
   }
 
-  private static boolean found(Pattern pattern, String said) {
-    return pattern.matcher(said).find();
+  private static boolean found(Pattern pattern, String output) {
+    return pattern.matcher(output).find();
   }
 
-  private static String required(Pattern pattern, String said) {
-    Matcher matcher = pattern.matcher(said);
+  private static String required(Pattern pattern, String output) {
+    Matcher matcher = pattern.matcher(output);
     if (!matcher.find()) {
       throw new IllegalStateException(
-          "wrk says nothing of \"%s\", but:%n%s".formatted(pattern, said));
+          "The output of wrk has no \"%s\":%n%s".formatted(pattern, output));
     }
     return matcher.group(1);
   }
 
-  private static String said(List<String> command) {
+  private static String output(List<String> command) {
     try {
       Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
       try {
-        String said = new String(process.getInputStream().readAllBytes(), UTF_8);
+        String output = new String(process.getInputStream().readAllBytes(), UTF_8);
         process.waitFor();
-        return said;
+        return output;
       } finally {
         process.destroy();
       }

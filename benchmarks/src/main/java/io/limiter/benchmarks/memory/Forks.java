@@ -26,7 +26,7 @@ final class Forks {
 
   Forks(Options options) {
     this.options = options;
-    // Else a run of somebody else's on this machine would end this one.
+    // Otherwise another run on this machine would end this one.
     System.setProperty("jmh.ignoreLock", "true");
   }
 

@@ -28,18 +28,18 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
 /**
- * One decision within the process. Peers limit one thing each: of many subjects, theirs are looked
- * up in a map, as whoever uses them has to; ours does that itself.
+ * One decision within the process. Each peer limits one thing; with many subjects theirs are looked
+ * up in a map, as their users have to do; the limiter does that itself.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.Throughput)
 @SuppressWarnings("NullAway.Init") // JMH calls setUp before all else
 public class InMemory {
 
-  /** So much that nobody comes to the end of it. */
+  /** A count that is never used up. */
   private static final long PLENTY = 100_000_000;
 
-  /** Whether calls are admitted, else a thousand in a minute are, and the others refused. */
+  /** Whether calls are admitted; otherwise a thousand in a minute are, and the others denied. */
   @Param({"true", "false"})
   public boolean admitted;
 
@@ -53,7 +53,7 @@ public class InMemory {
   private Map<String, Bucket> bucket4j;
   private Map<String, RateLimiter> resilience4j;
 
-  /** Whose turn it is. */
+  /** The next subject. */
   @State(Scope.Thread)
   public static class Turn {
     private int last;
@@ -69,8 +69,8 @@ public class InMemory {
     limiter = new Limiter(new MemoryStore());
     Duration minute = Duration.ofMinutes(1);
     Duration hour = Duration.ofHours(1);
-    // A log remembers each unit: whoever calls a million times a second is never refused only if
-    // units are soon too old to count.
+    // A log keeps each unit: at a million calls a second none is denied only if units soon become
+    // too old to count.
     logs =
         admitted
             ? requests(

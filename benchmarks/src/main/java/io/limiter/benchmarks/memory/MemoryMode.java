@@ -14,7 +14,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Decisions in memory beside those of peers, and what a decision allocates. */
+/** Decisions in memory beside those of peers, and their allocations. */
 public final class MemoryMode implements Mode {
 
   private static final double OF_BUCKET4J = 1;
@@ -33,13 +33,13 @@ public final class MemoryMode implements Mode {
     return "decisions a second in memory, and what they allocate, and peers beside them";
   }
 
-  /** What is measured in turn: how calls come, and by how many threads. */
+  /** A case to measure: how calls come, and by how many threads. */
   private record Case(boolean admitted, int subjects, int threads) {
 
     String title() {
       return "Decisions in memory, %s, %,d subject%s, %d thread%s"
           .formatted(
-              admitted ? "all admitted" : "nearly all refused",
+              admitted ? "all admitted" : "nearly all denied",
               subjects,
               subjects == 1 ? "" : "s",
               threads,

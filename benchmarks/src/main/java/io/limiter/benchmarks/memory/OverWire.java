@@ -21,7 +21,7 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
 /**
- * What a decision over Redis does in this process, without Redis and its driver: the call is
+ * The work of a decision over Redis in this process, without Redis and its driver: the call is
  * encoded, its deadline set, and the reply, which is there at once, read into a verdict.
  */
 @State(Scope.Benchmark)
@@ -29,7 +29,7 @@ import org.openjdk.jmh.annotations.State;
 @SuppressWarnings("NullAway.Init") // JMH calls setUp before all else
 public class OverWire {
 
-  /** A true reply to an admitted call, in hexadecimal digits. */
+  /** A real reply to an admitted call, in hexadecimal digits. */
   @Param("")
   public String reply;
 

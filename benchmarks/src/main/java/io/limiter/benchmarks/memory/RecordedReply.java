@@ -19,7 +19,7 @@ import io.limiter.core.redis.connection.RedisSettings;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
-/** What Redis really replies to a decision, so that it can be read again without one. */
+/** The real reply of Redis to a decision, so that it can be read again without one. */
 final class RecordedReply extends RedisAsyncCommandsImpl<byte[], byte[]>
     implements ConnectionSource {
 
@@ -39,7 +39,7 @@ final class RecordedReply extends RedisAsyncCommandsImpl<byte[], byte[]>
           new RecordedReply(client.connect(ByteArrayCodec.INSTANCE, RedisURI.create(redis.uri())));
       try (RedisStore store =
           new RedisStore(recorder, new RedisSettings(redis.prefix(), DEADLINE))) {
-        // The first sends the script itself, if Redis does not know it yet.
+        // The first sends the script itself if Redis does not have it yet.
         for (int i = 0; i < 2; i++) {
           var unused =
               new Limiter(store)

@@ -10,13 +10,13 @@ import io.limiter.core.redis.connection.ConnectionSource;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/** A Redis without a network: it gives every script the same reply at once. */
+/** A Redis without a network: every script gets the same reply at once. */
 final class RepliedCommands extends RedisAsyncCommandsImpl<byte[], byte[]>
     implements ConnectionSource {
 
   private final Reply reply = new Reply();
 
-  /** An answer that is there already. */
+  /** A complete reply. */
   private static final class Reply extends CompletableFuture<byte[]>
       implements RedisFuture<byte[]> {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What decisions in memory cost, beside those of peers. */
+/** The cost of decisions in memory, beside those of peers. */
 @NullMarked
 package io.limiter.benchmarks.memory;
 

@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Bars of medians, from top to bottom, with a line from the least to the most that was found. */
+/** Bars of medians, from top to bottom, with a line from the smallest to the largest result. */
 public final class BarChart {
 
   private static final int WIDTH = 860;

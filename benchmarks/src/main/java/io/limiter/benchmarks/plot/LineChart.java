@@ -30,7 +30,7 @@ public final class LineChart {
     this.title = title;
   }
 
-  /** The next point of a line, whose place is above 0. */
+  /** The next point of a line; its abscissa is above 0. */
   public LineChart point(String line, double at, Spread value) {
     lines.computeIfAbsent(line, name -> new ArrayList<>()).add(new Point(at, value));
     return this;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Draws what was found, as SVG that can be read on a light page and on a dark one. */
+/** Draws results, as SVG that can be read on light and dark pages. */
 @NullMarked
 package io.limiter.benchmarks.plot;
 

@@ -8,7 +8,7 @@ import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Where the packed demo is. */
+/** Finds the packed demo. */
 public final class DemoJar {
 
   public static final Mode.Option OPTION =
@@ -17,9 +17,9 @@ public final class DemoJar {
   private DemoJar() {}
 
   /**
-   * The one that the options name, else where the build packs it.
+   * The jar that the options give, otherwise the one that the build creates.
    *
-   * @throws UsageException if it is not there
+   * @throws UsageException if it does not exist
    */
   public static Path find(Options options) {
     Path jar = options.text(OPTION.name()).map(Path::of).orElseGet(DemoJar::besideThis);

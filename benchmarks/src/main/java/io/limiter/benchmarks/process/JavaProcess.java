@@ -50,11 +50,11 @@ public final class JavaProcess implements AutoCloseable {
   /**
    * Starts it, and does not wait until it listens.
    *
-   * @param name what messages call it
-   * @param launcher what the command line begins with, such as {@code taskset -c 0}; may be empty
-   * @param command what follows {@code java}: options, then what to run
+   * @param name its name in messages
+   * @param launcher the beginning of the command line, such as {@code taskset -c 0}; may be empty
+   * @param command the arguments of {@code java}: options, then what to run
    * @param environment added to that of this process; the service listens on the port that {@code
-   *     MICRONAUT_SERVER_PORT} names, which is added too
+   *     MICRONAUT_SERVER_PORT} gives, which is added too
    */
   public static JavaProcess start(
       String name, List<String> launcher, List<String> command, Map<String, String> environment) {
@@ -79,7 +79,7 @@ public final class JavaProcess implements AutoCloseable {
     }
   }
 
-  /** Where it answers this path. */
+  /** The URI of this path. */
   public URI uri(String path) {
     return URI.create("http://127.0.0.1:" + port + path);
   }
@@ -87,9 +87,8 @@ public final class JavaProcess implements AutoCloseable {
   /**
    * Returns at the first 200.
    *
-   * @return the time since the process was begun
-   * @throws IllegalStateException with what it has printed, if it ends before, or takes more than a
-   *     minute
+   * @return the time since the start of the process
+   * @throws IllegalStateException with its output, if it ends before, or takes more than a minute
    */
   public Duration awaitOk(String path) {
     URI uri = uri(path);
@@ -97,11 +96,10 @@ public final class JavaProcess implements AutoCloseable {
   }
 
   /**
-   * Returns as soon as its port takes a connection: unlike {@link #awaitOk(String)}, it leaves the
-   * first request to others.
+   * Returns as soon as its port accepts a connection: unlike {@link #awaitOk(String)}, it leaves
+   * the first request to others.
    *
-   * @throws IllegalStateException with what it has printed, if it ends before, or takes more than a
-   *     minute
+   * @throws IllegalStateException with its output, if it ends before, or takes more than a minute
    */
   public void awaitListens() {
     var unused = await("listened", () -> LocalHttp.listens(port));
@@ -111,25 +109,25 @@ public final class JavaProcess implements AutoCloseable {
     while (!done.getAsBoolean()) {
       if (ended(LOOK_NANOS, TimeUnit.NANOSECONDS)) {
         throw new IllegalStateException(
-            "%s ended with %d before it %s. It says:%n%s"
+            "%s ended with %d before it %s. Its output:%n%s"
                 .formatted(name, process.exitValue(), what, lastWords()));
       }
       if (System.nanoTime() - began > LONGEST_START.toNanos()) {
         throw new IllegalStateException(
-            "%s had not %s within %d s. It says:%n%s"
+            "%s had not %s within %d s. Its output:%n%s"
                 .formatted(name, what, LONGEST_START.toSeconds(), lastWords()));
       }
     }
     return Duration.ofNanos(System.nanoTime() - began);
   }
 
-  /** What it has used of the processors so far; empty where the system does not tell. */
+  /** The processor time that it has used so far; empty if the system does not report it. */
   public Optional<Duration> processorTime() {
     return process.info().totalCpuDuration();
   }
 
-  /** What it has printed so far. */
-  public String said() {
+  /** Its output so far. */
+  public String output() {
     try {
       return Files.readString(output, StandardCharsets.UTF_8);
     } catch (IOException e) {
@@ -138,8 +136,8 @@ public final class JavaProcess implements AutoCloseable {
   }
 
   private String lastWords() {
-    String said = said();
-    return said.substring(Math.max(0, said.length() - LAST_WORDS));
+    String output = output();
+    return output.substring(Math.max(0, output.length() - LAST_WORDS));
   }
 
   private boolean ended(long time, TimeUnit unit) {

@@ -12,7 +12,7 @@ import java.net.Socket;
 import java.net.URI;
 
 /**
- * The least there is to look whether a service answers: a client would take its part of a start.
+ * A minimal check whether a service answers: an HTTP client would take part of the startup time.
  */
 final class LocalHttp {
 
@@ -52,7 +52,7 @@ final class LocalHttp {
     }
   }
 
-  /** One that is free just now. */
+  /** A port that is free at the moment. */
   static int freePort() {
     try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       return socket.getLocalPort();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Services in processes of their own, out of the same jar. */
+/** Services in processes of their own, from the same jar. */
 @NullMarked
 package io.limiter.benchmarks.process;
 

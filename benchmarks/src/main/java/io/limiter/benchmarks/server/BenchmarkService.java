@@ -13,13 +13,13 @@ public final class BenchmarkService {
 
   private BenchmarkService() {}
 
-  /** What decides. */
+  /** The script that decides. */
   public enum Script {
     /** The limiter's own script. */
     DECISION,
     /**
-     * A script that does nothing, and answers what the limiter's would to a caller who has not
-     * called yet: what is left is the price of the way to Redis and back.
+     * A script that does nothing, and replies like the limiter's to a new caller: what remains is
+     * the cost of the round trip to Redis.
      */
     NO_OP
   }
@@ -29,7 +29,7 @@ public final class BenchmarkService {
    *
    * @param redis where to count, such as {@code redis://localhost}
    * @param keyPrefix of all keys
-   * @param settings in place of the service's own
+   * @param settings that replace those of the service
    */
   public static EmbeddedServer start(
       String redis, String keyPrefix, Script script, Map<String, Object> settings) {

@@ -2,7 +2,7 @@
 package io.limiter.benchmarks.server;
 
 /**
- * Who calls, as an argument of a method: so that only the method's arguments tell it, and no
- * generator has to vary its requests.
+ * The caller, as an argument of a method: so only the method's arguments identify it, and
+ * generators need not vary their requests.
  */
 record Caller(String name) {}

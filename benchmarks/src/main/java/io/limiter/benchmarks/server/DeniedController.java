@@ -7,7 +7,7 @@ import io.micronaut.http.MediaType;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 
-/** One call in an hour from each address: the second and all after it are refused. */
+/** One call in an hour from each address: the second and all after it are denied. */
 @Controller(produces = MediaType.TEXT_PLAIN)
 class DeniedController {
 

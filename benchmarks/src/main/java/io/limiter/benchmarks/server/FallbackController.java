@@ -9,8 +9,8 @@ import io.micronaut.http.annotation.Get;
 import java.util.stream.Stream;
 
 /**
- * Tells how many decisions memory has taken since the start because Redis was too late: those would
- * be figures of something else.
+ * Returns how many decisions memory has taken since the start because Redis was too late: those
+ * would distort the figures.
  */
 @Controller(produces = MediaType.TEXT_PLAIN)
 class FallbackController {

@@ -9,7 +9,7 @@ import io.micronaut.http.annotation.Get;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** The same method without a limit, and with two rules that it never comes near. */
+/** The same method without a limit, and with two rules that are never reached. */
 @Controller(produces = MediaType.TEXT_PLAIN)
 class LimitedController {
 
@@ -38,7 +38,7 @@ class LimitedController {
     return CompletableFuture.completedFuture(OK);
   }
 
-  /** Decided in the guard, which waits on a thread that may. */
+  /** Decided in the guard, which waits on a thread that may block. */
   @Get("/limited-call")
   @RateLimiter(
       subject = "#{caller.name}",

@@ -9,8 +9,8 @@ import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.codec.ByteArrayCodec;
 
 /**
- * Runs a {@link NoOpScript} in place of each script that the limiter decides by: with the same
- * keys, arguments and length of reply, over the same connection.
+ * Runs a {@link NoOpScript} in place of each decision script of the limiter: with the same keys,
+ * arguments and length of reply, over the same connection.
  */
 final class NoOpCommands extends RedisAsyncCommandsImpl<byte[], byte[]> {
 
@@ -19,7 +19,7 @@ final class NoOpCommands extends RedisAsyncCommandsImpl<byte[], byte[]> {
   }
 
   /**
-   * Over the connection of these.
+   * Uses the connection of these commands.
    *
    * @throws IllegalStateException if they are those of a Cluster, which has several
    */
@@ -38,7 +38,7 @@ final class NoOpCommands extends RedisAsyncCommandsImpl<byte[], byte[]> {
     return super.evalsha(NoOpScript.of(values).sha(), type, keys, values);
   }
 
-  /** What follows where Redis does not know the script. */
+  /** Sent if Redis does not have the script. */
   @Override
   public <T> RedisFuture<T> eval(
       String script, ScriptOutputType type, byte[][] keys, byte[]... values) {

@@ -8,26 +8,26 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Answers at once, as {@code decide.lua} would to a caller who has one call left. One for each
- * number of rules, since the reply is longer the more there are; only for rules of one log.
+ * Answers at once, as {@code decide.lua} would to a caller with one call left. There is one for
+ * each number of rules, since the reply grows with it; only for rules of one log.
  *
  * @param text the source
- * @param sha the name that Redis gives it
+ * @param sha its name in Redis
  */
 record NoOpScript(String text, String sha) {
 
   private static final int MAX_RULES = 8;
 
-  /** Where {@code decide.lua} reads how many rules there are, in the first of its arguments. */
+  /** The position of the number of rules in the first argument of {@code decide.lua}. */
   private static final int SIZE_AT = 5;
 
-  /** That is so many times the rules that read the log, and the number of cells. */
+  /** The byte there is this number times the rules that read the log, plus the number of cells. */
   private static final int RULES = 16;
 
-  /** What a call takes; no rule has less, and more than its count no rule may be said to have. */
+  /** The units left in each reply: enough for one call, and no more than the count of any rule. */
   private static final int LEFT = 1;
 
-  /** The status that such a reply begins with. */
+  /** The status with which such a reply begins. */
   private static final byte ADMITTED = 'A';
 
   private static final List<NoOpScript> BY_RULES =

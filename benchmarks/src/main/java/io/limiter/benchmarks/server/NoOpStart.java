@@ -7,7 +7,7 @@ import io.micronaut.context.event.BeanCreatedEvent;
 import io.micronaut.context.event.BeanCreatedEventListener;
 import jakarta.inject.Singleton;
 
-/** Puts the no-op script in place of the decision, where that is what is to be measured. */
+/** Replaces the decision by the no-op script, where that is to be measured. */
 @Singleton
 @Requires(property = BenchmarkService.NO_OP, value = "true")
 final class NoOpStart implements BeanCreatedEventListener<ConnectionSource> {

@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Runs the service for whatever load generator there is, until it is ended. What it has counted in
- * a Redis that is not its own stays there until it expires, an hour later.
+ * Runs the service for any load generator, until it is ended. What it has counted in an external
+ * Redis stays there until it expires, an hour later.
  */
 public final class ServerMode implements Mode {
 
@@ -45,7 +45,10 @@ public final class ServerMode implements Mode {
     return false;
   }
 
-  /** What starts it as a process that does not outlive this one, on the Redis of REDIS_URI. */
+  /**
+   * The command line that starts it as a process that ends with this one, on the Redis of
+   * REDIS_URI.
+   */
   public static List<String> commandLine(String keyPrefix, Script script) {
     List<String> command = new ArrayList<>(List.of(NAME));
     command.addAll(List.of("--" + PREFIX.name(), keyPrefix, "--" + ATTENDED.name()));

@@ -10,15 +10,15 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 
 /**
- * Callers who take turns, so that none of them comes near a limit however fast the generator is: at
- * 100,000 calls a second each has 600 in a minute.
+ * Callers that take turns, so that none of them comes near a limit however fast the generator is:
+ * at 100,000 calls a second each has 600 in a minute.
  */
 @Singleton
 final class Subjects implements SubjectResolver {
 
   static final int COUNT = 10_000;
 
-  /** Made before: they are no part of what is measured. */
+  /** Created in advance: this is not part of the measurement. */
   private final List<Optional<String>> names =
       IntStream.range(0, COUNT).mapToObj(i -> Optional.of("subject-" + i)).toList();
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A service to be driven by any load generator: the same method without a limit and with limits of
- * each kind.
+ * A service for any load generator: the same method without a limit and with limits of each kind.
  */
 @NullMarked
 package io.limiter.benchmarks.server;

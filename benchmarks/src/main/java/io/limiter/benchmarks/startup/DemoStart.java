@@ -17,7 +17,7 @@ final class DemoStart {
   /** In milliseconds, from the start of the process. */
   static final String ANSWERS = "the first 200 of /health-free";
 
-  /** In milliseconds, by the same time: it depends less on what else the machine does. */
+  /** In milliseconds of processor time: it depends less on other load of the machine. */
   static final String PROCESSOR = "the same, processor time";
 
   /** In milliseconds, as Micronaut logs it: without the start of the JVM. */
@@ -45,7 +45,7 @@ final class DemoStart {
             "-Dlimiter.redis.key-prefix=" + redis.prefix(),
             "-jar",
             jar.toString());
-    // With a Redis of its own to start, it would tell how long that takes.
+    // If it had to start a Redis of its own, the measurement would include that.
     try (JavaProcess demo =
         JavaProcess.start("The demo", List.of(), command, Map.of("REDIS_URI", redis.uri()))) {
       Duration answers = demo.awaitOk(FREE);
@@ -53,16 +53,16 @@ final class DemoStart {
       Map<String, Double> figures = new LinkedHashMap<>();
       figures.put(ANSWERS, answers.toNanos() / 1e6);
       figures.put(PROCESSOR, processor);
-      figures.put(STARTED, completed(demo.said()));
+      figures.put(STARTED, completed(demo.output()));
       return figures;
     }
   }
 
-  static double completed(String said) {
-    Matcher line = COMPLETED.matcher(said);
+  static double completed(String output) {
+    Matcher line = COMPLETED.matcher(output);
     if (!line.find()) {
       throw new IllegalStateException(
-          "The demo answers, and does not log how long its start took, but:%n%s".formatted(said));
+          "The demo answers, and does not log how long its start took, but:%n%s".formatted(output));
     }
     return Double.parseDouble(line.group(1));
   }

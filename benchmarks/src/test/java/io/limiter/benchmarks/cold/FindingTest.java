@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 class FindingTest {
 
   private static final Answer ADMITTED = new Answer(200, "STORE", 2_000_000);
-  private static final Answer REFUSED = new Answer(429, "DENY_CACHE", 1_000_000);
+  private static final Answer DENIED = new Answer(429, "DENY_CACHE", 1_000_000);
   private static final Answer BY_MEMORY = new Answer(200, "FALLBACK (TIMEOUT)", 100_000_000);
 
   private static Finding of(Answer... answers) {
@@ -28,7 +28,7 @@ class FindingTest {
 
   @Test
   void redisDecidesAllThatItRemembersToo() {
-    Finding found = of(ADMITTED, REFUSED, REFUSED);
+    Finding found = of(ADMITTED, DENIED, DENIED);
 
     assertThat(found.exact()).isTrue();
     assertThat(found.admittedText()).isEqualTo("1");
@@ -38,7 +38,7 @@ class FindingTest {
 
   @Test
   void oneDecisionOfTheFallbackIsTooMany() {
-    Finding found = of(BY_MEMORY, REFUSED);
+    Finding found = of(BY_MEMORY, DENIED);
 
     assertThat(found.admitted()).isEqualTo(found.expected());
     assertThat(found.exact()).isFalse();

@@ -33,7 +33,7 @@ class RedisTimeTest {
     assertThat(AFTER.minus(BEFORE).microsPerDecision(100, Optional.empty())).isEqualTo(5.0);
   }
 
-  /** 200 GETs, of which scripts ran some: one of them is each decision's own. */
+  /** 200 GETs, some of them run by scripts: one of them is each decision's own. */
   @Test
   void ofAPlainCommandTheMeanCountsOnceADecision() {
     assertThat(AFTER.minus(BEFORE).microsPerDecision(100, Optional.of("get"))).isEqualTo(7.0);

@@ -16,11 +16,11 @@ import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
-/** However many calls there are, they are those of 10,000 callers, over a real Redis. */
+/** However many calls there are, they come from 10,000 callers, over a real Redis. */
 class CallersInTurnTest {
 
   @Test
-  void tenThousandCallersTakeTurnsAndNoneIsRefused() throws Exception {
+  void tenThousandCallersTakeTurnsAndNoneIsDenied() throws Exception {
     try (EmbeddedServer server =
         BenchmarkService.start(
             RedisFixture.uri(),
@@ -40,7 +40,7 @@ class CallersInTurnTest {
       for (int calls : new int[] {5_000, 5_000, 5_000, 4_999}) {
         Load load = OpenLoop.run(limited, calls, 1);
         assertThat(load.answers()).isEqualTo(calls);
-        assertThat(load.refused()).isZero();
+        assertThat(load.denied()).isZero();
         assertThat(load.errors()).isZero();
       }
 

@@ -8,30 +8,30 @@ import org.junit.jupiter.api.Test;
 
 class ExpectedTest {
 
-  private static Load load(long answers, long refused, long errors) {
-    return new Load(1, answers, refused, errors, 1, 1);
+  private static Load load(long answers, long denied, long errors) {
+    return new Load(1, answers, denied, errors, 1, 1);
   }
 
   @Test
   void aLoadIsWhatItShouldBe() {
     assertThatCode(() -> Expected.ADMITTED.check("/limited", load(10, 0, 0)))
         .doesNotThrowAnyException();
-    assertThatCode(() -> Expected.REFUSED.check("/denied", load(10, 10, 0)))
+    assertThatCode(() -> Expected.DENIED.check("/denied", load(10, 10, 0)))
         .doesNotThrowAnyException();
   }
 
   @Test
-  void oneRefusalSpoilsWhatIsToBeAdmitted() {
+  void oneDenialFailsARouteThatAdmits() {
     assertThatThrownBy(() -> Expected.ADMITTED.check("/limited", load(10, 1, 0)))
         .hasMessage(
             "/limited should have answered all with 200: of 10 answers 1 had another status, and 0 are missing");
   }
 
   @Test
-  void theFirstOfTheRefusedMayPassAndNoMore() {
-    assertThatCode(() -> Expected.REFUSED.check("/denied", load(10, 9, 0)))
+  void theFirstOfADenyingRouteMayPassAndNoMore() {
+    assertThatCode(() -> Expected.DENIED.check("/denied", load(10, 9, 0)))
         .doesNotThrowAnyException();
-    assertThatThrownBy(() -> Expected.REFUSED.check("/denied", load(10, 8, 0)))
+    assertThatThrownBy(() -> Expected.DENIED.check("/denied", load(10, 8, 0)))
         .hasMessageContaining("of 10 answers 2 had another status");
   }
 
@@ -39,7 +39,7 @@ class ExpectedTest {
   void aMissingAnswerSpoilsAnyLoadAndNoAnswerDoes() {
     assertThatThrownBy(() -> Expected.UNLIMITED.check("/plain", load(10, 0, 1)))
         .hasMessageContaining("1 are missing");
-    assertThatThrownBy(() -> Expected.REFUSED.check("/denied", load(0, 0, 0)))
+    assertThatThrownBy(() -> Expected.DENIED.check("/denied", load(0, 0, 0)))
         .isInstanceOf(IllegalStateException.class);
   }
 }

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The generators that are built in, against a server of the JDK. */
+/** The built-in generators, against a server of the JDK. */
 class GeneratorsTest {
 
   private final AtomicInteger calls = new AtomicInteger();
@@ -30,7 +30,7 @@ class GeneratorsTest {
     server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
     server.setExecutor(threads);
     serve("/ok", 200);
-    serve("/refused", 429);
+    serve("/denied", 429);
     server.start();
   }
 
@@ -63,19 +63,19 @@ class GeneratorsTest {
     Load load = new ClosedLoop().run(uri("/ok"), 0.3);
     assertThat(load.answers()).isGreaterThan(Generator.CONNECTIONS);
     assertThat(load.answers()).isEqualTo(calls.get());
-    assertThat(load.refused()).isZero();
+    assertThat(load.denied()).isZero();
     assertThat(load.errors()).isZero();
     assertThat(load.p50Micros()).isPositive().isLessThanOrEqualTo(load.p99Micros());
   }
 
   @Test
-  void whatIsRefusedIsCountedAsRefused() {
-    Load load = new ClosedLoop().run(uri("/refused"), 0.1);
-    assertThat(load.refused()).isPositive().isEqualTo(load.answers());
+  void denialsAreCountedAsSuch() {
+    Load load = new ClosedLoop().run(uri("/denied"), 0.1);
+    assertThat(load.denied()).isPositive().isEqualTo(load.answers());
   }
 
   @Test
-  void anOpenLoopSendsAsManyAsItsRateSays() {
+  void anOpenLoopSendsAsManyAsItsRate() {
     Load load = OpenLoop.run(uri("/ok"), 500, 0.4);
     assertThat(load.answers()).isEqualTo(200).isEqualTo(calls.get());
     assertThat(load.errors()).isZero();
@@ -87,18 +87,19 @@ class GeneratorsTest {
     var unused =
         threads.submit(
             () -> {
-              Thread.sleep(300); // the server's own pause: it is what is measured
+              Thread.sleep(300); // the pause of the server is what is measured
               silence.release();
               return null;
             });
     Load load = OpenLoop.run(uri("/ok"), 1_000, 0.2);
-    // 64 connections are asked at once; all that were due later waited too, if for less.
+    // 64 connections are used at once; all requests that were due later waited too, but for less
+    // time.
     assertThat(load.answers()).isEqualTo(200);
     assertThat(load.p50Micros()).isGreaterThan(150_000);
   }
 
   @Test
-  void nobodyListens() {
+  void anAddressWithoutAServerFails() {
     server.stop(0);
     assertThatThrownBy(() -> new ClosedLoop().run(uri("/ok"), 0.1))
         .isInstanceOf(IllegalStateException.class)

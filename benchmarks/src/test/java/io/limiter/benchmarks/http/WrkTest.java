@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 
 class WrkTest {
 
-  private static final String SAID =
+  private static final String OUTPUT =
       """
       Running 3s test @ http://127.0.0.1:8080/plain
         1 threads and 64 connections
@@ -24,20 +24,20 @@ class WrkTest {
       """;
 
   @Test
-  void whatAllWentWellSays() {
-    assertThat(Wrk.read(SAID + "Requests/sec:  57892.62\nTransfer/sec:      7.95MB\n"))
+  void theOutputOfASuccessfulRunIsRead() {
+    assertThat(Wrk.read(OUTPUT + "Requests/sec:  57892.62\nTransfer/sec:      7.95MB\n"))
         .isEqualTo(new Load(57_892.62, 179_456, 0, 0, 806, 1_250_000));
   }
 
   @Test
-  void refusalsAndErrorsAreCounted() {
+  void denialsAndErrorsAreCounted() {
     Load load =
         Wrk.read(
-            SAID
+            OUTPUT
                 + "  Socket errors: connect 1, read 2, write 3, timeout 4\n"
                 + "  Non-2xx or 3xx responses: 179455\n"
                 + "Requests/sec:  57892.62\n");
-    assertThat(load.refused()).isEqualTo(179_455);
+    assertThat(load.denied()).isEqualTo(179_455);
     assertThat(load.errors()).isEqualTo(10);
   }
 

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What generators are told to expect, over a real Redis. */
+/** The answers that generators expect, over a real Redis. */
 class BenchmarkServiceTest {
 
   private static final String FIELD = "RateLimit";
@@ -84,7 +84,7 @@ class BenchmarkServiceTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"/denied", "/denied-uncached"})
-  void allButTheFirstAreRefusedInFull(String path) throws Exception {
+  void allButTheFirstAreDeniedInFull(String path) throws Exception {
     assertThat(get(shared, path).statusCode()).isEqualTo(200);
     for (int i = 0; i < 3; i++) {
       HttpResponse<String> answer = get(shared, path);
@@ -96,7 +96,7 @@ class BenchmarkServiceTest {
   }
 
   @Test
-  void whatIsNotLimitedAsksNobody() throws Exception {
+  void anUnlimitedRouteAsksNoStore() throws Exception {
     HttpResponse<String> answer = get(shared, "/plain");
     assertThat(answer.body()).isEqualTo("ok");
     assertThat(limit(answer)).isEmpty();
@@ -106,8 +106,8 @@ class BenchmarkServiceTest {
   void aScriptThatDoesNothingAdmitsEachCall() throws Exception {
     try (EmbeddedServer server = start(Script.NO_OP)) {
       for (int i = 0; i < 2; i++) {
-        HttpResponse<String> refusedByNobody = get(server, "/denied");
-        assertThat(refusedByNobody.statusCode()).isEqualTo(200);
+        HttpResponse<String> unlimited = get(server, "/denied");
+        assertThat(unlimited.statusCode()).isEqualTo(200);
       }
       assertThat(get(server, "/limited").statusCode()).isEqualTo(200);
       assertThat(limit(get(server, "/limited"))).isPresent();
