@@ -225,7 +225,7 @@ public sealed interface Cell
     return 0;
   }
 
-  /** For a bucket, the parts that were missing from it, or queued, at its {@link #time}. */
+  /** For a bucket, the parts that were missing from it, or queued, at its {@link #timeMicros}. */
   default long missing() {
     return 0;
   }
@@ -238,7 +238,7 @@ public sealed interface Cell
     return 2;
   }
 
-  /** How long the cell may be needed after its {@link #time}. */
+  /** How long the cell may be needed after its {@link #timeMicros}. */
   long memoryMicros();
 
   /** Whether the values mean the same under this rule: it differs in name and count only. */
