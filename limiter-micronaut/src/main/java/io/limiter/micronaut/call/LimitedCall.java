@@ -117,7 +117,7 @@ public final class LimitedCall {
   static LimitedCall admitted(LimitPlan plan, Verdict verdict, PermitRenewal permits) {
     LimitedCall call = new LimitedCall(plan, verdict, false, plan.countsByCompletion());
     if (call.completes && plan.outcomes().decide()) {
-      verdict.reservation().lease().ifPresent(lease -> call.renewal = permits.keep(call, lease));
+      verdict.reservation().permitDuration().ifPresent(time -> call.renewal = permits.keep(call, time));
     }
     return call;
   }
@@ -233,7 +233,7 @@ public final class LimitedCall {
 
   CompletionStage<?> renewPermits() {
     try {
-      return verdict.reservation().renew();
+      return verdict.reservation().renewPermits();
     } catch (RuntimeException broken) { // a reservation may be the application's
       return CompletableFuture.failedFuture(broken);
     }

@@ -100,7 +100,7 @@ public final class DenialPlan {
   private static @Nullable RuleVerdict longest(Verdict verdict) {
     RuleVerdict longest = null;
     for (RuleVerdict rule : verdict.rules()) {
-      if (rule.refuses() && (longest == null || wait(rule).compareTo(wait(longest)) > 0)) {
+      if (rule.denies() && (longest == null || wait(rule).compareTo(wait(longest)) > 0)) {
         longest = rule;
       }
     }
