@@ -63,7 +63,10 @@ public final class PreviousStore implements LimitStore {
             .replace(
                 "p, at = p + 41, at + 16\n    local known",
                 "p, at = p + 33, at + 16\n    local known")
-            .replace(known + " and now - last < forget", known);
+            .replace(known + " and now - last < forget", known)
+            .replace(
+                "local ttl = lives and lives[i] or ARGV[2 * i]",
+                "local ttls, arguments = lives, ARGV\nlocal ttl = " + TestRedis.LIFE);
     assertThat(present).doesNotContain("forget");
     return present;
   }

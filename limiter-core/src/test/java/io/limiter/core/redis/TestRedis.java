@@ -35,8 +35,8 @@ public final class TestRedis implements AutoCloseable {
   /** Added to the life of every key, which is real, whatever the test does with its clock. */
   public static final long EXTRA_LIFE_MILLIS = 1_000_000_000L;
 
-  private static final String LIFE = "lives and lives[i] or ARGV[2 * i]";
-  private static final String GRACE = "local GRACE = 1000000 ";
+  static final String LIFE = "ttls and ttls[i] or arguments[2 * i]";
+  private static final String GRACE = "local GRACE = 1000000";
   private static final String RENEWED = "math.ceil(log.horizon / 1000) + 1000";
 
   /** Digits of the seconds, and of the microseconds, of the clock. */
@@ -121,7 +121,7 @@ public final class TestRedis implements AutoCloseable {
 
   private String decide(RedisScript script, String grace) {
     String decide = replace(clocked(script), LIFE, "(%s) + %d".formatted(LIFE, EXTRA_LIFE_MILLIS));
-    return replace(decide, GRACE, "local GRACE = %s ".formatted(grace));
+    return replace(decide, GRACE, "local GRACE = %s".formatted(grace));
   }
 
   RedisSettings settings() {

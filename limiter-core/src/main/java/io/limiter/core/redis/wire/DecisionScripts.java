@@ -3,38 +3,41 @@ package io.limiter.core.redis.wire;
 
 import io.limiter.core.rule.CustomAlgorithm;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The scripts of the store. Tests replace the clock in copies of them.
+ * The scripts of the store, assembled from their parts. Tests put their own clock into copies of
+ * them.
  *
  * @param decide decides one call
  * @param refund gives back what a call took
- * @param renew renews the concurrency permits of a call
- * @param algorithms the custom algorithms in the scripts, in the order of their numbers
+ * @param renew extends what a call holds while it runs
+ * @param algorithms the custom algorithms that the scripts support, in the order of their numbers
  */
 public record DecisionScripts(
     RedisScript decide, RedisScript refund, RedisScript renew, List<CustomAlgorithm> algorithms) {
 
   private static final String ALGORITHMS = "--%algorithms\n";
 
-  /** The place of a part in a script, by the name of its file. */
-  private static final Pattern PART = Pattern.compile("--%(?!algorithms)([a-z]+)\n");
+  /** The place of a part in a script, with the name of its file. */
+  private static final Pattern PART = Pattern.compile("--%(?!algorithms)([a-z-]+)\n");
 
   public DecisionScripts(RedisScript decide, RedisScript refund) {
-    this(decide, refund, RedisScript.of(assemble("renew.lua")), List.of());
+    this(decide, refund, RedisScript.of(assembled("renew.lua", new HashMap<>())), List.of());
   }
 
   /** The scripts without custom algorithms; read once. */
   public static DecisionScripts load() {
-    return WithoutOwn.SCRIPTS;
+    return WithoutCustom.SCRIPTS;
   }
 
   /**
-   * The scripts with these algorithms. The text does not depend on their order, so that instances
-   * share what Redis has compiled.
+   * The scripts with these custom algorithms. The text does not depend on their order, so that
+   * instances share what Redis has compiled.
    *
    * @throws IllegalArgumentException if two algorithms have one name, or there are too many
    */
@@ -42,8 +45,8 @@ public record DecisionScripts(
     return own.isEmpty() ? load() : read(own);
   }
 
-  /** Loaded lazily and once: several connections and the store use it while a service starts. */
-  private static final class WithoutOwn {
+  /** Several connections and the store need them while a service starts. */
+  private static final class WithoutCustom {
     static final DecisionScripts SCRIPTS = read(List.of());
   }
 
@@ -64,7 +67,7 @@ public record DecisionScripts(
     StringBuilder branches = new StringBuilder();
     for (int i = 0; i < algorithms.size(); i++) {
       branches.append(
-          "%s algorithm == %d then%n-- %s%nread = function(now, cost, count, window, p, state)%n%s%nend%n"
+          "%s algorithm == %d then%n-- %s%nevaluate = function(now, cost, count, window, p, state)%n%s%nend%n"
               .formatted(
                   i == 0 ? "if" : "elseif",
                   CellCode.CUSTOM + i,
@@ -72,16 +75,46 @@ public record DecisionScripts(
                   algorithms.get(i).script()));
     }
     String ownBranches = branches.length() == 0 ? "" : branches + "end\n";
+    Map<String, String> parts = new HashMap<>();
     return new DecisionScripts(
-        RedisScript.of(assemble("decide.lua").replace(ALGORITHMS, ownBranches)),
-        RedisScript.of(assemble("refund.lua")),
-        RedisScript.of(assemble("renew.lua")),
+        RedisScript.of(assembled("decide.lua", parts).replace(ALGORITHMS, ownBranches)),
+        RedisScript.of(assembled("refund.lua", parts)),
+        RedisScript.of(assembled("renew.lua", parts)),
         algorithms);
   }
 
-  /** Assembles a script from its parts, each of which is a file of its own. */
-  private static String assemble(String file) {
-    return PART.matcher(RedisScript.read(file))
-        .replaceAll(part -> Matcher.quoteReplacement(assemble(part.group(1) + ".lua")));
+  /**
+   * A file with the parts that it includes.
+   *
+   * @param parts the files that were read before
+   */
+  private static String assembled(String file, Map<String, String> parts) {
+    String known = parts.get(file);
+    if (known != null) {
+      return known;
+    }
+    String text =
+        PART.matcher(code(RedisScript.read(file)))
+            .replaceAll(part -> Matcher.quoteReplacement(assembled(part.group(1) + ".lua", parts)));
+    parts.put(file, text);
+    return text;
+  }
+
+  /** A file without comments and indentation, which Redis does not need. */
+  private static String code(String source) {
+    StringBuilder code = new StringBuilder(source.length());
+    source
+        .lines()
+        .map(DecisionScripts::codeOfLine)
+        .filter(line -> !line.isEmpty())
+        .forEach(line -> code.append(line).append('\n'));
+    return code.toString();
+  }
+
+  /** No string of the scripts has two hyphens, or more than one line. */
+  private static String codeOfLine(String line) {
+    int comment = line.indexOf("--");
+    boolean hasComment = comment >= 0 && !line.startsWith("--%", comment);
+    return (hasComment ? line.substring(0, comment) : line).strip();
   }
 }

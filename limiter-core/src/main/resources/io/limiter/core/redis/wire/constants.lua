@@ -1,10 +1,31 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Numbers that the scripts share, with the Java code too: ScriptSourceTest compares them.
-local EXACT = 9007199254740992 -- 2^53; no time is as late
-local LONGEST = 31622400000000 -- 366 days; no window is longer
-local GRACE = 1000000 -- as long as a key outlives what it is needed for
-local DENSE = 118 -- units at most in a dense log: with any header less than a page
-local CELLS = 2147483648 -- 2^31: the mark of cells
-local SECONDS = 134217728 -- 2^27: cells are needed for fewer
-local MOST_CELLS, MOST_BYTES = 14, 1023 -- of all stacks together, without the cell that describes them; with it
-local BAN, DATA = 9, 10 -- prints: of a ban, and of the first cell, which describes the others
+-- Constants of all scripts. ScriptSourceTest compares them with the Java code. No script uses all of them.
+
+local EXACT = 9007199254740992 -- 2^53: every stored number is less, so that doubles are exact
+local MAX_WINDOW = 31622400000000 -- 366 days in microseconds: no window is longer
+local GRACE = 1000000 -- microseconds for which a key outlives the need for it
+
+-- Modes of a charge, the lowest two bits of a plan's first byte.
+local PEEK, ACQUIRE, RECORD, OBSERVE = 0, 1, 2, 3
+
+-- Lengths in bytes: the fixed part of a plan, of a log's header, and of the header of cells.
+local PLAN_HEADER, LOG_HEADER, CELLS_HEADER = 16, 37, 24
+
+-- Byte 37 of a log. PLAIN_HEADER plus the number of rules marks a plain header. A shared header has the place of eight
+-- cursors, the most that a plain header has.
+local PLAIN_HEADER, SHARED_HEADER = 16, 24
+-- The most units that an exact-size log has. With any header it is shorter than a page of 1,024 bytes.
+local EXACT_SIZE_UNITS = 118
+
+-- Byte 5 of a value is 2^31 or more if it begins with cells. A cell is needed for fewer seconds than 2^27.
+local CELLS_MARK, SECONDS_LIMIT = 2147483648, 134217728
+-- The most cells under one key, of all stacks, without the cell that describes them; their most bytes, with it.
+local MAX_CELLS, MAX_CELL_BYTES = 14, 1023
+
+-- The algorithm of a cell. Custom algorithms have the numbers from CUSTOM on. BAN is also the ban's fingerprint.
+local SLIDING_COUNTER, FIXED_WINDOW, ALIGNED_WINDOW, TOKEN_BUCKET = 1, 2, 3, 4
+local INTERVAL_BUCKET, LEAKY_BUCKET, BAN, CUSTOM = 5, 6, 9, 64
+-- The fingerprint of the first cell, which describes the others.
+local DESCRIPTION = 10
+-- A ban has so many numbers; a leaky bucket has so many gaps.
+local BAN_SIZE, GAP_LIMIT = 4, 8

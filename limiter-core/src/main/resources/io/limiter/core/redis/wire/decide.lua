@@ -1,141 +1,154 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- Decides one call: all rules of all its keys, all or nothing. It reads everything, then decides, then writes,
--- because Redis does not roll a script back: a key of another type, a command that the user may not run or bytes that
--- are no log have to come to light before the first write. For want of memory Redis refuses the first write or none.
+-- Decides one call: all rules of all its keys, all or nothing. Redis does not roll a script back, so the script reads
+-- everything, then decides, then writes. A key of another type, a command that the Redis user may not run, and bytes
+-- that are no log are found before the first write. If memory is short, Redis rejects the first write or none.
 --
--- KEYS[i]       all that is known of one subject under one limit: the log of the units it took, shared by all rules that
---               read it (log.lua), and cells, the numbers that each of the other rules keeps, and a ban (cells.lua)
--- ARGV[2i - 1]  the plan: mode (1 byte; 0 peek, 1 acquire, 2 record, 3 acquire but refuse nobody), cost (4), 16 times
---               the number of rules that read the log, and the number of cells (1), and the print of what the value
---               begins with where these rules wrote it (4); print of their log (4); length of their cells (2). With a
---               log: for each rule, longest window first, count and window (8 + 8), and the header of an empty log. With
---               cells: the cells as if never used, and for each its algorithm (1) and numbers
--- ARGV[2i]      time to live of the key in ms, as text, because Redis would print a number again for each command
+-- KEYS[i]       the state of one subject under one limit: the log of its units, which all rules that read a log share
+--               (log.lua), and cells, the numbers of each other rule and of a ban (cells.lua)
+-- ARGV[2i - 1]  the plan:
+--                 1 B   mode (PEEK, ACQUIRE, RECORD, OBSERVE)
+--                 2 I4  cost
+--                 6 B   16 times the number of rules that read the log, plus the number of cells
+--                 7 I4  fingerprint of the value that these rules write
+--                11 I4  fingerprint of their log
+--                15 I2  length of their cells
+--               With a log: for each rule, longest window first, count and window (d, d); then the header of an empty
+--               log. With cells: the cells, fully replenished; then for each cell its algorithm (B) and parameters
+-- ARGV[2i]      time to live of the key in ms. It is text, because Redis would format a number for every command
 --
--- Behind these may stand units that another store took while this one was away, oldest first; the mode of the first plan
--- is greater by four times their number. They are recorded before the call is decided, and whatever becomes of it. For
--- each:
--- KEYS          what is known of the subject; then a marker: how many of these units scripts have recorded before
--- ARGV          the plan, to record; the time to live, of both; the age of the units in microseconds, as text
+-- Then follow groups of units that another store took while this one was away, the oldest first. The mode byte of the
+-- first plan is greater by four times the number of groups. The script records them before it decides the call,
+-- whatever it decides. For each group:
+-- KEYS          the state of the subject; the marker, which counts the units of the group that were recorded before
+-- ARGV          the plan, with mode RECORD; time to live of both keys; age of the units in microseconds, as text
 --
--- A value is a log, or cells, or cells and behind them a log. Both are big-endian and begin alike; d is a double. Times
--- are microseconds. Everything stays below 2^53, where doubles are exact; no time is ever printed by Lua, which would
--- lose digits.
---    1 I4  print: which rules wrote it; 0 for cells of several stacks
---    5 I4  below 2^31: a log. Else cells: 2^31, and 16 times the seconds for which they are needed, and their number
---    9 d   time of the newest unit of a roomy log, or of the last write of cells
---   17 d   shift: that time is Redis' clock + shift; it grows when the clock is set back
--- The rules of a limit may change, or differ between methods that share it. A log that a call has no rules for stays as it
--- is while it may be needed, and so do cells of other rules (others.lua).
+-- A value is a log, or cells, or cells followed by a log. Both are big-endian and begin alike; d is a double. Times are
+-- microseconds. Every number is below 2^53. Lua never formats a time, because it would lose digits.
+--    1 I4  fingerprint of the rules that wrote the value; 0 for cells of several stacks
+--    5 I4  below 2^31: a log. Else cells: 2^31, plus 16 times the seconds for which they are needed, plus their number
+--    9 d   time of the newest unit of a log with spare room, or of the last write of cells
+--   17 d   shift: that time is Redis' clock + shift. It grows when the clock is set back
+-- The rules of a limit may change, or differ between methods that share the limit. A log that a call has no rules for
+-- stays as it is while it may be needed. So do cells of other rules (foreign.lua).
 --
--- Returns for each key its status (1 byte), then what log.lua says, then what cells.lua says. The status is what the script
--- decided about this charge, and the caller does not decide it again.
+-- Returns for each key its status (1 byte), then the report of log.lua, then that of cells.lua. The status is the
+-- decision about this charge. The caller does not decide again.
+--
+-- Defined by the included constants:
+-- luacheck: read globals PLAN_HEADER CELLS_HEADER CELLS_MARK MAX_CELL_BYTES
 
 local call, struct = redis.call, struct
 local pack, unpack, byte, sub = struct.pack, struct.unpack, string.byte, string.sub
 local KEYS, ARGV = KEYS, ARGV
-local time = call('TIME')
-local clock = time[1] * 1000000 + time[2]
+local redisTime = call('TIME')
+local clock = redisTime[1] * 1000000 + redisTime[2]
 --%constants
--- A status: the charge admits the call, a rule of it refuses the call, or its ban does. Of a charge that is only observed
--- it says what its rules would do.
+-- A status: the charge admits the call, one of its rules denies it, or its ban denies it. For a charge that is only
+-- observed, the status is what its rules would do.
 local ADMITTED, LIMITED, BANNED = 'A', 'L', 'B'
-local past = math.floor(byte(ARGV[1]) / 4)
-local answer
+local groupCount = math.floor(byte(ARGV[1]) / 4)
+local reply
 
-for turn = past, 0, -1 do -- the last is the call's own
-  local count, age, KEYS, ARGV = #KEYS - 2 * past, 0, KEYS, ARGV
-  local marker, units
-  if turn > 0 then
-    local k, a = count + 2 * (past - turn), 2 * count + 3 * (past - turn)
-    local plan = ARGV[a + 1]
-    marker, units = KEYS[k + 2], unpack('>I4', plan, 2)
-    local before = tonumber(call('GET', marker) or '0') or units
-    count, age = units > before and 1 or 0, tonumber(ARGV[a + 3])
-    KEYS, ARGV = { KEYS[k + 1] }, { sub(plan, 1, 1) .. pack('>I4', math.max(0, units - before)) .. sub(plan, 6), ARGV[a + 2] }
+for group = groupCount, 0, -1 do -- 0 is the call itself
+  local keyCount, age, keys, arguments = #KEYS - 2 * groupCount, 0, KEYS, ARGV
+  local marker, groupUnits
+  if group > 0 then
+    local keyOffset, argumentOffset = keyCount + 2 * (groupCount - group), 2 * keyCount + 3 * (groupCount - group)
+    local plan = ARGV[argumentOffset + 1]
+    marker, groupUnits = KEYS[keyOffset + 2], unpack('>I4', plan, 2)
+    local recorded = tonumber(call('GET', marker) or '0') or groupUnits
+    keyCount, age = groupUnits > recorded and 1 or 0, tonumber(ARGV[argumentOffset + 3])
+    keys = { KEYS[keyOffset + 1] }
+    arguments = {
+      sub(plan, 1, 1) .. pack('>I4', math.max(0, groupUnits - recorded)) .. sub(plan, 6), ARGV[argumentOffset + 2],
+    }
   end
-  local allowed, broken = true
-  -- For each key: what it holds if the call is admitted, or, of one key only, write; those that are written in place; times
-  -- to live that differ; the time to live that there is, where other rules' part stays; what is written if the call is
-  -- refused: shifts, and all of a part.
-  local write, patches, lives, keeps, repairs, refusals
-  local writes = count > 1 and {}
+  local admitted, corruptKey = true
+  -- For each key: the value if the call is admitted (firstWrite if there is only one key); the second write of a value
+  -- that is written in place; a time to live that differs from the plan's; the time to live that the key has, if a
+  -- part of other rules stays; shifts by offset, and the cells, that are written if the call is denied.
+  local firstWrite, patches, ttls, presentTtls, shiftRepairs, deniedWrites
+  local writes = keyCount > 1 and {}
 
-  for i = 1, count do
-    local key, plan = KEYS[i], ARGV[2 * i - 1]
-    local mode, cost, size, print, logPrint, length = unpack('>BI4BI4I4I2', plan)
+  for i = 1, keyCount do
+    local key, plan = keys[i], arguments[2 * i - 1]
+    local mode, cost, partCounts, fingerprint, logFingerprint, cellsLength = unpack('>BI4BI4I4I2', plan)
     mode = mode % 4
-    local cells, p = size % 16, 17
-    local rules = (size - cells) / 16
-    local refused, banned = false, false -- by a rule of this key, and by its ban
-    local reply
-    local base = 0 -- length of the cells that there are
-    local value = call('GETRANGE', key, '0', cells > 0 and '2047' or '1023')
-    local stored, n, newest, shift, keep, horizon, others, low -- of what the value begins with
-    local written, units, stamped, takenAt
-    if #value >= 45 then -- else there is nothing, or something too short to be anything
-      if cells > 0 then
-        stored, n, newest, shift = unpack('>I4I4dd', value)
+    local cellCount, planPos = partCounts % 16, PLAN_HEADER + 1
+    local logRules = (partCounts - cellCount) / 16
+    local denied, banned = false, false -- by a rule of this key, and by its ban
+    local report
+    local logOffset = 0 -- length of the stored cells
+    local value = call('GETRANGE', key, '0', cellCount > 0 and '2047' or '1023')
+    -- The first fields of the value, whichever part it begins with: a log has a number of units in the place of the
+    -- mark. The last four are those of a log.
+    local writer, mark, newest, shift, headMaxUnits, headHorizon, headKind, headCursor
+    local written, unitBytes, nowBytes, nowBytesTime
+    if #value >= 45 then -- anything shorter is neither a log nor cells
+      if cellCount > 0 then
+        writer, mark, newest, shift = unpack('>I4I4dd', value)
       else
-        stored, n, newest, shift, keep, horizon, others, low = unpack('>I4I4ddI4dBI4', value)
+        writer, mark, newest, shift, headMaxUnits, headHorizon, headKind, headCursor = unpack('>I4I4ddI4dBI4', value)
       end
-      if stored == print then
-        base = length
-      elseif n >= CELLS then -- cells of other rules
-        base = 24 + 5 * (n % 16)
-        for c = 1, n % 16 do base = base + 8 * (byte(value, 24 + 5 * c) or 255) end
+      if writer == fingerprint then
+        logOffset = cellsLength
+      elseif mark >= CELLS_MARK then -- cells of other rules
+        logOffset = CELLS_HEADER + 5 * (mark % 16)
+        for c = 1, mark % 16 do logOffset = logOffset + 8 * (byte(value, 24 + 5 * c) or 255) end
       end
-      if base > #value or base > MOST_BYTES then stored, value, base = nil, '', 0 end
+      if logOffset > #value or logOffset > MAX_CELL_BYTES then writer, value, logOffset = nil, '', 0 end
     end
-    local foreign = base > 0 and stored ~= print -- cells of other rules, which a refused call leaves as they are
-    local span, mine, beside = length -- of the cells that are written; own cells among others; those others
-    if cells > 0 and stored ~= print then
-      --%others
+    -- A denied call leaves cells of other rules as they are.
+    local hasForeignCells = logOffset > 0 and writer ~= fingerprint
+    -- Length of the cells that are written; this stack's own cells, if the value is of other rules; the others.
+    local newCellsLength, ownCells, foreign = cellsLength
+    if cellCount > 0 and writer ~= fingerprint then
+      --%foreign
     end
 
-    if rules > 0 then
+    if logRules > 0 then
       --%log
     end
-    if cells > 0 then
+    if cellCount > 0 then
       --%cells
     end
-    if writes then writes[i] = written else write = written end
-    local status = banned and BANNED or refused and LIMITED or ADMITTED
-    answer = i > 1 and answer .. status .. reply or status .. reply
+    if writes then writes[i] = written else firstWrite = written end
+    local status = banned and BANNED or denied and LIMITED or ADMITTED
+    reply = i > 1 and reply .. status .. report or status .. report
   end
 
-  if broken then -- written by something else: it would deny, or admit, for ever
-    call('DEL', broken)
-    if turn == 0 then return redis.error_reply('ERR what lay under a key was no log, and was removed') end
-  elseif allowed and (write or writes) or refusals or repairs then
-    for i = 1, count do
-      -- All that a charge writes that is refused, or refuses: that a ban comes nearer; that time has begun for a bucket
-      -- that was not full at first; and the new shifts, without which a log whose clock was set back by an hour would deny
-      -- for an hour.
-      local refusal, repair = refusals and refusals[i], repairs and repairs[i]
-      local value = refusal or allowed and (writes and writes[i] or write)
-      if repair or value then
-        local ttl = lives and lives[i] or ARGV[2 * i]
-        -- What other rules know of the subject is needed for as long as they said.
-        if keeps and keeps[i] then ttl = string.format('%.0f', math.max(ttl, keeps[i])) end
+  if corruptKey then -- not written by these scripts: it would deny or admit for ever
+    call('DEL', corruptKey)
+    if group == 0 then return redis.error_reply('ERR what lay under a key was no log, and was removed') end
+  elseif admitted and (firstWrite or writes) or deniedWrites or shiftRepairs then
+    for i = 1, keyCount do
+      -- A denied call writes only this: a violation or the start of a ban; that time has started for a bucket that was
+      -- not full at first; and the new shifts. Without them, a log whose clock was set back by an hour would deny for
+      -- an hour.
+      local deniedWrite, shiftRepair = deniedWrites and deniedWrites[i], shiftRepairs and shiftRepairs[i]
+      local newValue = deniedWrite or admitted and (writes and writes[i] or firstWrite)
+      if shiftRepair or newValue then
+        local ttl = ttls and ttls[i] or arguments[2 * i]
+        -- State of other rules lives as long as they set.
+        if presentTtls and presentTtls[i] then ttl = string.format('%.0f', math.max(ttl, presentTtls[i])) end
         local patch = patches and patches[i]
-        if value and not patch then
-          call('SET', KEYS[i], value, 'PX', ttl)
-        elseif value then
-          call('SETRANGE', KEYS[i], '0', value)
-          if patch[1] then call('SETRANGE', KEYS[i], patch[1], patch[2]) end
-          call('PEXPIRE', KEYS[i], ttl)
+        if newValue and not patch then
+          call('SET', keys[i], newValue, 'PX', ttl)
+        elseif newValue then
+          call('SETRANGE', keys[i], '0', newValue)
+          if patch[1] then call('SETRANGE', keys[i], patch[1], patch[2]) end
+          call('PEXPIRE', keys[i], ttl)
         end
-        if repair and (refusal or not value) then
-          for at, shift in pairs(repair) do
-            call('SETRANGE', KEYS[i], at, pack('>d', shift))
+        if shiftRepair and (deniedWrite or not newValue) then
+          for offset, newShift in pairs(shiftRepair) do
+            call('SETRANGE', keys[i], offset, pack('>d', newShift))
           end
-          call('PEXPIRE', KEYS[i], ttl)
+          call('PEXPIRE', keys[i], ttl)
         end
       end
     end
-    if marker and count > 0 then call('SET', marker, units, 'PX', ARGV[2]) end
+    if marker and keyCount > 0 then call('SET', marker, groupUnits, 'PX', arguments[2]) end
   end
 end
-return answer
+return reply

@@ -1,29 +1,38 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Departures of a leaky bucket that were given up, in 8 gaps, the earliest first; d for each, 0 where there is none: 2^34
--- times the number of its first departure, and 2^17 times how many it covers, and how many of these are free. Departures
--- are numbered backwards: 1 is the last that was handed out. Which are free is known where all are; else the earliest are
--- taken for it.
-gapsOf = function(from, departures)
-  local gaps, free, below = {}, 0, departures + 1
-  for g = 0, 7 do
-    local number = unpack('>d', page, from + 8 * g)
+-- Defines two functions for the gaps of a leaky bucket: runs of departures that calls gave back. Departures are
+-- numbered backwards: 1 is the last one that was handed out. In Lua a gap is { number of its first departure, its
+-- length, how many of its departures are free }, and the earliest gap comes first. If only some departures are free,
+-- the earliest count as free. Redis stores one number (d) for each gap, 0 if there is none: FIRST_UNIT times the first
+-- departure, plus LENGTH_UNIT times the length, plus the free departures.
+-- luacheck: read globals EXACT GAP_LIMIT
+-- luacheck: read globals pack unpack cellBytes
+-- luacheck: globals readGaps packGaps
+local LENGTH_UNIT, FIRST_UNIT = 131072, 17179869184 -- 2^17, 2^34
+
+-- The gaps at a position of the cells, without departures that have come, and how many departures are free.
+--   departures  how many departures are still to come
+readGaps = function(position, departures)
+  local found, free, below = {}, 0, departures + 1
+  for g = 0, GAP_LIMIT - 1 do
+    local number = unpack('>d', cellBytes, position + 8 * g)
     if not (number >= 1 and number < EXACT) then break end
-    local given = number % 131072
-    local length, first = (number - given) / 131072 % 131072, math.floor(number / 17179869184)
-    if not (given >= 1 and given <= length and length <= first) then break end
-    local passed = math.max(0, first - departures)
-    if given - passed >= 1 then
-      if first - passed >= below then break end
-      gaps[#gaps + 1] = { first - passed, length - passed, given - passed }
-      free, below = free + given - passed, first - length + 1
+    local gapFree = number % LENGTH_UNIT
+    local gapLength, gapFirst = (number - gapFree) / LENGTH_UNIT % LENGTH_UNIT, math.floor(number / FIRST_UNIT)
+    if not (gapFree >= 1 and gapFree <= gapLength and gapLength <= gapFirst) then break end
+    local passed = math.max(0, gapFirst - departures)
+    if gapFree - passed >= 1 then
+      if gapFirst - passed >= below then break end
+      found[#found + 1] = { gapFirst - passed, gapLength - passed, gapFree - passed }
+      free, below = free + gapFree - passed, gapFirst - gapLength + 1
     end
   end
-  return gaps, free
+  return found, free
 end
-packed = function(gaps)
-  local numbers = ''
-  for g = 1, #gaps do
-    numbers = numbers .. pack('>d', gaps[g][1] * 17179869184 + gaps[g][2] * 131072 + gaps[g][3])
+
+packGaps = function(list)
+  local packed = ''
+  for g = 1, #list do
+    packed = packed .. pack('>d', list[g][1] * FIRST_UNIT + list[g][2] * LENGTH_UNIT + list[g][3])
   end
-  return numbers .. string.rep('\0', 64 - #numbers)
+  return packed .. string.rep('\0', 8 * GAP_LIMIT - #packed)
 end

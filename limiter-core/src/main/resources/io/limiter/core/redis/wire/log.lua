@@ -1,227 +1,258 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- The part of decide.lua that reads and writes a log. It stands within the loop over the keys, before the cells.
+-- The part of decide.lua that reads and writes a log. It runs in the loop over the keys, before the cells.
 --
--- A log is a header and the stamps of its units, oldest first.
---    1 I4  print: whose cursors it has; 0 if it has a wide header, or was written by a release that had none
---    5 I4  units in a roomy log; 0 in a dense one, whose units fill the value to its end
---    9 d   stamp of the newest unit of a roomy log
---   17 d   shift: stamp = Redis' clock + shift
---   25 I4  keep: most units that any rule of this log may ask for
---   29 d   horizon: longest window of any rule of this log; older units go
---   37 B   16 + number of rules
---   38 I4  for each rule its cursor, the index of its first unit that is still inside the window
+-- A log is a header and the times of its units (d), oldest first.
+--    1 I4  fingerprint of the rules whose cursors it has; 0 if it has a shared header, or an old release wrote it
+--    5 I4  units, in a log with spare room; 0 in an exact-size one, whose units fill the value to its end
+--    9 d   time of the newest unit, in a log with spare room
+--   17 d   shift: the time of a unit is Redis' clock + shift
+--   25 I4  maxUnits: the most units that a rule of this log needs
+--   29 d   horizon: the longest window of a rule of this log; older units leave the log
+--   37 B   PLAIN_HEADER plus the number of rules, or SHARED_HEADER
+--   38 I4  for each rule its cursor: the index of its first unit that is still inside the window
 --
--- Rules may change, or differ between stacks that share the log. The horizon of a stack with a longer window holds until that
--- window has passed since the stack last took units; then it is that of the stack that writes. Where the horizon is the
--- writer's own, it holds until newest + horizon, and that is not written down; else the header is wide: print 0, 16 + 8, and in
--- the place of eight cursors
---   38 I4  whose cursors these are
---   42 d   until
---   50 I4  low: index of the oldest unit that there still is
---   54 I4  the cursors of the first four rules; the others are searched for
--- So stacks of any rules write it in place in turn. A release without wide headers had cursors here, with print 0 too, which
--- are no whole time: they are passed over.
+-- Rules may change, or differ between stacks that share the log. The horizon of a stack with a longer window holds
+-- until that window has passed since the stack last took units. Then the horizon of the stack that writes replaces it.
+-- If the horizon is the writer's own, it holds until newest + horizon, which is not stored; that header is plain.
+-- Otherwise the header is shared: its fingerprint is 0, byte 37 is SHARED_HEADER, and in the place of eight cursors it
+-- has
+--   38 I4  fingerprint of the rules whose cursors these are
+--   42 d   horizonEnd: the time until which the horizon holds
+--   50 I4  index of the oldest unit that the log still has
+--   54 I4  the cursors of the first four rules; the cursors of the others are searched for
+-- So stacks of any rules write the log in place in turn. A release without shared headers stored cursors here, also
+-- with fingerprint 0. They are no whole time, and are ignored.
 --
--- A dense log is shorter than a page and is rewritten whole. A longer one is roomy: written in place while the room at
--- its end lasts, then rewritten without the units past the horizon. One that has a plain header of other rules is
--- rewritten once, with a wide one. So a call costs the same at any length, but for the bytes that are moved then.
+-- An exact-size log is shorter than a page and is rewritten as a whole. A longer one has spare room: it is written in
+-- place while the room at its end lasts, then rewritten without the units past the horizon. If it has a plain header of
+-- other rules, it is rewritten once, with a shared header. So a call costs the same at any length, except for the bytes
+-- that such a rewrite moves.
 --
--- Returns now and the newest stamp before this call (d, d), and for each rule the units left before this call (i4) and a
--- time (d): until the call could pass where the rule is violated (-1: it never could), else until the next unit comes
--- back. The call is allowed unless a rule has fewer units left than the cost.
+-- Reports the time of the decision and of the newest unit before this call (d, d); then for each rule the units that
+-- remain before this call (i4) and a time (d). If the rule is violated, it is the time until the call could pass, -1 if
+-- it never could; else the time until the next unit comes back. The call is allowed unless a rule has fewer units left
+-- than the cost.
+--
+-- Constants, functions and variables of the script:
+-- luacheck: read globals EXACT MAX_WINDOW GRACE PEEK RECORD OBSERVE
+-- luacheck: read globals LOG_HEADER PLAIN_HEADER SHARED_HEADER EXACT_SIZE_UNITS SECONDS_LIMIT
+-- luacheck: read globals call pack unpack sub clock
+-- Of this key; `writer` to `headCursor` are the first fields of `value`:
+-- luacheck: read globals i key plan value arguments mode cost age cellCount logRules logFingerprint
+-- luacheck: read globals writer mark newest shift headMaxUnits headHorizon headKind headCursor
+-- luacheck: read globals logOffset hasForeignCells newCellsLength
+-- Defined by an included part:
+-- luacheck: read globals repeatBytes
+-- Results. `written` is the new value, or its part before `unitBytes`; `nowBytes` is nowBytesTime as 8 bytes:
+-- luacheck: globals planPos admitted denied corruptKey report written unitBytes nowBytes nowBytesTime
+-- luacheck: globals patches ttls presentTtls shiftRepairs
 
-local page, header, now, roomy = value, 37 + 4 * rules, clock, false
-local stored, n, newest, shift, keep, horizon, others, low = stored, n, newest, shift, keep, horizon, others, low
-local front, moved, stamp, advance
--- Of a log without a plain header of these rules: the oldest unit that there still is; whose cursors there are, if the header
--- is wide; until when a longer horizon holds; and whether more units are kept from now on.
-local gone, wide, ends, grown
-if cells > 0 or base > 0 then
-  if cells > 0 then
-    page = base > 0 and sub(value, base + 1) or value
+local page, headerLength, now, hasSpare = value, LOG_HEADER + 4 * logRules, clock, false
+local logWriter, unitCount, logNewest, logShift = writer, mark, newest, shift
+local maxUnits, horizon, headerKind, firstCursor = headMaxUnits, headHorizon, headKind, headCursor
+-- Cells of other rules that stay in front of the log; cursors that differ from the stored ones; two functions.
+local frontCells, cursors, unitTime, advanceCursor
+-- Of a log without a plain header of these rules: the index of its oldest unit (nil for a plain header of these rules);
+-- the fingerprint of the rules whose cursors a shared header has; the time until which a longer horizon holds; whether
+-- this call makes the log keep more units.
+local firstUnit, cursorOwner, horizonEnd, keepsMore
+if cellCount > 0 or logOffset > 0 then
+  if cellCount > 0 then
+    page = logOffset > 0 and sub(value, logOffset + 1) or value
   else
-    -- This stack has no cells: they stay in front of its log while they may be needed.
-    if clock + shift - newest <= (math.floor(n / 16) - SECONDS) * 1000000 + GRACE then
-      front, keeps = sub(value, 1, base), keeps or {}
-      keeps[i] = call('PTTL', key)
+    -- This stack has no cells. Those of other rules stay in front of its log while they may be needed.
+    if clock + logShift - logNewest <= (math.floor(unitCount / 16) - SECONDS_LIMIT) * 1000000 + GRACE then
+      frontCells, presentTtls = sub(value, 1, logOffset), presentTtls or {}
+      presentTtls[i] = call('PTTL', key)
     end
-    page = call('GETRANGE', key, base, base + 1023)
+    page = call('GETRANGE', key, logOffset, logOffset + 1023)
   end
-  stored = nil
-  if #page >= 49 then
-    stored, n, newest, shift, keep, horizon, others, low = unpack('>I4I4ddI4dBI4', page)
+  logWriter = nil
+  if #page >= LOG_HEADER + 12 then -- with one cursor and one unit
+    logWriter, unitCount, logNewest, logShift, maxUnits, horizon, headerKind, firstCursor =
+      unpack('>I4I4ddI4dBI4', page)
   end
 end
-if stored and stored ~= logPrint then -- written by a stack with other rules, or by something else, or with a wide header
-  local first, total = 37 + 4 * (others - 16), #page < 1024 and #page or call('STRLEN', key) - base
-  roomy = n > 0
-  if not roomy then n = (total - first) / 8 end
-  -- Units that this log has no more, though a roomy one still holds them.
-  gone = math.max(stored ~= 0 and low or 0, n - keep)
-  if others < 17 or others > 24 or gone >= n or n % 1 > 0 or first + 8 * n > total or not (horizon <= LONGEST)
-    or not roomy and total > #page then
-    stored, gone, roomy = nil, nil, false
+if logWriter and logWriter ~= logFingerprint then -- a stack with other rules, a shared header, or bytes that are no log
+  local storedHeader = LOG_HEADER + 4 * (headerKind - PLAIN_HEADER)
+  local logLength = #page < 1024 and #page or call('STRLEN', key) - logOffset
+  hasSpare = unitCount > 0
+  if not hasSpare then unitCount = (logLength - storedHeader) / 8 end
+  -- Units before this one are no longer part of the log, though a log with spare room still has their bytes.
+  firstUnit = math.max(logWriter ~= 0 and firstCursor or 0, unitCount - maxUnits)
+  if headerKind <= PLAIN_HEADER or headerKind > SHARED_HEADER or firstUnit >= unitCount or unitCount % 1 > 0
+    or storedHeader + 8 * unitCount > logLength or not (horizon <= MAX_WINDOW)
+    or not hasSpare and logLength > #page
+  then
+    logWriter, firstUnit, hasSpare = nil, nil, false
   else
-    if not roomy then newest = unpack('>d', page, #page - 7) end
-    header, moved, ends = first, {}, newest + horizon
-    if stored == 0 and others == 24 then
-      local print, till, dead = unpack('>I4dI4', page, 38)
-      if till > newest and till <= ends and till % 1 == 0 and dead < n then
-        wide, ends, gone = print, till, math.max(gone, dead)
+    if not hasSpare then logNewest = unpack('>d', page, #page - 7) end
+    headerLength, cursors, horizonEnd = storedHeader, {}, logNewest + horizon
+    if logWriter == 0 and headerKind == SHARED_HEADER then
+      local owner, holdsUntil, oldestUnit = unpack('>I4dI4', page, 38)
+      if holdsUntil > logNewest and holdsUntil <= horizonEnd and holdsUntil % 1 == 0 and oldestUnit < unitCount then
+        cursorOwner, horizonEnd, firstUnit = owner, holdsUntil, math.max(firstUnit, oldestUnit)
       end
     end
   end
-elseif stored and n > 0 then
-  roomy = true
-elseif stored then
-  n = (#page - header) / 8
-  if n < 0 or n % 1 > 0 then -- cut, or with something behind it
-    broken, n = key, 0
+elseif logWriter and unitCount > 0 then
+  hasSpare = true
+elseif logWriter then
+  unitCount = (#page - headerLength) / 8
+  if unitCount < 0 or unitCount % 1 > 0 then -- truncated, or followed by other bytes
+    corruptKey, unitCount = key, 0
   end
-  newest = n > 0 and unpack('>d', page, #page - 7) or 0
+  logNewest = unitCount > 0 and unpack('>d', page, #page - 7) or 0
 end
-if not stored then
-  page = sub(plan, p + 16 * rules, p + 20 * rules + 36)
-  n, newest, shift, low = 0, 0, 0, 0
+if not logWriter then
+  page = sub(plan, planPos + 16 * logRules, planPos + 20 * logRules + LOG_HEADER - 1)
+  unitCount, logNewest, logShift, firstCursor = 0, 0, 0, 0
 else
-  now = clock + shift
-  if not (now >= 0 and now < EXACT and newest >= 0 and newest < EXACT) then broken = key end
-  if now < newest then -- Redis' clock was set back: the log's time goes on from its newest unit
-    shift, now, moved = newest - clock, newest, moved or {}
-    if mode > 0 then
-      repairs = repairs or {}
-      repairs[i] = { [base + 16] = shift }
-      if foreign then
-        keeps = keeps or {}
-        keeps[i] = call('PTTL', key)
+  now = clock + logShift
+  if not (now >= 0 and now < EXACT and logNewest >= 0 and logNewest < EXACT) then corruptKey = key end
+  if now < logNewest then -- Redis' clock was set back: the log's time continues from its newest unit
+    logShift, now, cursors = logNewest - clock, logNewest, cursors or {}
+    if mode ~= PEEK then
+      shiftRepairs = shiftRepairs or {}
+      shiftRepairs[i] = { [logOffset + 16] = logShift }
+      if hasForeignCells then
+        presentTtls = presentTtls or {}
+        presentTtls[i] = call('PTTL', key)
       end
     end
   end
 end
 
-if age > 0 then now = math.max(now - age, newest) end
-if gone then -- what holds from now on, if this call takes units
-  local most, longest = unpack('>I4d', plan, p + 16 * rules + 24)
-  -- A release that knows no wide header takes the newest `keep` for those that there are.
-  grown = gone > 0 and most > keep
-  if longest < horizon and now < ends then
-    keep, lives = math.max(most, keep), lives or {}
-    lives[i] = string.format('%.0f', math.max(math.ceil(horizon / 1000) + 1000, ARGV[2 * i]))
+if age > 0 then now = math.max(now - age, logNewest) end
+if firstUnit then -- what the log keeps from now on, if this call takes units
+  local ownMaxUnits, ownHorizon = unpack('>I4d', plan, planPos + 16 * logRules + 24)
+  -- A release that does not support shared headers takes the newest maxUnits units for all that the log has.
+  keepsMore = firstUnit > 0 and ownMaxUnits > maxUnits
+  if ownHorizon < horizon and now < horizonEnd then
+    maxUnits, ttls = math.max(ownMaxUnits, maxUnits), ttls or {}
+    ttls[i] = string.format('%.0f', math.max(math.ceil(horizon / 1000) + 1000, arguments[2 * i]))
   else
-    keep = longest < horizon and most or math.max(most, keep)
-    horizon, ends = longest, nil
+    maxUnits = ownHorizon < horizon and ownMaxUnits or math.max(ownMaxUnits, maxUnits)
+    horizon, horizonEnd = ownHorizon, nil
   end
-  low = gone
+  firstCursor = firstUnit
 end
-for r = 1, rules do
-  local count, window = unpack('>dd', plan, p)
-  local k, oldest, edge = 0, now, now - window
-  p = p + 16
-  if n > 0 then
-    local known = true
-    if not gone then
-      k = r == 1 and low or unpack('>I4', page, 34 + 4 * r)
-    else -- windows are in order: a cursor is never behind that of a longer one
-      k, known = r == 1 and gone or moved[r - 1], wide == logPrint and r <= 4
-      if known then k = math.max(k, (unpack('>I4', page, 50 + 4 * r))) end
-      moved[r] = k
+for r = 1, logRules do
+  local count, window = unpack('>dd', plan, planPos)
+  local cursor, oldest, windowStart = 0, now, now - window
+  planPos = planPos + 16
+  if unitCount > 0 then
+    local cursorStored = true
+    if not firstUnit then
+      cursor = r == 1 and firstCursor or unpack('>I4', page, 34 + 4 * r)
+    else -- windows are in order: a cursor is never before that of a longer window
+      cursor, cursorStored = r == 1 and firstUnit or cursors[r - 1], cursorOwner == logFingerprint and r <= 4
+      if cursorStored then cursor = math.max(cursor, (unpack('>I4', page, 50 + 4 * r))) end
+      cursors[r] = cursor
     end
-    if k < n then
-      local place = header + 8 * k
-      oldest = place + 8 <= #page and unpack('>d', page, place + 1) or edge
-      if oldest <= edge then
-        if not stamp then
-          --%readers
+    if cursor < unitCount then
+      local cursorOffset = headerLength + 8 * cursor
+      oldest = cursorOffset + 8 <= #page and unpack('>d', page, cursorOffset + 1) or windowStart
+      if oldest <= windowStart then
+        if not unitTime then
+          --%unit-readers
         end
-        k = advance(k, edge, not known)
-        oldest = k < n and stamp(k) or now
-        moved = moved or {}
-        moved[r] = k
+        cursor = advanceCursor(cursor, windowStart, not cursorStored)
+        oldest = cursor < unitCount and unitTime(cursor) or now
+        cursors = cursors or {}
+        cursors[r] = cursor
       end
-    elseif k > n then
-      broken = key
+    elseif cursor > unitCount then
+      corruptKey = key
     end
   end
-  local left, wait = count - n + k, oldest - edge
-  if left < cost then
-    -- The unit that must leave first: for this call to pass, or, after a record, for any call to pass.
-    local leaves = n + cost - count
-    if mode ~= 2 then
-      allowed, refused, leaves = allowed and mode == 3, true, leaves - 1
+  local remaining, waitTime = count - unitCount + cursor, oldest - windowStart
+  if remaining < cost then
+    -- The unit that must leave first: before this call can pass or, after a record, before any call can pass.
+    local leavingUnit = unitCount + cost - count
+    if mode ~= RECORD then
+      admitted, denied, leavingUnit = admitted and mode == OBSERVE, true, leavingUnit - 1
     end
-    if leaves < n then
-      if not stamp then
-        --%readers
+    if leavingUnit < unitCount then
+      if not unitTime then
+        --%unit-readers
       end
-      wait = stamp(leaves) - edge
-      if not (wait <= window) then broken = key end
+      waitTime = unitTime(leavingUnit) - windowStart
+      if not (waitTime <= window) then corruptKey = key end
     else
-      wait = mode ~= 2 and -1 or window
+      waitTime = mode ~= RECORD and -1 or window
     end
   end
-  local says = r == 1 and pack('>ddi4d', now, newest, left, wait) or pack('>i4d', left, wait)
-  reply = reply and reply .. says or says
+  local ruleReport = r == 1 and pack('>ddi4d', now, logNewest, remaining, waitTime) or pack('>i4d', remaining, waitTime)
+  report = report and report .. ruleReport or ruleReport
 end
-p = p + 37 + 4 * rules
+planPos = planPos + LOG_HEADER + 4 * logRules
 
-if mode > 0 and allowed and not refused and not broken then
-  stamped, takenAt = pack('>d', now), now
-  if not moved and not roomy and mode ~= 2 and n + cost <= DENSE then
-    units = cost > 1 and string.rep(stamped, cost) or stamped
-    written = page -- as it was, with these units: they fit, or a rule would have refused them
+if mode ~= PEEK and admitted and not denied and not corruptKey then
+  nowBytes, nowBytesTime = pack('>d', now), now
+  if not cursors and not hasSpare and mode ~= RECORD and unitCount + cost <= EXACT_SIZE_UNITS then
+    unitBytes = cost > 1 and string.rep(nowBytes, cost) or nowBytes
+    written = page -- the log as it was, then these units: they fit, or a rule would have denied them
   else
-    if not gone then
-      -- Bytes that are no log may say that it has to keep less than these rules ask for.
-      keep = math.max(unpack('>I4', page, 25), (unpack('>I4', plan, p - 4 * rules - 13)))
+    if not firstUnit then
+      -- Bytes that are no log may contain a lower maximum than these rules need.
+      maxUnits = math.max(unpack('>I4', page, 25), (unpack('>I4', plan, planPos - 4 * logRules - 13)))
     end
-    --%repeated
-    local taken = math.min(cost, keep)
-    units = taken > 1 and repeated(stamped, taken) or stamped
-    low = moved and moved[1] or low
-    if ends then
-      if not stamp then
-        --%readers
+    --%repeat
+    local unitsTaken = math.min(cost, maxUnits)
+    unitBytes = unitsTaken > 1 and repeatBytes(nowBytes, unitsTaken) or nowBytes
+    firstCursor = cursors and cursors[1] or firstCursor
+    if horizonEnd then
+      if not unitTime then
+        --%unit-readers
       end
-      low = advance(gone, now - horizon)
+      firstCursor = advanceCursor(firstUnit, now - horizon)
     end
-    local inPlace = roomy
-      and (wide and not grown or not gone)
-      and low <= n / 8
-      and base == (front and base or span)
-      and base + header + 8 * (n + taken) <= call('STRLEN', key)
-    local first = inPlace and 0 or math.max(low, n + taken - keep)
-    local live = n - first + taken
-    local head
-    if gone and (inPlace or ends or not wide and live > DENSE) then
-      head = pack('>I4I4ddI4dB', 0, live > DENSE and live or 0, now, shift, keep, horizon, 24)
-        .. pack('>I4dI4', logPrint, ends or now + horizon, inPlace and math.max(low, n + taken - keep) or 0)
+    local inPlace = hasSpare
+      and (cursorOwner and not keepsMore or not firstUnit)
+      and firstCursor <= unitCount / 8
+      and logOffset == (frontCells and logOffset or newCellsLength)
+      and logOffset + headerLength + 8 * (unitCount + unitsTaken) <= call('STRLEN', key)
+    local firstWritten = inPlace and 0 or math.max(firstCursor, unitCount + unitsTaken - maxUnits)
+    local writtenUnits = unitCount - firstWritten + unitsTaken
+    local header
+    if firstUnit and (inPlace or horizonEnd or not cursorOwner and writtenUnits > EXACT_SIZE_UNITS) then
+      local storedCount = writtenUnits > EXACT_SIZE_UNITS and writtenUnits or 0
+      local oldestUnit = inPlace and math.max(firstCursor, unitCount + unitsTaken - maxUnits) or 0
+      header = pack('>I4I4ddI4dB', 0, storedCount, now, logShift, maxUnits, horizon, SHARED_HEADER)
+        .. pack('>I4dI4', logFingerprint, horizonEnd or now + horizon, oldestUnit)
       for r = 1, 4 do
-        head = head .. pack('>I4', math.max(0, (moved[r] or 0) - first))
+        header = header .. pack('>I4', math.max(0, (cursors[r] or 0) - firstWritten))
       end
     else
-      head = gone and pack('>I4I4ddI4dB', logPrint, live > DENSE and live or 0, now, shift, keep, horizon, 16 + rules)
-        or sub(page, 1, 4) .. pack('>I4dd', live > DENSE and live or 0, now, shift) .. sub(page, 25, 37)
-      for r = 1, rules do
-        local k = moved and moved[r] or unpack('>I4', page, 34 + 4 * r)
-        head = head .. pack('>I4', math.max(0, k - first))
+      local storedCount = writtenUnits > EXACT_SIZE_UNITS and writtenUnits or 0
+      header = firstUnit
+        and pack('>I4I4ddI4dB', logFingerprint, storedCount, now, logShift, maxUnits, horizon, PLAIN_HEADER + logRules)
+        or sub(page, 1, 4) .. pack('>I4dd', storedCount, now, logShift) .. sub(page, 25, LOG_HEADER)
+      for r = 1, logRules do
+        local cursor = cursors and cursors[r] or unpack('>I4', page, 34 + 4 * r)
+        header = header .. pack('>I4', math.max(0, cursor - firstWritten))
       end
     end
     if inPlace then
-      written, patches = head, patches or {}
-      patches[i] = { base + header + 8 * n, units }
-      units = ''
+      written, patches = header, patches or {}
+      patches[i] = { logOffset + headerLength + 8 * unitCount, unitBytes }
+      unitBytes = ''
     else
-      local from, to, room = header + 8 * first, header + 8 * n, live > DENSE and 8 * math.floor(live / 8) or 0
-      local kept = to <= #page and sub(page, from + 1, to)
-        or from < to and call('GETRANGE', key, base + from, base + to - 1) or ''
-      room = room > 0 and repeated('\0', room) or ''
-      if cells == 0 then -- at once: each copy of a long text takes long
-        written, units, front = (front or '') .. head .. kept .. units .. room, '', nil
+      local from, to = headerLength + 8 * firstWritten, headerLength + 8 * unitCount
+      local spare = writtenUnits > EXACT_SIZE_UNITS and 8 * math.floor(writtenUnits / 8) or 0
+      local keptUnits = to <= #page and sub(page, from + 1, to)
+        or from < to and call('GETRANGE', key, logOffset + from, logOffset + to - 1) or ''
+      spare = spare > 0 and repeatBytes('\0', spare) or ''
+      if cellCount == 0 then -- concatenate once: every copy of a long string takes long
+        written, unitBytes, frontCells = (frontCells or '') .. header .. keptUnits .. unitBytes .. spare, '', nil
       else
-        written, units = head, kept .. units .. room
+        written, unitBytes = header, keptUnits .. unitBytes .. spare
       end
     end
   end
-  if cells == 0 then written = front and front .. written .. units or written .. units end
+  if cellCount == 0 then
+    written = frontCells and frontCells .. written .. unitBytes or written .. unitBytes
+  end
 end

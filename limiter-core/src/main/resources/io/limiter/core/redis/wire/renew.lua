@@ -1,70 +1,78 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- Renews leases: moves the units of calls to the end of their logs, with the present time, whatever any rule says.
--- log.lua describes a log.
+-- Renews concurrency permits: moves the units of calls to the end of their logs, with the present time. No rule is
+-- evaluated. log.lua describes a log.
 --
 -- KEYS[i]  the log of one subject; calls in flight never have cells
--- ARGV[i]  stamp of the units (8 bytes, d): what decide.lua returned as "now" for this key, or what this script
---          returned; then the plan as decide.lua reads it, whose cost is how many they are
+-- ARGV[i]  time of the units (d): the time that decide.lua reported for this key, or that this script returned; then
+--          the plan as for decide.lua. Its cost is the number of units
 --
--- Returns for each log the stamp that its units bear from now on (d).
+-- Returns for each log the new time of its units (d).
+--
+-- Defined by the included parts:
+-- luacheck: read globals EXACT EXACT_SIZE_UNITS PLAIN_HEADER
+-- luacheck: read globals repeatBytes unitTime firstSince openLog findUnits withoutUnits writeInPlace newHeader
 
 local call, pack, unpack = redis.call, struct.pack, struct.unpack
 local KEYS, ARGV = KEYS, ARGV
-local time = call('TIME')
-local clock = time[1] * 1000000 + time[2]
+local redisTime = call('TIME')
+local clock = redisTime[1] * 1000000 + redisTime[2]
 --%constants
-local reply, logs, headers, writes, lives = '', {}, {}, {}, {}
+local reply, logs, headers, bodies, ttls = '', {}, {}, {}, {}
 
---%units
+--%edit-log
 
 for i = 1, #KEYS do
-  local _, units, rules, print = unpack('>BI4BI4', ARGV[i], 9)
-  rules = rules / 16
-  local keep, horizon = unpack('>I4d', ARGV[i], 25 + 16 * rules + 24)
-  local log = opened(KEYS[i], call('GETRANGE', KEYS[i], 0, 2047), 0)
-  local low, after, newest, now, stays
+  local _, units, logRules, fingerprint = unpack('>BI4BI4', ARGV[i], 9)
+  logRules = logRules / 16
+  local ownMaxUnits, ownHorizon = unpack('>I4d', ARGV[i], 25 + 16 * logRules + 24)
+  local log = openLog(KEYS[i], call('GETRANGE', KEYS[i], 0, 2047), 0)
+  local low, after, newest, now
   if log then
-    low, after, newest = found(log, unpack('>d', ARGV[i]), units)
-    -- If Redis' clock was set back, the log's time goes on from its newest unit.
+    low, after, newest = findUnits(log, unpack('>d', ARGV[i]), units)
+    -- If Redis' clock was set back, the time of the log continues from its newest unit.
     now = newest and math.max(clock + log.shift, newest)
   end
-  -- Without any others the log is a new one, as it is after a refund of all.
+  -- A log without other units is written as a new one, as after a refund of all units.
   if not (now and now < EXACT) then
-    log = { n = 0, gone = 0, size = 0, header = 0, stored = print, keep = 0 }
+    log = { unitCount = 0, firstUnit = 0, size = 0, unitsOffset = 0, writer = fingerprint, maxUnits = 0 }
     low, after, now = 0, 0, clock
   end
-  local foreign, longer, grown = log.stored ~= print, false, log.gone > 0 and keep > log.keep
-  if not foreign then log.horizon = horizon end
-  if horizon < log.horizon and now < log.ends then
-    log.keep, longer = math.max(keep, log.keep), true
+  local isForeign, horizonHolds = log.writer ~= fingerprint, false
+  local keepsMore = log.firstUnit > 0 and ownMaxUnits > log.maxUnits
+  if not isForeign then log.horizon = ownHorizon end
+  if ownHorizon < log.horizon and now < log.horizonEnd then
+    log.maxUnits, horizonHolds = math.max(ownMaxUnits, log.maxUnits), true
   else
-    log.keep = horizon < log.horizon and keep or math.max(keep, log.keep)
-    log.horizon, log.ends = horizon, now + horizon
+    log.maxUnits = ownHorizon < log.horizon and ownMaxUnits or math.max(ownMaxUnits, log.maxUnits)
+    log.horizon, log.horizonEnd = ownHorizon, now + ownHorizon
   end
-  local taken, drop = math.min(units, log.keep), 0
-  local edge = now - log.horizon + 1
-  if log.gone < log.n and stamp(log, log.gone) < edge then
-    local from = first(log, log.gone, log.n, edge)
-    drop = math.min(from, low) - log.gone + math.max(from, after) - after
+  local added, dropped = math.min(units, log.maxUnits), 0
+  local horizonStart = now - log.horizon + 1
+  if log.firstUnit < log.unitCount and unitTime(log, log.firstUnit) < horizonStart then
+    local from = firstSince(log, log.firstUnit, log.unitCount, horizonStart)
+    dropped = math.min(from, low) - log.firstUnit + math.max(from, after) - after
   end
-  drop = math.max(drop, log.n - log.gone - after + low + taken - log.keep)
-  local added = repeated(pack('>d', now), taken)
-  local gone, n, behind = without(log, low, after, drop, added, log.wide and not grown or not foreign)
-  local wide = log.wide
-  if type(behind) == 'string' then wide = longer or foreign and not wide and n > DENSE end
-  log.stored, log.kind, log.shift = print, 16 + rules, now - clock
-  logs[i], headers[i], writes[i] = log, head(log, n, now, gone, wide and print), behind
-  lives[i] = string.format('%.0f', math.ceil(log.horizon / 1000) + 1000)
+  dropped = math.max(dropped, log.unitCount - log.firstUnit - after + low + added - log.maxUnits)
+  local addedBytes = repeatBytes(pack('>d', now), added)
+  local mayStay = log.cursorOwner and not keepsMore or not isForeign
+  local firstUnit, unitCount, body = withoutUnits(log, low, after, dropped, addedBytes, mayStay)
+  local isShared = log.cursorOwner
+  if type(body) == 'string' then
+    isShared = horizonHolds or isForeign and not isShared and unitCount > EXACT_SIZE_UNITS
+  end
+  log.writer, log.headerKind, log.shift = fingerprint, PLAIN_HEADER + logRules, now - clock
+  logs[i], headers[i], bodies[i] = log, newHeader(log, unitCount, now, firstUnit, isShared and fingerprint), body
+  ttls[i] = string.format('%.0f', math.ceil(log.horizon / 1000) + 1000)
   reply = reply .. pack('>d', now)
 end
 for i = 1, #KEYS do
-  if type(writes[i]) == 'string' then
-    call('SET', KEYS[i], headers[i] .. writes[i], 'PX', lives[i])
+  if type(bodies[i]) == 'string' then
+    call('SET', KEYS[i], headers[i] .. bodies[i], 'PX', ttls[i])
   else
     call('SETRANGE', KEYS[i], 0, headers[i])
-    write(logs[i], writes[i])
-    call('PEXPIRE', KEYS[i], lives[i])
+    writeInPlace(logs[i], bodies[i])
+    call('PEXPIRE', KEYS[i], ttls[i])
   end
 end
 return reply

@@ -6,21 +6,38 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.limiter.core.Charge;
+import io.limiter.core.FadingCounter;
 import io.limiter.core.StoreHarness;
+import io.limiter.core.Subject;
 import io.limiter.core.redis.FakeRedis;
 import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindow;
 import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.LoggedRule;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.TokenBucket;
 import io.limiter.core.state.Cell;
 import io.limiter.core.store.Mode;
 import java.nio.charset.StandardCharsets;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -32,14 +49,20 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 public class ScriptSourceTest {
 
-  private static final Pattern COMMENT = Pattern.compile("--[^\n]*");
+  private static final Pattern DECLARED = Pattern.compile("-- luacheck: (?:read )?globals (.*)");
+  private static final Pattern INCLUDED = Pattern.compile("--%([a-z-]+)\n");
+  private static final Pattern STRING = Pattern.compile("'[^'\n]*'");
+  private static final Pattern CONSTANTS = Pattern.compile("local ([A-Z_, ]+) = ([0-9, ]+)\\b");
   private static final Pattern CALL = Pattern.compile("\\bp?call\\(\\s*(.)([A-Z]*)");
   private static final Pattern FORMAT = Pattern.compile("\\b(?:un)?pack\\(\\s*(.)");
+
+  private static final LoggedRule LOGGED = SlidingWindowLog.of(1, SECOND);
+  private static final Rule WINDOW = FixedWindow.of(1, SECOND);
 
   private static List<String> sources() {
     DecisionScripts scripts = DecisionScripts.load();
     return Stream.of(scripts.decide(), scripts.refund(), scripts.renew())
-        .map(script -> COMMENT.matcher(script.text()).replaceAll(""))
+        .map(RedisScript::text)
         .toList();
   }
 
@@ -92,23 +115,145 @@ public class ScriptSourceTest {
         .doesNotHaveDuplicates();
   }
 
+  /** The files that the scripts consist of, by name. */
+  private static Map<String, String> files() {
+    Map<String, String> files = new TreeMap<>();
+    List.of("decide", "refund", "renew").forEach(script -> collect(script, files));
+    return files;
+  }
+
+  private static void collect(String name, Map<String, String> files) {
+    String text = RedisScript.read(name + ".lua");
+    files.put(name, text);
+    INCLUDED
+        .matcher(text)
+        .results()
+        .map(part -> part.group(1))
+        .filter(part -> !part.equals("algorithms"))
+        .forEach(part -> collect(part, files));
+  }
+
+  private static Map<String, Long> constants(String source) {
+    Map<String, Long> constants = new TreeMap<>();
+    Matcher line = CONSTANTS.matcher(source);
+    while (line.find()) {
+      String[] names = line.group(1).split(", ");
+      String[] numbers = line.group(2).split(", ");
+      for (int i = 0; i < names.length; i++) {
+        constants.put(names[i], Long.parseLong(numbers[i]));
+      }
+    }
+    return constants;
+  }
+
   @Test
-  void numbersThatScriptsShareAreThoseOfTheCode() {
-    String constants = RedisScript.read("constants.lua");
-    assertThat(constants)
-        .contains("EXACT = %d ".formatted(1L << 53))
-        .contains("LONGEST = %d ".formatted(Micros.of(Rule.MAX_WINDOW)))
-        .contains("CELLS = %d ".formatted(Integer.toUnsignedLong(CellPlan.CELLS)))
-        .contains("SECONDS = %d ".formatted(1L << Cell.MOST_EXPONENT))
-        .contains("MOST_CELLS, MOST_BYTES = %d, %d ".formatted(Cell.MOST_CELLS, Cell.MOST_BYTES))
-        .contains("BAN, DATA = %d, %d ".formatted(CellCode.BAN, CellCode.DATA));
-    assertThat(sources().get(0))
-        .contains(
-            "WAIT, DEPARTURES, QUEUE = %d, %d, %d"
-                .formatted(
-                    Micros.of(LeakyBucket.MAX_WAIT),
-                    LeakyBucket.MAX_DEPARTURES,
-                    LeakyBucket.MAX_QUEUE));
+  void constantsOfTheScriptsAreThoseOfTheCode() {
+    Map<String, Long> expected = new TreeMap<>();
+    expected.put("EXACT", 1L << 53);
+    expected.put("MAX_WINDOW", Micros.of(Rule.MAX_WINDOW));
+    expected.put("GRACE", 1_000 * Long.parseLong(text(stack(LOGGED).plan().ttl())) - 1_000_000);
+
+    Charge charge = Charge.of("limit", Subject.global(), RuleStack.of(List.of(LOGGED)));
+    expected.put("PEEK", (long) stack(LOGGED).plan().argument(Mode.PEEK, charge)[0]);
+    expected.put("ACQUIRE", (long) stack(LOGGED).plan().argument(Mode.ACQUIRE, charge)[0]);
+    expected.put("RECORD", (long) stack(LOGGED).plan().argument(Mode.RECORD, charge)[0]);
+    expected.put(
+        "OBSERVE", (long) stack(LOGGED).plan().argument(Mode.ACQUIRE, charge.observe())[0]);
+
+    byte[] log = new EncodedLog(List.of(LOGGED)).plan(); // of each rule 16 bytes, and a cursor
+    byte[] cells = new CellPlan(List.of(WINDOW), Optional.empty(), List.of()).unused();
+    long plan = stack(LOGGED).plan().argument(Mode.PEEK, charge).length - log.length;
+    expected.put("PLAN_HEADER", plan);
+    expected.put("LOG_HEADER", log.length - 16 - 4L);
+    // Two cells of 5 bytes, the first of which has a time and a description, the other two numbers.
+    expected.put("CELLS_HEADER", cells.length - 2 * 5 - 4 * 8L);
+    expected.put("PLAIN_HEADER", log[16 + 36] - 1L);
+    expected.put("SHARED_HEADER", log[16 + 36] - 1L + RuleStack.MAX_RULES);
+    expected.put("CELLS_MARK", Integer.toUnsignedLong(CellPlan.CELLS));
+    expected.put("SECONDS_LIMIT", 1L << Cell.MOST_EXPONENT);
+    expected.put("MAX_CELLS", (long) Cell.MOST_CELLS);
+    expected.put("MAX_CELL_BYTES", (long) Cell.MOST_BYTES);
+
+    expected.put("SLIDING_COUNTER", algorithm(SlidingWindowCounter.of(1, SECOND)));
+    expected.put("FIXED_WINDOW", algorithm(WINDOW));
+    expected.put("ALIGNED_WINDOW", algorithm(FixedWindow.aligned(1, SECOND, ZoneOffset.UTC)));
+    expected.put("TOKEN_BUCKET", algorithm(TokenBucket.of(1, 1, SECOND)));
+    expected.put("INTERVAL_BUCKET", algorithm(TokenBucket.of(1, 1, SECOND).byInterval()));
+    expected.put("LEAKY_BUCKET", algorithm(LeakyBucket.of(1, SECOND, 1, SECOND)));
+    expected.put("BAN", (long) CellCode.of(BanRule.of(1, SECOND, SECOND))[0]);
+    expected.put("CUSTOM", algorithm(CustomRule.of(new FadingCounter(), 1, SECOND, 2.0)));
+    expected.put("DESCRIPTION", (long) CellCode.DATA);
+    expected.put("BAN_SIZE", (long) CellCode.BAN_SIZE);
+    expected.put("GAP_LIMIT", Cell.LEAKY_SIZE - 2L);
+
+    Map<String, Long> constants = constants(RedisScript.read("constants.lua"));
+    long exactSizeUnits = constants.remove("EXACT_SIZE_UNITS");
+    assertThat(constants).isEqualTo(expected);
+    assertThat(expected.get("BAN")).isEqualTo(CellCode.BAN);
+    assertThat(expected.get("CUSTOM")).isEqualTo(CellCode.CUSTOM);
+    assertThat(expected.get("LOG_HEADER") + 4 * RuleStack.MAX_RULES + 8 * exactSizeUnits)
+        .as("a page")
+        .isLessThan(1024);
+  }
+
+  @Test
+  void limitsOfALeakyBucketAreThoseOfTheCode() {
+    assertThat(constants(RedisScript.read("cells.lua")))
+        .containsEntry("MAX_WAIT", Micros.of(LeakyBucket.MAX_WAIT))
+        .containsEntry("MAX_DEPARTURES", (long) LeakyBucket.MAX_DEPARTURES)
+        .containsEntry("MAX_QUEUE", (long) LeakyBucket.MAX_QUEUE);
+  }
+
+  private static EncodedStack stack(Rule rule) {
+    return new EncodedStack(RuleStack.of(List.of(rule)), List.of(), () -> 0);
+  }
+
+  private static long algorithm(Rule rule) {
+    return new CellCode(List.of(new FadingCounter())).of(rule, 0)[0];
+  }
+
+  private static String text(byte[] bytes) {
+    return new String(bytes, StandardCharsets.US_ASCII);
+  }
+
+  /** So luacheck finds a part that uses what it does not declare; see .luacheckrc. */
+  @Test
+  void eachPartDeclaresTheLocalsOfOthersThatItUses() {
+    Map<String, String> parts = files();
+    assertThat(parts).hasSize(15);
+    parts.forEach(
+        (name, text) -> {
+          String code =
+              text.lines()
+                  .map(line -> line.replaceFirst("--.*", ""))
+                  .map(line -> STRING.matcher(line).replaceAll("''"))
+                  .collect(Collectors.joining("\n"));
+          List<String> declared =
+              DECLARED
+                  .matcher(text)
+                  .results()
+                  .flatMap(line -> Stream.of(line.group(1).split(" ")))
+                  .toList();
+          assertThat(declared)
+              .as(name)
+              .doesNotHaveDuplicates()
+              .allSatisfy(
+                  local -> assertThat(code).containsPattern("(?<![.\\w])%s\\b".formatted(local)));
+          if (!Set.of("constants", "repeat").contains(name)) {
+            assertThat(declared).as(name).isNotEmpty();
+          }
+        });
+  }
+
+  /** Else leaving out comments would have cut a string. */
+  @Test
+  void eachStringOfAScriptIsInOneLineAndHasNoHyphensInARow() {
+    assertThat(sources())
+        .flatMap(source -> source.lines().toList())
+        .allSatisfy(
+            line ->
+                assertThat(STRING.matcher(line).replaceAll(""))
+                    .doesNotContain("'", "\"", "[[", "--"));
   }
 
   @Test
