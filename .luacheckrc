@@ -1,0 +1,37 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Options of luacheck for the Redis scripts: luacheck limiter-core/src/main/resources limiter-core/target/lua
+-- A script is assembled from parts. At its top, each part declares the locals of the including script that it reads
+-- ("luacheck: read globals") and those that it writes ("luacheck: globals"). So each file is checked alone. The tests
+-- write the assembled scripts, without comments, to limiter-core/target/lua.
+
+-- What Redis gives a script, as far as these use it.
+stds.redis = {
+  read_globals = {
+    'KEYS', 'ARGV', 'ipairs', 'pairs', 'tonumber', 'type',
+    redis = { fields = { 'call', 'error_reply' } },
+    struct = { fields = { 'pack', 'unpack' } },
+    string = { fields = { 'byte', 'format', 'rep', 'sub' } },
+    math = { fields = { 'abs', 'ceil', 'floor', 'max', 'min' } },
+    table = { fields = { 'insert', 'remove' } },
+  },
+}
+std = 'redis'
+max_line_length = 120
+ignore = {
+  '211/[A-Z][A-Z_]+', -- no script uses all constants
+  '581', -- "not (x <= y)" is meant where x may be NaN
+}
+
+-- Only an assembled script shows whether a local is used and set, and whether a branch is empty.
+files['**/main/resources/**'].ignore = { '211', '221', '231', '311', '331', '542' }
+
+-- The body of a custom algorithm is given these names, whether it uses them or not. The script has some of them too.
+local argument = { 'now', 'cost', 'count', 'window', 'p', 'state' }
+local custom = {}
+for _, name in ipairs(argument) do
+  custom[#custom + 1] = '212/' .. name
+  custom[#custom + 1] = '431/' .. name
+end
+files['**/target/lua/*-custom.lua'].ignore = custom
+-- Only a custom algorithm sets it.
+files['**/target/lua/decide.lua'].ignore = { '221/evaluate' }

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis.wire;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.FadingCounter;
+import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.state.ScriptedAlgorithm;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The scripts as Redis gets them. They are written to target/lua, where luacheck reads them: it is
+ * the assembled script that shows whether a local is used or shadows another.
+ */
+class AssembledScriptsTest {
+
+  private static final Path DIRECTORY = Path.of("target", "lua");
+  private static final List<CustomAlgorithm> CUSTOM =
+      List.of(new FadingCounter(), new ScriptedAlgorithm());
+
+  @Test
+  void scriptsAreWrittenForLuacheck() throws IOException {
+    write(DecisionScripts.load(), "");
+    write(DecisionScripts.load(CUSTOM), "-custom");
+
+    assertThat(DIRECTORY.resolve("decide.lua")).content().endsWith("return reply\n");
+    assertThat(DIRECTORY.resolve("decide-custom.lua")).content().endsWith("return reply\n");
+  }
+
+  private static void write(DecisionScripts scripts, String suffix) throws IOException {
+    Files.createDirectories(DIRECTORY);
+    Map<String, RedisScript> named =
+        Map.of("decide", scripts.decide(), "refund", scripts.refund(), "renew", scripts.renew());
+    for (Map.Entry<String, RedisScript> script : named.entrySet()) {
+      Files.writeString(
+          DIRECTORY.resolve(script.getKey() + suffix + ".lua"), script.getValue().text());
+    }
+  }
+
+  @Test
+  void commentsAndIndentationAreNotSentToRedis() {
+    DecisionScripts scripts = DecisionScripts.load();
+    for (RedisScript script : List.of(scripts.decide(), scripts.refund(), scripts.renew())) {
+      assertThat(script.text().lines())
+          .allSatisfy(
+              line -> assertThat(line).isNotEmpty().isEqualTo(line.strip()).doesNotContain("--"));
+    }
+  }
+
+  @Test
+  void theTextOfACustomAlgorithmIsNotChanged() {
+    CustomAlgorithm strange =
+        new CustomAlgorithm() {
+          @Override
+          public String name() {
+            return "strange";
+          }
+
+          @Override
+          public int stateSize() {
+            return 1;
+          }
+
+          @Override
+          public Evaluation read(double now, double cost, CustomRule rule, double[] state) {
+            throw new UnsupportedOperationException();
+          }
+
+          @Override
+          public String script() {
+            return "  -- a comment\n\n  local text = [[ --%constants\n  -- $1 ]]\n  return #text, { 1 }\n";
+          }
+        };
+
+    assertThat(DecisionScripts.load(List.of(strange)).decide().text()).contains(strange.script());
+  }
+}
