@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.docs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** The main sources and the documentation avoid the words that the project's glossary rules out. */
+class WordsTest {
+
+  private static final Path ROOT = Path.of("..");
+
+  private static final List<String> MODULES =
+      List.of("limiter-core", "limiter-micronaut", "demo-app", "benchmarks");
+
+  private static final Set<String> KINDS = Set.of("java", "lua", "properties", "yml");
+
+  /** Two words may stand on two lines of a comment. */
+  private static final Pattern BANNED =
+      Pattern.compile(
+          "\\b(whom|whoever|nobody|tells|told|said|becomes[\\s*/#-]+of|became[\\s*/#-]+of|anew"
+              + "|he|his|him)\\b",
+          Pattern.CASE_INSENSITIVE);
+
+  /** Text that may contain a banned word, with the reason. */
+  private static final Map<String, String> ALLOWED =
+      Map.of("BodyPublishers.noBody()", "a method of the JDK's HTTP client");
+
+  @Test
+  void noBannedWordInSourcesAndDocumentation() throws IOException {
+    List<String> found = new ArrayList<>();
+    for (Path file : files()) {
+      String text = withoutAllowed(Files.readString(file));
+      Matcher banned = BANNED.matcher(text);
+      while (banned.find()) {
+        long line = 1 + text.chars().limit(banned.start()).filter(c -> c == '\n').count();
+        found.add("%s:%d: %s".formatted(ROOT.relativize(file), line, banned.group()));
+      }
+    }
+    assertThat(found).isEmpty();
+  }
+
+  private static String withoutAllowed(String text) {
+    String rest = text;
+    for (String allowed : ALLOWED.keySet()) {
+      rest = rest.replace(allowed, "");
+    }
+    return rest;
+  }
+
+  private static List<Path> files() throws IOException {
+    List<Path> files = new ArrayList<>(DocsTest.pages());
+    for (String module : MODULES) {
+      try (Stream<Path> sources = Files.walk(ROOT.resolve(module).resolve("src/main"))) {
+        sources.filter(WordsTest::isRead).sorted().forEach(files::add);
+      }
+    }
+    return files;
+  }
+
+  private static boolean isRead(Path file) {
+    String name = file.getFileName().toString();
+    return KINDS.contains(name.substring(name.lastIndexOf('.') + 1));
+  }
+}
