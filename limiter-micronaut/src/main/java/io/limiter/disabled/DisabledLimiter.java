@@ -13,7 +13,7 @@ import java.util.Collection;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** Makes the limiter that limits nothing. */
+/** Provides a limiter that admits every call. */
 @Factory
 final class DisabledLimiter {
 

@@ -11,7 +11,7 @@ import io.micronaut.http.bind.binders.TypedRequestArgumentBinder;
 import jakarta.inject.Singleton;
 import java.util.Optional;
 
-/** Routes that ask for the verdict on their calls go on, and are told that all are allowed. */
+/** Binds an admitted verdict to arguments of type {@link Verdict} while the limiter is disabled. */
 @Singleton
 @Requires(classes = HttpRequest.class)
 final class UnlimitedVerdicts implements TypedRequestArgumentBinder<Verdict> {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What takes the place of the limiter while {@code limiter.enabled} is false: code that asks the
- * limiter is always admitted. It stands beside {@code io.limiter.micronaut}, which is disabled as a
- * whole.
+ * Replaces the limiter while {@code limiter.enabled} is false: calls of the programmatic limiter
+ * are always admitted. This package is outside of {@code io.limiter.micronaut}, which is disabled
+ * as a whole.
  */
 @Configuration
 @Requires(property = "limiter.enabled", pattern = "(?i)\\s*(?:false|off|no)\\s*")

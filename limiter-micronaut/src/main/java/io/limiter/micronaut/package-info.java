@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The limiter for Micronaut: annotations, the guard around annotated methods, the gate before
- * annotated routes. {@code limiter.enabled: false} switches all of it off; annotated methods are
- * not limited then.
+ * annotated routes. {@code limiter.enabled: false} disables all of it; annotated methods are then
+ * not limited.
  */
 @Configuration
 @Requires(

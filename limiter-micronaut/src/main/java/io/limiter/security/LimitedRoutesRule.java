@@ -23,15 +23,15 @@ import org.reactivestreams.Publisher;
 import reactor.core.publisher.Mono;
 
 /**
- * Decides {@link Secured} on limited routes where the limits have expressions, and {@link Secured}
+ * Decides {@link Secured} on limited routes where the limits have expressions, but {@link Secured}
  * itself has none.
  *
- * <p>Where any annotation of a method has an expression, Micronaut hands out all of its annotations
- * as evaluated ones. {@link SecuredAnnotationRule} takes that for an expression of its own, whose
- * value is not true, and rejects everybody (micronaut-security issue 2012, seen up to 4.15). This
- * rule stands before it and reads the annotation as it was written, as the other would without
- * expressions. It has no opinion on all other routes, nor where the application has replaced {@link
- * SecuredAnnotationRule}.
+ * <p>If any annotation of a method has an expression, Micronaut provides all of its annotations as
+ * evaluated ones. {@link SecuredAnnotationRule} then assumes an expression in {@link Secured},
+ * whose value is not true, and rejects every request (micronaut-security issue 2012, seen up to
+ * 4.15). This rule runs before it and reads the annotation as written, as the other rule does
+ * without expressions. It returns {@code UNKNOWN} for all other routes, and where the application
+ * has replaced {@link SecuredAnnotationRule}.
  */
 @Singleton
 final class LimitedRoutesRule extends AbstractSecurityRule<HttpRequest<?>> {
@@ -62,7 +62,7 @@ final class LimitedRoutesRule extends AbstractSecurityRule<HttpRequest<?>> {
         : compareRoles(roles, getRoles(authentication));
   }
 
-  /** The value of the annotation; null if it is not this rule that decides. */
+  /** The value of the annotation; null if this rule does not decide. */
   private static String @Nullable [] required(HttpRequest<?> request) {
     if (RouteAttributes.getRouteMatch(request).orElse(null)
             instanceof MethodBasedRouteMatch<?, ?> route

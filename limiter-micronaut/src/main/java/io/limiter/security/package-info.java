@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Lets micronaut-security read its own annotations on methods whose limits have expressions. It
- * stands beside {@code io.limiter.micronaut}, since such a method needs it also while {@code
- * limiter.enabled} is false.
+ * Makes micronaut-security read its own annotations on methods whose limits have expressions. This
+ * package is outside of {@code io.limiter.micronaut}, since such a method needs it also while
+ * {@code limiter.enabled} is false.
  */
 @Configuration
 @Requires(classes = SecuredAnnotationRule.class)

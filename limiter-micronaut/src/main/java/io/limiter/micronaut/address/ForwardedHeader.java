@@ -7,16 +7,16 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one header in which proxies tell whose request they pass on. Others are not looked at: a
- * proxy that writes one of them passes on the others as a caller has forged them.
+ * The one header in which proxies report the client of a request. Other headers are ignored: a
+ * proxy that writes one of them forwards the others unchanged, and a client may have forged those.
  */
 @Internal
 public final class ForwardedHeader {
 
-  /** What most proxies write. */
+  /** The header that most proxies write. */
   public static final String FORWARDED_FOR = "X-Forwarded-For";
 
-  /** What RFC 7239 has standardized. */
+  /** The header of RFC 7239. */
   public static final String FORWARDED = "Forwarded";
 
   /** Longest name of a header. */
@@ -24,7 +24,7 @@ public final class ForwardedHeader {
 
   private final String name;
 
-  /** Null where the header tells one address, and no list. */
+  /** Null if the header contains a single address instead of a list. */
   private final @Nullable HopSyntax syntax;
 
   private ForwardedHeader(String name, @Nullable HopSyntax syntax) {
@@ -33,16 +33,16 @@ public final class ForwardedHeader {
   }
 
   /**
-   * {@code X-Forwarded-For}, {@code Forwarded}, or another, which tells one address: that of the
-   * client.
+   * {@code X-Forwarded-For}, {@code Forwarded}, or another header that contains one address: that
+   * of the client.
    *
    * @throws IllegalArgumentException with the remedy, if no header has such a name
    */
   public static ForwardedHeader named(String name) {
     if (name.length() > MAX_NAME || !IpText.isName(name, 0, name.length())) {
       throw new IllegalArgumentException(
-          "give it the name of one header, of 1 to %d letters, digits and ._-: X-Forwarded-For, Forwarded, or one that tells just the client's address"
-              .formatted(MAX_NAME));
+          "give it the name of one header, of 1 to %d letters, digits and ._-: X-Forwarded-For, "
+              + "Forwarded, or one that contains only the client's address".formatted(MAX_NAME));
     }
     return new ForwardedHeader(
         name,
@@ -53,23 +53,23 @@ public final class ForwardedHeader {
         });
   }
 
-  /** Its name, as it was given. */
+  /** The header's name, as configured. */
   public String name() {
     return name;
   }
 
   /**
-   * The address of the client whose request a trusted proxy passes on.
+   * The address of the client whose request a trusted proxy forwards.
    *
-   * @param lines the lines of this header, in the order in which they came
-   * @param proxies who else is believed
-   * @return null if the proxy tells none that can be read
+   * @param lines the lines of this header, in the order of the request
+   * @param proxies the trusted proxies
+   * @return null if the header contains no readable address
    */
   public @Nullable IpAddress client(List<String> lines, TrustedProxies proxies) {
     if (syntax != null) {
       return HopWalk.client(syntax, lines, proxies);
     }
-    // Of two lines, either may be the caller's.
+    // If there are two lines, either may come from the client.
     if (lines.size() != 1 || lines.get(0).length() > HopWalk.MAX_CHARACTERS) {
       return null;
     }

@@ -4,8 +4,8 @@ package io.limiter.micronaut.address;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads what names a hop (RFC 7239, 6): an address, IPv6 also in brackets, with or without a port.
- * {@code unknown}, {@code _hidden} and all else is no address.
+ * Reads the node identifier of a hop (RFC 7239, section 6): an address, IPv6 also in brackets, with
+ * or without a port. {@code unknown}, {@code _hidden} and anything else is not an address.
  */
 final class ForwardedNode {
 
@@ -13,7 +13,7 @@ final class ForwardedNode {
 
   private ForwardedNode() {}
 
-  /** The address from one index to before the other; null if there is none. */
+  /** The address between these indexes, the second exclusive; null if there is none. */
   static @Nullable IpAddress read(String text, int from, int to) {
     if (from < to && text.charAt(from) == '[') {
       int close = IpText.find(text, ']', from, to);
@@ -30,13 +30,13 @@ final class ForwardedNode {
     return isPort(text, colon, to) ? IpText.read(text, from, colon) : null;
   }
 
-  /** The same, which may stand in quotes. Whatever needs an escape is no address. */
+  /** The same, possibly in quotes. Text that needs an escape is not an address. */
   static @Nullable IpAddress readQuoted(String text, int from, int to) {
     boolean quoted = to - from >= 2 && text.charAt(from) == '"' && text.charAt(to - 1) == '"';
     return quoted ? read(text, from + 1, to - 1) : read(text, from, to);
   }
 
-  /** A colon, and a number or a name that hides it. */
+  /** A colon, followed by a port number or an obfuscated port. */
   private static boolean isPort(String text, int colon, int to) {
     int from = colon + 1;
     if (text.charAt(colon) != ':' || from == to) {

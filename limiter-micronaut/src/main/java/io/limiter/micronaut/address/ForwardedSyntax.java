@@ -6,14 +6,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * {@code Forwarded: for=client;proto=https, for="[2001:db8::1]:4711"} (RFC 7239).
  *
- * <p>A value without quotes may have every character that does not end it: proxies write {@code
+ * <p>An unquoted value may contain every character that does not end it: proxies write {@code
  * for=192.0.2.1:4711}, although its colon should be in quotes.
  */
 final class ForwardedSyntax implements HopSyntax {
 
   /**
-   * Commas in quotes end no element. From the right, the quote that opens is the first without a
-   * backslash before it: those in the text have one, and it stands behind an equals sign.
+   * Commas in quotes do not end an element. Read from the right, the opening quote is the first one
+   * without a backslash before it: quotes inside the text have one, and the opening quote follows
+   * an equals sign.
    */
   @Override
   public int start(String line, int floor, int end) {
@@ -32,7 +33,10 @@ final class ForwardedSyntax implements HopSyntax {
     return start;
   }
 
-  /** Two of {@code for} are none: a proxy that quotes nothing could be made to write the second. */
+  /**
+   * An element with two {@code for} parameters has no address: a client could make a proxy that
+   * does not quote write the second one.
+   */
   @Override
   public @Nullable IpAddress read(String line, int from, int to) {
     IpAddress found = null;
@@ -60,7 +64,7 @@ final class ForwardedSyntax implements HopSyntax {
     return found;
   }
 
-  /** The semicolon behind a parameter, not one in quotes; or the end of the element. */
+  /** The index of the unquoted semicolon after a parameter, or the end of the element. */
   private static int parameterEnd(String line, int from, int to) {
     boolean quoted = false;
     int at = from;
@@ -75,7 +79,7 @@ final class ForwardedSyntax implements HopSyntax {
     return Math.min(at, to);
   }
 
-  /** A text in quotes, or one without quotes and blanks. */
+  /** Whether the value is a quoted string, or has neither quotes nor blanks. */
   private static boolean isValue(String line, int from, int to) {
     if (from == to) {
       return false;

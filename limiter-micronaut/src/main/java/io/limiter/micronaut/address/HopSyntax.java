@@ -4,23 +4,24 @@ package io.limiter.micronaut.address;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a header lists the hops of a request. It is read from the right, so that nothing to the left
- * of an element, which a caller may have written, changes what the element is.
+ * The syntax in which a header lists the hops of a request. It is read from the right, so that text
+ * to the left of an element, which a client may have written, does not change how the element is
+ * read.
  */
 interface HopSyntax {
 
   /**
-   * Where the last element begins.
+   * The index at which the last element begins.
    *
-   * @param floor nothing before this index is looked at
+   * @param floor the first index that is read
    * @param end the end of the element
    */
   int start(String line, int floor, int end);
 
-  /** The address of an element; null if it tells none. */
+  /** The address of an element; null if it has none. */
   @Nullable IpAddress read(String line, int from, int to);
 
-  /** The first index that is no blank. */
+  /** The index of the first character that is not blank. */
   static int skipBlanks(String line, int from, int to) {
     int at = from;
     while (at < to && isBlank(line.charAt(at))) {
@@ -29,7 +30,7 @@ interface HopSyntax {
     return at;
   }
 
-  /** The index behind the last that is no blank. */
+  /** The index after the last character that is not blank. */
   static int dropBlanks(String line, int from, int to) {
     int end = to;
     while (end > from && isBlank(line.charAt(end - 1))) {
@@ -38,7 +39,7 @@ interface HopSyntax {
     return end;
   }
 
-  /** What HTTP takes for optional white space (RFC 9110, 5.6.3). */
+  /** Whether the character is optional white space in HTTP (RFC 9110, section 5.6.3). */
   static boolean isBlank(char c) {
     return c == ' ' || c == '\t';
   }

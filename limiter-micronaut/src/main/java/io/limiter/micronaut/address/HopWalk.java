@@ -6,22 +6,22 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Walks from the proxy that is the peer towards the client, from the right of a header to its left:
- * each hop has written down the one before it. So an element is believed only if all to its right,
- * who passed it on, are trusted, and the first who is not is the client; if all are, the leftmost
- * is. An element that is no address ends the walk at the one to its right: nobody tells who sent
- * it, and he may have made up everything further left.
+ * each hop appends the address of its own peer. An element is trusted only if all hops to its
+ * right, which forwarded it, are trusted. The first hop that is not trusted is the client; if all
+ * are trusted, it is the leftmost one. An element that is not an address ends the walk at the hop
+ * to its right: its sender is unknown and may have forged everything further left.
  */
 final class HopWalk {
 
-  /** Most elements that are looked at. */
+  /** Maximum number of elements that are read. */
   static final int MAX_HOPS = 32;
 
-  /** Most characters that are looked at, from the right. */
+  /** Maximum number of characters that are read, from the right. */
   static final int MAX_CHARACTERS = 4_096;
 
   private HopWalk() {}
 
-  /** Null if the rightmost element is no address. */
+  /** Returns null if the rightmost element is not an address. */
   static @Nullable IpAddress client(HopSyntax syntax, List<String> lines, TrustedProxies proxies) {
     IpAddress client = null;
     int characters = MAX_CHARACTERS;

@@ -4,11 +4,10 @@ package io.limiter.micronaut.address;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads literals of IP addresses, in one pass, and nothing else: no name is ever looked up. Strict,
- * because two readers who disagree about an address are how one is fooled: IPv4 is four decimal
- * numbers without leading zeros, never octal, hexadecimal or fewer; IPv6 is as in RFC 4291, 2.2, in
- * ASCII. A zone ({@code fe80::1%eth0}) is dropped: it means something only to the machine that
- * wrote it.
+ * Parses literals of IP addresses in one pass; it never looks up a name. It is strict, because
+ * attackers exploit parsers that disagree about an address: IPv4 is four decimal numbers without
+ * leading zeros, never octal, hexadecimal or fewer; IPv6 is as in RFC 4291, 2.2, in ASCII. A zone
+ * ({@code fe80::1%eth0}) is dropped: it has a meaning only on the machine that wrote it.
  */
 final class IpText {
 
@@ -16,7 +15,7 @@ final class IpText {
 
   private IpText() {}
 
-  /** The address that stands there, from one index to before the other; null if it is none. */
+  /** The address between these indexes, the second exclusive; null if there is none. */
   static @Nullable IpAddress read(String text, int from, int to) {
     if (find(text, ':', from, to) < 0) {
       long bits = ipv4(text, from, to);
@@ -29,7 +28,7 @@ final class IpText {
     return isName(text, zone + 1, to) ? ipv6(text, from, zone) : null;
   }
 
-  /** 32 bits, or -1. */
+  /** The 32 bits of an IPv4 address, or -1. */
   static long ipv4(String text, int from, int to) {
     long bits = 0;
     int at = from;
@@ -87,7 +86,7 @@ final class IpText {
     return groups.address();
   }
 
-  /** The groups of 16 bits of an IPv6 address, before and after the gap that {@code ::} leaves. */
+  /** The groups of 16 bits of an IPv6 address, before and after the gap of {@code ::}. */
   private static final class Groups {
 
     private long headHigh;
@@ -97,14 +96,14 @@ final class IpText {
     private int count;
     private int beforeGap = -1;
 
-    /** False if there are too many. */
+    /** Returns false if there are too many groups. */
     boolean add(int group) {
       high = high << 16 | low >>> 48;
       low = low << 16 | group;
       return ++count <= GROUPS;
     }
 
-    /** False if there is one already. */
+    /** Returns false if there is a gap already. */
     boolean gap() {
       if (beforeGap >= 0) {
         return false;
@@ -117,7 +116,10 @@ final class IpText {
       return true;
     }
 
-    /** Null unless there are eight, or fewer and a gap, which stands for one or more. */
+    /**
+     * Returns null unless there are eight groups, or fewer and a gap, which represents one or more
+     * groups.
+     */
     @Nullable IpAddress address() {
       if (beforeGap < 0 ? count != GROUPS : count == GROUPS) {
         return null;
@@ -133,9 +135,7 @@ final class IpText {
     }
   }
 
-  /**
-   * Like {@link String#indexOf(int)}, but not beyond the end of the part; -1 if it is not there.
-   */
+  /** Like {@link String#indexOf(int)}, but within these bounds; -1 if it is not found. */
   static int find(String text, char wanted, int from, int to) {
     for (int at = from; at < to; at++) {
       if (text.charAt(at) == wanted) {
@@ -145,7 +145,7 @@ final class IpText {
     return -1;
   }
 
-  /** Whether it is one or more letters, digits and {@code . _ -}. */
+  /** Whether the text consists of one or more letters, digits and {@code . _ -}. */
   static boolean isName(String text, int from, int to) {
     for (int at = from; at < to; at++) {
       char c = text.charAt(at);

@@ -2,11 +2,11 @@
 package io.limiter.micronaut.address;
 
 /**
- * The addresses that begin with the same bits. One of IPv6 holds no IPv4 address, although those
- * are IPv6 addresses here.
+ * The addresses that share their first bits. An IPv6 network contains no IPv4 address, although
+ * IPv4 addresses are represented as IPv6 addresses.
  *
  * @param first its first address
- * @param bits how many bits they share, of 128
+ * @param bits number of shared bits, of 128
  */
 record Network(IpAddress first, int bits) {
 
@@ -14,16 +14,17 @@ record Network(IpAddress first, int bits) {
   private static final int IPV4_BITS = 32;
   private static final int BEFORE_IPV4 = ALL_BITS - IPV4_BITS;
 
-  /** That of 10.0.0.0/8, the widest that somebody may have for himself. */
+  /** The prefix of 10.0.0.0/8, the widest private network. */
   private static final int WIDEST_IPV4 = 8;
 
-  /** That of fc00::/7, likewise. */
+  /** The prefix of fc00::/7, the widest private network of IPv6. */
   private static final int WIDEST_IPV6 = 7;
 
   /**
    * An address, or one with the length of the prefix: {@code 10.0.0.0/8}, {@code 2001:db8::/32}.
    *
-   * @throws IllegalArgumentException with the remedy, if it is no such, or too wide to be trusted
+   * @throws IllegalArgumentException with the remedy, if the text is not a network, or the network
+   *     is too wide to be trusted
    */
   static Network parse(String text) {
     int slash = text.indexOf('/');
@@ -32,7 +33,7 @@ record Network(IpAddress first, int bits) {
     if (first == null) {
       throw noNetwork();
     }
-    // ::ffff:10.0.0.0/104 is written as one of IPv6, and is 10.0.0.0/8.
+    // ::ffff:10.0.0.0/104 is written as an IPv6 network, and means 10.0.0.0/8.
     boolean writtenAsIpv4 = text.indexOf(':') < 0;
     int most = writtenAsIpv4 ? IPV4_BITS : ALL_BITS;
     int written = slash < 0 ? most : length(text, slash + 1, most);
@@ -40,13 +41,14 @@ record Network(IpAddress first, int bits) {
     boolean ipv4 = first.isIpv4() && network.bits >= BEFORE_IPV4;
     if (network.bits < (ipv4 ? BEFORE_IPV4 + WIDEST_IPV4 : WIDEST_IPV6)) {
       throw new IllegalArgumentException(
-          "that trusts whoever comes, and who is trusted names the address he is counted by: write the networks of your proxies, none wider than /%d"
-              .formatted(ipv4 ? WIDEST_IPV4 : WIDEST_IPV6));
+          "this network is too wide: a trusted client chooses the address that it is counted "
+              + "by: write the networks of your proxies, none wider than /%d"
+                  .formatted(ipv4 ? WIDEST_IPV4 : WIDEST_IPV6));
     }
     if (!first.masked(network.bits).equals(first)) {
       throw new IllegalArgumentException(
-          "the address goes on behind its first %d bits: write that address without /%d, or the network's first one"
-              .formatted(written, written));
+          "the address has bits set after its first %d bits: write that address without /%d, or "
+              + "the network's first one".formatted(written, written));
     }
     return network;
   }
@@ -69,7 +71,8 @@ record Network(IpAddress first, int bits) {
 
   private static IllegalArgumentException noNetwork() {
     return new IllegalArgumentException(
-        "it is no address and no network: write such as 192.0.2.1, 10.0.0.0/8, 2001:db8::/32, or unix");
+        "it is neither an address nor a network: write, for example, 192.0.2.1, 10.0.0.0/8, "
+            + "2001:db8::/32, or unix");
   }
 
   boolean contains(IpAddress address) {

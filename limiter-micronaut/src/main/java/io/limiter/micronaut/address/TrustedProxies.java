@@ -4,14 +4,14 @@ package io.limiter.micronaut.address;
 import io.micronaut.core.annotation.Internal;
 import java.util.List;
 
-/** The proxies whose word on their client's address is believed. */
+/** The proxies whose forwarded headers are trusted. */
 @Internal
 public final class TrustedProxies {
 
-  /** Each address of a chain is compared with all of them. */
+  /** Maximum number of entries: each address of a chain is compared with all of them. */
   public static final int MAX = 1_024;
 
-  /** Nobody is believed. */
+  /** No proxy is trusted. */
   public static final TrustedProxies NONE = new TrustedProxies(List.of(), false);
 
   private static final String UNIX = "unix";
@@ -25,7 +25,7 @@ public final class TrustedProxies {
   }
 
   /**
-   * @param written addresses, networks, or {@code unix} for whoever comes over a Unix domain socket
+   * @param written addresses, networks, or {@code unix} for all peers on a Unix domain socket
    * @throws IllegalArgumentException with the value and the remedy
    */
   public static TrustedProxies of(List<String> written) {
@@ -50,17 +50,17 @@ public final class TrustedProxies {
     }
   }
 
-  /** Whether nobody is believed. */
+  /** Whether no proxy is trusted. */
   public boolean isEmpty() {
     return networks.isEmpty() && !unix;
   }
 
-  /** Whether whoever comes over a Unix domain socket is believed. */
+  /** Whether peers on a Unix domain socket are trusted. */
   public boolean trustUnixSockets() {
     return unix;
   }
 
-  /** Whether this address is one of theirs. */
+  /** Whether this address is that of a trusted proxy. */
   public boolean trust(IpAddress address) {
     for (Network network : networks) {
       if (network.contains(address)) {

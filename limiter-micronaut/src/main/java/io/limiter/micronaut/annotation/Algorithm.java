@@ -3,35 +3,36 @@ package io.limiter.micronaut.annotation;
 
 /** How a {@link RateRule} counts. */
 public enum Algorithm {
-  /** Remembers each call: at most {@code count} in any interval of that time, exactly. */
+  /** Records each call: at most {@code count} units in any interval of {@code time}, exactly. */
   SLIDING_WINDOW_LOG,
   /**
-   * Two numbers for each subject, whatever the count; takes the calls of the window before for
-   * evenly spread, so any interval has less than twice the count.
+   * Stores two numbers for each subject, whatever the count. It assumes that the calls of the
+   * previous window were evenly spread, so any interval admits less than twice the count.
    */
   SLIDING_WINDOW_COUNTER,
   /**
-   * One number for each subject. A window begins with a call, or where the clock says: {@link
-   * RateRule#aligned}. An interval that spans two windows may have twice the count.
+   * Stores one number for each subject. A window begins with a call, or at times fixed by the
+   * clock: {@link RateRule#aligned}. An interval that spans two windows may admit twice the count.
    */
   FIXED_WINDOW,
   /**
-   * A call takes a token for each unit of its cost; {@link RateRule#refill} tokens come back in
-   * each interval of that time, up to {@code count} of them.
+   * A call takes a token for each unit of its cost; {@link RateRule#refill} tokens are added in
+   * each interval of {@code time}, up to {@code count} tokens.
    */
   TOKEN_BUCKET,
   /**
-   * Counts calls while they run: at most {@code count} at once, over all instances. A call holds
-   * its place under a lease of that time, 30 seconds by default and 1 second to 1 hour, which is
-   * renewed while it runs: so long the place stays taken at most if its instance dies. It takes one
-   * place, whatever it costs. Stops the start on a method whose result does not show when its calls
-   * end, such as a {@code Future}.
+   * Counts calls while they run: at most {@code count} at once, over all instances. Each call holds
+   * one concurrency permit, whatever it costs. The permit expires after {@code time}, 30 seconds by
+   * default and 1 second to 1 hour, and is renewed while the call runs. If the instance dies, its
+   * permits therefore stay taken for at most that time. A method whose result does not show when
+   * its calls end, such as a {@code Future}, cannot have this algorithm: the application does not
+   * start.
    */
   CONCURRENCY_LIMIT,
   /**
-   * Spaces calls evenly: {@code count} of them begin in each interval of that time, and those that
-   * come early wait for their turn, as many as the {@code queue} has room for, {@code maxWait} at
-   * most. At most one of them in what limits a method.
+   * Spaces calls evenly: {@code count} of them begin in each interval of {@code time}. Calls that
+   * arrive early wait for their turn, at most {@code queue} of them and at most {@code maxWait}
+   * each. A method can have at most one rule of this kind.
    */
   LEAKY_BUCKET
 }

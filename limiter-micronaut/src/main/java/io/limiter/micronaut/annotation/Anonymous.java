@@ -2,12 +2,13 @@
 package io.limiter.micronaut.annotation;
 
 /**
- * What becomes of a caller whom the limit cannot tell: nobody is logged in, the header is missing
- * or empty, a {@link SubjectResolver} names nobody. Such callers are never counted as one.
+ * How a call without a subject is limited: no user is logged in, the header is missing or empty, or
+ * a {@link SubjectResolver} returns no subject. Such calls are never counted together as one
+ * subject.
  */
 public enum Anonymous {
-  /** He is counted by his address, apart from the callers that are told. */
+  /** The call is counted by the client's address, separately from the subjects that are known. */
   ADDRESS,
-  /** The call is refused as a bad request, before anything is counted. */
+  /** The call is denied as a bad request, before anything is counted. */
   REFUSE
 }

@@ -8,8 +8,8 @@ import java.lang.annotation.Target;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Refuses a subject altogether for a while, after the rules of a {@link RateLimiter} have refused
- * it too often. What is refused during the ban does not prolong it.
+ * Denies every call of a subject for some time, after the rules of a {@link RateLimiter} have
+ * denied it too often. Calls denied during a ban do not prolong it.
  *
  * <pre>{@code
  * @RateLimiter(
@@ -22,12 +22,14 @@ import java.util.concurrent.TimeUnit;
 @Target({}) // only within a @RateLimiter
 public @interface Ban {
 
-  /** Refused calls after which the ban begins: the last of them is banned. 5 by default. */
+  /**
+   * Number of denied calls after which the ban begins: the last of them is banned. 5 by default.
+   */
   int violations() default 5;
 
   /**
-   * Time from the first of them in which they count, in {@link #timeUnit}s. 60 by default; from 1
-   * ms to 366 days.
+   * Time, from the first violation, within which violations are counted, in {@link #timeUnit}s. 60
+   * by default; from 1 ms to 366 days.
    */
   long within() default 60;
 
@@ -37,12 +39,15 @@ public @interface Ban {
   /** Unit of {@link #within}, {@link #time} and {@link #longest}. Seconds by default. */
   TimeUnit timeUnit() default TimeUnit.SECONDS;
 
-  /** By which each ban is longer than the one before, 1 to 100. 1 by default: all are alike. */
+  /**
+   * Factor by which each ban is longer than the previous one, 1 to 100. 1 by default: all bans have
+   * the same length.
+   */
   int growth() default 1;
 
   /**
-   * The longest ban, in {@link #timeUnit}s. By default 24 hours where bans grow. Who has kept out
-   * of bans for that long begins at {@link #time} again.
+   * The longest ban, in {@link #timeUnit}s. By default 24 hours where bans grow. A subject that was
+   * not banned for that long begins at {@link #time} again.
    */
   long longest() default 0;
 }

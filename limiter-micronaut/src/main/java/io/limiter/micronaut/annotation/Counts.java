@@ -2,22 +2,23 @@
 package io.limiter.micronaut.annotation;
 
 /**
- * Which calls a {@link RateRule} counts, by how they have ended. Each takes its units when it
- * begins, so that no number of calls at once gets past a limit, and gives them back at its end if
- * that does not count.
+ * Which calls a {@link RateRule} counts, by their completion. Each call takes its units when it
+ * begins, so that concurrent calls cannot exceed a limit. They are refunded when the call ends in a
+ * way that is not counted.
  *
- * <p>A call whose end nobody knows, since its caller went away, its stream was cancelled or its
- * instance died, counts, unless its method had not begun. A method whose result does not show when
- * its calls end, such as a {@code Future}, can only count {@link #ALL}: others stop the start.
+ * <p>A call whose completion is unknown, since its client disconnected, its stream was cancelled or
+ * its instance died, is counted, unless its method had not begun. A method whose result does not
+ * show when its calls end, such as a {@code Future}, can only count {@link #ALL}; with another
+ * value the application does not start.
  */
 public enum Counts {
-  /** All of them. */
+  /** All calls. */
   ALL,
   /**
-   * Those that failed: by an exception, or a status of 400 and above; or as {@link
-   * RateLimiter#failedOn} says.
+   * Calls that failed: by an exception or a status of 400 and above, or with a status of {@link
+   * RateLimiter#failedOn}.
    */
   FAILURES,
-  /** Those that did not fail. */
+  /** Calls that did not fail. */
   SUCCESSES
 }

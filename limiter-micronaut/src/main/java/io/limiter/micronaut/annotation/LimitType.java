@@ -4,22 +4,22 @@ package io.limiter.micronaut.annotation;
 /** Who is counted. */
 public enum LimitType {
   /**
-   * The address the request came from: the TCP peer, or whom a trusted proxy tells ({@code
-   * limiter.address.trusted-proxies}), an IPv6 address cut to its /64.
+   * The client's address: the TCP peer, or the address that a trusted proxy reports ({@code
+   * limiter.address.trusted-proxies}). An IPv6 address is cut to its /64.
    */
   IP,
   /**
    * The user who is logged in when the request is decided: the principal that micronaut-security
-   * sets, or a filter of the application at an order below 39,250; {@link Anonymous} says what
-   * becomes of others.
+   * sets, or a filter of the application at an order below 39,250; {@link Anonymous} defines how
+   * other requests are limited.
    */
   USER_ID,
-  /** Everybody together. */
+  /** All calls together, as one subject. */
   GLOBAL,
   /**
-   * The value of a request header, which {@link RateLimiter#header} names; {@link Anonymous} says
-   * what becomes of requests without one. A header is what the caller says it is: let something
-   * check it before, or give each address a limit too.
+   * The value of a request header, which {@link RateLimiter#header} names; {@link Anonymous}
+   * defines how requests without it are limited. The caller chooses the value of a header: have
+   * something verify it first, or add a limit on each address.
    */
   HEADER
 }

@@ -12,9 +12,9 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Marks a method as limited, whichever annotation says so: the one thing that the guard is bound
- * to. It stands on the limiter's own annotations; nobody writes it on a method. Methods that bear
- * it are handed to the plan builder when the context starts.
+ * Marks a method as limited, whichever annotation limits it; the guard is bound to this annotation
+ * alone. It is a meta-annotation of the limiter's own annotations and is not written on methods.
+ * The plan builder receives the methods that carry it when the context starts.
  */
 @Internal
 @Inherited

@@ -9,9 +9,9 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Frees a method from the limits of its class, and of the methods it overrides; on a class, its
- * methods from those of the interfaces and superclasses themselves, not from those of their
- * methods.
+ * Exempts a method from the limits of its class and of the methods it overrides. On a class, it
+ * exempts the class's methods from limits on its interfaces and superclasses themselves, but not
+ * from limits on their methods.
  *
  * <pre>{@code
  * @Controller
@@ -23,7 +23,7 @@ import java.lang.annotation.Target;
  * }
  * }</pre>
  *
- * <p>Limits in the same place contradict it, which stops the start.
+ * <p>Limits in the same place contradict it: the application does not start.
  */
 @Inherited
 @Documented

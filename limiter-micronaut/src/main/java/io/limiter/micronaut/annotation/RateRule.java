@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * One rule: at most {@link #count} calls in any interval of {@link #time}, or as its {@link
- * #algorithm} counts. Several of them stack, and a call passes only if all of them admit it.
+ * #algorithm} counts. Several rules form a stack: a call is admitted only if all of them admit it.
  *
  * <pre>{@code
  * @Post("/sms")
@@ -23,13 +23,13 @@ import java.util.concurrent.TimeUnit;
  * HttpResponse<?> sendCode(String phone) { ... }
  * }</pre>
  *
- * <p>By itself it counts each client address. Inside {@link RateLimiter#rules}, or beside the only
- * {@link RateLimiter} of a method, it counts whom that annotation names. A rule may also name whom
- * it counts itself.
+ * <p>On its own it counts each client address. Inside {@link RateLimiter#rules}, or beside the only
+ * {@link RateLimiter} of a method, it counts the subject of that annotation. A rule may also name
+ * its own subject.
  *
- * <p>On a class it holds for each method by itself: for the routes of a controller, for all methods
- * of other beans. It holds for methods that implement or override the one it stands on, and for
- * what bears an annotation of your own that it stands on; rules add up.
+ * <p>On a class it applies to each method separately: to the routes of a controller, and to all
+ * methods of any other bean. It applies to methods that implement or override the annotated one. As
+ * a meta-annotation it applies to whatever your own annotation is on. Rules add up.
  */
 @Limited
 @Inherited
@@ -40,17 +40,18 @@ import java.util.concurrent.TimeUnit;
 public @interface RateRule {
 
   /**
-   * Calls in any interval of that time; of a token bucket, the tokens that it holds; of a
-   * concurrency limit, the calls at once. 10 by default; 1 to 10,000, or as {@code
-   * limiter.max-count} says; 1 to 1,000,000,000 for any algorithm but the exact log and the
-   * concurrency limit.
+   * Calls in any interval of {@link #time}; for a token bucket, its capacity in tokens; for a
+   * concurrency limit, the number of concurrent calls. 10 by default; 1 to 10,000, or as {@code
+   * limiter.max-count} configures; 1 to 1,000,000,000 for any algorithm except the exact log and
+   * the concurrency limit.
    */
   long count() default 10;
 
   /**
-   * Length of the interval, in {@link #timeUnit}s; of a token bucket, that in which {@link #refill}
-   * tokens come back; of a concurrency limit, the lease. 60 by default, and 30 seconds for a lease;
-   * from 1 ms to 366 days, and 1 second to 1 hour for a lease.
+   * Length of the interval, in {@link #timeUnit}s; for a token bucket, the interval in which {@link
+   * #refill} tokens are added; for a concurrency limit, the time after which a permit expires. 60
+   * by default, and 30 seconds for a permit; from 1 ms to 366 days, and 1 second to 1 hour for a
+   * permit.
    */
   long time() default 60;
 
@@ -59,18 +60,18 @@ public @interface RateRule {
 
   /**
    * Name of the rule in header fields and error bodies: printable ASCII without space, quote or
-   * backslash. By default it is made from the numbers, such as {@code 10-per-60s}, or {@code
-   * 20-at-5-per-1s} for a bucket of 20 tokens of which 5 come back each second, {@code 3-in-flight}
-   * for a concurrency limit, or {@code 2-per-1s-queue-10} for a leaky bucket.
+   * backslash. By default it is derived from the numbers, such as {@code 10-per-60s}, or {@code
+   * 20-at-5-per-1s} for a bucket of 20 tokens that gains 5 each second, {@code 3-in-flight} for a
+   * concurrency limit, or {@code 2-per-1s-queue-10} for a leaky bucket.
    */
   String name() default "";
 
-  /** How it counts. Exactly, by a log of calls, by default. */
+  /** How calls are counted. By default exactly, with a log of calls. */
   Algorithm algorithm() default Algorithm.SLIDING_WINDOW_LOG;
 
   /**
-   * Which calls it counts, by how they have ended. All of them by default, as those in flight
-   * always are.
+   * Which calls are counted, by their completion. All of them by default; calls in flight are
+   * always counted.
    */
   Counts counts() default Counts.ALL;
 
@@ -82,8 +83,8 @@ public @interface RateRule {
   boolean aligned() default false;
 
   /**
-   * Whose clock aligned windows begin by, such as {@code Europe/Berlin}; implies {@link #aligned}.
-   * By default as {@code limiter.zone} says, which is UTC.
+   * Time zone of aligned windows, such as {@code Europe/Berlin}; implies {@link #aligned}. By
+   * default as {@code limiter.zone} configures, which itself defaults to UTC.
    */
   String zone() default "";
 
@@ -94,14 +95,14 @@ public @interface RateRule {
   String anchor() default "";
 
   /**
-   * Tokens that come back to a {@link Algorithm#TOKEN_BUCKET} in each interval of {@link #time}. By
-   * default as many as {@link #count}.
+   * Tokens that are added to a {@link Algorithm#TOKEN_BUCKET} in each interval of {@link #time}. By
+   * default {@link #count}.
    */
   long refill() default 0;
 
   /**
-   * Whether tokens come back one by one, evenly over the interval, rather than all at its end. One
-   * by one by default.
+   * Whether tokens are added one by one, evenly over the interval, rather than all at its end. True
+   * by default.
    */
   boolean greedy() default true;
 
@@ -109,22 +110,22 @@ public @interface RateRule {
   long initial() default -1;
 
   /**
-   * Calls that may wait for their turn under a {@link Algorithm#LEAKY_BUCKET}: 1 to 10,000. There
-   * is no default, since each of them holds a client's line.
+   * Number of calls that may wait for their turn under a {@link Algorithm#LEAKY_BUCKET}: 1 to
+   * 10,000. There is no default, since each waiting call keeps a client's connection open.
    */
   int queue() default 0;
 
   /**
-   * The longest that a call may have to wait for its turn, in {@link #timeUnit}s: up to 5 minutes.
-   * A call that could not begin in time is refused at once. By default as long as the last in the
+   * The longest that a call may wait for its turn, in {@link #timeUnit}s: up to 5 minutes. A call
+   * that could not begin in time is denied at once. By default the time that the last call in the
    * {@link #queue} waits.
    */
   long maxWait() default 0;
 
   /**
-   * Whether calls begin in the order in which they came: then the turn of a caller who went away
-   * passes unused. Else the next call takes it, and may overtake those that wait. In order by
-   * default.
+   * Whether calls begin in the order of their arrival. If true, the turn of a client that
+   * disconnected passes unused; if false, the next call takes it and may overtake calls that wait.
+   * True by default.
    */
   boolean fair() default true;
 
@@ -134,14 +135,17 @@ public @interface RateRule {
   /** Numbers for that algorithm, at most 8. None by default. */
   double[] parameters() default {};
 
-  /** Whom this rule counts. By default whom the {@link RateLimiter} does, else the address. */
+  /**
+   * Who is counted by this rule. By default the subject of the {@link RateLimiter}, else the
+   * address.
+   */
   LimitType limitType() default LimitType.IP;
 
   /** Name of the header for {@link LimitType#HEADER}, which it implies. */
   String header() default "";
 
   /**
-   * Whom this rule counts, as an expression over the method's arguments, such as {@code
+   * Who is counted by this rule, as an expression over the method's arguments, such as {@code
    * "#{phone}"}; see {@link RateLimiter#subject}.
    */
   String subject() default "";

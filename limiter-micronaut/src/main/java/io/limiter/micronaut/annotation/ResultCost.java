@@ -4,8 +4,8 @@ package io.limiter.micronaut.annotation;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells what a call has cost, once its result is there: rows, bytes. A bean of this type is named
- * by {@link RateLimiter#resultCost}.
+ * Computes from its result what a call has cost, for example in rows or bytes. {@link
+ * RateLimiter#resultCost} names a bean of this type.
  *
  * <pre>{@code
  * @Singleton
@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>It is asked on the thread that has the result, which may be an event loop, so it must not
- * wait. Where it throws, or gives no number from 0 to 1,000,000, the estimate stays.
+ * <p>It is called on the thread that has the result, which may be an event loop, so it must not
+ * block. If it throws, or returns a number outside of 0 to 1,000,000, the estimate stays.
  */
 @FunctionalInterface
 public interface ResultCost {
@@ -26,8 +26,8 @@ public interface ResultCost {
   /**
    * The units that the call has cost, 0 to 1,000,000.
    *
-   * @param result what the method has returned, or what its CompletionStage or Mono gave; null if
-   *     that was nothing
+   * @param result what the method returned, or the value of its CompletionStage or Mono; null if
+   *     there was none
    */
   int of(@Nullable Object result);
 }

@@ -5,8 +5,8 @@ import io.micronaut.http.HttpRequest;
 import java.util.Optional;
 
 /**
- * Tells who is counted, where no other way does: a tenant, the owner of an API key, a session. A
- * bean of this type is named by {@link RateLimiter#resolver}.
+ * Determines who is counted where the other options do not suffice: a tenant, the owner of an API
+ * key, a session. {@link RateLimiter#resolver} names a bean of this type.
  *
  * <pre>{@code
  * @Singleton
@@ -18,19 +18,22 @@ import java.util.Optional;
  * }
  * }</pre>
  *
- * <p>It is asked for every call, mostly on the request's event loop, so it must not wait. What it
- * throws fails the call.
+ * <p>It is called for every call, mostly on the request's event loop, so it must not block. An
+ * exception that it throws fails the call.
  */
 @FunctionalInterface
 public interface SubjectResolver {
 
   /**
-   * Who is counted: any text, which is never stored in clear. Empty, or an empty text, if the
-   * request does not tell: then {@link RateLimiter#anonymous} says what becomes of it.
+   * Returns the subject: any text, which is never stored in plain text. Empty, or an empty text, if
+   * the request has no subject: then {@link RateLimiter#anonymous} applies.
    */
   Optional<String> resolve(HttpRequest<?> request);
 
-  /** The same for a call of a bean outside of any request. Nobody by default: such calls fail. */
+  /**
+   * Returns the subject of a call of a bean outside of any request. Empty by default: such calls
+   * fail.
+   */
   default Optional<String> resolveOutsideOfRequest() {
     return Optional.empty();
   }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a person writes on a method. Nothing here knows how a limit is kept. */
+/**
+ * The annotations for limited methods, and the interfaces that they refer to. They are independent
+ * of how a limit is stored.
+ */
 @NullMarked
 package io.limiter.micronaut.annotation;
 

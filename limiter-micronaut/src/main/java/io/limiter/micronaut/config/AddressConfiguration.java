@@ -9,15 +9,18 @@ import io.micronaut.context.exceptions.ConfigurationException;
 import java.util.List;
 import java.util.Objects;
 
-/** Which address a request is counted by. */
-@Context // a mistake stops the start
+/** Settings of the address that a request is counted by. */
+@Context // created at the start, so that a mistake stops it
 @ConfigurationProperties(AddressConfiguration.PREFIX)
 public final class AddressConfiguration {
 
-  /** All settings stand under this. */
+  /** Prefix of these settings. */
   public static final String PREFIX = LimiterConfiguration.PREFIX + ".address";
 
-  /** Default of {@code limiter.address.ipv6-prefix}: what one customer is given at least. */
+  /**
+   * Default of {@code limiter.address.ipv6-prefix}: the smallest network that providers assign to a
+   * customer.
+   */
   public static final int DEFAULT_IPV6_PREFIX = 64;
 
   private static final int MIN_IPV6_PREFIX = 32;
@@ -27,17 +30,17 @@ public final class AddressConfiguration {
   private ForwardedHeader header = ForwardedHeader.named(ForwardedHeader.FORWARDED_FOR);
   private int ipv6Prefix = DEFAULT_IPV6_PREFIX;
 
-  /** Whose word on their client's address is believed. */
+  /** The proxies whose forwarded headers are trusted. */
   public TrustedProxies proxies() {
     return proxies;
   }
 
   /**
-   * Default value none: the TCP peer is counted, and no header is looked at. Addresses, networks
-   * such as {@code 10.0.0.0/8} and {@code 2001:db8::/32}, and {@code unix} for whoever comes over a
-   * Unix domain socket; at most 1,024. Blank ones are left out.
+   * Default value none: the TCP peer is counted, and headers are ignored. Addresses, networks such
+   * as {@code 10.0.0.0/8} and {@code 2001:db8::/32}, and {@code unix} for all peers on a Unix
+   * domain socket; at most 1,024. Blank entries are ignored.
    *
-   * @throws ConfigurationException naming the entry that is no such, or trusts everybody
+   * @throws ConfigurationException naming the entry that is invalid or too wide
    */
   public void setTrustedProxies(List<String> trustedProxies) {
     List<String> written =
@@ -54,15 +57,15 @@ public final class AddressConfiguration {
     }
   }
 
-  /** The header in which a trusted proxy tells its client's address. */
+  /** The header in which a trusted proxy reports its client's address. */
   public ForwardedHeader header() {
     return header;
   }
 
   /**
-   * Default value {@code X-Forwarded-For}; or {@code Forwarded} (RFC 7239); or the name of another,
-   * such as {@code CF-Connecting-IP}, which the proxy has to overwrite, and which tells one
-   * address.
+   * Default value {@code X-Forwarded-For}; or {@code Forwarded} (RFC 7239); or the name of another
+   * header, such as {@code CF-Connecting-IP}, which contains one address and which the proxy must
+   * overwrite.
    */
   public void setHeader(String header) {
     try {
@@ -73,7 +76,7 @@ public final class AddressConfiguration {
     }
   }
 
-  /** The first bits of an IPv6 address, which are counted as one caller. */
+  /** The length of the IPv6 prefix that is counted as one subject. */
   public int getIpv6Prefix() {
     return ipv6Prefix;
   }

@@ -6,15 +6,18 @@ import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
 
-/** What a refused caller is answered. A message is a text, or the key of one in braces. */
-@Context // a mistake stops the start
+/**
+ * Settings of the responses to denied calls. A message is a text, or the key of a message in
+ * braces.
+ */
+@Context // created at the start, so that a mistake stops it
 @ConfigurationProperties(DenialConfiguration.PREFIX)
 public final class DenialConfiguration {
 
-  /** All settings stand under this. */
+  /** Prefix of these settings. */
   public static final String PREFIX = LimiterConfiguration.PREFIX + ".denial";
 
-  /** The key of the limiter's own message for calls that no wait would help, in braces. */
+  /** The key, in braces, of the limiter's own message for calls that no wait would help. */
   public static final String TOO_COSTLY = "{limiter.too-costly}";
 
   private Body body = Body.APPLICATION;
@@ -34,33 +37,30 @@ public final class DenialConfiguration {
 
   /** The form of the body. */
   public enum Body {
-    /**
-     * The application's own error format, whatever it has made of Micronaut's
-     * ErrorResponseProcessor.
-     */
+    /** The application's own error format, as its ErrorResponseProcessor writes it. */
     APPLICATION,
     /**
      * {@code application/problem+json}, RFC 9457, with the problem types of
      * draft-ietf-httpapi-ratelimit-headers.
      */
     PROBLEM,
-    /** The application's own fields, as {@link TemplateConfiguration} has them. */
+    /** The application's own fields, as {@link TemplateConfiguration} defines them. */
     TEMPLATE
   }
 
   /**
-   * What is answered to calls of one outcome, unless their annotation says otherwise.
+   * The response to calls of one outcome, unless their annotation overrides it. @param status the
+   * status of the response
    *
-   * @param status the status of the answer
-   * @param code what programs tell it by
-   * @param message what people are told
+   * @param code the code by which programs recognize it
+   * @param message the message for people
    */
   public record Answer(int status, String code, String message) {}
 
   /**
-   * What is answered to calls of this outcome.
+   * The response to calls of this outcome.
    *
-   * @throws IllegalArgumentException if such calls are not refused
+   * @throws IllegalArgumentException if such calls are not denied
    */
   public Answer answer(Outcome outcome) {
     return switch (outcome) {
@@ -68,18 +68,18 @@ public final class DenialConfiguration {
       case BANNED -> new Answer(bannedStatus, bannedCode, bannedMessage);
       case DUPLICATE -> new Answer(duplicateStatus, duplicateCode, duplicateMessage);
       case UNAVAILABLE -> new Answer(unavailableStatus, unavailableCode, unavailableMessage);
-      case ALLOWED -> throw new IllegalArgumentException("Calls that are allowed are not refused");
+      case ALLOWED -> throw new IllegalArgumentException("Calls that are allowed are not denied");
     };
   }
 
-  /** The key of the limiter's own message for calls of this outcome, in braces. */
+  /** The key, in braces, of the limiter's own message for calls of this outcome. */
   public static String defaultMessage(Outcome outcome) {
     return switch (outcome) {
       case LIMITED -> "{limiter.rate-limited}";
       case BANNED -> "{limiter.banned}";
       case DUPLICATE -> "{limiter.duplicate}";
       case UNAVAILABLE -> "{limiter.unavailable}";
-      case ALLOWED -> throw new IllegalArgumentException("Calls that are allowed are not refused");
+      case ALLOWED -> throw new IllegalArgumentException("Calls that are allowed are not denied");
     };
   }
 
@@ -93,24 +93,24 @@ public final class DenialConfiguration {
     this.body = EnumSetting.of(Body.class, PREFIX + ".body", body);
   }
 
-  /** Status of an answer to a call that a rule refused. Default value 429; 400 to 599. */
+  /** Status of the response to a call that a rule denied. Default value 429; 400 to 599. */
   public void setStatus(int status) {
     this.status = requireError("status", status);
   }
 
-  /** What programs tell it by. Default value {@code rate_limited}. */
+  /** Code by which programs recognize such a denial. Default value {@code rate_limited}. */
   public void setCode(String code) {
     this.code = requireCode("code", code);
   }
 
-  /** What people are told. Default value {@code {limiter.rate-limited}}. */
+  /** Message of such a denial. Default value {@code {limiter.rate-limited}}. */
   public void setMessage(String message) {
     this.message = message;
   }
 
   /**
-   * What people are told of a call that costs more than a rule ever admits, in place of any other
-   * message: no wait would help.
+   * Message for a call that costs more than a rule ever admits, in place of any other message: no
+   * wait would help.
    */
   public String tooCostlyMessage() {
     return tooCostlyMessage;
@@ -121,50 +121,57 @@ public final class DenialConfiguration {
     this.tooCostlyMessage = tooCostlyMessage;
   }
 
-  /** Status of an answer to a caller who is banned. Default value 429; 400 to 599. */
+  /** Status of the response to a banned subject. Default value 429; 400 to 599. */
   public void setBannedStatus(int bannedStatus) {
     this.bannedStatus = requireError("banned-status", bannedStatus);
   }
 
-  /** What programs tell that by. Default value {@code banned}. */
+  /** Code by which programs recognize a ban. Default value {@code banned}. */
   public void setBannedCode(String bannedCode) {
     this.bannedCode = requireCode("banned-code", bannedCode);
   }
 
-  /** What people are told who are banned. Default value {@code {limiter.banned}}. */
+  /** Message for a banned subject. Default value {@code {limiter.banned}}. */
   public void setBannedMessage(String bannedMessage) {
     this.bannedMessage = bannedMessage;
   }
 
   /**
-   * Status of an answer to a duplicate. Default value 409, which no client repeats by itself; 400
-   * to 599.
+   * Status of the response to a duplicate. Default value 409, for which no client retries
+   * automatically; 400 to 599.
    */
   public void setDuplicateStatus(int duplicateStatus) {
     this.duplicateStatus = requireError("duplicate-status", duplicateStatus);
   }
 
-  /** What programs tell a duplicate by. Default value {@code duplicate_submission}. */
+  /** Code by which programs recognize a duplicate. Default value {@code duplicate_submission}. */
   public void setDuplicateCode(String duplicateCode) {
     this.duplicateCode = requireCode("duplicate-code", duplicateCode);
   }
 
-  /** What people are told of a duplicate. Default value {@code {limiter.duplicate}}. */
+  /** Message for a duplicate. Default value {@code {limiter.duplicate}}. */
   public void setDuplicateMessage(String duplicateMessage) {
     this.duplicateMessage = duplicateMessage;
   }
 
-  /** Status of an answer where the store is away and calls are refused. Default 503; 400 to 599. */
+  /**
+   * Status of the response where the store is away and calls are denied. Default 503; 400 to 599.
+   */
   public void setUnavailableStatus(int unavailableStatus) {
     this.unavailableStatus = requireError("unavailable-status", unavailableStatus);
   }
 
-  /** What programs tell that by. Default value {@code limiter_unavailable}. */
+  /**
+   * Code by which programs recognize that the store is away. Default value {@code
+   * limiter_unavailable}.
+   */
   public void setUnavailableCode(String unavailableCode) {
     this.unavailableCode = requireCode("unavailable-code", unavailableCode);
   }
 
-  /** What people are told of that. Default value {@code {limiter.unavailable}}. */
+  /**
+   * Message for calls denied while the store is away. Default value {@code {limiter.unavailable}}.
+   */
   public void setUnavailableMessage(String unavailableMessage) {
     this.unavailableMessage = unavailableMessage;
   }

@@ -8,38 +8,36 @@ import io.micronaut.context.exceptions.ConfigurationException;
 import java.time.Duration;
 
 /**
- * Who is refused until some time is answered until then without asking Redis, but for one look in a
- * while. Without a Redis there is nothing to spare, and no such cache.
+ * Settings of the deny cache: a subject that is denied until a known time is denied until then
+ * without a call to Redis, except for an occasional check. Without Redis there is no such cache.
  */
-@Context // a mistake stops the start
+@Context // created at the start, so that a mistake stops it
 @ConfigurationProperties(DenyCacheConfiguration.PREFIX)
 public final class DenyCacheConfiguration {
 
-  /** All settings stand under this. */
+  /** Prefix of these settings. */
   public static final String PREFIX = LimiterConfiguration.PREFIX + ".deny-cache";
 
   private boolean enabled = true;
   private int maxSize = DenyCache.DEFAULT_SIZE;
   private Duration maxAge = DenyCache.MAX_AGE;
 
-  /** Whether refused callers are remembered. */
+  /** Whether denials are cached. */
   public boolean enabled() {
     return enabled;
   }
 
-  /**
-   * Default value true. A single policy is left out by {@code limiter.policies.<name>.deny-cache}.
-   */
+  /** Default value true. {@code limiter.policies.<name>.deny-cache} excludes a single policy. */
   public void setEnabled(String enabled) {
     this.enabled = EnumSetting.isOn(PREFIX + ".enabled", enabled);
   }
 
-  /** Refused callers that are remembered at the same time. */
+  /** Maximum number of cached denials. */
   public int getMaxSize() {
     return maxSize;
   }
 
-  /** Default value 10,000; 1 to 100,000, about one kilobyte each. Redis is asked for others. */
+  /** Default value 10,000; 1 to 100,000, about one kilobyte each. Redis decides further calls. */
   public void setMaxSize(int maxSize) {
     if (maxSize < 1 || maxSize > DenyCache.MAX_SIZE) {
       throw new ConfigurationException(
@@ -49,12 +47,15 @@ public final class DenyCacheConfiguration {
     this.maxSize = maxSize;
   }
 
-  /** For how long a call is refused that Redis would admit again, at most. */
+  /** The longest time for which the cache may deny calls that Redis would admit again. */
   public Duration getMaxAge() {
     return maxAge;
   }
 
-  /** Default value 1 s, which is the most; more than 0. After it one call looks at Redis. */
+  /**
+   * Default value 1 s, which is also the maximum; more than 0. After that time one call is checked
+   * with Redis.
+   */
   public void setMaxAge(Duration maxAge) {
     if (maxAge.isNegative() || maxAge.isZero() || maxAge.compareTo(DenyCache.MAX_AGE) > 0) {
       throw new ConfigurationException(

@@ -6,14 +6,14 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/** Reads a setting that is one of a few words, so that a mistake is told with the remedy. */
+/** Reads a setting that is one of a few words, and reports a mistake with the remedy. */
 final class EnumSetting {
 
   private EnumSetting() {}
 
   /**
    * @param property the property, for the message
-   * @throws ConfigurationException naming the property, its value and the words it may have
+   * @throws ConfigurationException naming the property, its value and the valid words
    */
   static <E extends Enum<E>> E of(Class<E> words, String property, String value) {
     E[] all = words.getEnumConstants();
@@ -33,9 +33,10 @@ final class EnumSetting {
   }
 
   /**
-   * Whether something is on. Micronaut takes every word but a few for false, also a mistyped true.
+   * Whether a switch is on. Micronaut itself reads every word except a few as false, including a
+   * mistyped true.
    *
-   * @throws ConfigurationException naming the property, its value and the words it may have
+   * @throws ConfigurationException naming the property, its value and the valid words
    */
   static boolean isOn(String property, String value) {
     return switch (value.trim().toLowerCase(Locale.ROOT)) {

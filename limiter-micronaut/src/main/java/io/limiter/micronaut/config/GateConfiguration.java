@@ -4,12 +4,12 @@ package io.limiter.micronaut.config;
 import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
 
-/** The gate, which decides requests before their bodies are read. */
-@Context // a mistake stops the start
+/** Settings of the gate, which decides requests before their bodies are read. */
+@Context // created at the start, so that a mistake stops it
 @ConfigurationProperties(GateConfiguration.PREFIX)
 public final class GateConfiguration {
 
-  /** All settings stand under this. */
+  /** Prefix of these settings. */
   public static final String PREFIX = LimiterConfiguration.PREFIX + ".gate";
 
   private boolean enabled = true;

@@ -5,14 +5,14 @@ import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
 
 /**
- * Which header fields tell a caller where he stands. That nobody may store a refusal is not among
- * them: {@code Cache-Control: no-store} is always sent.
+ * Settings of the header fields that report the state of a limit. {@code Cache-Control: no-store}
+ * on denials is not optional: it is always sent.
  */
-@Context // a mistake stops the start
+@Context // created at the start, so that a mistake stops it
 @ConfigurationProperties(HeadersConfiguration.PREFIX)
 public final class HeadersConfiguration {
 
-  /** All settings stand under this. */
+  /** Prefix of these settings. */
   public static final String PREFIX = LimiterConfiguration.PREFIX + ".headers";
 
   private boolean enabled = true;
@@ -56,7 +56,7 @@ public final class HeadersConfiguration {
 
   /** Default value {@code off}; or {@code seconds}, or {@code epoch}. */
   public void setXRateLimit(String form) {
-    // In YAML an off without quotes is a boolean.
+    // In YAML an unquoted off is a boolean.
     this.legacy =
         form.equalsIgnoreCase("false")
             ? Legacy.OFF

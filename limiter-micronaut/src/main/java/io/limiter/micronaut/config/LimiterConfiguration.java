@@ -12,11 +12,11 @@ import java.time.ZoneId;
 import java.time.ZoneOffset;
 
 /** Settings of the limiter as a whole. */
-@Context // a mistake stops the start
+@Context // created at the start, so that a mistake stops it
 @ConfigurationProperties(LimiterConfiguration.PREFIX)
 public final class LimiterConfiguration {
 
-  /** All settings stand under this. */
+  /** Prefix of these settings. */
   public static final String PREFIX = "limiter";
 
   /** Default of {@code limiter.max-count}. */
@@ -28,17 +28,17 @@ public final class LimiterConfiguration {
   private ZoneId zone = ZoneOffset.UTC;
 
   /**
-   * Default value true. Where it is false, this bean and all of the limiter is not there.
+   * Default value true. If false, this bean and the rest of the limiter are absent.
    *
-   * @throws ConfigurationException if it is a word for neither
+   * @throws ConfigurationException if the word means neither true nor false
    */
   public void setEnabled(String enabled) {
     var unused = EnumSetting.isOn(PREFIX + ".enabled", enabled);
   }
 
   /**
-   * The largest count an exact log may have: it takes about 8 bytes a unit, for each subject. Other
-   * algorithms keep a number, and are not concerned.
+   * The largest count of an exact log, which takes about 8 bytes a unit for each subject. Other
+   * algorithms store a few numbers and are not bounded by it.
    */
   public long getMaxCount() {
     return maxCount;
@@ -55,8 +55,8 @@ public final class LimiterConfiguration {
   }
 
   /**
-   * What becomes of callers whom a limit by user, header or resolver cannot tell, unless its
-   * annotation says so.
+   * How calls are limited for which a limit by user, header or resolver has no subject, unless its
+   * annotation specifies it.
    */
   public Anonymous anonymous() {
     return anonymous;
@@ -73,14 +73,14 @@ public final class LimiterConfiguration {
   }
 
   /**
-   * Default value {@code local}; or {@code allow}, or {@code deny}: 503 over HTTP. Without a Redis
-   * there is nothing to fall back from, and memory decides.
+   * Default value {@code local}; or {@code allow}, or {@code deny}: 503 over HTTP. Without Redis
+   * there is no fallback: memory always decides.
    */
   public void setFallback(String fallback) {
     this.fallback = EnumSetting.of(Fallback.class, PREFIX + ".fallback", fallback);
   }
 
-  /** Whose clock aligned windows begin by, where a rule does not say it. */
+  /** The time zone of aligned windows, unless the rule specifies it. */
   public ZoneId zone() {
     return zone;
   }

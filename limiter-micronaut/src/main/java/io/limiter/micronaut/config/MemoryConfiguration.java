@@ -6,25 +6,25 @@ import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
 
 /**
- * The memory store, which decides while Redis does not answer, or always where no {@code redis.uri}
- * is set.
+ * Settings of the memory store, which decides while Redis does not answer, or always where no
+ * {@code redis.uri} is set.
  */
-@Context // a mistake stops the start
+@Context // created at the start, so that a mistake stops it
 @ConfigurationProperties(MemoryConfiguration.PREFIX)
 public final class MemoryConfiguration {
 
-  /** All settings stand under this. */
+  /** Prefix of these settings. */
   public static final String PREFIX = LimiterConfiguration.PREFIX + ".memory";
 
   private int maxSubjects = 100_000;
   private int instances = 1;
 
-  /** Subjects that are remembered at the same time. */
+  /** Maximum number of subjects that are stored at the same time. */
   public int getMaxSubjects() {
     return maxSubjects;
   }
 
-  /** Default value 100,000, 1 or more; beyond them, new subjects share what is left of a limit. */
+  /** Default value 100,000; 1 or more. Further subjects share what is left of a limit. */
   public void setMaxSubjects(int maxSubjects) {
     if (maxSubjects < 1) {
       throw new ConfigurationException(
@@ -33,14 +33,14 @@ public final class MemoryConfiguration {
     this.maxSubjects = maxSubjects;
   }
 
-  /** Instances of the service, which share a limit wherever memory decides. */
+  /** Number of instances of the service, which share a limit wherever memory decides. */
   public int getInstances() {
     return instances;
   }
 
   /**
-   * Default value 1, which gives every instance the whole limit. With more, each gets the count
-   * divided by their number, rounded up.
+   * Default value 1, which gives every instance the whole limit. With more, each instance has the
+   * count divided by their number, rounded up.
    */
   public void setInstances(int instances) {
     if (instances < 1) {

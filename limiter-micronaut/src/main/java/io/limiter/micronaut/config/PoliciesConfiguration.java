@@ -22,14 +22,14 @@ import org.jspecify.annotations.Nullable;
  * Settings of single policies: {@code limiter.policies.<name>.fallback}, {@code .deadline}, {@code
  * .observe} and {@code .deny-cache}.
  *
- * <p>Names of policies are told apart by every character, dots and capitals too, so the properties
- * are read raw: Micronaut binds them under names that it has normalized. Environment variables,
- * which cannot spell them, are not read.
+ * <p>Every character distinguishes names of policies, including dots and capitals. The properties
+ * are therefore read raw, since Micronaut binds them under normalized names. Environment variables,
+ * which cannot spell such names, are not read.
  */
-@Context // a mistake stops the start
+@Context // created at the start, so that a mistake stops it
 public final class PoliciesConfiguration {
 
-  /** The settings of all policies stand under this. */
+  /** Prefix of the settings of all policies. */
   public static final String PREFIX = LimiterConfiguration.PREFIX + ".policies";
 
   private static final String POLICIES = "policies";
@@ -46,7 +46,7 @@ public final class PoliciesConfiguration {
         .forEach((property, value) -> read(property, value, environment));
   }
 
-  /** A file has a property for each leaf; a map from code may hold maps. */
+  /** A file has a property for each leaf; a map from code may contain maps. */
   private void read(String path, @Nullable Object value, ConversionService conversion) {
     if (value instanceof Map<?, ?> map) {
       map.forEach((name, inner) -> read(path + '.' + name, inner, conversion));
@@ -100,28 +100,28 @@ public final class PoliciesConfiguration {
   /**
    * The fallbacks of all policies.
    *
-   * @param usual that of policies that have none of their own
+   * @param usual the fallback of policies without their own setting
    */
   public FallbackPolicies fallbacks(Fallback usual) {
     return new FallbackPolicies(usual, fallbacks);
   }
 
-  /** The deadlines of policies that have one of their own. */
+  /** The deadlines of policies with their own setting. */
   public Map<String, Duration> deadlines() {
     return Collections.unmodifiableMap(deadlines);
   }
 
-  /** The policies that are only to be observed: they refuse nothing. None by default. */
+  /** The policies that are only observed: they never deny. None by default. */
   public Set<String> observed() {
     return Collections.unmodifiableSet(observed);
   }
 
-  /** The policies whose refused calls ask Redis each time. None by default. */
+  /** The policies whose denied calls are decided by Redis each time. None by default. */
   public Set<String> withoutDenyCache() {
     return Collections.unmodifiableSet(asked);
   }
 
-  /** One property of each policy that has any, as it was written, by the policy's name. */
+  /** For each policy with settings one property, as it was written, by the policy's name. */
   public Map<String, String> written() {
     return Collections.unmodifiableMap(written);
   }

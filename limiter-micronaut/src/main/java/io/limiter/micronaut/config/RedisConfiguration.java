@@ -10,12 +10,12 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 
-/** How the limiter uses the Redis that {@code redis.uri} or {@code redis.uris} names. */
-@Context // a mistake stops the start
+/** Settings for the Redis that {@code redis.uri} or {@code redis.uris} names. */
+@Context // created at the start, so that a mistake stops it
 @ConfigurationProperties(RedisConfiguration.PREFIX)
 public final class RedisConfiguration {
 
-  /** All settings stand under this. */
+  /** Prefix of these settings. */
   public static final String PREFIX = LimiterConfiguration.PREFIX + ".redis";
 
   /** Longest {@code warm-up}. */
@@ -29,19 +29,19 @@ public final class RedisConfiguration {
   private Connections connections = Connections.AUTO;
   private int maxConnections = 16;
 
-  /** Which connections decisions are sent on. */
+  /** The connections on which decisions are sent. */
   public enum Connections {
-    /** As {@link #EVENT_LOOP} where that can be, else, and on a Cluster, as {@link #SHARED}. */
+    /** {@link #EVENT_LOOP} where possible; otherwise, and on a Cluster, {@link #SHARED}. */
     AUTO,
-    /** One on each event loop of the server: an answer need not change threads. */
+    /** One connection on each event loop of the server: a reply does not change threads. */
     EVENT_LOOP,
-    /** One for all threads; to each primary of a Cluster. */
+    /** One connection for all threads; on a Cluster, one to each primary. */
     SHARED
   }
 
   /**
-   * Time that Redis has for a decision; then the fallback decides. Only time counts in which the
-   * event loop of the connection runs.
+   * Time limit for a decision by Redis; after it the fallback decides. Only time in which the
+   * connection's event loop runs is counted.
    */
   public Duration getDeadline() {
     return deadline;
@@ -52,36 +52,36 @@ public final class RedisConfiguration {
     this.deadline = deadline;
   }
 
-  /** Time after which the fallback decides even if this process is what is late. */
+  /** Time after which the fallback decides even if this process causes the delay. */
   public Optional<Duration> getHardDeadline() {
     return hardDeadline;
   }
 
   /**
-   * Default value 2 s, or twice the decision's deadline if that is more; the longest deadline to 1
-   * minute.
+   * Default value 2 s, or twice the decision's deadline if that is more; from the longest deadline
+   * to 1 minute.
    */
   public void setHardDeadline(Duration hardDeadline) {
     this.hardDeadline = Optional.of(hardDeadline);
   }
 
-  /** What every key begins with. */
+  /** Prefix of every key. */
   public String getKeyPrefix() {
     return keyPrefix;
   }
 
   /**
-   * Default value {@code limiter:}; services that share a Redis, but no limits, need different
-   * ones.
+   * Default value {@code limiter:}; services that share Redis but not their limits need different
+   * prefixes.
    */
   public void setKeyPrefix(String keyPrefix) {
     this.keyPrefix = keyPrefix;
   }
 
   /**
-   * What the names of keys are made with, so that nobody who reads them can test guesses of who was
-   * counted: the same for all instances. None by default; 16 characters or more. Nothing that can
-   * be asked has it, and no message tells it.
+   * Secret from which the names of keys are derived, so that a reader of the keys cannot test
+   * guesses of subjects. It must be the same for all instances. None by default; 16 characters or
+   * more. No bean exposes it, and no message contains it.
    */
   public void setKeySecret(String keySecret) {
     try {
@@ -92,8 +92,8 @@ public final class RedisConfiguration {
   }
 
   /**
-   * The longest that the start waits until connections and event loops are warm. If Redis is down,
-   * it does not wait for that. Zero switches the warm-up of event loops off.
+   * The longest time for which the start waits for the warm-up of connections and event loops. It
+   * does not wait for a Redis that is down. Zero disables the warm-up of event loops.
    */
   public Duration getWarmUp() {
     return warmUp;
@@ -108,7 +108,7 @@ public final class RedisConfiguration {
     this.warmUp = warmUp;
   }
 
-  /** Which connections decisions are sent on. */
+  /** The connections on which decisions are sent. */
   public Connections connections() {
     return connections;
   }
@@ -118,7 +118,9 @@ public final class RedisConfiguration {
     this.connections = EnumSetting.of(Connections.class, PREFIX + ".connections", connections);
   }
 
-  /** The most connections; the server's other event loops use those of its first. */
+  /**
+   * Maximum number of connections; further event loops of the server share those of the first ones.
+   */
   public int getMaxConnections() {
     return maxConnections;
   }
@@ -133,9 +135,9 @@ public final class RedisConfiguration {
   }
 
   /**
-   * These settings as the store wants them.
+   * These settings in the form that the store takes.
    *
-   * @param policyDeadlines the deadlines of policies that have one of their own, by name
+   * @param policyDeadlines the deadlines of policies with their own setting, by name
    * @throws ConfigurationException naming the property, its value and the remedy
    */
   public RedisSettings settings(Map<String, Duration> policyDeadlines) {

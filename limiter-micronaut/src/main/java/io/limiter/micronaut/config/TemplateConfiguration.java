@@ -13,16 +13,16 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The fields of an error body of the application's own, as they were written.
+ * The fields of the application's own error body, as written.
  *
- * <p>Micronaut binds properties under names that it has normalized, {@code userId} as {@code
- * user-id}; here a name is what callers see, so the properties are read raw. What normalizing would
- * have done is missed: environment variables, which cannot spell names exactly, are not read.
+ * <p>Micronaut binds properties under normalized names, {@code userId} as {@code user-id}. Clients
+ * see these names, so the properties are read raw. Environment variables, which cannot spell names
+ * exactly, are not read.
  */
 @Singleton
 public final class TemplateConfiguration {
 
-  /** The fields stand under this. */
+  /** Prefix of the fields. */
   public static final String PREFIX = DenialConfiguration.PREFIX + ".template";
 
   private static final List<Object> PATH = List.of("denial", "template");
@@ -40,14 +40,14 @@ public final class TemplateConfiguration {
   }
 
   /**
-   * The fields in the order in which they were written, where the source has one: texts, numbers,
+   * The fields in the order in which they were written, if the source preserves it: texts, numbers,
    * booleans, null, lists and maps. Empty if there is no template.
    */
   public Optional<Map<String, @Nullable Object>> fields() {
     return fields;
   }
 
-  /** A file has a property for each leaf; a map from code may hold maps. */
+  /** A file has a property for each leaf; a map from code may contain maps. */
   private static void collect(List<Object> path, @Nullable Object value, TemplateTree tree) {
     if (value instanceof Map<?, ?> map && !map.isEmpty()) {
       map.forEach(
@@ -61,7 +61,7 @@ public final class TemplateConfiguration {
     }
   }
 
-  /** Of {@code a.b[0].c}: the names a, b, c and the index 0. */
+  /** Splits a property: {@code a.b[0].c} has the names a, b, c and the index 0. */
   private static List<Object> steps(String property) {
     List<Object> steps = new ArrayList<>();
     for (String part : property.split("\\.", -1)) {

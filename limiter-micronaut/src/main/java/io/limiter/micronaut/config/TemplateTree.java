@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Puts the properties of a template together again: groups by name, lists by index. */
+/** Assembles the properties of a template: groups by name, lists by index. */
 final class TemplateTree {
 
   private final Group root = new Group();
@@ -21,13 +21,14 @@ final class TemplateTree {
   }
 
   /**
-   * @param steps names and indexes that lead to the value; none for the template itself
+   * @param steps the names and indexes of the path to the value; none for the template itself
    */
   void put(List<Object> steps, @Nullable Object value) {
     written = true;
     if (steps.isEmpty()) {
       if (value != null && !(value instanceof Map<?, ?>)) {
-        throw mistake(steps, value, "it is no group of fields: give each field of the body a name");
+        throw mistake(
+            steps, value, "it is not a group of fields: give each field of the body a " + "name");
       }
       return;
     }
@@ -46,7 +47,7 @@ final class TemplateTree {
     group.parts.put(last, value);
   }
 
-  /** Empty if nothing was put. */
+  /** The fields; empty if nothing was put. */
   Optional<Map<String, @Nullable Object>> fields() {
     return written ? Optional.of(group(List.of(), root)) : Optional.empty();
   }
@@ -74,7 +75,8 @@ final class TemplateTree {
     group.parts.forEach(
         (step, part) -> {
           if (!(step instanceof String name)) {
-            throw mistake(path, "[" + step + "]", "the body is no list: give its fields names");
+            throw mistake(
+                path, "[" + step + "]", "the body cannot be a list: give its fields " + "names");
           }
           named.put(name, whole(append(path, step), part));
         });

@@ -27,22 +27,22 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds names under {@code limiter} that no setting has, which would otherwise set nothing without
- * a word. In a file, on the command line or in a map from code one is a mistake. An environment
- * variable or a system property may be meant for something else: it is a warning, and none where it
- * clearly is.
+ * Finds unknown names under {@code limiter}, which would otherwise have no effect silently. In a
+ * file, on the command line or in a map from code such a name stops the start. An environment
+ * variable or a system property may be meant for something else: it causes a warning, or none where
+ * that is clearly the case.
  *
- * <p>Values may be secret and are in no message.
+ * <p>Values may be secret and appear in no message.
  */
-@Context // a mistake stops the start
+@Context // created at the start, so that a mistake stops it
 final class UnknownSettings {
 
   private static final Logger LOG = LoggerFactory.getLogger(UnknownSettings.class);
 
   /**
-   * All settings whose names are known beforehand. A list, since asking the definitions of the
-   * beans that bind them takes milliseconds of each start; a test compares it with what the
-   * compiler has found in them.
+   * All settings with fixed names. This is a list, since reading the definitions of the beans that
+   * bind them takes milliseconds of each start; a test compares it with the settings that the
+   * compiler found in them.
    */
   static final Set<String> KNOWN =
       Set.of(
@@ -87,17 +87,20 @@ final class UnknownSettings {
           "limiter.redis.warm-up",
           "limiter.zone");
 
-  /** Under these, names are the application's own, and those who read them find mistakes. */
+  /**
+   * Prefixes under which the application chooses the names; the readers of these settings find
+   * mistakes.
+   */
   private static final List<String> FREE =
       List.of(PoliciesConfiguration.PREFIX, TemplateConfiguration.PREFIX);
 
-  /** Settings of micronaut-redis that are easily looked for here. */
+  /** Settings of micronaut-redis that users easily expect here. */
   private static final List<String> ELSEWHERE = List.of("redis.uri", "redis.uris");
 
-  /** In the documentation a placeholder reads it. */
+  /** The documentation uses it in a placeholder. */
   private static final String SECRET_VARIABLE = "LIMITER_KEY_SECRET";
 
-  /** What Kubernetes sets for a service named limiter, or limiter-something. */
+  /** Variables that Kubernetes sets for a service named limiter or limiter-something. */
   private static final Pattern KUBERNETES = Pattern.compile(".*(_SERVICE_|_PORT).*");
 
   /** System properties and variables of this project's own tests. */
@@ -107,7 +110,10 @@ final class UnknownSettings {
   private static final Pattern PLACEHOLDER = Pattern.compile("\\$\\{([^:${}]+)");
   private static final Pattern INDEXES = Pattern.compile("(\\[\\d+])+$");
 
-  /** To a name, or a quarter of its letters: with more it is another. */
+  /**
+   * Most changes that make a name a misspelling of another; a quarter of its letters if that is
+   * more.
+   */
   private static final int MOST_CHANGES = 3;
 
   private final Collection<PropertySource> sources;
@@ -118,7 +124,7 @@ final class UnknownSettings {
     this.sources = environment.getPropertySources();
     for (PropertySource source : sources) {
       for (String name : source) {
-        if (mayBeOurs(name)) { // few are: the others cost next to nothing
+        if (mayBeOurs(name)) { // few names match; the others cost next to nothing
           check(name, source);
         }
       }
@@ -143,7 +149,7 @@ final class UnknownSettings {
     }
   }
 
-  /** A file has a property for each leaf; a map from code may hold maps. */
+  /** A file has a property for each leaf; a map from code may contain maps. */
   private void check(String raw, @Nullable Object value, PropertySource source) {
     String name = NameUtils.hyphenate(raw, true);
     if (!isOurs(name) || isFree(raw)) {
@@ -198,7 +204,7 @@ final class UnknownSettings {
         || name.startsWith(LimiterConfiguration.PREFIX + '[');
   }
 
-  /** Letter by letter, as those names are read. */
+  /** Compares exactly, as those names are read. */
   private static boolean isFree(String raw) {
     return FREE.stream()
         .anyMatch(
@@ -217,12 +223,12 @@ final class UnknownSettings {
         || (value instanceof Collection<?> items && items.isEmpty());
   }
 
-  /** Whether settings are grouped by this, such as {@code limiter.redis}. */
+  /** Whether this is a group of settings, such as {@code limiter.redis}. */
   private static boolean isGroup(String name) {
     return KNOWN.stream().anyMatch(setting -> setting.startsWith(name + '.'));
   }
 
-  /** As an environment variable is spelled that sets this. */
+  /** The name of the environment variable that sets this. */
   private static String variable(String name) {
     return name.toUpperCase(Locale.ROOT).replace('.', '_').replace('-', '_');
   }
@@ -234,7 +240,7 @@ final class UnknownSettings {
         || placeholders().contains(variable);
   }
 
-  /** What placeholders in values read, spelled as variables. */
+  /** The names that placeholders in values read, spelled as environment variables. */
   private Set<String> placeholders() {
     Set<String> read = new HashSet<>();
     for (PropertySource source : sources) {
@@ -276,7 +282,7 @@ final class UnknownSettings {
         .orElse("; a setting of the application itself needs another prefix than limiter");
   }
 
-  /** What the name would be if its beginning were that of names that are the application's own. */
+  /** The name corrected to a prefix under which the application chooses the names. */
   private static Optional<String> like(String raw) {
     String[] parts = raw.split("\\.");
     for (String prefix : FREE) {
@@ -291,7 +297,10 @@ final class UnknownSettings {
     return Optional.empty();
   }
 
-  /** Of those that few changes make of the name, that end as it does, or that it goes on from. */
+  /**
+   * The nearest of the settings that differ in a few letters, end like the name, or are its
+   * beginning.
+   */
   private static Optional<String> nearest(Stream<String> settings, String raw) {
     String name = NameUtils.hyphenate(raw, true);
     int most = Math.max(MOST_CHANGES, (name.length() - LimiterConfiguration.PREFIX.length()) / 4);
@@ -309,7 +318,7 @@ final class UnknownSettings {
     return name.substring(name.lastIndexOf('.') + 1);
   }
 
-  /** Letters to insert, remove or replace: Levenshtein's distance. */
+  /** Number of letters to insert, remove or replace: the Levenshtein distance. */
   private static int changes(String from, String to) {
     int[] row = new int[to.length() + 1];
     for (int j = 0; j < row.length; j++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What can be set under {@code limiter}. */
+/** The settings under {@code limiter}. */
 @NullMarked
 package io.limiter.micronaut.config;
 

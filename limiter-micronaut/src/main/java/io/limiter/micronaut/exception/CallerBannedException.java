@@ -5,8 +5,8 @@ import io.limiter.core.Verdict;
 import java.time.Duration;
 
 /**
- * The caller is banned: his calls were refused by rules too often. Who treats him as any other who
- * is over his limit need not know.
+ * The subject is banned, because rules denied its calls too often. Code that handles a {@link
+ * RateLimitExceededException} handles this one, too.
  */
 public final class CallerBannedException extends RateLimitExceededException {
 
@@ -16,15 +16,15 @@ public final class CallerBannedException extends RateLimitExceededException {
     super(verdict, text);
   }
 
-  /** The rest of the ban; a rule may have to be waited for even longer. */
+  /** The remaining time of the ban; the wait for a rule may be even longer. */
   public Duration ban() {
     return verdict().ban().orElse(Duration.ZERO);
   }
 
-  /** Made when it is asked for: over HTTP nobody does. */
+  /** The message is built on demand: over HTTP it is not used. */
   @Override
   public String getMessage() {
-    return "The caller is banned for another %s, since the limit of '%s' has refused him too often"
+    return "The subject is banned for another %s, since the limit of '%s' has denied it too often"
         .formatted(ban(), verdict().policy().name());
   }
 }

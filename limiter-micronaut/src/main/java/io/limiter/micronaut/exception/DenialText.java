@@ -5,20 +5,20 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * What an annotation says that a refused caller is answered. What it leaves out, the configuration
- * says.
+ * The parts of a denial's response that an annotation defines. The configuration defines the
+ * others.
  *
- * @param status the status of the answer, 400 to 599
- * @param code what programs tell the refusal by
- * @param message what people are told: a text, or the key of a message in braces
+ * @param status the status of the response, 400 to 599
+ * @param code the code by which programs recognize the denial
+ * @param message the message for people: a text, or the key of a message in braces
  */
 public record DenialText(OptionalInt status, Optional<String> code, Optional<String> message) {
 
-  /** Nothing of its own. */
+  /** Everything as configured. */
   public static final DenialText NONE =
       new DenialText(OptionalInt.empty(), Optional.empty(), Optional.empty());
 
-  /** A message of its own, and nothing else. */
+  /** Only a message; everything else as configured. */
   public static DenialText message(String message) {
     return new DenialText(OptionalInt.empty(), Optional.empty(), Optional.of(message));
   }

@@ -3,7 +3,7 @@ package io.limiter.micronaut.exception;
 
 import io.limiter.core.Verdict;
 
-/** The same submission was accepted a moment ago. */
+/** An equal submission was accepted recently. */
 public final class DuplicateSubmissionException extends LimitDeniedException {
 
   private static final long serialVersionUID = 1L;
@@ -12,7 +12,7 @@ public final class DuplicateSubmissionException extends LimitDeniedException {
     super(verdict, text);
   }
 
-  /** Made when it is asked for: over HTTP nobody does. */
+  /** The message is built on demand: over HTTP it is not used. */
   @Override
   public String getMessage() {
     return "The submission to '%s' was accepted before".formatted(verdict().policy().name());

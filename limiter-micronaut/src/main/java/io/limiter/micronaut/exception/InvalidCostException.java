@@ -2,9 +2,8 @@
 package io.limiter.micronaut.exception;
 
 /**
- * A call does not tell what it costs: the expression of its cost gives no whole number within
- * bounds, or fails. Over HTTP it is a bad request; nothing was counted, and the call is not let
- * through.
+ * A call has no valid cost: the expression fails or does not give a whole number within the bounds.
+ * Over HTTP the call is a bad request. It is not admitted, and nothing was counted.
  */
 public final class InvalidCostException extends RuntimeException {
 

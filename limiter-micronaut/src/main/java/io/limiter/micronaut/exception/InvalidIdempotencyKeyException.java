@@ -2,8 +2,8 @@
 package io.limiter.micronaut.exception;
 
 /**
- * A request has no {@code Idempotency-Key} where one is required, or one that is none. Over HTTP it
- * is a bad request; nothing was counted.
+ * A request lacks a required {@code Idempotency-Key}, or has an invalid one. Over HTTP it is a bad
+ * request; nothing was counted.
  */
 public final class InvalidIdempotencyKeyException extends RuntimeException {
 
@@ -16,13 +16,13 @@ public final class InvalidIdempotencyKeyException extends RuntimeException {
     this.missing = missing;
   }
 
-  /** The request has none. */
+  /** The request has no such header. */
   public static InvalidIdempotencyKeyException missing() {
     return new InvalidIdempotencyKeyException("The request has no Idempotency-Key header", true);
   }
 
   /**
-   * The request has something else there.
+   * The header's value is invalid.
    *
    * @param why what is wrong with it, without its value
    */
@@ -31,7 +31,7 @@ public final class InvalidIdempotencyKeyException extends RuntimeException {
         "The Idempotency-Key header is not usable: " + why, false);
   }
 
-  /** Whether there is none at all. */
+  /** Whether the request has no such header. */
   public boolean isMissing() {
     return missing;
   }

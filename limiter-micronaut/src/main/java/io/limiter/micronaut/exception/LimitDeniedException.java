@@ -4,8 +4,9 @@ package io.limiter.micronaut.exception;
 import io.limiter.core.Verdict;
 
 /**
- * A limited method was not entered. Over HTTP it becomes an error response; elsewhere the caller of
- * the method gets it. It has no stack trace: denials are many, and say nothing about the code.
+ * A limited method was not entered. Over HTTP it is turned into an error response; elsewhere the
+ * caller of the method receives it. It has no stack trace: denials are frequent, and do not
+ * indicate a fault in the code.
  */
 public sealed class LimitDeniedException extends RuntimeException
     permits RateLimitExceededException, DuplicateSubmissionException, LimiterUnavailableException {
@@ -24,7 +25,7 @@ public sealed class LimitDeniedException extends RuntimeException
   /**
    * The exception for a verdict that is not allowed.
    *
-   * @param text what the annotation says the caller is answered
+   * @param text the parts of the response that the annotation defines
    */
   public static LimitDeniedException of(Verdict verdict, DenialText text) {
     return switch (verdict.outcome()) {
@@ -34,17 +35,17 @@ public sealed class LimitDeniedException extends RuntimeException
       case UNAVAILABLE -> new LimiterUnavailableException(verdict);
       case ALLOWED ->
           throw new IllegalArgumentException(
-              "The policy '%s' allows the call: there is nothing to refuse"
+              "The policy '%s' allows the call: there is nothing to deny"
                   .formatted(verdict.policy().name()));
     };
   }
 
-  /** Why. */
+  /** The verdict that denied the call. */
   public Verdict verdict() {
     return verdict;
   }
 
-  /** What the annotation says the caller is answered. */
+  /** The parts of the response that the annotation defines. */
   public DenialText text() {
     return text;
   }

@@ -5,24 +5,25 @@ import io.limiter.core.FailureReason;
 import io.limiter.core.Verdict;
 
 /**
- * Whether the call is within its limits is not known: the store did not answer, and {@code
- * limiter.fallback} is {@code deny}.
+ * The limit could not be checked: the store did not answer, and {@code limiter.fallback} is {@code
+ * deny}.
  */
 public final class LimiterUnavailableException extends LimitDeniedException {
 
   private static final long serialVersionUID = 1L;
 
-  /** What the annotation says is about limits, and this is none: it is not used. */
+  /** The annotation's text is for exceeded limits and is not used here. */
   LimiterUnavailableException(Verdict verdict) {
     super(verdict, DenialText.NONE);
   }
 
-  /** Made when it is asked for: over HTTP nobody does. */
+  /** The message is built on demand: over HTTP it is not used. */
   @Override
   public String getMessage() {
-    return "The limit of '%s' cannot be checked, so the call is refused: the store does not answer (%s)"
-        .formatted(
-            verdict().policy().name(),
-            verdict().reason().map(FailureReason::name).orElse("no reason given"));
+    return "The limit of '%s' cannot be checked, so the call is denied: the store does not "
+        + "answer (%s)"
+            .formatted(
+                verdict().policy().name(),
+                verdict().reason().map(FailureReason::name).orElse("no reason given"));
   }
 }

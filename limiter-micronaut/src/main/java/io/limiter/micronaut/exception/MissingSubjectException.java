@@ -2,16 +2,16 @@
 package io.limiter.micronaut.exception;
 
 /**
- * A call names nobody to count: the expression of its limit is null, empty or fails, or a stranger
- * comes where they are refused. Over HTTP it is a bad request. The call is not let through, and
- * strangers are not counted as one.
+ * A call has no subject: the expression of its limit fails, or is null or empty, or the call is
+ * anonymous and anonymous calls are denied. Over HTTP it is a bad request. The call is not
+ * admitted, and calls without a subject are not counted together.
  */
 public final class MissingSubjectException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;
 
   /**
-   * @param message what the call lacks, for the log
+   * @param message what is missing, for the log
    */
   public MissingSubjectException(String message) {
     super(message, null, false, false);

@@ -3,7 +3,7 @@ package io.limiter.micronaut.exception;
 
 import io.limiter.core.Verdict;
 
-/** A rule refused the call, or the caller is banned because rules refused too often. */
+/** A rule denied the call, or the subject is banned because rules denied its calls too often. */
 public sealed class RateLimitExceededException extends LimitDeniedException
     permits CallerBannedException {
 
@@ -13,7 +13,7 @@ public sealed class RateLimitExceededException extends LimitDeniedException
     super(verdict, text);
   }
 
-  /** Made when it is asked for: over HTTP nobody does. */
+  /** The message is built on demand: over HTTP it is not used. */
   @Override
   public String getMessage() {
     return "The limit of '%s' is exceeded: %s"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the caller of a limited method gets when it is not entered. */
+/** The exceptions that the caller of a limited method receives when the method is not entered. */
 @NullMarked
 package io.limiter.micronaut.exception;
 

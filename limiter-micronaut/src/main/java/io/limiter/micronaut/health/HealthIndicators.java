@@ -12,8 +12,8 @@ import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
 
 /**
- * Makes the limiter's health indicator: in place of that of micronaut-redis where only the limiter
- * uses Redis, else beside it.
+ * Provides the limiter's health indicator. It replaces that of micronaut-redis if only the limiter
+ * uses Redis; otherwise both are present.
  */
 @Factory
 @Requires(beans = ConnectionSource.class)

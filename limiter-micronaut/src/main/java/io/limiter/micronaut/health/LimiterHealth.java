@@ -17,14 +17,14 @@ import org.reactivestreams.Publisher;
 import reactor.core.publisher.Mono;
 
 /**
- * Shows whether Redis answers, what its breakers do, and how often fallbacks have decided. It waits
- * for Redis as long as a call does, without a thread.
+ * Reports whether Redis answers, the state of its breakers, and how often fallbacks have decided.
+ * It waits for Redis as long as a call does, without blocking a thread.
  */
 final class LimiterHealth implements HealthIndicator {
 
   private static final String NAME = "limiter";
 
-  /** Other reasons speak of this process, which has to hurry, and not of Redis. */
+  /** The reasons that mean that Redis is away. The others are about this process. */
   private static final Set<FailureReason> AWAY =
       EnumSet.of(
           FailureReason.TIMEOUT,
@@ -68,7 +68,7 @@ final class LimiterHealth implements HealthIndicator {
     return details;
   }
 
-  /** Decisions since the start, by the reason why Redis took them not. */
+  /** The number of decisions by fallbacks since the start, by reason. */
   private Map<FailureReason, Long> fallbacks() {
     Map<FailureReason, Long> fallbacks = new LinkedHashMap<>();
     for (FailureReason reason : FailureReason.values()) {

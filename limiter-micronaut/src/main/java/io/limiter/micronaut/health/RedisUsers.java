@@ -25,9 +25,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Who uses the Redis clients of micronaut-redis. The limiter does not: it has connections of its
- * own. Where it is the only one that uses Redis, the health indicator of micronaut-redis would
- * speak of connections that nothing needs.
+ * Finds the beans that use the Redis clients of micronaut-redis. The limiter does not: it has its
+ * own connections. If only the limiter uses Redis, the health indicator of micronaut-redis would
+ * report on connections that nothing needs.
  */
 @Singleton
 @Requires(beans = ConnectionSource.class)
@@ -37,7 +37,7 @@ final class RedisUsers implements ApplicationEventListener<StartupEvent> {
 
   private static final String REDIS_HEALTH = "redis.health.enabled";
 
-  /** Of Micronaut's modules only micronaut-redis has clients: for its caches and sessions. */
+  /** Of Micronaut's modules only micronaut-redis uses its clients, for caches and sessions. */
   private static final String MICRONAUT = "io.micronaut.";
 
   private static final String CACHES = "redis.caches";
@@ -68,12 +68,12 @@ final class RedisUsers implements ApplicationEventListener<StartupEvent> {
         names.add(name(bean));
       }
     } catch (BeanInstantiationException | LinkageError broken) {
-      // A class that it needs is not there. Whoever asks for the bean learns that from Micronaut.
-      LOG.debug("{} cannot be looked at", reference.getBeanDefinitionName(), broken);
+      // A class that the bean needs is missing. Micronaut reports that when the bean is requested.
+      LOG.debug("{} cannot be inspected", reference.getBeanDefinitionName(), broken);
     }
   }
 
-  /** The class that the code of the application has. */
+  /** The class in the application's source. */
   private static String name(BeanDefinition<?> bean) {
     return bean instanceof AdvisedBeanType<?> advised
         ? advised.getInterceptedType().getName()
@@ -88,7 +88,7 @@ final class RedisUsers implements ApplicationEventListener<StartupEvent> {
         .flatMap(arguments -> arguments);
   }
 
-  /** Also in a provider, a list or an array. */
+  /** Whether the argument is a client, or a provider, list or array of clients. */
   private static boolean isClient(Argument<?> argument) {
     Class<?> type = argument.getType();
     Class<?> one = type.isArray() ? type.getComponentType() : type;
@@ -112,7 +112,7 @@ final class RedisUsers implements ApplicationEventListener<StartupEvent> {
     return names.isEmpty() && !context.containsProperty(REDIS_HEALTH);
   }
 
-  /** Whether the health indicator of micronaut-redis speaks of nothing that is used. */
+  /** Whether the health indicator of micronaut-redis reports on nothing that is used. */
   static final class None implements Condition {
     @Override
     @SuppressWarnings("rawtypes") // as the interface has it
@@ -121,7 +121,7 @@ final class RedisUsers implements ApplicationEventListener<StartupEvent> {
     }
   }
 
-  /** Whether it speaks of something that is used, or is configured. */
+  /** Whether it reports on something that is used, or is configured. */
   static final class Some implements Condition {
     @Override
     @SuppressWarnings("rawtypes") // as the interface has it
@@ -130,7 +130,7 @@ final class RedisUsers implements ApplicationEventListener<StartupEvent> {
     }
   }
 
-  /** Empty where the limiter has no Redis. */
+  /** Empty if the limiter does not use Redis. */
   private static Optional<RedisUsers> find(ConditionContext<?> context) {
     return context.findBean(RedisUsers.class);
   }

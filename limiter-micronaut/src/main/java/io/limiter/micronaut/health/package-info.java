@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What the health endpoint of micronaut-management shows of the limiter, and what it does not: that
- * Redis is away is no reason to take a service away whose limits are kept in memory.
+ * The limiter's part of the health endpoint of micronaut-management. By default the service stays
+ * up while Redis is away, since limits are then kept in memory.
  */
 @Configuration
 @Requires(classes = HealthIndicator.class)

@@ -7,8 +7,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 
 /**
- * Says that a part of the application's has failed where an answer goes out without it: with the
- * stack trace, at most once in ten seconds. Refusals come in floods.
+ * Logs that a part of the application failed and a response is sent without it: with the stack
+ * trace, at most once in ten seconds, since denials may be very frequent.
  */
 @Internal
 public final class BrokenPartLog {
@@ -24,7 +24,7 @@ public final class BrokenPartLog {
   }
 
   /**
-   * @param instead which part has failed, and what is done without it
+   * @param instead which part has failed, and what is done instead
    */
   public void report(String instead, Throwable failure) {
     unreported.incrementAndGet();

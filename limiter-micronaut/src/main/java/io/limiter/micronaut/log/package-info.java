@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Messages to the operator that are bounded in number. */
+/** Log messages that are bounded in number. */
 @NullMarked
 package io.limiter.micronaut.log;
 

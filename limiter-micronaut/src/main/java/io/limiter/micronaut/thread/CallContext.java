@@ -13,23 +13,23 @@ import org.slf4j.MDC;
 import reactor.util.context.ContextView;
 
 /**
- * The context of a call on the thread that makes it, for the thread that goes on with it.
+ * The context of a call, captured on the calling thread for the thread that continues the call.
  *
  * @param propagated Micronaut's context
- * @param mdc what log lines of the thread bear; null if there is nothing
+ * @param mdc the thread's mapped diagnostic context; null if there is none
  */
 @Internal
 public record CallContext(PropagatedContext propagated, @Nullable Map<String, String> mdc) {
 
-  /** An empty one. */
+  /** An empty context. */
   public static final CallContext NONE = new CallContext(PropagatedContext.empty(), null);
 
-  /** That of the current thread. */
+  /** The context of the current thread. */
   public static CallContext current() {
     return new CallContext(PropagatedContext.getOrEmpty(), MDC.getCopyOfContextMap());
   }
 
-  /** That of a subscriber, else of the current thread. */
+  /** The context of a subscriber, else of the current thread. */
   public static CallContext of(ContextView subscriber) {
     return new CallContext(
         ReactorPropagation.findPropagatedContext(subscriber)
@@ -37,14 +37,14 @@ public record CallContext(PropagatedContext propagated, @Nullable Map<String, St
         MDC.getCopyOfContextMap());
   }
 
-  /** The same, with what another has in place of what this one has not. */
+  /** This context, with missing parts taken from another. */
   public CallContext or(CallContext other) {
     return new CallContext(
         propagated.getAllElements().isEmpty() ? other.propagated : propagated,
         mdc == null ? other.mdc : mdc);
   }
 
-  /** The same, in the name of a request. */
+  /** This context, with a request. */
   public CallContext with(HttpRequest<?> request) {
     Optional<ServerHttpRequestContext> known = propagated.find(ServerHttpRequestContext.class);
     if (known.isPresent() && known.get().httpRequest() == request) {
@@ -56,7 +56,7 @@ public record CallContext(PropagatedContext propagated, @Nullable Map<String, St
         mdc);
   }
 
-  /** Runs a task with it, and leaves the thread as it was. */
+  /** Runs a task with this context and restores the thread's own context afterwards. */
   void run(Runnable task) {
     Map<String, String> before = MDC.getCopyOfContextMap();
     set(mdc);

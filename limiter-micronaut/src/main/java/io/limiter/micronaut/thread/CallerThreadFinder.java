@@ -12,15 +12,19 @@ import java.util.concurrent.Executor;
 @FunctionalInterface
 public interface CallerThreadFinder {
 
-  /** The executor to come back to; empty if the current thread is none of this request's server. */
+  /**
+   * The executor of the current thread; empty if the thread does not belong to this request's
+   * server.
+   */
   Optional<Executor> current(HttpRequest<?> request);
 
   /**
-   * The same decision, behind those before it on the connection of this request, with what follows
-   * it run on the current thread: a message, or a request, does not overtake that before it.
+   * Orders a decision after earlier ones on the connection of this request, and runs its
+   * continuation on the current thread, so that a message or request does not overtake an earlier
+   * one.
    *
-   * @return empty if the current thread is not the one that reads the connection, or if calls on it
-   *     have no order
+   * @return empty if the current thread does not read the connection, or if calls on it have no
+   *     order
    */
   default <T> Optional<CompletableFuture<T>> inOrder(
       HttpRequest<?> request, CompletableFuture<T> decision) {
@@ -28,37 +32,38 @@ public interface CallerThreadFinder {
   }
 
   /**
-   * Runs the tasks of the connection of this request one after another, in the order in which they
-   * are given.
+   * Returns an executor that runs the tasks of this request's connection one after another, in the
+   * order of their submission.
    *
-   * @param threads run the tasks, which may wait
-   * @return empty if the request is none of this server
+   * @param threads the threads that run the tasks, which may block
+   * @return empty if the request does not belong to this server
    */
   default Optional<Executor> oneByOne(HttpRequest<?> request, Executor threads) {
     return Optional.empty();
   }
 
   /**
-   * Has a task run once nobody waits for the answer to this request any more: at once, if that is
-   * so already. On any thread; the task must not wait.
+   * Runs a task once the client no longer waits for the response to this request; at once, if that
+   * is already so. The task may run on any thread and must not block.
    *
-   * @return forgets the task; empty if the request is none of this server
+   * @return removes the task; empty if the request does not belong to this server
    */
   default Optional<Runnable> onGone(HttpRequest<?> request, Runnable task) {
     return Optional.empty();
   }
 
   /**
-   * Closes the WebSocket that this request has opened.
+   * Closes the WebSocket that this request opened.
    *
-   * @param later whether its caller may come again: with 1013, else with 1008
-   * @return whether it is closed now; not if the request is none of this server, or opened none
+   * @param later whether the client may connect again later: closes with 1013, else with 1008
+   * @return whether it is closed now; false if the request does not belong to this server or opened
+   *     no WebSocket
    */
   default boolean closeWebSocket(HttpRequest<?> request, boolean later) {
     return false;
   }
 
-  /** Whether the current thread serves many connections, so that it must never wait. */
+  /** Whether the current thread serves many connections, so that it must never block. */
   default boolean isEventLoop() {
     return false;
   }

@@ -17,17 +17,17 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.scheduler.NonBlocking;
 
 /**
- * Brings calls back from the store's threads. A call that was on its request's event loop goes on
- * there; any other goes on on a thread of {@link Continuations}, since the executor that it came
- * from may have none but those that wait for it.
+ * Moves calls back from the store's threads. A call from its request's event loop continues there.
+ * Any other call continues on a thread of {@link Continuations}, since all threads of the executor
+ * that it came from may be waiting for it.
  */
 @Internal
 @Singleton
 public final class CallerThreads {
 
   /**
-   * Above the longest hard deadline of any store, which is a minute, so that it ends a wait only
-   * where a store breaks its promise.
+   * Longer than the longest hard deadline of any store, one minute, so that it ends a wait only if
+   * a store violates its contract.
    */
   private static final long MAX_WAIT_SECONDS = 65;
 
@@ -40,8 +40,8 @@ public final class CallerThreads {
   }
 
   /**
-   * The same result, with what follows it run where the caller is at home. At once, if the result
-   * is there already.
+   * The same result, with its continuation run on the caller's event loop, or at once if the result
+   * is already there.
    */
   public <T> CompletableFuture<T> back(CompletionStage<T> stage, Optional<HttpRequest<?>> request) {
     CompletableFuture<T> future = stage.toCompletableFuture();
@@ -51,7 +51,7 @@ public final class CallerThreads {
   /**
    * The same.
    *
-   * @param caller the context on threads that are none of the caller's
+   * @param caller the context for other threads than the caller's
    */
   public <T> CompletableFuture<T> back(
       CompletionStage<T> stage, Optional<HttpRequest<?>> request, CallContext caller) {
@@ -67,7 +67,7 @@ public final class CallerThreads {
             : continuation -> continuations.run(() -> caller.run(continuation)));
   }
 
-  /** The same as {@link #back}, for a decision: behind those before it on the same connection. */
+  /** Like {@link #back}, for a decision: ordered after earlier ones on the same connection. */
   public <T> CompletableFuture<T> inOrder(
       CompletionStage<T> decision, Optional<HttpRequest<?>> request) {
     Optional<CompletableFuture<T>> inOrder = lined(decision, request);
@@ -77,7 +77,7 @@ public final class CallerThreads {
   /**
    * The same.
    *
-   * @param caller the context on threads that are none of the caller's
+   * @param caller the context for other threads than the caller's
    */
   public <T> CompletableFuture<T> inOrder(
       CompletionStage<T> decision, Optional<HttpRequest<?>> request, CallContext caller) {
@@ -100,8 +100,8 @@ public final class CallerThreads {
   }
 
   /**
-   * Runs a task on one of these threads, behind all others that are run in the same way for the
-   * connection of a request, if its server has that.
+   * Runs a task on one of these threads, after all tasks that were submitted this way for the same
+   * connection, if the server supports that.
    */
   public void oneByOne(Optional<HttpRequest<?>> request, Executor threads, Runnable task) {
     request
@@ -125,10 +125,10 @@ public final class CallerThreads {
   }
 
   /**
-   * Has a task run once nobody waits for the answer to a request any more, as far as its server
-   * says so. It must not wait.
+   * Runs a task once the client no longer waits for the response to a request, if the server
+   * reports that. The task must not block.
    *
-   * @return forgets the task
+   * @return removes the task
    */
   public Runnable onGone(Optional<HttpRequest<?>> request, Runnable task) {
     return request
@@ -139,9 +139,9 @@ public final class CallerThreads {
   }
 
   /**
-   * Closes the WebSocket that a request has opened.
+   * Closes the WebSocket that a request opened.
    *
-   * @param later whether its caller may come again: with 1013, else with 1008
+   * @param later whether the client may connect again later: closes with 1013, else with 1008
    * @return whether it is closed now
    */
   public boolean closeWebSocket(Optional<HttpRequest<?>> request, boolean later) {
@@ -150,17 +150,17 @@ public final class CallerThreads {
         .isPresent();
   }
 
-  /** Whether the current thread must never wait. */
+  /** Whether the current thread must never block. */
   public boolean mustNotBlock() {
     return Thread.currentThread() instanceof NonBlocking
         || servers.stream().anyMatch(CallerThreadFinder::isEventLoop);
   }
 
   /**
-   * Makes sure that the current thread may wait, whether or not it will have to.
+   * Verifies that the current thread may block, whether or not it will have to.
    *
-   * @param method who would wait, for the message
-   * @throws IllegalStateException with the remedy, if it must not
+   * @param method the method that would wait, for the message
+   * @throws IllegalStateException with the remedy, if it must not block
    */
   public void requireMayBlock(String method) {
     if (mustNotBlock()) {
@@ -171,18 +171,18 @@ public final class CallerThreads {
   }
 
   /**
-   * Waits for a result, for a bounded time, on a thread that may.
+   * Waits for a result, for a bounded time, on a thread that may block.
    *
-   * @param method who waits, for the message
+   * @param method the method that waits, for the message
    */
   public <T> @Nullable T await(CompletionStage<T> stage, String method) {
     return await(stage, method, Duration.ZERO);
   }
 
   /**
-   * The same for a result that is known to come later.
+   * The same for a result that is expected only after some time.
    *
-   * @param expected the time after which it is to come
+   * @param expected the time after which the result is expected
    */
   public <T> @Nullable T await(CompletionStage<T> stage, String method, Duration expected) {
     CompletableFuture<T> future = stage.toCompletableFuture();

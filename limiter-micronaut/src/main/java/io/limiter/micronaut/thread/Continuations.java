@@ -2,19 +2,20 @@
 package io.limiter.micronaut.thread;
 
 /**
- * Runs what follows a decision where the call was not made on its request's event loop. A bean of
- * the application may take the place of the limiter's own, with
+ * Runs the continuation of a decision for calls that were not made on their request's event loop. A
+ * bean of the application may replace the limiter's own, with
  * {@code @Replaces(Continuations.class)}.
  */
 @FunctionalInterface
 public interface Continuations {
 
   /**
-   * Runs a continuation, on another thread than this, which may be one of the store's.
+   * Runs a continuation on another thread than the current one, which may belong to the store.
    *
-   * @param continuation may run code of the application, and may block. It must never have to wait
-   *     for a thread whose task may wait for it: so not in an executor with a bound that is shared
-   *     with callers of limited methods, nor in one thread after another continuation
+   * @param continuation may run code of the application, and may block. It must never wait for a
+   *     thread whose task may wait for this continuation: do not use a bounded executor that
+   *     callers of limited methods share, or a single thread that runs continuations one after
+   *     another
    */
   void run(Runnable continuation);
 }

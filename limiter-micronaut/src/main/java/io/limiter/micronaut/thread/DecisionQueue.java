@@ -10,13 +10,14 @@ import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The decisions of one connection that are not there yet. What comes out of order waits until those
- * before it have come, which is for the store's deadline at most. To be used on the connection's
- * event loop alone.
+ * The pending decisions of one connection. A decision that arrives out of order waits for the
+ * earlier ones, at most for the store's deadline. Only for use on the connection's event loop.
  */
 final class DecisionQueue {
 
-  /** Far above what a connection has to wait for; what comes beyond is in no order. */
+  /**
+   * Far above the pending decisions of any normal connection; further decisions are not ordered.
+   */
   private static final int MAX_WAITING = 4_096;
 
   private final Executor home;
@@ -24,13 +25,13 @@ final class DecisionQueue {
   private boolean advancing;
 
   /**
-   * @param home the event loop, at once if the current thread is that
+   * @param home the event loop; runs a task at once on that thread
    */
   DecisionQueue(Executor home) {
     this.home = home;
   }
 
-  /** The same decision, on the event loop, behind those before it; empty if there are too many. */
+  /** The same decision, on the event loop and after earlier ones; empty if there are too many. */
   <T> Optional<CompletableFuture<T>> add(CompletableFuture<T> decision) {
     if (decision.isDone() && waiting.isEmpty()) {
       return Optional.of(decision);
@@ -47,12 +48,15 @@ final class DecisionQueue {
   private void come(Place<?> place) {
     try {
       home.execute(this::advance);
-    } catch (RejectedExecutionException closed) { // the loop has ended: there is no order any more
+    } catch (
+        RejectedExecutionException closed) { // the loop has ended: decisions are no longer ordered
       place.goOn();
     }
   }
 
-  /** What goes on may decide again, and come back here: that is for the loop that runs already. */
+  /**
+   * A continuation may decide again and call this method: the loop that already runs handles that.
+   */
   private void advance() {
     if (advancing) {
       return;

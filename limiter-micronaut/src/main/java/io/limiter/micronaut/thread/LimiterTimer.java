@@ -10,9 +10,9 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Says when: to calls that wait for their turn, and to those that hold a lease. One thread for all
- * of them, which never waits; there is none before the first. It holds one entry for each such call
- * and forgets it as soon as that is cancelled.
+ * Runs timed tasks: for calls that wait for their turn, and for calls that hold a concurrency
+ * permit. One thread runs all of them and never blocks; it is started with the first task. A
+ * cancelled task is removed at once.
  */
 @Internal
 @Singleton
@@ -29,14 +29,15 @@ public final class LimiterTimer {
               thread.setDaemon(true);
               return thread;
             },
-            new ThreadPoolExecutor.DiscardPolicy()); // what is due after the end is not done
+            new ThreadPoolExecutor
+                .DiscardPolicy()); // tasks that are still due at shutdown are dropped
     executor.setRemoveOnCancelPolicy(true);
   }
 
   /**
-   * Runs a task once, after so many nanoseconds.
+   * Runs a task once, after a delay.
    *
-   * @param task must not wait, nor run code of the application
+   * @param task must not block or run code of the application
    */
   public Future<?> schedule(Runnable task, long nanos) {
     return executor.schedule(task, nanos, TimeUnit.NANOSECONDS);

@@ -23,7 +23,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
-/** The event loop of the request's connection, if that is where the call is. */
+/** Finds the event loop of the request's connection, if the call is made on it. */
 @Singleton
 @Requires(classes = NettyHttpRequest.class)
 final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
@@ -49,7 +49,7 @@ final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
         : null;
   }
 
-  /** Streams of HTTP/2 have no order among themselves. */
+  /** HTTP/2 streams are not ordered relative to each other. */
   @Override
   public <T> Optional<CompletableFuture<T>> inOrder(
       HttpRequest<?> request, CompletableFuture<T> decision) {
@@ -88,7 +88,7 @@ final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
     return Optional.of(lane);
   }
 
-  /** A stream of HTTP/2 may be reset without its connection being closed: that is not seen. */
+  /** The reset of an HTTP/2 stream without closing its connection is not detected. */
   @Override
   public Optional<Runnable> onGone(HttpRequest<?> request, Runnable task) {
     Channel channel = channel(request);
@@ -113,8 +113,8 @@ final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
   }
 
   /**
-   * The executor of a loop. At once where the loop has had the answer itself: another turn would
-   * only cost time.
+   * The executor of a loop. It runs tasks at once if the loop itself received the answer: another
+   * turn of the loop would only add latency.
    */
   private record Home(EventLoop loop) implements Executor {
     @Override
@@ -127,7 +127,10 @@ final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
     }
   }
 
-  /** Brings a stage back to the current loop; only a request of the server has one, else. */
+  /**
+   * Runs the continuation of a stage on the current loop, which otherwise only a request of the
+   * server provides.
+   */
   @Override
   public CompletionStage<?> run(LimitStore store, Executor home) {
     if (!(ThreadExecutorMap.currentExecutor() instanceof EventLoop loop)) {
@@ -141,7 +144,7 @@ final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
   }
 
   /**
-   * Threads of event loops that the application configures itself are not Reactor's NonBlocking.
+   * Threads of event loops that the application configures do not implement Reactor's NonBlocking.
    */
   @Override
   public boolean isEventLoop() {

@@ -8,8 +8,8 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 
 /**
- * Runs the tasks of one connection one after another, on the threads of an executor, as its event
- * loop would. While many wait, the connection is not read.
+ * Runs the tasks of one connection one after another, on the threads of an executor, in the order
+ * in which its event loop would. The connection is not read while many tasks wait.
  */
 final class OrderedExecutor implements Executor {
 
@@ -21,7 +21,7 @@ final class OrderedExecutor implements Executor {
   private boolean running;
   private boolean paused;
 
-  /** Stops and goes on reading a connection. Neither waits. */
+  /** Pauses and resumes reading a connection. Neither method blocks. */
   interface ReadControl {
     void set(boolean on);
   }
@@ -60,7 +60,7 @@ final class OrderedExecutor implements Executor {
     }
   }
 
-  /** One at a time, so that those of other connections have their turn. */
+  /** Runs one task at a time, so that other connections have their turn. */
   private void next() {
     Runnable task;
     synchronized (this) {

@@ -12,10 +12,10 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Threads of the limiter's own: one for each continuation that runs. The application's executors
- * may have few threads, all of which wait for a call of a limited method, and what that goes on
- * with would wait for them. So there is no queue here and no bound but the number of calls on their
- * way. Virtual threads where they cannot hold the few threads that carry them all; else threads
+ * The limiter's own threads: one for each running continuation. The few threads of an application's
+ * executor may all wait for calls of limited methods, and continuations on that executor would then
+ * wait for them. So this executor has no queue and no bound except the number of calls in flight.
+ * It uses virtual threads where they cannot pin all of their carrier threads; otherwise threads
  * that are kept for ten seconds.
  */
 @Singleton
@@ -25,8 +25,8 @@ final class OwnThreads implements Continuations {
   private static final long KEPT_SECONDS = 10;
 
   /**
-   * Up to Java 23 a virtual thread that waits while it holds a monitor holds its carrier too, of
-   * which there are as many as processors: callers on virtual threads could hold all of them.
+   * Up to Java 23 a virtual thread that blocks while it holds a monitor pins its carrier thread.
+   * There are as many carriers as processors, so callers on virtual threads could pin all of them.
    */
   private static final int CARRIERS_ARE_FREE = 24;
 
@@ -67,7 +67,9 @@ final class OwnThreads implements Continuations {
     }
   }
 
-  /** What comes yet has a thread of its own: a call that is not gone on with would never end. */
+  /**
+   * Later continuations still run, each on its own thread: otherwise their calls would never end.
+   */
   @PreDestroy
   void close() {
     if (cached != null) {

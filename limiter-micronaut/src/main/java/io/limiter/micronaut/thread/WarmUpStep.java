@@ -8,23 +8,23 @@ import java.util.concurrent.Executor;
 
 /**
  * A part of the limiter that is run before the first request, once on the thread that starts the
- * application and once on each event loop: what a call does for the first time, such as loading
- * classes, takes longer than a deadline. It runs what calls run, about keys of its own, and calls
- * no code of the application.
+ * application and once on each event loop: the work of a first call, such as loading classes, takes
+ * longer than a deadline. A step runs the code that calls run, with its own keys, and does not call
+ * code of the application.
  */
 @Internal
 public interface WarmUpStep {
 
-  /** The policy of such calls; what they limit has a name that begins so. */
+  /** The policy of warm-up calls; their limit keys begin with this name. */
   String POLICY = "io.limiter.warm-up";
 
   /**
-   * Runs what calls run. What it throws, or its stage fails with, is logged at debug level and
-   * stops nothing. It makes no beans on an event loop: the thread that waits for it may hold the
-   * lock of singletons.
+   * Runs the code that calls run. A failure is logged at debug level and does not stop the start.
+   * It must not create beans on an event loop: the thread that waits for it may hold the lock for
+   * singletons.
    *
-   * @param store decides; its decisions are in no counts and no log
-   * @param home runs what follows a decision: the current event loop
+   * @param store decides the calls; its decisions appear in no counters and no log
+   * @param home runs the continuations of decisions: the current event loop
    */
   CompletionStage<?> run(LimitStore store, Executor home);
 }

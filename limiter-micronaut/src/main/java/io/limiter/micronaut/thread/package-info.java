@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Which thread a call goes on with once the store has answered: never one of the store's, and never
- * one that may wait for that call.
+ * Chooses the thread on which a call continues once the store has answered: never a thread of the
+ * store, and never one that may wait for that call.
  */
 @NullMarked
 package io.limiter.micronaut.thread;

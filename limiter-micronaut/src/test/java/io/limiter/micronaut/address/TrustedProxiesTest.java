@@ -105,7 +105,8 @@ class TrustedProxiesTest {
         .isThrownBy(() -> TrustedProxies.of(List.of("10.0.0.0/8", entry)))
         .withMessage(
             entry
-                + ": it is no address and no network: write such as 192.0.2.1, 10.0.0.0/8, 2001:db8::/32, or unix");
+                + ": it is neither an address nor a network: write, for example, 192.0.2.1, "
+                + "10.0.0.0/8, 2001:db8::/32, or unix");
   }
 
   @ParameterizedTest
@@ -123,7 +124,8 @@ class TrustedProxiesTest {
         .isThrownBy(() -> TrustedProxies.of(List.of(entry)))
         .withMessage(
             entry
-                + ": that trusts whoever comes, and who is trusted names the address he is counted by: write the networks of your proxies, none wider than /"
+                + ": this network is too wide: a trusted client chooses the address that it is "
+                + "counted by: write the networks of your proxies, none wider than /"
                 + widest);
   }
 
@@ -133,8 +135,8 @@ class TrustedProxiesTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> TrustedProxies.of(List.of(entry)))
         .withMessage(
-            "%s: the address goes on behind its first %d bits: write that address without /%d, or the network's first one"
-                .formatted(entry, bits, bits));
+            "%s: the address has bits set after its first %d bits: write that address without "
+                + "/%d, or the network's first one".formatted(entry, bits, bits));
   }
 
   @Test

@@ -147,7 +147,8 @@ class StoreAwayTest {
           .isInstanceOf(LimiterUnavailableException.class)
           .isInstanceOf(LimitDeniedException.class)
           .hasMessage(
-              "The limit of 'plain' cannot be checked, so the call is refused: the store does not answer (DISCONNECTED)")
+              "The limit of 'plain' cannot be checked, so the call is denied: the store does "
+                  + "not answer (DISCONNECTED)")
           .satisfies(
               thrown ->
                   assertThat(((LimitDeniedException) thrown).verdict().outcome())

@@ -141,8 +141,8 @@ class ExpressionCostsTest {
                   .isBetween(Duration.ofSeconds(3_500), Duration.ofSeconds(3_600));
               assertThat(banned.verdict().ban()).contains(banned.ban());
               assertThat(banned.getMessage())
-                  .startsWith("The caller is banned for another PT")
-                  .contains("since the limit of 'logins' has refused him too often");
+                  .startsWith("The subject is banned for another PT")
+                  .contains("since the limit of 'logins' has denied it too often");
             });
   }
 
