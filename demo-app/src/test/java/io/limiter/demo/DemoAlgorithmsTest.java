@@ -160,7 +160,7 @@ class DemoAlgorithmsTest {
     HttpResponse<String> refused = demo.get("/items?n=101");
     assertThat(refused.statusCode()).isEqualTo(429);
     assertThat(header(refused, "Retry-After")).isEmpty();
-    assertThat(refused.body()).contains("asks for more than is ever allowed at once");
+    assertThat(refused.body()).contains("exceeds the amount that is allowed at once");
     assertThat(header(demo.get("/items?n=100"), "RateLimit")).startsWith("\"100-per-10s\";r=0;");
   }
 

@@ -8,9 +8,9 @@ import io.micronaut.http.server.exceptions.response.ErrorContext;
 import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 
 /**
- * The application's own error format: whatever its ErrorResponseProcessor makes of an error, HTML
- * for browsers included. In Micronaut's default format the code is the {@code logref}, which is
- * there to name the error.
+ * The application's own error format, as its ErrorResponseProcessor writes it, including HTML for
+ * browsers. In Micronaut's default format the code is the {@code logref}, whose purpose is to name
+ * the error.
  */
 final class ApplicationBody implements DenialBody {
 
@@ -34,7 +34,7 @@ final class ApplicationBody implements DenialBody {
     return answer;
   }
 
-  /** Micronaut's own format fails at a status that Micronaut has no name for, such as 430. */
+  /** Micronaut's own format fails for statuses that Micronaut does not know, such as 430. */
   private MutableHttpResponse<?> process(
       ErrorContext error, int status, MutableHttpResponse<?> response) {
     if (ReasonPhrases.known(status)) {

@@ -6,13 +6,13 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Bounds the locales that message sources are asked for. Java remembers each locale that it was
- * ever asked a resource bundle for, found or not, about 1 kB of memory, and looks for its files
- * once. Who is refused could send a new one with each request.
+ * Bounds the number of locales that are passed to message sources. Java caches every locale for
+ * which a resource bundle was requested, found or not, at about 1 kB each, and searches for its
+ * files once. A denied client could send a new locale with each request.
  */
 final class BoundedLocales {
 
-  /** More than there are languages and countries that a service is written for. */
+  /** More than the languages and countries that any service supports. */
   static final int MOST = 512;
 
   private static final Set<String> LANGUAGES = Set.of(Locale.getISOLanguages());
@@ -20,10 +20,10 @@ final class BoundedLocales {
   private final Set<Locale> seen = ConcurrentHashMap.newKeySet();
 
   /**
-   * The locale without what no text depends on; once too many different ones came, only its
-   * language.
+   * The locale without the parts that no text depends on; after too many different locales, only
+   * its language.
    *
-   * @param usual for languages that come too late and have no code of two letters
+   * @param usual the locale for languages without a two-letter code, once the bound is reached
    */
   Locale bound(Locale locale, Locale usual) {
     Locale plain = seen.contains(locale) ? locale : plain(locale);

@@ -10,52 +10,52 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * A refused request, and what its caller is to be told.
+ * A denied request and the contents of its response.
  *
  * @param request the request
- * @param cause the exception that stands for the refusal
- * @param status the status of the answer
- * @param code what programs tell it by
- * @param message what people are told, in the language of the request
+ * @param cause the exception that represents the denial
+ * @param status the status of the response
+ * @param code the code by which programs recognize the denial
+ * @param message the message for people, in the language of the request
  */
 public record Denial(
     HttpRequest<?> request, LimitDeniedException cause, int status, String code, String message) {
 
-  /** Why it was refused. */
+  /** The verdict that denied the request. */
   public Verdict verdict() {
     return cause.verdict();
   }
 
   /**
-   * The names of the rules that refuse it; none if it is a duplicate, if nobody could decide, or if
-   * only a ban refuses it.
+   * The names of the rules that deny it; empty if it is a duplicate, if no store could decide, or
+   * if only a ban denies it.
    */
   public List<String> violated() {
-    return verdict().violated().stream().map(refusing -> refusing.rule().name()).toList();
+    return verdict().violated().stream().map(denying -> denying.rule().name()).toList();
   }
 
   /**
-   * What refuses it: of rules, the one to wait longest for; for a duplicate, the rule of the
-   * duplicate guard. Empty if nobody could decide, or if only a ban refuses it.
+   * The rule that denies it: if several do, the one with the longest wait; for a duplicate, the
+   * rule of the duplicate guard. Empty if no store could decide, or if only a ban denies it.
    */
   public Optional<RuleVerdict> rule() {
     return DenialTimes.longest(verdict());
   }
 
   /**
-   * Seconds as in {@code Retry-After}. Empty if no wait would help, and for a duplicate, which
-   * nobody is to submit once more.
+   * The seconds of {@code Retry-After}. Empty if no wait would help, and for a duplicate, which
+   * clients must not submit again.
    */
   public OptionalLong retryAfter() {
     return DenialTimes.retryAfter(verdict());
   }
 
-  /** Seconds that the caller is banned for, rounded up. Empty if he is not. */
+  /** Seconds for which the subject is still banned, rounded up. Empty if it is not banned. */
   public OptionalLong banned() {
     return verdict().ban().stream().mapToLong(DenialTimes::secondsUp).findFirst();
   }
 
-  /** The standard's words for the status. */
+  /** The standard reason phrase of the status. */
   public String title() {
     return ReasonPhrases.of(status);
   }

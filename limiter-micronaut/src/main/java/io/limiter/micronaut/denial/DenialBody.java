@@ -4,13 +4,13 @@ package io.limiter.micronaut.denial;
 import io.micronaut.http.MutableHttpResponse;
 
 /**
- * Writes the body of a refusal. Status and header fields are set already. Declare a bean of this
- * type to answer in a form of your own; then {@code limiter.denial.body} does not count. If it
- * throws, or gives null, the refusal goes out without a body.
+ * Writes the body of a denial's response. Status and header fields are already set. Declare a bean
+ * of this type to use your own format; {@code limiter.denial.body} then has no effect. If it throws
+ * or returns null, the response is sent without a body.
  */
 @FunctionalInterface
 public interface DenialBody {
 
-  /** Gives the response a body and a content type. */
+  /** Sets a body and a content type on the response. */
   MutableHttpResponse<?> write(Denial denial, MutableHttpResponse<?> response);
 }

@@ -12,14 +12,12 @@ import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Makes the body that is configured, unless the application has a {@link DenialBody} of its own.
- */
+/** Creates the configured body, unless the application has its own {@link DenialBody}. */
 @Internal
 @Factory
 public final class DenialBodyFactory {
 
-  @Context // a mistake in the template stops the start
+  @Context // created at the start, so that a mistake in the template stops it
   @Requires(missingBeans = DenialBody.class)
   DenialBody body(
       DenialConfiguration configuration,
@@ -49,10 +47,11 @@ public final class DenialBodyFactory {
         .orElseThrow(
             () ->
                 new ConfigurationException(
-                    "%s.body = template: there is no field under %s: write the fields of the body there, such as %s.code = {code}"
-                        .formatted(
-                            DenialConfiguration.PREFIX,
-                            TemplateConfiguration.PREFIX,
-                            TemplateConfiguration.PREFIX)));
+                    "%s.body = template: no fields are configured under %s: write the fields of "
+                        + "the body there, such as %s.code = {code}"
+                            .formatted(
+                                DenialConfiguration.PREFIX,
+                                TemplateConfiguration.PREFIX,
+                                TemplateConfiguration.PREFIX)));
   }
 }

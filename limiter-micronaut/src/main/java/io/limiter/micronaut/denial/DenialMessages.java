@@ -18,19 +18,18 @@ import java.util.stream.Stream;
 import org.slf4j.LoggerFactory;
 
 /**
- * Puts into words what a refused caller is told. A message is a text with arguments in braces, such
- * as <code>Wait {retryAfter} seconds</code>, or nothing but the key of a message in braces, such as
- * <code>{sms.limited}</code>, which Micronaut's {@link MessageSource} has in the language of the
+ * Renders the messages of denials. A message is a text with arguments in braces, such as <code>
+ * Wait {retryAfter} seconds</code>, or only the key of a message in braces, such as <code>
+ * {sms.limited}</code>, which Micronaut's {@link MessageSource} provides in the language of the
  * request.
  *
- * <p>A text is taken as it is, and a brace that is meant is written twice. A message of a
- * MessageSource is put together by Micronaut: there an apostrophe quotes, and is meant where it is
- * written twice.
+ * <p>A text is used literally; write a literal brace twice. Micronaut formats a message of a
+ * MessageSource: there an apostrophe quotes; write a literal apostrophe twice.
  */
 @Singleton
 public class DenialMessages {
 
-  /** What a message can tell. */
+  /** The arguments of messages. */
   public static final List<String> ARGUMENTS =
       List.of(
           "code",
@@ -44,7 +43,7 @@ public class DenialMessages {
           "path",
           "method");
 
-  /** Messages whose parts are remembered; others are parsed anew each time. */
+  /** Maximum number of messages that are cached in parsed form; others are parsed each time. */
   private static final int MAX_REMEMBERED = 1_024;
 
   private final MessageSource source;
@@ -67,13 +66,14 @@ public class DenialMessages {
   }
 
   /**
-   * The words for one request.
+   * Renders the message for one request.
    *
    * @param message a text, or a key in braces
-   * @param otherwise the message where no source has that key in the language of the request
-   * @param arguments values by the names of {@link #ARGUMENTS}, asked only if the message has any
+   * @param otherwise the message to use if no source has that key in the language of the request
+   * @param arguments values by the names of {@link #ARGUMENTS}, requested only if the message has
+   *     arguments
    */
-  public String tell(
+  public String render(
       String message,
       String otherwise,
       HttpRequest<?> request,
@@ -96,7 +96,7 @@ public class DenialMessages {
           .or(() -> usual(otherwise, source, context))
           .orElse(otherwise);
     } catch (RuntimeException broken) {
-      log.report("A MessageSource has failed, so the usual message is told", broken);
+      log.report("A MessageSource has failed, so the default message is used", broken);
       return usual(otherwise, shipped, context).orElse(otherwise);
     }
   }
@@ -106,7 +106,7 @@ public class DenialMessages {
     return key(parsed(otherwise)).flatMap(own -> source.getMessage(own, context));
   }
 
-  /** Messages are those of annotations and settings, so there are not many. */
+  /** Messages come from annotations and settings, so their number is small. */
   private TextTemplate parsed(String message) {
     TextTemplate known = templates.get(message);
     if (known != null) {
@@ -122,13 +122,13 @@ public class DenialMessages {
   /**
    * Checks a message when the application starts.
    *
-   * @throws IllegalArgumentException if it is empty, has an argument that there is not, or is a key
-   *     that no source has in any language; with the remedy
+   * @throws IllegalArgumentException with the remedy, if it is empty, has an unknown argument, or
+   *     is a key that no source has in any language
    */
   public void requireUsable(String message) {
     if (message.isBlank()) {
       throw new IllegalArgumentException(
-          "it is empty: write a text, or leave it out to have the usual one");
+          "it is empty: write a text, or leave it out to use the default one");
     }
     TextTemplate text = TextTemplate.parse(message);
     Optional<String> key = key(text);
@@ -143,8 +143,7 @@ public class DenialMessages {
     for (String name : text.names()) {
       if (!ARGUMENTS.contains(name)) {
         throw new IllegalArgumentException(
-            "there is no argument {%s}: use %s, or write {{ for a brace"
-                .formatted(name, arguments()));
+            "unknown argument {%s}: use %s, or write {{ for a brace".formatted(name, arguments()));
       }
     }
   }
@@ -157,7 +156,10 @@ public class DenialMessages {
     return text.only().filter(name -> !ARGUMENTS.contains(name));
   }
 
-  /** Likely languages first: all that the JVM knows are asked only for what is hardly anywhere. */
+  /**
+   * Tries likely languages first; all languages of the JVM are tried only for a key that those
+   * lack.
+   */
   private boolean known(String key) {
     return Stream.concat(
             Stream.of(usual, Locale.ROOT, Locale.getDefault(), Locale.ENGLISH, Locale.CHINESE),

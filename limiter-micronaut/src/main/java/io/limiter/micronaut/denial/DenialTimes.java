@@ -9,37 +9,36 @@ import java.util.Comparator;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** How long a refused caller has to wait, and because of which rule. */
+/** The time that a denied client has to wait, and the rule that requires it. */
 @Internal
 public final class DenialTimes {
 
-  /** The shortest wait that can be told; also where the next call asks the store again. */
+  /** The shortest wait that is reported, also if the next call is decided by the store again. */
   private static final long MIN_SECONDS = 1;
 
   private DenialTimes() {}
 
   /**
    * The value of {@code Retry-After}: whole seconds rounded up, at least 1. While the store is away
-   * it is the time until that is asked again. There is none where no wait would help or nobody
-   * knows how long it would be, as where only calls in flight stand in the way, nor for a
-   * duplicate: a client that obeys it would submit once more what was accepted. For who is banned
-   * it is the rest of the ban, or longer.
+   * it is the time until the next attempt to use it. It is empty if no wait would help or the wait
+   * is unknown, as for a concurrency limit, and for a duplicate: a client that obeys it would
+   * repeat a submission that was accepted. For a banned subject it is the remaining time of the
+   * ban, or longer.
    */
   public static OptionalLong retryAfter(Verdict verdict) {
     return switch (verdict.outcome()) {
       case LIMITED, BANNED ->
           verdict.retryAfter().isPresent()
-              ? OptionalLong.of(told(verdict.retryAfter().get()))
+              ? OptionalLong.of(retryAfterSeconds(verdict.retryAfter().get()))
               : OptionalLong.empty();
       case UNAVAILABLE ->
-          OptionalLong.of(verdict.retryAfter().map(DenialTimes::told).orElse(MIN_SECONDS));
+          OptionalLong.of(
+              verdict.retryAfter().map(DenialTimes::retryAfterSeconds).orElse(MIN_SECONDS));
       case DUPLICATE, ALLOWED -> OptionalLong.empty();
     };
   }
 
-  /**
-   * The rule that the caller has to wait longest for; that of the duplicate guard if it refuses.
-   */
+  /** The violated rule with the longest wait; the rule of the duplicate guard if that denies. */
   static Optional<RuleVerdict> longest(Verdict verdict) {
     return switch (verdict.outcome()) {
       case LIMITED, BANNED -> violatedLongest(verdict);
@@ -49,8 +48,8 @@ public final class DenialTimes {
   }
 
   /**
-   * The rule that says most about where the caller stands: the one to wait longest for if rules
-   * refuse, else the one with the fewest units left, of two the one that gets some later.
+   * The rule that is closest to exhaustion: if rules deny, the one with the longest wait; else the
+   * one with the fewest remaining units, and of equal ones the one with the longer window.
    */
   public static Optional<RuleVerdict> closestToExhaustion(Verdict verdict) {
     return violatedLongest(verdict)
@@ -74,13 +73,16 @@ public final class DenialTimes {
     return verdict.tooCostly();
   }
 
-  /** A call that costs more than a rule allows waits for ever; for a free place nobody knows. */
+  /**
+   * The wait is infinite for a call that costs more than a rule allows, and unknown for a
+   * concurrency permit.
+   */
   private static Duration retryAfterOrEver(RuleVerdict rule) {
     return rule.retryAfter()
         .orElse(rule.tooCostly() ? Duration.ofSeconds(Long.MAX_VALUE) : Duration.ZERO);
   }
 
-  private static long told(Duration wait) {
+  private static long retryAfterSeconds(Duration wait) {
     return Math.max(MIN_SECONDS, secondsUp(wait));
   }
 

@@ -16,25 +16,25 @@ import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an error body or a message can tell of a refusal, by name. Times are whole seconds, rounded
- * up.
+ * The values of a denial that error bodies and messages can contain, by name. Times are whole
+ * seconds, rounded up.
  */
 @Internal
 public enum DenialValue {
   CODE("code", Denial::code),
   MESSAGE("message", Denial::message),
   STATUS("status", denial -> (long) denial.status()),
-  /** The standard's words for the status. */
+  /** The standard reason phrase of the status. */
   TITLE("title", Denial::title),
   POLICY("policy", denial -> denial.verdict().policy().name()),
-  /** The names of the rules that refuse. */
+  /** The names of the rules that deny. */
   VIOLATED("violated", Denial::violated),
-  /** As in the header field; null where there is none. */
+  /** The value of the header field; null if there is none. */
   RETRY_AFTER("retryAfter", denial -> boxed(denial.retryAfter())),
-  /** The rest of the caller's ban; null if he is not banned. */
+  /** The remaining time of the subject's ban; null if it is not banned. */
   BANNED("banned", denial -> boxed(denial.banned())),
-  // Of the rule that refuses, if there is one.
-  LIMIT("limit", denial -> ofRule(denial, refusing -> refusing.rule().count())),
+  // The following values are those of the rule that denies, if there is one.
+  LIMIT("limit", denial -> ofRule(denial, denying -> denying.rule().count())),
   REMAINING("remaining", denial -> ofRule(denial, RuleVerdict::remaining)),
   WINDOW("window", denial -> ofRule(denial, rule -> DenialTimes.secondsUp(rule.rule().window()))),
   RESET("reset", denial -> ofRule(denial, rule -> DenialTimes.secondsUp(rule.effectiveWindow()))),
@@ -45,7 +45,7 @@ public enum DenialValue {
 
   private final String placeholder;
 
-  @SuppressWarnings("ImmutableEnumChecker") // lambdas that hold nothing
+  @SuppressWarnings("ImmutableEnumChecker") // lambdas without state
   private final Function<Denial, @Nullable Object> value;
 
   DenialValue(String placeholder, Function<Denial, @Nullable Object> value) {
@@ -59,7 +59,7 @@ public enum DenialValue {
         .findFirst();
   }
 
-  /** The values that a message can tell, as text. */
+  /** The values that messages can contain, as text. */
   public static Map<String, Object> arguments(Denial denial) {
     Map<String, Object> arguments = new HashMap<>();
     for (DenialValue value : values()) {
@@ -74,12 +74,12 @@ public enum DenialValue {
     return placeholder;
   }
 
-  /** A text, a whole number as a Long, or a list of texts; null if the refusal has none. */
+  /** A text, a whole number as a Long, or a list of texts; null if the denial has no such value. */
   @Nullable Object of(Denial denial) {
     return value.apply(denial);
   }
 
-  /** The same within a text: items of a list with commas between, nothing for null. */
+  /** The value as part of a text: list items separated by commas, an empty text for null. */
   String text(Denial denial) {
     Object found = of(denial);
     if (found instanceof List<?> items) {

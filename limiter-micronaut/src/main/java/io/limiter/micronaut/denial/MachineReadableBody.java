@@ -7,8 +7,8 @@ import io.micronaut.http.MediaType;
 import io.micronaut.http.MutableHttpResponse;
 
 /**
- * A body that programs read. A browser gets the application's error page instead; Micronaut's own
- * processor tells browsers from programs by the same signs. No body for HEAD.
+ * A body for programs. A browser receives the application's error page instead; Micronaut's own
+ * processor distinguishes browsers from programs in the same way. HEAD requests receive no body.
  */
 final class MachineReadableBody implements DenialBody {
 

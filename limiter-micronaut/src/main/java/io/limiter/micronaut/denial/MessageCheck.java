@@ -6,7 +6,7 @@ import io.limiter.micronaut.config.DenialConfiguration;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
 
-/** A configured message that cannot be told stops the start. */
+/** Checks the configured messages at the start, which an unusable message stops. */
 @Context
 final class MessageCheck {
 

@@ -9,12 +9,12 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * {@code application/problem+json} as in RFC 9457, of the types that
- * draft-ietf-httpapi-ratelimit-headers defines. A duplicate has none there, so it is about:blank
- * with the title of its status, as that RFC wants it.
+ * {@code application/problem+json} as in RFC 9457, with the types of
+ * draft-ietf-httpapi-ratelimit-headers. The draft has none for duplicates, which are therefore
+ * about:blank with the title of the status, as the RFC requires.
  *
- * <p>Titles are English in every language: they belong to the type, and its registry words them.
- * What is told in the language of the request is the detail.
+ * <p>Titles are always English, since the registry of the types defines them. The detail is in the
+ * language of the request.
  */
 @Internal
 public final class ProblemBody implements DenialBody {
@@ -36,8 +36,8 @@ public final class ProblemBody implements DenialBody {
     problem.put("instance", JsonNode.createStringNode(denial.request().getPath()));
     problem.put("code", JsonNode.createStringNode(denial.code()));
     switch (denial.verdict().outcome()) {
-      // All types have the member; while the store is away no policy is known to be violated, and
-      // who is banned may violate none any more.
+      // All types have the member. While the store is away no policy is known to be violated, and a
+      // banned subject may no longer violate any.
       case LIMITED, BANNED, UNAVAILABLE ->
           problem.put(
               "violated-policies",
@@ -45,7 +45,7 @@ public final class ProblemBody implements DenialBody {
                   denial.violated().stream().map(JsonNode::createStringNode).toList()));
       case DUPLICATE, ALLOWED -> {}
     }
-    // As a tree: what the application's mapper leaves out, such as empty lists, is part of it.
+    // A tree keeps what the application's mapper leaves out, such as empty lists.
     return response
         .body(JsonNode.createObjectNode(problem))
         .contentType(MediaType.APPLICATION_JSON_PROBLEM_TYPE);

@@ -5,7 +5,7 @@ import io.micronaut.http.HttpStatus;
 import java.util.HashMap;
 import java.util.Map;
 
-/** The standard's words for statuses. */
+/** The standard reason phrases of statuses. */
 final class ReasonPhrases {
 
   private static final Map<Integer, HttpStatus> KNOWN = new HashMap<>();
@@ -18,13 +18,13 @@ final class ReasonPhrases {
 
   private ReasonPhrases() {}
 
-  /** Whether Micronaut has a name for it. */
+  /** Whether Micronaut knows the status. */
   static boolean known(int status) {
     return KNOWN.containsKey(status);
   }
 
   static String of(int status) {
     HttpStatus known = KNOWN.get(status);
-    return known == null ? "Refused" : known.getReason();
+    return known == null ? "Denied" : known.getReason();
   }
 }

@@ -8,13 +8,13 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * The language of a request: what the application's resolver says. Where that took the first
- * language of {@code Accept-Language}, as Micronaut's does whatever the weights say, it is the one
- * that the caller prefers.
+ * The language of a request: the result of the application's resolver. If that took the first
+ * language of {@code Accept-Language}, as Micronaut's resolver does regardless of weights, the
+ * language with the greatest weight is used instead.
  */
 final class RequestLanguage {
 
-  /** A browser's preferences have a tenth of this. Parsing costs time for every language. */
+  /** Ten times the length of a browser's preferences. Parsing takes time for every language. */
   private static final int MAX_LENGTH = 256;
 
   private final LocaleResolver<HttpRequest<?>> resolver;
@@ -32,12 +32,12 @@ final class RequestLanguage {
           ? preferred(request).orElse(usual)
           : resolved;
     } catch (RuntimeException e) {
-      // Micronaut fails at an Accept-Language such as ";", which is no reason to answer 500.
+      // Micronaut fails for an Accept-Language such as ";", which must not cause a 500.
       return usual;
     }
   }
 
-  /** The language of the greatest weight; empty if all of them, or any, will do. */
+  /** The language of the greatest weight; empty if the client has no preference. */
   private static Optional<Locale> preferred(HttpRequest<?> request) {
     String field = String.join(",", request.getHeaders().getAll(HttpHeaders.ACCEPT_LANGUAGE));
     if (field.length() > MAX_LENGTH) {

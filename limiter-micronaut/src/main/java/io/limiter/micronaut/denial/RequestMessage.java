@@ -7,7 +7,10 @@ import java.util.Map;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** What sources are asked for. The arguments are made only if the message has some. */
+/**
+ * The context in which message sources are queried. The arguments are computed only if the message
+ * has some.
+ */
 final class RequestMessage implements MessageSource.MessageContext {
 
   private final Locale asked;
@@ -15,8 +18,8 @@ final class RequestMessage implements MessageSource.MessageContext {
   private final Supplier<Map<String, Object>> arguments;
 
   /**
-   * @param asked the locale as the request has it
-   * @param bounded the same, or one for it, as the application's sources are asked
+   * @param asked the locale of the request
+   * @param bounded the same or a substitute, for the application's sources
    */
   RequestMessage(Locale asked, Locale bounded, Supplier<Map<String, Object>> arguments) {
     this.asked = asked;

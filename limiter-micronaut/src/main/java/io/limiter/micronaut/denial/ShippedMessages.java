@@ -12,12 +12,12 @@ import java.util.Set;
 
 /**
  * The limiter's own messages, in English and Chinese, for keys that no source of the application
- * has. Other languages are told in the application's default one if that is Chinese, else in
+ * has. For other languages it uses Chinese if that is the application's default language, else
  * English.
  *
- * <p>The bundles are read once, and which of them serves a locale is decided here: {@code
- * ResourceBundle} would tell an Englishman Chinese where that is the JVM's language, and never
- * forgets a locale that it was asked for, whoever sent it.
+ * <p>The bundles are read once, and this class selects the one for a locale: {@code ResourceBundle}
+ * would select Chinese for an English request where that is the JVM's language, and keeps every
+ * locale that was ever requested, also those that clients send.
  */
 @Singleton
 final class ShippedMessages extends AbstractMessageSource {
@@ -34,7 +34,7 @@ final class ShippedMessages extends AbstractMessageSource {
     this.usual = configuration.getDefaultLocale();
   }
 
-  /** Behind all sources of the application. */
+  /** After all sources of the application. */
   @Override
   public int getOrder() {
     return Ordered.LOWEST_PRECEDENCE;
@@ -42,13 +42,13 @@ final class ShippedMessages extends AbstractMessageSource {
 
   @Override
   public Optional<String> getRawMessage(String code, MessageContext context) {
-    // All keys are in English, and the other bundles stand before it.
+    // The English bundle, the last one, has all keys.
     return english.containsKey(code)
         ? Optional.of(bundleFor(asked(context)).getString(code))
         : Optional.empty();
   }
 
-  /** The locale as the request has it: asking here makes nothing grow. */
+  /** The unbounded locale of the request: querying this source caches nothing. */
   private static Locale asked(MessageContext context) {
     return context instanceof RequestMessage request ? request.asked() : context.getLocale();
   }

@@ -7,7 +7,7 @@ import io.micronaut.http.MutableHttpResponse;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** A body of the application's own fields: JSON of any names and nesting. */
+/** A body with the application's own fields: JSON with any names and nesting. */
 final class TemplateBody implements DenialBody {
 
   private final TemplatePart template;
@@ -15,7 +15,7 @@ final class TemplateBody implements DenialBody {
   /**
    * Reads the template once.
    *
-   * @throws io.micronaut.context.exceptions.ConfigurationException if a placeholder is not known,
+   * @throws io.micronaut.context.exceptions.ConfigurationException if a placeholder is unknown,
    *     with property, value and remedy
    */
   TemplateBody(Map<String, @Nullable Object> fields) {

@@ -13,19 +13,21 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One value of a template, ready to be filled. A text that is one placeholder and nothing else
- * becomes what that stands for, with its JSON type; other texts stay texts.
+ * One parsed value of a template. A text that is a single placeholder is replaced by that value
+ * with its JSON type; other texts remain texts.
  */
 @FunctionalInterface
 interface TemplatePart {
 
-  /** The value for one refusal. As a tree: an application's mapper might leave a null out. */
+  /**
+   * The value for one denial. It is a tree, since an application's mapper might leave out nulls.
+   */
   JsonNode fill(Denial denial);
 
   /**
-   * Reads a value as it was configured.
+   * Reads a configured value.
    *
-   * @param property where it stands, for messages
+   * @param property its property, for messages
    */
   static TemplatePart read(String property, @Nullable Object value) {
     if (value instanceof Map<?, ?> map) {
@@ -80,7 +82,7 @@ interface TemplatePart {
   private static ConfigurationException unknownPlaceholder(
       String property, String value, String name) {
     return new ConfigurationException(
-        "%s = %s: there is no placeholder {%s}: use %s, or write {{ for a brace"
+        "%s = %s: unknown placeholder {%s}: use %s, or write {{ for a brace"
             .formatted(
                 property,
                 value,

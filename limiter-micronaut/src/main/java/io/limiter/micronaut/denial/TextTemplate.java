@@ -7,9 +7,9 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * A text with placeholders in braces, such as <code>Wait {retryAfter} seconds</code>. A brace that
- * is meant is written twice: <code>{{</code> and <code>}}</code>; a single closing one stands for
- * itself too. Quotes mean nothing.
+ * A text with placeholders in braces, such as <code>Wait {retryAfter} seconds</code>. A literal
+ * brace is written twice: <code>{{</code> and <code>}}</code>; a single closing brace is literal,
+ * too. Quotes have no special meaning.
  */
 public final class TextTemplate {
 
@@ -27,10 +27,10 @@ public final class TextTemplate {
   }
 
   /**
-   * Reads a text.
+   * Parses a text.
    *
-   * @throws IllegalArgumentException if a brace is not closed, or a placeholder has no name; with
-   *     the remedy
+   * @throws IllegalArgumentException with the remedy, if a brace is not closed, or a placeholder
+   *     has no name
    */
   public static TextTemplate parse(String text) {
     List<Piece> pieces = new ArrayList<>();
@@ -44,8 +44,8 @@ public final class TextTemplate {
         String name = end < 0 ? "" : text.substring(at + 1, end);
         if (name.isBlank() || name.indexOf('{') >= 0) {
           throw new IllegalArgumentException(
-              "the brace at character %d begins no placeholder: write {name}, or {{ for a brace"
-                  .formatted(at + 1));
+              "the brace at character %d does not begin a placeholder: write {name}, or {{ for "
+                  + "a brace".formatted(at + 1));
         }
         addPlain(pieces, plain);
         pieces.add(new Piece(name, true));
@@ -66,20 +66,20 @@ public final class TextTemplate {
     }
   }
 
-  /** The names of the placeholders, in the order in which they stand. */
+  /** The names of the placeholders, in the order of the text. */
   public List<String> names() {
     return pieces.stream().filter(Piece::placeholder).map(Piece::text).toList();
   }
 
-  /** The placeholder, if the text is one and nothing else. */
+  /** The placeholder, if the text is a single one. */
   public Optional<String> only() {
     return only;
   }
 
   /**
-   * The text with values in the place of its placeholders. Braces in a value are text.
+   * The text with its placeholders replaced by values. Braces in a value are literal.
    *
-   * @param values what stands for a name
+   * @param values the value for each name
    */
   public String fill(Function<String, String> values) {
     StringBuilder filled = new StringBuilder();

@@ -28,7 +28,7 @@ public final class InvalidIdempotencyKeyException extends RuntimeException {
    */
   public static InvalidIdempotencyKeyException malformed(String why) {
     return new InvalidIdempotencyKeyException(
-        "The Idempotency-Key header is not usable: " + why, false);
+        "The Idempotency-Key header is invalid: " + why, false);
   }
 
   /** Whether the request has no such header. */

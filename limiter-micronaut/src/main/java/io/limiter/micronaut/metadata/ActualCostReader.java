@@ -12,7 +12,7 @@ import io.micronaut.core.util.SupplierUtil;
 import jakarta.inject.Singleton;
 import java.util.Optional;
 
-/** Reads who tells what a call has cost in the end. */
+/** Reads which bean computes the actual cost of a call. */
 @Singleton
 final class ActualCostReader {
 
@@ -25,7 +25,7 @@ final class ActualCostReader {
   }
 
   /**
-   * @param costly whether the annotation has rules that a cost is taken from
+   * @param costly whether the annotation has rules that take a cost
    * @param result what the method returns
    */
   Optional<ActualCost> read(AnnotationMembers limiter, boolean costly, ReturnType<?> result) {
@@ -33,9 +33,10 @@ final class ActualCostReader {
       return Optional.empty();
     }
     if (!costly) {
-      limiter.refuse(
+      limiter.reject(
           MEMBER,
-          "it has no rules to take a cost from, and a call in flight takes one place whatever it costs: give it other rules, or remove it");
+          "no rule takes a cost: a concurrency limit takes one permit for each call: add other "
+              + "rules, or remove it");
     }
     Class<? extends ResultCost> type =
         limiter
@@ -43,17 +44,18 @@ final class ActualCostReader {
             .classValue(MEMBER, ResultCost.class)
             .orElseThrow(
                 () -> limiter.error(MEMBER, limiter.raw(MEMBER), "this class cannot be loaded"));
-    if (!limiter.says("cost")) {
+    if (!limiter.hasText("cost")) {
       throw limiter.error(
           MEMBER,
           type.getName(),
-          "a call takes its units before there is a result: write cost = \"…\", an estimate");
+          "a call takes its units before its result is known: write cost = \"…\", an estimate");
     }
     if (Publishers.isConvertibleToPublisher(result.getType()) && !result.isSingleResult()) {
       throw limiter.error(
           MEMBER,
           type.getName(),
-          "the method streams, so there is no result that could tell: let it return a list, a Mono or a CompletionStage, or remove it");
+          "the method streams, so there is no result to compute the cost from: let it return a "
+              + "list, a Mono or a CompletionStage, or remove it");
     }
     try {
       var unused = beans.getBeanDefinition(type);

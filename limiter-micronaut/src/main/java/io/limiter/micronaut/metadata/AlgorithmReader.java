@@ -19,11 +19,13 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
-/** Makes a rule of the algorithm that a {@code @RateRule} names. Its name is of its numbers. */
+/**
+ * Creates a rule with the algorithm of a {@code @RateRule}. Its name is derived from its numbers.
+ */
 @Singleton
 final class AlgorithmReader {
 
-  /** Members that have no sense with any other algorithm. */
+  /** Members that have no effect with any other algorithm. */
   private static final Map<Algorithm, List<String>> OWN =
       Map.of(
           Algorithm.FIXED_WINDOW, List.of("aligned", "zone", "anchor"),
@@ -45,8 +47,8 @@ final class AlgorithmReader {
 
   Rule read(AnnotationMembers rule, long count, Duration window) {
     if (rule.has("custom")) {
-      rule.refuse("algorithm", "custom says already how the rule counts: remove one of them");
-      OWN.forEach((algorithm, members) -> refuse(rule, algorithm, members));
+      rule.reject("algorithm", "custom already defines how the rule counts: remove one of them");
+      OWN.forEach((algorithm, members) -> reject(rule, algorithm, members));
       requireCount(rule, count);
       return custom(rule, count, window);
     }
@@ -55,10 +57,10 @@ final class AlgorithmReader {
     OWN.forEach(
         (other, members) -> {
           if (other != algorithm) {
-            refuse(rule, other, members);
+            reject(rule, other, members);
           }
         });
-    rule.refuse(
+    rule.reject(
         PARAMETERS,
         "only an algorithm of your own has parameters: name it by custom, or remove it");
     switch (algorithm) {
@@ -76,9 +78,9 @@ final class AlgorithmReader {
     };
   }
 
-  private static void refuse(AnnotationMembers rule, Algorithm algorithm, List<String> members) {
+  private static void reject(AnnotationMembers rule, Algorithm algorithm, List<String> members) {
     for (String member : members) {
-      rule.refuse(
+      rule.reject(
           member, "only algorithm = %s has it: write that, or remove it".formatted(algorithm));
     }
   }
@@ -88,8 +90,10 @@ final class AlgorithmReader {
       throw rule.error(
           "count",
           count,
-          "an exact log remembers every call, so counts are limited to %d: lower it, or raise %s.max-count, or use algorithm = SLIDING_WINDOW_COUNTER or TOKEN_BUCKET, which remember a number or two"
-              .formatted(configuration.getMaxCount(), LimiterConfiguration.PREFIX));
+          "an exact log stores every call, so counts are limited to %d: lower it, or raise "
+              + "%s.max-count, or use algorithm = SLIDING_WINDOW_COUNTER or TOKEN_BUCKET, which "
+              + "store only one or two numbers"
+                  .formatted(configuration.getMaxCount(), LimiterConfiguration.PREFIX));
     }
   }
 
@@ -98,8 +102,7 @@ final class AlgorithmReader {
       throw rule.error(
           "count",
           count,
-          "each call in flight is remembered by itself: give it 1 to "
-              + ConcurrencyLimit.MAX_COUNT);
+          "each call in flight is stored separately: give it 1 to " + ConcurrencyLimit.MAX_COUNT);
     }
   }
 
@@ -115,15 +118,14 @@ final class AlgorithmReader {
       throw rule.error(
           "refill",
           refill,
-          "give it 1 to %d, or leave it out: then as many as count come back"
-              .formatted(Rule.MAX_COUNT));
+          "give it 1 to %d, or leave it out to use count".formatted(Rule.MAX_COUNT));
     }
     long initial = rule.annotation().longValue("initial").orElse(-1);
     if (initial < -1 || initial > count) {
       throw rule.error(
           "initial",
           initial,
-          "give it 0 to %d, which is its count, or leave it out: then the bucket is full"
+          "give it 0 to %d, which is its count, or leave it out to start with a full bucket"
               .formatted(count));
     }
     try {
@@ -151,7 +153,7 @@ final class AlgorithmReader {
         throw rule.error(
             "custom",
             type.getName(),
-            "Redis is told of one bean of this type: make it a @Singleton");
+            "Redis is given the script of one bean of this type: make it a @Singleton");
       }
     } catch (NonUniqueBeanException e) {
       throw rule.error(

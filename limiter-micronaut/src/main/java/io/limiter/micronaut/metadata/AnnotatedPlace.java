@@ -22,14 +22,14 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * The limits that stand in one place.
+ * The limits in one place.
  *
- * @param onMethod whether that is the method, or one that it overrides; else its class, or what
- *     that extends
- * @param inherited whether that is what the method overrides, or what its class extends
+ * @param onMethod whether the place is the method or one that it overrides; else it is its class or
+ *     a type that the class extends
+ * @param inherited whether the place is an overridden method or a type that the class extends
  * @param limiters in the order in which they are written, those of composed annotations last
- * @param rules the rules beside them
- * @param exempt whether the place frees the method from the limits of farther ones
+ * @param rules the rules in the same place
+ * @param exempt whether the place exempts the method from the limits of farther ones
  */
 record AnnotatedPlace(
     boolean onMethod,
@@ -39,15 +39,15 @@ record AnnotatedPlace(
     boolean exempt) {
 
   /**
-   * The places that hold for a method, nearest first: the method, those it overrides, its class,
-   * what that extends and implements.
+   * The places that apply to a method, nearest first: the method, those it overrides, its class,
+   * and the types that it extends and implements.
    */
   static List<AnnotatedPlace> of(ExecutableMethod<?, ?> method) {
     AnnotationMetadata all = method.getAnnotationMetadata();
     List<AnnotationMetadata> elements = new ArrayList<>();
     if (all.getTargetAnnotationMetadata() instanceof AnnotationMetadataHierarchy hierarchy) {
       hierarchy.forEach(elements::add);
-      Collections.reverse(elements); // a hierarchy is given from the class down
+      Collections.reverse(elements); // Micronaut lists a hierarchy from the class down
     } else {
       elements.add(all.getTargetAnnotationMetadata());
     }
@@ -63,7 +63,7 @@ record AnnotatedPlace(
     return places;
   }
 
-  /** A method of a bean that a factory makes has the metadata of the factory and its method. */
+  /** A method of a factory's bean has the metadata of the factory and its method. */
   private static boolean isMadeByFactory(List<AnnotationMetadata> elements) {
     AnnotationMetadata nearest = elements.get(0);
     return elements.get(elements.size() - 1).hasDeclaredAnnotation(Factory.class)
@@ -102,7 +102,9 @@ record AnnotatedPlace(
         .toList();
   }
 
-  /** The values, as the method gives them: with placeholders resolved and expressions ready. */
+  /**
+   * The values from the method's metadata, with resolved placeholders and evaluable expressions.
+   */
   private static <A extends Annotation> List<AnnotationValue<A>> readable(
       AnnotationMetadata all, Class<A> type, Function<Class<A>, List<AnnotationValue<A>>> values) {
     Map<String, AnnotationValue<A>> ready =
@@ -115,7 +117,9 @@ record AnnotatedPlace(
         .toList();
   }
 
-  /** Equal for equal annotations: of their values those that are expressions never are. */
+  /**
+   * A text that is equal for equal annotations; evaluated expressions themselves are never equal.
+   */
   static String asWritten(Object value) {
     if (value instanceof AnnotationValue<?> annotation) {
       return annotation.getValues().entrySet().stream()
@@ -140,7 +144,7 @@ record AnnotatedPlace(
     return inherited || !onMethod;
   }
 
-  /** Whether nothing is limited here. */
+  /** Whether this place has no limits. */
   boolean isEmpty() {
     return limiters.isEmpty() && rules.isEmpty();
   }

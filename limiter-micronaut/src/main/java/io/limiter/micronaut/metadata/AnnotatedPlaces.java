@@ -12,18 +12,19 @@ import jakarta.inject.Singleton;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Finds the places whose limits hold for a method. */
+/** Finds the places whose limits apply to a method. */
 @Singleton
 final class AnnotatedPlaces {
 
-  // Named, because no service needs them all.
+  // By name, since the classes may be absent.
   private static final String SERVER_FILTER = "io.micronaut.http.annotation.ServerFilter";
   private static final String SERVER_WEB_SOCKET =
       "io.micronaut.websocket.annotation.ServerWebSocket";
 
   /**
-   * Those places, nearest first. A class speaks for the routes of a controller, not for its error
-   * routes and helpers, and for all methods of another bean but those that every object has.
+   * The places, nearest first. Limits on the class of a controller apply to its routes, but not to
+   * its error routes and helpers. Limits on any other bean apply to all methods except those of
+   * {@code Object}.
    *
    * @param description the method, for messages
    */
@@ -43,11 +44,11 @@ final class AnnotatedPlaces {
         break;
       }
       if (!place.isEmpty() && (place.onMethod() || classSpeaks)) {
-        refuseFilter(method, description, place);
+        rejectFilter(method, description, place);
         limited.add(place);
       }
     }
-    refuseErrorRoute(method, description, limited);
+    rejectErrorRoute(method, description, limited);
     return limited;
   }
 
@@ -55,14 +56,14 @@ final class AnnotatedPlaces {
     return method.hasStereotype(HttpMethodMapping.class) && !method.hasAnnotation(Error.class);
   }
 
-  /** Whether others call the method, not Micronaut itself. */
+  /** Whether the application calls the method, not Micronaut itself. */
   private static boolean isCalled(ExecutableMethod<?, ?> method) {
     return !isOfObject(method)
         && !method.hasStereotype(EventListener.class)
         && !method.hasStereotype(Scheduled.class);
   }
 
-  /** Whoever logs a bean, or puts it into a set, makes no call of it. */
+  /** Logging a bean, or putting it into a set, is not a call to limit. */
   private static boolean isOfObject(ExecutableMethod<?, ?> method) {
     List<Class<?>> parameters = List.of(method.getArgumentTypes());
     return switch (method.getMethodName()) {
@@ -72,8 +73,11 @@ final class AnnotatedPlaces {
     };
   }
 
-  /** Filters and messages are not called by anybody who could be refused, on an event loop. */
-  private static void refuseFilter(
+  /**
+   * Rejects limits on filters and message listeners: Micronaut calls them on an event loop, and no
+   * caller could be denied.
+   */
+  private static void rejectFilter(
       ExecutableMethod<?, ?> method, String description, AnnotatedPlace place) {
     for (String type : List.of(SERVER_FILTER, SERVER_WEB_SOCKET)) {
       if (!place.onMethod() && method.hasStereotype(type)) {
@@ -81,20 +85,23 @@ final class AnnotatedPlaces {
             description,
             "@" + NameUtils.getSimpleName(type),
             "a limited class",
-            "it has no routes that a limit could hold for: put the limit on the methods that it is meant for");
+            "it has no routes that a limit could apply to: put the limit on the intended methods");
       }
     }
   }
 
-  /** An error route answers what was decided already, on a thread that must not wait. */
-  private static void refuseErrorRoute(
+  /**
+   * Rejects limits on error routes: they respond to calls that were already decided, on a thread
+   * that must not block.
+   */
+  private static void rejectErrorRoute(
       ExecutableMethod<?, ?> method, String description, List<AnnotatedPlace> limited) {
     if (method.hasAnnotation(Error.class) && limited.stream().anyMatch(AnnotatedPlace::onMethod)) {
       throw PlanErrors.of(
           description,
           "@Error",
           "a limited method",
-          "errors are answered, not limited: remove the limit");
+          "error routes cannot be limited: remove the limit");
     }
   }
 }

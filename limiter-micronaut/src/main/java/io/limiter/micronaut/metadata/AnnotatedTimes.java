@@ -6,16 +6,16 @@ import io.limiter.core.rule.Rule;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
-/** Reads times that annotations hold as a number and a unit. */
+/** Reads times that annotations contain as a number and a unit. */
 final class AnnotatedTimes {
 
   private AnnotatedTimes() {}
 
   /**
-   * A time within the bounds that there are for each window.
+   * A time within the bounds of every window.
    *
-   * @param member which holds the number
-   * @param otherwise the number, if that is not written
+   * @param member the member with the number
+   * @param otherwise the number to use if it is not written
    */
   static Duration read(AnnotationMembers annotation, String member, long otherwise, TimeUnit unit) {
     long number = annotation.annotation().longValue(member).orElse(otherwise);
@@ -34,9 +34,9 @@ final class AnnotatedTimes {
   }
 
   /**
-   * A lease; the usual one if the number is not written.
+   * The time of a concurrency permit; the default if the number is not written.
    *
-   * @param member which holds the number
+   * @param member the member with the number
    */
   static Duration lease(AnnotationMembers annotation, String member, TimeUnit unit) {
     if (!annotation.has(member)) {
@@ -48,7 +48,9 @@ final class AnnotatedTimes {
       throw annotation.error(
           member,
           annotation.raw(member) + " " + unit,
-          "it is the lease of a call in flight, which is renewed each third of it, so it has to outlast a pause of the service, and a place stays taken as long if the service dies: give it 1 s to 1 h");
+          "it is the time after which a concurrency permit expires. A permit is renewed each "
+              + "third of it, so it must be longer than a pause of the service; it is also the "
+              + "time for which a permit stays taken if the service dies: give it 1 s to 1 h");
     }
     return lease;
   }
@@ -57,7 +59,7 @@ final class AnnotatedTimes {
     try {
       return Duration.of(number, unit.toChronoUnit());
     } catch (ArithmeticException overflow) {
-      return Duration.ofSeconds(Long.MAX_VALUE); // longer than any clock can measure
+      return Duration.ofSeconds(Long.MAX_VALUE); // longer than a long can hold
     }
   }
 }

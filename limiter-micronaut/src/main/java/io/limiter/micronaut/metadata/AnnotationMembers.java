@@ -10,10 +10,10 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is written in one annotation, and the words for what is wrong with it. Metadata holds only
- * what was written, not the defaults.
+ * The members of one annotation, and the errors about them. Metadata contains only the members that
+ * were written, not defaults.
  *
- * @param method the method that the annotation holds for
+ * @param method the method that the annotation applies to
  * @param name the annotation, as in {@code @RateLimiter}
  * @param annotation the annotation
  */
@@ -23,7 +23,7 @@ record AnnotationMembers(String method, String name, AnnotationValue<?> annotati
     return annotation.contains(member);
   }
 
-  /** A member as it stands in the metadata: reading it otherwise would evaluate an expression. */
+  /** The raw value of a member: any other way of reading would evaluate an expression. */
   @Nullable Object raw(String member) {
     for (Map.Entry<CharSequence, Object> entry : annotation.getValues().entrySet()) {
       if (member.contentEquals(entry.getKey())) {
@@ -33,13 +33,13 @@ record AnnotationMembers(String method, String name, AnnotationValue<?> annotati
     return null;
   }
 
-  /** Whether the member says something other than nothing. */
-  boolean says(String member) {
+  /** Whether the member is a text that is not empty. */
+  boolean hasText(String member) {
     Object raw = raw(member);
     return raw != null && !"".equals(raw);
   }
 
-  /** A text that is not empty. */
+  /** The text of a member, if it is not empty. */
   Optional<String> text(String member) {
     if (raw(member) instanceof EvaluatedExpression) {
       throw error(
@@ -70,8 +70,8 @@ record AnnotationMembers(String method, String name, AnnotationValue<?> annotati
     return annotation.enumValue(member, type);
   }
 
-  /** Refuses a member that has no sense where it stands. */
-  void refuse(String member, String remedy) {
+  /** Rejects a member that has no effect in its place. */
+  void reject(String member, String remedy) {
     if (has(member)) {
       Object raw = raw(member);
       Object value =

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** Makes the plan of one method of what its annotations say, and refuses what makes no sense. */
+/** Creates the plan of a method from its annotations, and rejects invalid ones. */
 @Singleton
 final class AnnotationPlanSource implements LimitPlans.Source {
 

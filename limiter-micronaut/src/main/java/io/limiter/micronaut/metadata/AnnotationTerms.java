@@ -8,13 +8,13 @@ import io.limiter.micronaut.plan.Cost;
 import java.util.Optional;
 
 /**
- * What one annotation says of all its rules.
+ * The settings of one annotation for all its rules.
  *
  * @param limiter the annotation, for messages
- * @param text what a caller refused by one of them is answered
- * @param cost what a call takes from each that is not in flight
- * @param actualCost tells what it has cost in the end
- * @param ban what becomes of who is refused too often
+ * @param text the response to calls that one of the rules denies
+ * @param cost the units that a call takes from each rule except concurrency limits
+ * @param actualCost computes the actual cost when the call ends
+ * @param ban the ban of subjects that are denied too often
  */
 record AnnotationTerms(
     AnnotationMembers limiter,

@@ -12,11 +12,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
-/** Reads whether an annotation bans whom its rules refuse too often. */
+/** Reads the ban of an annotation. */
 @Singleton
 final class BanReader {
 
-  /** The annotation's own defaults: metadata holds only what was written. */
+  /** The defaults of the annotation: metadata contains only the members that were written. */
   static final int DEFAULT_VIOLATIONS = 5;
 
   static final long DEFAULT_SECONDS = 60;
@@ -27,10 +27,10 @@ final class BanReader {
   private static final String LONGEST = "longest";
 
   /**
-   * The ban of an annotation. There must be somebody whom it can ban: it is never everybody, since
-   * that would be an outage that any caller can bring about.
+   * Reads the ban. At least one rule must count separate subjects: all calls together are never
+   * banned, since any client could then cause an outage.
    *
-   * @param rules the rules, by whom they count
+   * @param rules the rules by their subjects
    */
   Optional<BanRule> read(
       AnnotationMembers limiter, Map<SubjectSource, List<RateRuleReader.Read>> rules) {
@@ -41,7 +41,7 @@ final class BanReader {
             throw limiter.error(
                 "ban",
                 text(some),
-                "it has no rules that could refuse: give it rules, or remove it");
+                "it has no rules that could deny calls: add rules, or remove it");
           }
           List<SubjectSource> counted =
               rules.entrySet().stream()
@@ -52,13 +52,15 @@ final class BanReader {
             throw limiter.error(
                 "ban",
                 text(some),
-                "its rules limit calls in flight, and nobody can know when a place is free: give it other rules, or remove it");
+                "its rules limit calls in flight, and the time until a permit is free is "
+                    + "unknown: add other rules, or remove it");
           }
           if (counted.stream().noneMatch(BanReader::canBan)) {
             throw limiter.error(
                 "ban",
                 text(some),
-                "its rules count everybody together, and to ban everybody would be an outage: give it a rule that tells callers apart, or remove it");
+                "its rules count all calls together, and banning all of them would be an "
+                    + "outage: add a rule that distinguishes subjects, or remove it");
           }
         });
     return ban;
@@ -68,7 +70,7 @@ final class BanReader {
     return rules.stream().anyMatch(rule -> rule.kind() != PlannedCharge.CountedCalls.IN_FLIGHT);
   }
 
-  /** Whether those whom a rule counts may be banned. */
+  /** Whether the subjects of a rule may be banned. */
   static boolean canBan(SubjectSource counted) {
     return !(counted instanceof SubjectSource.Everybody);
   }
@@ -80,7 +82,7 @@ final class BanReader {
       throw limiter.error(
           "ban",
           bans.stream().map(AnnotationValue::getValues).toList(),
-          "who is banned is banned once: leave one of them");
+          "a subject has at most one ban: remove the others");
     }
     return bans.stream()
         .findFirst()
@@ -102,7 +104,7 @@ final class BanReader {
     return new BanRule(violations, within, time, growth, longest(ban, unit, time, growth));
   }
 
-  /** A default that is not written is in seconds, whatever the unit is. */
+  /** A default is always in seconds, whatever the unit. */
   private static Duration time(AnnotationMembers ban, String member, TimeUnit unit) {
     return ban.has(member)
         ? AnnotatedTimes.read(ban, member, DEFAULT_SECONDS, unit)
@@ -111,7 +113,7 @@ final class BanReader {
 
   private static Duration longest(AnnotationMembers ban, TimeUnit unit, Duration time, int growth) {
     if (growth == 1) {
-      ban.refuse(LONGEST, "it has no sense without a growth: give it one, or remove it");
+      ban.reject(LONGEST, "it has no effect without a growth: set growth, or remove it");
       return time;
     }
     Duration longest =
@@ -125,7 +127,7 @@ final class BanReader {
     return longest;
   }
 
-  /** How a ban is told in messages. */
+  /** The text of a ban for messages. */
   static String text(BanRule ban) {
     return "%d within %s for %s%s"
         .formatted(

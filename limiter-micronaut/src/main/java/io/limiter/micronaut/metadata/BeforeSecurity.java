@@ -12,8 +12,9 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Whether the calls of a method are decided before security. All its limits are one decision, so
- * they are as soon as one annotation says so; and none of them may need what comes later.
+ * Determines whether the calls of a method are decided before security. All its limits are one
+ * decision, so one annotation applies to all of them, and none may depend on anything that is known
+ * only later.
  */
 final class BeforeSecurity {
 
@@ -21,37 +22,38 @@ final class BeforeSecurity {
   private static final String APART =
       "count the address or a header, or put this limit on a method that the route calls";
 
-  private Optional<AnnotationMembers> said = Optional.empty();
+  private Optional<AnnotationMembers> requestedBy = Optional.empty();
 
   void add(AnnotationMembers limiter) {
-    if (said.isEmpty() && limiter.isTrue(MEMBER)) {
-      said = Optional.of(limiter);
+    if (requestedBy.isEmpty() && limiter.isTrue(MEMBER)) {
+      requestedBy = Optional.of(limiter);
     }
   }
 
-  /** Whether an annotation says so, be it a mistake. */
-  boolean isSaid() {
-    return said.isPresent();
+  /** Whether an annotation asks for it, even by mistake. */
+  boolean isRequested() {
+    return requestedBy.isPresent();
   }
 
   /**
-   * @param gate whether the gate decides; nobody else is before security
-   * @throws ConfigurationException if it was said, and cannot be
+   * @param gate whether the gate decides; only the gate runs before security
+   * @throws ConfigurationException if it was requested but is not possible
    */
   boolean holds(
       ExecutableMethod<?, ?> method,
       List<PlannedCharge> quotas,
       Optional<DuplicateGuard> guard,
       boolean gate) {
-    if (said.isEmpty()) {
+    if (requestedBy.isEmpty()) {
       return false;
     }
     if (!method.hasStereotype(HttpMethodMapping.class)) {
-      throw mistake("only a route is called behind security, and this method is none: remove it");
+      throw mistake("security protects only routes, and this method is not a route: remove it");
     }
     if (!gate) {
       throw mistake(
-          "with limiter.gate.enabled = false all is decided around the method, when security is over: switch the gate on, or remove it");
+          "with limiter.gate.enabled = false all calls are decided around the method, after "
+              + "security: enable the gate, or remove it");
     }
     Stream.concat(
             quotas.stream().map(PlannedCharge::source),
@@ -59,11 +61,12 @@ final class BeforeSecurity {
         .forEach(this::requireKnown);
     if (quotas.stream().anyMatch(quota -> quota.cost().needsArguments())) {
       throw mistake(
-          "a cost is told by the arguments, which are bound behind security: give a number");
+          "the cost depends on the arguments, which are bound after security: give a number");
     }
     if (guard.filter(each -> each.submission().needsArguments()).isPresent()) {
       throw mistake(
-          "the arguments tell duplicates, and are bound behind security: use duplicateBy = CALLER or IDEMPOTENCY_KEY");
+          "duplicates are found by the arguments, which are bound after security: use "
+              + "duplicateBy = CALLER or IDEMPOTENCY_KEY");
     }
     return true;
   }
@@ -71,20 +74,23 @@ final class BeforeSecurity {
   private void requireKnown(SubjectSource source) {
     if (source instanceof SubjectSource.User) {
       throw mistake(
-          "%s counts the user, whom only security tells: %s".formatted(source.written(), APART));
+          "%s counts the user, who is known only after security: "
+              + "%s".formatted(source.written(), APART));
     }
     if (source instanceof SubjectSource.Submitter) {
       throw mistake(
-          "duplicates are told apart by the user where everybody is counted together, and only security tells him: let preventDuplicate stand on a @RateLimiter that counts the address or a header");
+          "where all calls are counted together, duplicates are found by the user, who is known "
+              + "only after security: put preventDuplicate on a @RateLimiter that counts the "
+              + "address or a header");
     }
     if (source.needsArguments()) {
       throw mistake(
-          "%s needs the arguments, which are bound behind security: %s"
+          "%s needs the arguments, which are bound after security: %s"
               .formatted(source.written(), APART));
     }
   }
 
   private ConfigurationException mistake(String remedy) {
-    return said.orElseThrow().error(MEMBER, true, remedy);
+    return requestedBy.orElseThrow().error(MEMBER, true, remedy);
   }
 }

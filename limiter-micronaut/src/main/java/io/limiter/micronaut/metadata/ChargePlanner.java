@@ -8,6 +8,7 @@ import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.ActualCost;
 import io.limiter.micronaut.plan.Cost;
+import io.limiter.micronaut.plan.CountedCalls;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.subject.CallExpression;
 import io.limiter.micronaut.subject.SubjectSource;
@@ -21,22 +22,22 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Collects the rules of one method, from all places where they stand: those that count the same
- * calls of one subject under one limit share its state, so they come together in one stack.
+ * Collects the rules of one method from all places. Rules that count the same calls of one subject
+ * under one limit key share its state, so they form one stack.
  */
 final class ChargePlanner {
 
   /**
    * One key in the store.
    *
-   * @param subjects who is counted, whatever becomes of callers whom it cannot tell
-   * @param kind which of his calls
+   * @param subjects who is counted, irrespective of how calls without a subject are limited
+   * @param kind the kind of calls that are counted
    */
-  private record Owner(String limit, SubjectSource subjects, PlannedCharge.CountedCalls kind) {}
+  private record Owner(String limit, SubjectSource subjects, CountedCalls kind) {}
 
   private record Price(Cost cost, Optional<ActualCost> actual) {
 
-    /** What a call in flight takes is one place. */
+    /** A call in flight takes one permit. */
     static final Price ONE = new Price(Cost.Fixed.ONE, Optional.empty());
 
     @Override
@@ -45,11 +46,11 @@ final class ChargePlanner {
     }
   }
 
-  private record Rules(List<Rule> told, List<Rule> anonymous) {}
+  private record Rules(List<Rule> known, List<Rule> anonymous) {}
 
   private final String method;
   private final Map<Owner, Rules> quotas = new LinkedHashMap<>();
-  private final Set<Owner> refusing = new HashSet<>();
+  private final Set<Owner> denyingAnonymous = new HashSet<>();
   private final Map<Owner, Price> prices = new HashMap<>();
   private final Map<Owner, BanRule> bans = new HashMap<>();
   private final Map<String, List<CallExpression>> expressions = new HashMap<>();
@@ -60,48 +61,49 @@ final class ChargePlanner {
     this.method = method;
   }
 
-  /** The place of an expression among those of one limit; equal ones have the same. */
+  /** The index of an expression among those of one limit; equal expressions have the same index. */
   int ordinal(String limit, CallExpression expression) {
-    List<CallExpression> known = expressions.computeIfAbsent(limit, any -> new ArrayList<>());
-    if (!known.contains(expression)) {
-      known.add(expression);
+    List<CallExpression> ordered = expressions.computeIfAbsent(limit, any -> new ArrayList<>());
+    if (!ordered.contains(expression)) {
+      ordered.add(expression);
     }
-    return known.indexOf(expression);
+    return ordered.indexOf(expression);
   }
 
   /**
-   * Adds what one annotation says of one subject. A rule that is there already counts once. If one
-   * annotation refuses callers whom the source cannot tell, they are refused.
+   * Adds the rules of one annotation for one subject. A rule that is already present counts once.
+   * Calls without a subject are denied if any annotation denies them.
    *
-   * @param told the rules for a caller whom the source tells
-   * @param anonymous the rules for another
-   * @param terms what the annotation says of all of them
+   * @param known the rules for calls with a subject
+   * @param anonymous the rules for calls without one
+   * @param terms the annotation's settings for all of them
    */
   void add(
       String limit,
       SubjectSource source,
-      List<RateRuleReader.Read> told,
+      List<RateRuleReader.Read> known,
       List<RateRuleReader.Read> anonymous,
       AnnotationTerms terms) {
-    Map<PlannedCharge.CountedCalls, List<RateRuleReader.Read>> unknown = byKind(anonymous);
-    Map<PlannedCharge.CountedCalls, List<RateRuleReader.Read>> known = byKind(told);
-    if (!known.keySet().equals(unknown.keySet())) {
+    Map<CountedCalls, List<RateRuleReader.Read>> anonymousByKind = byKind(anonymous);
+    Map<CountedCalls, List<RateRuleReader.Read>> knownByKind = byKind(known);
+    if (!knownByKind.keySet().equals(anonymousByKind.keySet())) {
       throw terms
           .limiter()
           .error(
               "anonymousRules",
               anonymous.stream().map(each -> each.rule().name()).toList(),
-              "they stand in place of the rules, and count other calls: let as many kinds of calls be counted of all callers (all, failures, successes, in flight, waiting)");
+              "they replace the rules but count other calls: let both count the same kinds of "
+                  + "calls (all, failures, successes, in flight, waiting)");
     }
-    known.forEach(
+    knownByKind.forEach(
         (kind, rules) ->
-            add(limit, source, kind, rules, unknown.getOrDefault(kind, List.of()), terms));
+            add(limit, source, kind, rules, anonymousByKind.getOrDefault(kind, List.of()), terms));
   }
 
-  /** In the order in which they are written first. */
-  private static Map<PlannedCharge.CountedCalls, List<RateRuleReader.Read>> byKind(
+  /** In the order in which the kinds first occur. */
+  private static Map<CountedCalls, List<RateRuleReader.Read>> byKind(
       List<RateRuleReader.Read> rules) {
-    Map<PlannedCharge.CountedCalls, List<RateRuleReader.Read>> kinds = new LinkedHashMap<>();
+    Map<CountedCalls, List<RateRuleReader.Read>> kinds = new LinkedHashMap<>();
     for (RateRuleReader.Read rule : rules) {
       kinds.computeIfAbsent(rule.kind(), any -> new ArrayList<>()).add(rule);
     }
@@ -111,25 +113,25 @@ final class ChargePlanner {
   private void add(
       String limit,
       SubjectSource source,
-      PlannedCharge.CountedCalls kind,
-      List<RateRuleReader.Read> told,
+      CountedCalls kind,
+      List<RateRuleReader.Read> known,
       List<RateRuleReader.Read> anonymous,
       AnnotationTerms terms) {
     Owner owner = new Owner(limit, source.withAnonymous(Anonymous.ADDRESS), kind);
     if (source.anonymous() == Anonymous.REFUSE) {
-      refusing.add(owner);
+      denyingAnonymous.add(owner);
     }
     agree(owner, terms);
     Rules rules =
         quotas.computeIfAbsent(owner, any -> new Rules(new ArrayList<>(), new ArrayList<>()));
     Map<RateRuleReader.Read, Rule> named = new HashMap<>();
-    put(told, rules.told, named, terms.text());
+    put(known, rules.known, named, terms.text());
     put(anonymous, rules.anonymous, named, terms.text());
   }
 
-  /** One key is charged once, and its subject is banned in one way: nobody could tell which. */
+  /** Each key is charged once and has one kind of ban, so all annotations must agree on them. */
   private void agree(Owner owner, AnnotationTerms terms) {
-    if (owner.kind == PlannedCharge.CountedCalls.IN_FLIGHT) {
+    if (owner.kind == CountedCalls.IN_FLIGHT) {
       return;
     }
     Price own = new Price(terms.cost(), terms.actualCost());
@@ -140,8 +142,8 @@ final class ChargePlanner {
           .error(
               "cost",
               own,
-              "other rules of this method count the same subject with cost = %s: give all one cost, or some a key of their own"
-                  .formatted(other));
+              "other rules of this method count the same subject with cost = %s: give all of "
+                  + "them one cost, or some of them their own key".formatted(other));
     }
     if (terms.ban().isPresent() && BanReader.canBan(owner.subjects)) {
       BanRule ban = bans.putIfAbsent(owner, terms.ban().get());
@@ -151,8 +153,9 @@ final class ChargePlanner {
             .error(
                 "ban",
                 BanReader.text(terms.ban().get()),
-                "another @RateLimiter of this method has ban = %s for the same subject: give both one ban, or one of them a key of its own"
-                    .formatted(BanReader.text(ban)));
+                "another @RateLimiter of this method has ban = %s for the same subject: give "
+                    + "both the same ban, or one of them its own key"
+                        .formatted(BanReader.text(ban)));
       }
     }
   }
@@ -177,7 +180,7 @@ final class ChargePlanner {
                             method,
                             "@RateRule.name",
                             read.rule().name(),
-                            "another rule of this method has this name: give it one of its own"));
+                            "another rule of this method has this name: give it another name"));
         named.put(read, rule);
         if (!text.equals(DenialText.NONE)) {
           texts.put(rule.name(), text);
@@ -198,7 +201,7 @@ final class ChargePlanner {
               new PlannedCharge(
                   owner.limit,
                   source(owner),
-                  stack(owner, rules.told),
+                  stack(owner, rules.known),
                   stack(owner, rules.anonymous),
                   price.cost,
                   price.actual));
@@ -207,7 +210,7 @@ final class ChargePlanner {
     return List.copyOf(built);
   }
 
-  /** Rules of one subject are looked at where they are put together. */
+  /** The stack itself checks the rules of one subject; this checks those of several subjects. */
   private void requireOneThatWaits(List<PlannedCharge> built) {
     List<String> waiting =
         built.stream().flatMap(quota -> quota.rules().waiting().stream()).map(Rule::name).toList();
@@ -216,18 +219,19 @@ final class ChargePlanner {
           method,
           "@RateRule.algorithm",
           "LEAKY_BUCKET",
-          "the rules %s would all make one call wait, and what departs evenly from one comes to the next in any order: leave it one of them, and let the others refuse"
-              .formatted(waiting));
+          "the rules %s would all make one call wait, and calls that leave one queue evenly "
+              + "would reach the next in any order: keep one of them, and use other algorithms "
+              + "for the rest".formatted(waiting));
     }
   }
 
   private SubjectSource source(Owner owner) {
-    return refusing.contains(owner)
+    return denyingAnonymous.contains(owner)
         ? owner.subjects.withAnonymous(Anonymous.REFUSE)
         : owner.subjects;
   }
 
-  /** What a caller is answered, by the name of the rule that refuses him. */
+  /** The responses of denials, by the name of the rule that denies. */
   Map<String, DenialText> texts() {
     return Map.copyOf(texts);
   }

@@ -35,7 +35,7 @@ import java.util.stream.IntStream;
 @Singleton
 final class ComparedArguments {
 
-  /** What Micronaut makes of a request, and what this limiter passes. */
+  /** Types of arguments that Micronaut derives from a request or that this limiter passes. */
   private static final List<Class<?>> PROVIDED =
       List.of(
           HttpRequest.class,
@@ -48,7 +48,7 @@ final class ComparedArguments {
 
   private static final String CONTINUATION = "kotlin.coroutines.Continuation";
 
-  /** The same, named because few services have them. */
+  /** Further such types, by name, since few services have them. */
   private static final List<String> PROVIDED_NAMES =
       List.of(CONTINUATION, "io.micronaut.websocket.WebSocketSession");
 
@@ -56,7 +56,7 @@ final class ComparedArguments {
 
   private final BeanContext beans;
 
-  /** Read of the binders' definitions: to create the binders here would be too early. */
+  /** Read from the binders' definitions: it would be too early to create the binders here. */
   private final Supplier<List<Argument<?>>> typesOfBinders;
 
   ComparedArguments(BeanContext beans) {
@@ -65,13 +65,15 @@ final class ComparedArguments {
   }
 
   /**
-   * What the default of duplicateBy chooses for a method.
+   * The choice of duplicateBy's default for a method.
    *
    * @param written the choice and its reason, for the log
    */
   record Choice(Submission submission, String written) {}
 
-  /** Compares all arguments that the caller fills, if there are any and JSON can hold them. */
+  /**
+   * Compares all arguments that the caller provides, if there are any and JSON can represent them.
+   */
   Choice choose(ExecutableMethod<?, ?> method) {
     Argument<?>[] arguments = method.getArguments();
     List<Integer> filled =
@@ -80,7 +82,7 @@ final class ComparedArguments {
             .boxed()
             .toList();
     if (filled.isEmpty()) {
-      return new Choice(new Submission.ByCaller(), "CALLER (the caller fills no argument)");
+      return new Choice(new Submission.ByCaller(), "CALLER (the caller provides no argument)");
     }
     return filled.stream()
         .flatMap(
@@ -101,7 +103,10 @@ final class ComparedArguments {
                         .collect(Collectors.joining(", ", "ARGUMENTS (", ")"))));
   }
 
-  /** All arguments, but the verdict and what Kotlin adds. Refuses those that JSON cannot hold. */
+  /**
+   * All arguments except the verdict and those that Kotlin adds. Rejects arguments that JSON cannot
+   * represent.
+   */
   Submission.ByArguments all(AnnotationMembers limiter, ExecutableMethod<?, ?> method) {
     Argument<?>[] arguments = method.getArguments();
     if (arguments.length == 0) {
@@ -123,14 +128,15 @@ final class ComparedArguments {
                 throw limiter.error(
                     "duplicateBy",
                     "ARGUMENTS",
-                    "the parameter '%s' cannot be digested because of %s: make it plain data or an @Introspected type, take it out of the method, or use DuplicateBy.CALLER"
-                        .formatted(arguments[i].getName(), part));
+                    "the parameter '%s' cannot be digested because of %s: make it plain data or "
+                        + "an @Introspected type, remove it from the method, or use "
+                        + "DuplicateBy.CALLER".formatted(arguments[i].getName(), part));
               });
     }
     return new Submission.ByArguments(compared);
   }
 
-  /** The part of an argument that cannot be compared, as far as its type shows. */
+  /** The part of an argument that cannot be compared, judging by its type. */
   private Optional<String> obstacle(Argument<?> argument) {
     return DigestibleTypes.indigestiblePart(argument)
         .or(
@@ -140,7 +146,7 @@ final class ComparedArguments {
                     .flatMap(types -> types.unwritablePart(argument)));
   }
 
-  /** Whether the value is the caller's; for a route that is what the request says. */
+  /** Whether the caller provides the value; for a route, whether the request contains it. */
   private boolean isFilled(ExecutableMethod<?, ?> method, Argument<?> argument) {
     Class<?> type = argument.getType();
     if (PROVIDED.stream().anyMatch(provided -> provided.isAssignableFrom(type))
@@ -162,8 +168,8 @@ final class ComparedArguments {
                         || bound.equalsType(Argument.of(argument.getType())));
   }
 
-  /** The types that a binder provides where no annotation says from where; not the body's. */
-  @SuppressWarnings("rawtypes") // as the bean type is
+  /** The types that a binder provides without an annotation, except the body. */
+  @SuppressWarnings("rawtypes") // raw, as the bean type
   private static List<Argument<?>> typesOfBinders(BeanContext beans) {
     return beans.getBeanDefinitions(TypedRequestArgumentBinder.class).stream()
         .filter(

@@ -17,14 +17,14 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * Stops the start where settings are for a policy that does not exist: the policy that was meant
- * would go without them, and nobody would know before Redis is away. A policy that code makes is
- * known if it is a bean.
+ * Stops the start if there are settings for a policy that does not exist: the intended policy would
+ * silently lack them, which might only show while Redis is away. A policy from code is known if it
+ * is a bean.
  */
 @Singleton
 final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent> {
 
-  /** Names that a message lists; the rest would hide them. */
+  /** Maximum number of names that a message lists. */
   private static final int MAX_LISTED = 20;
 
   private final PoliciesConfiguration configured;
@@ -48,27 +48,29 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
       unknown.forEach(
           (policy, property) -> {
             throw new ConfigurationException(
-                "%s: no policy is named '%s': use one of %s, give a @RateLimiter this name, or make a policy of your code's a bean of type %s"
-                    .formatted(property, policy, listed(known), Policy.class.getName()));
+                "%s: no policy is named '%s': use one of %s, give a @RateLimiter this name, or, "
+                    + "for a policy from code, make it a bean of type %s"
+                        .formatted(property, policy, listed(known), Policy.class.getName()));
           });
     }
-    refuseToObserveCode();
+    rejectObservingCode();
   }
 
-  /** Whoever asks for a decision from code says himself that it is only observed. */
-  private void refuseToObserveCode() {
+  /** Rejects observing policies from code: that code itself requests observation. */
+  private void rejectObservingCode() {
     for (String policy : configured.observed()) {
       if (!plans.policyNames().contains(policy)) {
         throw new ConfigurationException(
-            "%s.%s.observe: only policies of annotated methods are observed by configuration, and this one is made by code: remove it, and ask for request.observe() there"
-                .formatted(PoliciesConfiguration.PREFIX, policy));
+            "%s.%s.observe: only policies of annotated methods are observed by configuration, "
+                + "and this one comes from code: remove it, and use request.observe() there"
+                    .formatted(PoliciesConfiguration.PREFIX, policy));
       }
     }
   }
 
   /**
-   * Those of beans that factories make too, which are planned late, and of policies that are beans.
-   * It looks at every bean, which a start without a doubtful name is spared.
+   * All names, including those of factories' beans, which are planned late, and of policies that
+   * are beans. It inspects every bean, so it is used only if a name is doubtful.
    */
   private Set<String> allNames() {
     for (BeanDefinition<?> bean : context.getAllBeanDefinitions()) {
@@ -81,7 +83,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
     return names;
   }
 
-  /** A policy that has not been given a name has that of its method, which is long. */
+  /** A policy without its own name has that of its method, which is long. */
   private static String listed(Set<String> names) {
     Set<String> given =
         names.stream().filter(name -> name.indexOf('(') < 0).collect(Collectors.toSet());

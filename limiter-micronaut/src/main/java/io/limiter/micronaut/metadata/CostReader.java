@@ -11,36 +11,41 @@ import io.micronaut.core.expressions.EvaluatedExpression;
 import jakarta.inject.Singleton;
 import java.util.List;
 
-/** Reads what a call takes from the rules of an annotation. */
+/** Reads the cost of a call for the rules of an annotation. */
 @Singleton
 final class CostReader {
 
   private static final String COST = "cost";
 
   /**
-   * @param rules all rules that it is taken from
+   * @param rules all rules that take the cost
    */
   Cost read(AnnotationMembers limiter, List<Rule> rules) {
-    if (!limiter.says(COST)) {
+    if (!limiter.hasText(COST)) {
       return Cost.Fixed.ONE;
     }
     if (rules.isEmpty()) {
-      limiter.refuse(COST, "it has no rules to take it from: give it rules, or remove it");
+      limiter.reject(COST, "there is no rule to take it from: add rules, or remove it");
     }
     if (rules.stream().allMatch(rule -> rule instanceof ConcurrencyLimit)) {
-      limiter.refuse(
+      limiter.reject(
           COST,
-          "a call in flight takes one place, whatever it costs: give it other rules to take it from, or remove it");
+          "a concurrency limit takes one permit for each call, whatever its cost: add other "
+              + "rules, or remove it");
     }
     if (limiter.raw(COST) instanceof EvaluatedExpression) {
       return new Cost.OfArguments(
-          new CallCost(SubjectSourceReader.expression(limiter, COST, "it is no expression")));
+          new CallCost(SubjectSourceReader.expression(limiter, COST, "it is not an expression")));
     }
     String text = limiter.text(COST).orElse("1");
     int units = units(limiter, text);
     rules.stream()
-        .filter(rule -> !(rule instanceof CustomRule)) // what its count means, it alone knows
-        .filter(rule -> !(rule instanceof ConcurrencyLimit)) // a call takes one place
+        .filter(
+            rule ->
+                !(rule
+                    instanceof
+                    CustomRule)) // only the algorithm itself knows the meaning of its count
+        .filter(rule -> !(rule instanceof ConcurrencyLimit)) // a call takes one permit
         .filter(rule -> rule.capacity() < units)
         .findFirst()
         .ifPresent(
@@ -48,8 +53,8 @@ final class CostReader {
               throw limiter.error(
                   COST,
                   text,
-                  "the rule '%s' admits %d at once, so that no call could ever pass: lower the cost, or raise its count"
-                      .formatted(rule.name(), rule.capacity()));
+                  "the rule '%s' admits %d at once, so no call could ever be admitted: lower "
+                      + "the cost, or raise its count".formatted(rule.name(), rule.capacity()));
             });
     return new Cost.Fixed(units);
   }
@@ -61,7 +66,7 @@ final class CostReader {
         return units;
       }
     } catch (NumberFormatException noNumber) {
-      // Refused below.
+      // Rejected below.
     }
     throw limiter.error(
         COST,

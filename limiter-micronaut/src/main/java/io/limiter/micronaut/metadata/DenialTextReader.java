@@ -7,7 +7,7 @@ import jakarta.inject.Singleton;
 import java.util.Optional;
 import java.util.OptionalInt;
 
-/** Reads what an annotation says that a refused caller is answered. */
+/** Reads the parts of a denial's response that an annotation defines. */
 @Singleton
 final class DenialTextReader {
 
@@ -17,8 +17,8 @@ final class DenialTextReader {
     this.messages = messages;
   }
 
-  /** For a call that a rule refused. */
-  DenialText refused(AnnotationMembers limiter) {
+  /** For a call that a rule denied. */
+  DenialText limited(AnnotationMembers limiter) {
     return orNone(
         new DenialText(
             status(limiter, "status"), code(limiter, "code"), message(limiter, "message")));

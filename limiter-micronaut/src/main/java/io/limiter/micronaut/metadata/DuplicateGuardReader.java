@@ -13,11 +13,11 @@ import jakarta.inject.Singleton;
 import java.util.List;
 import java.util.Optional;
 
-/** Reads how a method refuses duplicates. */
+/** Reads the duplicate guard of a method. */
 @Singleton
 final class DuplicateGuardReader {
 
-  /** Members that say how, and have no sense unless duplicates are refused. */
+  /** Members that have no effect unless duplicates are denied. */
   private static final List<String> DETAILS =
       List.of(
           "preventDuplicateRule",
@@ -40,11 +40,11 @@ final class DuplicateGuardReader {
     this.arguments = arguments;
   }
 
-  /** Refuses details of a guard in an annotation that asks for none. */
-  static void refuseDetails(AnnotationMembers limiter) {
+  /** Rejects details of a guard in an annotation without one. */
+  static void rejectDetails(AnnotationMembers limiter) {
     for (String member : DETAILS) {
-      limiter.refuse(
-          member, "it has no sense without preventDuplicate = true: set that, or remove it");
+      limiter.reject(
+          member, "it has no effect without preventDuplicate = true: set that, or remove it");
     }
   }
 
@@ -54,7 +54,7 @@ final class DuplicateGuardReader {
       SubjectSource source,
       ExecutableMethod<?, ?> method) {
     Optional<ComparedArguments.Choice> chosen =
-        by(limiter) == DuplicateBy.AUTO && !limiter.says("duplicateKey")
+        by(limiter) == DuplicateBy.AUTO && !limiter.hasText("duplicateKey")
             ? Optional.of(arguments.choose(method))
             : Optional.empty();
     return new DuplicateGuard(
@@ -89,14 +89,14 @@ final class DuplicateGuardReader {
       Optional<ComparedArguments.Choice> chosen) {
     DuplicateBy by = by(limiter);
     if (by != DuplicateBy.IDEMPOTENCY_KEY) {
-      limiter.refuse(
+      limiter.reject(
           "requireIdempotencyKey",
-          "it has no sense without duplicateBy = IDEMPOTENCY_KEY: set that, or remove it");
+          "it has no effect without duplicateBy = IDEMPOTENCY_KEY: set that, or remove it");
     }
-    if (limiter.says("duplicateKey")) {
-      limiter.refuse(
+    if (limiter.hasText("duplicateKey")) {
+      limiter.reject(
           "duplicateBy",
-          "duplicateKey says already what makes submissions equal: remove one of them");
+          "duplicateKey already defines what makes submissions equal: remove one of them");
       return new Submission.ByExpression(
           SubjectSourceReader.expression(
               limiter,
@@ -119,7 +119,9 @@ final class DuplicateGuardReader {
     }
     if (never) {
       throw limiter.error(
-          "releaseOnFailure", false, "releaseOn says when to release: remove one of them");
+          "releaseOnFailure",
+          false,
+          "releaseOn already defines when to release: remove one of " + "them");
     }
     return new DuplicateGuard.Release.OnStatus(
         StatusList.read(

@@ -1,58 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.metadata;
 
-import io.limiter.micronaut.plan.CompletionPlan;
+import io.limiter.micronaut.plan.FailureRule;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** What the annotations of one method call a failure. A call fails or does not, so they agree. */
+/**
+ * Reads which completions count as failures. All annotations of one method must agree, since a call
+ * either fails or does not.
+ */
 final class FailedOnReader {
 
   private static final String MEMBER = "failedOn";
   private static final String DEFAULT = "{}";
 
-  private CompletionPlan.@Nullable Failure failure;
+  private @Nullable FailureRule failure;
 
   /**
-   * Adds what one annotation says.
+   * Adds the setting of one annotation.
    *
-   * @param byOutcome whether it has a rule for which that makes a difference
+   * @param byOutcome whether it has a rule that depends on it
    */
   void add(AnnotationMembers limiter, boolean byOutcome) {
     if (!byOutcome) {
-      limiter.refuse(
+      limiter.reject(
           MEMBER,
-          "it has no sense without a rule that counts = FAILURES or SUCCESSES: write that, or remove it");
+          "it has no effect without a rule with counts = FAILURES or SUCCESSES: add one, or "
+              + "remove it");
       return;
     }
-    CompletionPlan.Failure said = read(limiter);
-    if (failure != null && !failure.equals(said)) {
+    FailureRule written = read(limiter);
+    if (failure != null && !failure.equals(written)) {
       throw limiter.error(
           MEMBER,
-          text(said),
+          text(written),
           "another @RateLimiter of this method has failedOn = %s, and a call either fails or does not: give both the same"
               .formatted(text(failure)));
     }
-    failure = said;
+    failure = written;
   }
 
-  private static CompletionPlan.Failure read(AnnotationMembers limiter) {
+  private static FailureRule read(AnnotationMembers limiter) {
     return limiter.has(MEMBER)
-        ? new CompletionPlan.Failure(
+        ? new FailureRule(
             Optional.of(
                 StatusList.read(
                     limiter,
                     MEMBER,
                     "name statuses, or remove it: then any exception is a failure, and any status of 400 and above")))
-        : CompletionPlan.Failure.USUAL;
+        : FailureRule.USUAL;
   }
 
-  private static String text(CompletionPlan.Failure failure) {
+  private static String text(FailureRule failure) {
     return failure.statuses().map(Set::toString).orElse(DEFAULT);
   }
 
-  CompletionPlan.Failure failure() {
-    return failure == null ? CompletionPlan.Failure.USUAL : failure;
+  FailureRule failure() {
+    return failure == null ? FailureRule.USUAL : failure;
   }
 }

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
-/** Makes a rule of fixed windows, and reads where they begin. */
+/** Creates a fixed-window rule, and reads when its windows begin. */
 @Singleton
 final class FixedWindowReader {
 
@@ -37,7 +37,7 @@ final class FixedWindowReader {
   private Optional<Alignment> alignment(AnnotationMembers rule) {
     if (rule.has("aligned") && rule.isFalse("aligned")) {
       for (String member : List.of("zone", "anchor")) {
-        rule.refuse(member, "only aligned windows have it: write aligned = true, or remove it");
+        rule.reject(member, "only aligned windows have it: write aligned = true, or remove it");
       }
       return Optional.empty();
     }
@@ -64,12 +64,12 @@ final class FixedWindowReader {
         return anchor;
       }
     } catch (DateTimeException unreadable) {
-      // Refused below.
+      // Rejected below.
     }
     throw rule.error(
         "anchor",
         text,
-        "it is no local time of whole microseconds: write one such as 2024-01-01T00:00");
+        "it is not a local time in whole microseconds: write one such as 2024-01-01T00:00");
   }
 
   private static String time(AnnotationMembers rule) {

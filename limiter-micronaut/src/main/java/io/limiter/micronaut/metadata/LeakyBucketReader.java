@@ -5,7 +5,7 @@ import io.limiter.core.rule.LeakyBucket;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
-/** Makes a leaky bucket of a {@code @RateRule}. */
+/** Creates a leaky bucket from a {@code @RateRule}. */
 final class LeakyBucketReader {
 
   private static final String QUEUE = "queue";
@@ -19,8 +19,8 @@ final class LeakyBucketReader {
       throw rule.error(
           QUEUE,
           queue,
-          "say how many calls may wait for their turn, 1 to %d; where nobody is to wait, write algorithm = TOKEN_BUCKET with count = 1"
-              .formatted(LeakyBucket.MAX_QUEUE));
+          "set how many calls may wait for their turn, 1 to %d; if no call is to wait, write "
+              + "algorithm = TOKEN_BUCKET with count = 1".formatted(LeakyBucket.MAX_QUEUE));
     }
     Duration maxWait = rule.has(MAX_WAIT) ? maxWait(rule) : untilTheLast(queue, count, window);
     try {
@@ -38,7 +38,7 @@ final class LeakyBucketReader {
       throw rule.error(
           MAX_WAIT,
           rule.raw(MAX_WAIT) + " " + unit,
-          "a client holds the line meanwhile: give it at most 5 minutes");
+          "the client's connection stays open meanwhile: give it at most 5 minutes");
     }
     return maxWait;
   }

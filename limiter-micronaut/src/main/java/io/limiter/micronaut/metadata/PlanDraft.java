@@ -5,6 +5,7 @@ import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.plan.CountedCalls;
 import io.limiter.micronaut.plan.DenialPlan;
 import io.limiter.micronaut.plan.DuplicateGuard;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -23,12 +24,12 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** A plan in the making: what is added first is nearest to the method. */
+/** A plan under construction: the place nearest to the method is added first. */
 final class PlanDraft {
 
   private static final String RATE_LIMITER = "@RateLimiter";
   private static final String RATE_RULE = "@RateRule";
-  private static final String NOBODY_ANONYMOUS =
+  private static final String NEVER_ANONYMOUS =
       "only limitType = USER_ID or HEADER and a resolver have anonymous callers: remove it";
 
   private final PlanReaders readers;
@@ -41,7 +42,7 @@ final class PlanDraft {
   private Optional<String> name = Optional.empty();
   private String namedBy;
   private Optional<DuplicateGuard> guard = Optional.empty();
-  private boolean guardSaid;
+  private boolean guardIsWritten;
 
   PlanDraft(PlanReaders readers, String description, ExecutableMethod<?, ?> method) {
     this.readers = readers;
@@ -57,14 +58,15 @@ final class PlanDraft {
           description,
           RATE_RULE,
           String.valueOf(place.rules().get(0).getValues()),
-          "it stands beside several @RateLimiters: put it into the rules of the one it belongs to");
+          "there are several @RateLimiters in the same place: put it into the rules of the one "
+              + "it belongs to");
     }
     List<AnnotationMembers> limiters =
         place.limiters().isEmpty()
             ? List.of(members(RATE_LIMITER, AnnotationValue.builder(RateLimiter.class).build()))
             : place.limiters().stream().map(each -> members(RATE_LIMITER, each)).toList();
     limiters.forEach(limiter -> add(limiter, place));
-    guardSaid |= limiters.stream().anyMatch(limiter -> limiter.has("preventDuplicate"));
+    guardIsWritten |= limiters.stream().anyMatch(limiter -> limiter.has("preventDuplicate"));
   }
 
   private void add(AnnotationMembers limiter, AnnotatedPlace place) {
@@ -92,7 +94,8 @@ final class PlanDraft {
       throw limiter.error(
           "rules",
           "{}",
-          "nothing is limited: give it a rule, put @RateRule beside it, or set preventDuplicate");
+          "nothing is limited: give it a rule, add a @RateRule in the same place, or set "
+              + "preventDuplicate");
     }
   }
 
@@ -106,45 +109,45 @@ final class PlanDraft {
     bySource.put(source, new ArrayList<>());
     for (AnnotationMembers rule : all) {
       SubjectSource counted =
-          readers.subjects().isSaidIn(rule)
+          readers.subjects().isWrittenIn(rule)
               ? readers.subjects().read(rule, anonymous, each -> quotas.ordinal(limit, each))
               : source;
       RateRuleReader.Read read = readers.rules().read(rule);
-      UnseenCompletion.refuse(method, rule, read.kind());
+      UnseenCompletion.reject(method, rule, read.kind());
       bySource.computeIfAbsent(counted, any -> new ArrayList<>()).add(read);
     }
     if (bySource.keySet().stream().noneMatch(SubjectSource::mayBeAnonymous)) {
-      limiter.refuse("anonymous", NOBODY_ANONYMOUS);
+      limiter.reject("anonymous", NEVER_ANONYMOUS);
     }
     bySource.values().removeIf(List::isEmpty);
     List<RateRuleReader.Read> anonymousRules =
         anonymousRules(limiter, source, bySource.getOrDefault(source, List.of()));
-    Set<PlannedCharge.CountedCalls> kinds = kinds(bySource.values());
-    failedOn.add(limiter, kinds.stream().anyMatch(PlannedCharge.CountedCalls::byOutcome));
-    boolean costly = kinds.stream().anyMatch(kind -> kind != PlannedCharge.CountedCalls.IN_FLIGHT);
+    Set<CountedCalls> kinds = kinds(bySource.values());
+    failedOn.add(limiter, kinds.stream().anyMatch(CountedCalls::byOutcome));
+    boolean costly = kinds.stream().anyMatch(kind -> kind != CountedCalls.IN_FLIGHT);
     AnnotationTerms terms =
         new AnnotationTerms(
             limiter,
-            readers.texts().refused(limiter),
+            readers.texts().limited(limiter),
             readers.costs().read(limiter, rules(bySource.values(), anonymousRules)),
             readers.actualCosts().read(limiter, costly, method.getReturnType()),
             readers.bans().read(limiter, bySource));
     bySource.forEach(
-        (counted, told) ->
+        (counted, known) ->
             quotas.add(
-                limit, counted, told, counted.equals(source) ? anonymousRules : told, terms));
+                limit, counted, known, counted.equals(source) ? anonymousRules : known, terms));
   }
 
-  private static Set<PlannedCharge.CountedCalls> kinds(Collection<List<RateRuleReader.Read>> told) {
-    return told.stream()
+  private static Set<CountedCalls> kinds(Collection<List<RateRuleReader.Read>> known) {
+    return known.stream()
         .flatMap(List::stream)
         .map(RateRuleReader.Read::kind)
         .collect(Collectors.toSet());
   }
 
   private static List<Rule> rules(
-      Collection<List<RateRuleReader.Read>> told, List<RateRuleReader.Read> anonymous) {
-    return Stream.concat(told.stream().flatMap(List::stream), anonymous.stream())
+      Collection<List<RateRuleReader.Read>> known, List<RateRuleReader.Read> anonymous) {
+    return Stream.concat(known.stream().flatMap(List::stream), anonymous.stream())
         .map(RateRuleReader.Read::rule)
         .toList();
   }
@@ -155,43 +158,45 @@ final class PlanDraft {
       return otherwise;
     }
     if (!source.mayBeAnonymous()) {
-      throw limiter.error("anonymousRules", "{…}", NOBODY_ANONYMOUS);
+      throw limiter.error("anonymousRules", "{…}", NEVER_ANONYMOUS);
     }
     List<RateRuleReader.Read> read =
         limiter.annotation().getAnnotations("anonymousRules", RateRule.class).stream()
             .map(rule -> members(RATE_LIMITER + ".anonymousRules", rule))
             .map(readers.rules()::readWithoutSubject)
             .toList();
-    if (otherwise.isEmpty() || read.isEmpty() || refuses(limiter)) {
+    if (otherwise.isEmpty() || read.isEmpty() || deniesDuplicates(limiter)) {
       throw limiter.error(
           "anonymousRules",
           read.stream().map(each -> each.rule().name()).toList(),
-          "they stand in place of the rules, for callers who are not refused: give both, and anonymous = ADDRESS");
+          "they replace the rules for calls without a subject that are not denied: set both, "
+              + "and anonymous = ADDRESS");
     }
     return read;
   }
 
-  private boolean refuses(AnnotationMembers limiter) {
+  private boolean deniesDuplicates(AnnotationMembers limiter) {
     return readers.subjects().anonymous(limiter) == Anonymous.REFUSE;
   }
 
-  /** The nearest place that speaks of duplicates rules. */
+  /** The nearest place with a duplicate guard takes precedence. */
   private void addGuard(AnnotationMembers limiter, String limit, SubjectSource source) {
     if (!limiter.isTrue("preventDuplicate")) {
-      DuplicateGuardReader.refuseDetails(limiter);
+      DuplicateGuardReader.rejectDetails(limiter);
       return;
     }
-    if (guardSaid) {
+    if (guardIsWritten) {
       return;
     }
     if (guard.isPresent()) {
       throw limiter.error(
           "preventDuplicate",
           true,
-          "another @RateLimiter beside it says the same: one call is one submission, so let one of them say it");
+          "another @RateLimiter in the same place has it, too: one call is one submission, so "
+              + "remove one of them");
     }
     DuplicateGuard read = readers.guards().read(limiter, limit, source, method);
-    UnseenCompletion.refuse(method, limiter, read.release());
+    UnseenCompletion.reject(method, limiter, read.release());
     guard = Optional.of(read);
   }
 
@@ -211,9 +216,9 @@ final class PlanDraft {
 
   LimitPlan plan() {
     List<PlannedCharge> built = quotas.quotas();
-    // Known when all places have been read.
+    // Evaluated once all places have been read.
     Optional<DuplicateGuard> duplicates =
-        beforeSecurity.isSaid() ? guard.map(DuplicateGuard::beforeSecurity) : guard;
+        beforeSecurity.isRequested() ? guard.map(DuplicateGuard::beforeSecurity) : guard;
     return new LimitPlan(
         description,
         name.orElse(description),
@@ -222,11 +227,11 @@ final class PlanDraft {
         duplicates,
         quotas.texts(),
         failedOn.failure(),
-        refusals(name.orElse(description)),
+        denialPlan(name.orElse(description)),
         beforeSecurity.holds(method, built, duplicates, readers.gate().decides()));
   }
 
-  private DenialPlan refusals(String policy) {
+  private DenialPlan denialPlan(String policy) {
     return new DenialPlan(
         policy,
         readers.policies().observed().contains(policy),

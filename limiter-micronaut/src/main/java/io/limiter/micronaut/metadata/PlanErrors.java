@@ -4,7 +4,8 @@ package io.limiter.micronaut.metadata;
 import io.micronaut.context.exceptions.ConfigurationException;
 
 /**
- * Words every mistake in an annotation alike: which method, which member, which value, what to do.
+ * Formats every mistake in an annotation in the same way: the method, the member, its value and the
+ * remedy.
  */
 final class PlanErrors {
 

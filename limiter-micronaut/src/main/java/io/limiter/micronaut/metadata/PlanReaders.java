@@ -5,7 +5,7 @@ import io.limiter.micronaut.config.GateConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import jakarta.inject.Singleton;
 
-/** Who reads the parts of an annotation, and what is configured of policies and the gate. */
+/** The readers of the parts of an annotation, and the configuration of policies and the gate. */
 @Singleton
 record PlanReaders(
     RateRuleReader rules,

@@ -13,11 +13,11 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
-/** Makes a rule of one {@code @RateRule}. */
+/** Creates a rule from one {@code @RateRule}. */
 @Singleton
 final class RateRuleReader {
 
-  /** The annotations' own defaults: metadata holds only what was written. */
+  /** The defaults of the annotations: metadata contains only the members that were written. */
   static final long DEFAULT_COUNT = 10;
 
   static final long DEFAULT_TIME = 60;
@@ -27,7 +27,7 @@ final class RateRuleReader {
 
   private static final String COUNTS = "counts";
   private static final String ONLY_LOG =
-      "a duplicate guard remembers each submission, which only the exact log does: remove it";
+      "a duplicate guard stores each submission, which only the exact log does: remove it";
 
   private final AlgorithmReader algorithms;
 
@@ -40,26 +40,27 @@ final class RateRuleReader {
   }
 
   /**
-   * A rule as it was read.
+   * A rule that was read.
    *
-   * @param named whether its name was given, not made from the numbers
-   * @param kind what it counts
+   * @param named whether its name was written, not derived from the numbers
+   * @param kind the kind of calls that it counts
    */
   record Read(Rule rule, boolean named, PlannedCharge.CountedCalls kind) {}
 
   /**
-   * A rule of a duplicate guard: without a count it accepts one submission, not ten. Only a log
-   * remembers a submission by itself, so that it can be released.
+   * Reads the rule of a duplicate guard: without a count it accepts one submission, not ten. Only a
+   * log stores each submission separately, so that it can be released.
    */
   Rule readDuplicate(AnnotationMembers annotation) {
-    refuseSubject(annotation);
-    annotation.refuse("custom", ONLY_LOG);
-    annotation.refuse(
+    rejectSubject(annotation);
+    annotation.reject("custom", ONLY_LOG);
+    annotation.reject(
         COUNTS,
-        "a duplicate guard counts submissions that were accepted: remove it, and say by releaseOn after which failures they may be made again");
+        "a duplicate guard counts accepted submissions: remove it, and use releaseOn for the "
+            + "failures after which they may be repeated");
     if (annotation.constant("algorithm", Algorithm.class).orElse(Algorithm.SLIDING_WINDOW_LOG)
         != Algorithm.SLIDING_WINDOW_LOG) {
-      annotation.refuse("algorithm", ONLY_LOG);
+      annotation.reject("algorithm", ONLY_LOG);
     }
     return read(annotation, DEFAULT_DUPLICATE_COUNT).rule();
   }
@@ -68,15 +69,16 @@ final class RateRuleReader {
     return read(annotation, DEFAULT_COUNT);
   }
 
-  /** A rule that counts whom the annotation around it counts. */
+  /** Reads a rule that counts the subject of the surrounding annotation. */
   Read readWithoutSubject(AnnotationMembers annotation) {
-    refuseSubject(annotation);
+    rejectSubject(annotation);
     return read(annotation);
   }
 
-  private static void refuseSubject(AnnotationMembers annotation) {
+  private static void rejectSubject(AnnotationMembers annotation) {
     for (String member : List.of("limitType", "header", "subject")) {
-      annotation.refuse(member, "this rule counts whom the @RateLimiter around it does: remove it");
+      annotation.reject(
+          member, "this rule counts the subject of the surrounding @RateLimiter: " + "remove it");
     }
   }
 
@@ -109,14 +111,16 @@ final class RateRuleReader {
       throw annotation.error(
           COUNTS,
           counts,
-          "algorithm = LEAKY_BUCKET gives each call its turn when it comes, and a turn that has passed cannot be given back: remove it, and let another rule count by outcome");
+          "algorithm = LEAKY_BUCKET assigns each call its turn on arrival, and a turn that has "
+              + "passed cannot be refunded: remove it, and let another rule count by outcome");
     }
     boolean inFlight = rule instanceof ConcurrencyLimit;
     if (inFlight && counts != Counts.ALL) {
       throw annotation.error(
           COUNTS,
           counts,
-          "algorithm = CONCURRENCY_LIMIT counts calls while they run, when nobody knows how they will end: remove it, or write another algorithm");
+          "algorithm = CONCURRENCY_LIMIT counts calls while they run, when their completion is "
+              + "not yet known: remove it, or write another algorithm");
     }
     return switch (counts) {
       case ALL ->

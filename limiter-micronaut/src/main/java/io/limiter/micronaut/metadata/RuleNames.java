@@ -7,14 +7,14 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Gives each rule of a method a name of its own, since names tell the rules apart in header fields
- * and bodies. One that is made from the numbers gets a suffix, such as {@code 10-per-60s-2}.
+ * Gives each rule of a method a unique name, since names distinguish the rules in header fields and
+ * bodies. A name that is derived from the numbers gets a suffix, such as {@code 10-per-60s-2}.
  */
 final class RuleNames {
 
   private final Map<String, Rule> taken = new HashMap<>();
 
-  /** The rule under a name of its own; empty if the name was given to another rule. */
+  /** The rule with a unique name; empty if its name was written for another rule. */
   Optional<Rule> distinct(Rule rule, boolean named) {
     Rule distinct = rule;
     for (int i = 2; taken.containsKey(distinct.name()); i++) {

@@ -10,10 +10,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs, once at the start, what annotations leave open: which methods count their callers only by
- * what these choose themselves, so that another header or argument with each call is never limited;
- * and what the default of duplicateBy compares. Whether that is right is for the application to
- * know, such as where a filter has looked at the header before.
+ * Logs, once at the start, what annotations leave open: which methods count only values that
+ * clients choose, so that a client that sends another header or argument with each call is never
+ * limited; and what the default of duplicateBy compares. Either may be intended, for example where
+ * a filter has verified the header before.
  */
 @Singleton
 final class StartNotes implements ApplicationEventListener<StartupEvent> {
@@ -31,14 +31,17 @@ final class StartNotes implements ApplicationEventListener<StartupEvent> {
     List<String> methods = plans.countedByChoice();
     if (!methods.isEmpty()) {
       LOG.info(
-          "{} methods count their callers only by a header or an argument: whoever sends another with each call is limited by nothing, unless something else checks it. A rule with limitType = IP or GLOBAL beside it closes that. They are {}",
+          "{} methods count only by a header or an argument: a client that sends another value "
+              + "with each call is not limited, unless the value is verified elsewhere. A rule "
+              + "with limitType = IP or GLOBAL in addition prevents that. The methods are {}",
           methods.size(),
           LimitPlans.listed(methods));
     }
     List<String> guards = plans.duplicatesByDefault();
     if (!guards.isEmpty()) {
       LOG.info(
-          "{} methods leave it to the default of duplicateBy what makes two submissions equal; duplicateBy or duplicateKey says otherwise. It chose {}",
+          "{} methods use the default of duplicateBy for comparing submissions; set duplicateBy "
+              + "or duplicateKey to change that. The default chose {}",
           guards.size(),
           LimitPlans.listed(guards));
     }

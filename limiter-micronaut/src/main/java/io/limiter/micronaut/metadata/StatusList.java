@@ -6,15 +6,15 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 
-/** Reads lists of statuses that stand for failures. */
+/** Reads lists of statuses that count as failures. */
 final class StatusList {
 
   private StatusList() {}
 
   /**
-   * The statuses that a member lists, 400 to 599.
+   * The statuses of a member, 400 to 599.
    *
-   * @param ifEmpty the remedy, if it lists none
+   * @param ifEmpty the remedy for an empty list
    */
   static Set<Integer> read(AnnotationMembers limiter, String member, String ifEmpty) {
     int[] statuses = limiter.annotation().intValues(member);

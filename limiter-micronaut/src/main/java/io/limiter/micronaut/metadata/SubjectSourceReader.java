@@ -18,11 +18,11 @@ import java.util.Locale;
 import java.util.function.ToIntFunction;
 import java.util.regex.Pattern;
 
-/** Reads whom an annotation counts. */
+/** Reads the subject of an annotation. */
 @Singleton
 final class SubjectSourceReader {
 
-  /** A field name of RFC 9110, section 5.6.2, no longer than is sane. */
+  /** A field name of RFC 9110, section 5.6.2, with a bounded length. */
   private static final Pattern HEADER_NAME = Pattern.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}");
 
   private final BeanContext beans;
@@ -33,12 +33,12 @@ final class SubjectSourceReader {
     this.configuration = configuration;
   }
 
-  /** Whether a rule says itself whom it counts. */
-  boolean isSaidIn(AnnotationMembers rule) {
-    return rule.has("limitType") || rule.says("header") || rule.says("subject");
+  /** Whether a rule has its own subject. */
+  boolean isWrittenIn(AnnotationMembers rule) {
+    return rule.has("limitType") || rule.hasText("header") || rule.hasText("subject");
   }
 
-  /** What becomes of callers whom the limits of this annotation cannot tell. */
+  /** How calls without a subject are limited by this annotation. */
   Anonymous anonymous(AnnotationMembers limiter) {
     return limiter
         .constant("anonymous", Anonymous.class)
@@ -47,13 +47,13 @@ final class SubjectSourceReader {
   }
 
   /**
-   * @param who the annotation that says whom to count
-   * @param ordinals tells the expressions of one limit apart
+   * @param who the annotation with the subject
+   * @param ordinals distinguishes the expressions of one limit
    */
   SubjectSource read(
       AnnotationMembers who, Anonymous anonymous, ToIntFunction<CallExpression> ordinals) {
-    refuseSeveral(who);
-    if (who.says("subject")) {
+    rejectSeveral(who);
+    if (who.hasText("subject")) {
       CallExpression expression =
           expression(
               who,
@@ -66,7 +66,7 @@ final class SubjectSourceReader {
     }
     LimitType type =
         who.constant("limitType", LimitType.class)
-            .orElse(who.says("header") ? LimitType.HEADER : LimitType.IP);
+            .orElse(who.hasText("header") ? LimitType.HEADER : LimitType.IP);
     return switch (type) {
       case IP -> new SubjectSource.Address();
       case USER_ID -> new SubjectSource.User(anonymous);
@@ -76,7 +76,7 @@ final class SubjectSourceReader {
   }
 
   /**
-   * @param otherwise the remedy, if there is a text that is no expression
+   * @param otherwise the remedy for a text that is not an expression
    */
   static CallExpression expression(AnnotationMembers holder, String member, String otherwise) {
     Object written = holder.raw(member);
@@ -87,21 +87,21 @@ final class SubjectSourceReader {
         holder.method() + ": " + holder.name(), written.toString(), holder.annotation(), member);
   }
 
-  private static void refuseSeveral(AnnotationMembers who) {
-    List<String> said =
-        List.of("subject", "resolver", "header").stream().filter(who::says).toList();
-    if (said.size() > 1) {
+  private static void rejectSeveral(AnnotationMembers who) {
+    List<String> written =
+        List.of("subject", "resolver", "header").stream().filter(who::hasText).toList();
+    if (written.size() > 1) {
       throw who.error(
-          said.get(1),
-          who.raw(said.get(1)),
-          "%s says already who is counted: remove one of them".formatted(said.get(0)));
+          written.get(1),
+          who.raw(written.get(1)),
+          "%s already defines who is counted: remove one of them".formatted(written.get(0)));
     }
     LimitType type = who.constant("limitType", LimitType.class).orElse(null);
     if (type != null && who.has("resolver")) {
       throw who.error(
-          "limitType", type, "the resolver says already who is counted: remove one of them");
+          "limitType", type, "the resolver already defines who is counted: remove one of them");
     }
-    if (type != null && type != LimitType.HEADER && who.says("header")) {
+    if (type != null && type != LimitType.HEADER && who.hasText("header")) {
       throw who.error("limitType", type, "a header is counted by limitType = HEADER: write that");
     }
   }

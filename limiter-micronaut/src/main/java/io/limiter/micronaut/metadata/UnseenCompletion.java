@@ -1,30 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.metadata;
 
-import io.limiter.micronaut.plan.DuplicateGuard;
-import io.limiter.micronaut.plan.PlannedCharge;
+import io.limiter.micronaut.plan.CountedCalls;
+import io.limiter.micronaut.plan.GuardRelease;
 import io.micronaut.inject.ExecutableMethod;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 
-/** Refuses what depends on the end of a call where a method's result does not show that. */
+/** Rejects settings that depend on a call's completion if the method's result does not show it. */
 final class UnseenCompletion {
 
-  // Named, because no service needs them.
+  // By name, since the classes may be absent.
   private static final Set<String> OF_KOTLIN =
       Set.of("kotlinx.coroutines.Deferred", "kotlinx.coroutines.Job");
 
   private UnseenCompletion() {}
 
-  static void refuse(
-      ExecutableMethod<?, ?> method, AnnotationMembers rule, PlannedCharge.CountedCalls kind) {
-    if (!isUnseen(method)
-        || kind == PlannedCharge.CountedCalls.ALL
-        || kind == PlannedCharge.CountedCalls.WAITING) {
+  static void reject(ExecutableMethod<?, ?> method, AnnotationMembers rule, CountedCalls kind) {
+    if (!isUnseen(method) || kind == CountedCalls.ALL || kind == CountedCalls.WAITING) {
       return;
     }
-    throw kind == PlannedCharge.CountedCalls.IN_FLIGHT
+    throw kind == CountedCalls.IN_FLIGHT
         ? rule.error(
             "algorithm",
             "CONCURRENCY_LIMIT",
@@ -32,13 +29,13 @@ final class UnseenCompletion {
         : rule.error("counts", kind, remedy(method) + ", or count all of its calls");
   }
 
-  static void refuse(
-      ExecutableMethod<?, ?> method, AnnotationMembers limiter, DuplicateGuard.Release release) {
-    if (!isUnseen(method) || release instanceof DuplicateGuard.Release.Never) {
+  static void reject(
+      ExecutableMethod<?, ?> method, AnnotationMembers limiter, GuardRelease release) {
+    if (!isUnseen(method) || release instanceof GuardRelease.Never) {
       return;
     }
     String remedy = remedy(method) + ", or write releaseOnFailure = false";
-    limiter.refuse("releaseOn", remedy + " in its place");
+    limiter.reject("releaseOn", remedy + " in its place");
     throw limiter.error("preventDuplicate", true, remedy);
   }
 

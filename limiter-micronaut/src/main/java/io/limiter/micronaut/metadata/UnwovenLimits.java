@@ -34,13 +34,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Warns, once after the start, of limits that stand in the class of a bean and do nothing, since
- * the compiler has woven nothing there: Micronaut does not weave a bean that a {@code @Factory}
- * method makes, a static method, a companion object's, or what the Kotlin compiler hides from
- * annotation processors.
+ * Warns, once after the start, of limits in the class of a bean that have no effect, since the
+ * compiler has not woven them: Micronaut does not weave beans of {@code @Factory} methods, static
+ * methods, methods of companion objects, and methods that the Kotlin compiler hides from annotation
+ * processors.
  *
- * <p>The classes of beans are looked through on a thread of its own, so that the start does not
- * wait for it. Classes of Micronaut and of the JDK are left out.
+ * <p>It inspects the classes of beans on its own thread, so that the start does not wait for it. It
+ * skips classes of Micronaut and the JDK.
  */
 @Singleton
 final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
@@ -50,16 +50,18 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
   private static final List<String> FOREIGN =
       List.of("io.micronaut.", "java.", "javax.", "jakarta.", "io.netty.", "reactor.");
 
-  /** What Kotlin writes between the name of a function with a value class and a hash of it. */
+  /**
+   * The character that Kotlin writes between a function's name and the hash of its value classes.
+   */
   private static final char HIDDEN = '-';
 
   private static final String STATIC =
       "a static method, or one of a companion object, is never limited: make it a method of the bean";
 
-  /** Until the first requests, which need the processor more, have been served. */
+  /** Leaves the processor to the first requests. */
   private static final Duration DELAY = Duration.ofSeconds(3);
 
-  /** Annotations of annotations are looked through as deep as this. */
+  /** The depth to which annotations of annotations are inspected. */
   private static final int DEPTH = 3;
 
   private final BeanContext beans;
@@ -81,12 +83,12 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
       List<String> unwoven = find();
       if (!unwoven.isEmpty()) {
         LOG.warn(
-            "Limits in {} places do nothing, since the compiler has woven nothing there: {}",
+            "Limits in {} places have no effect, since the compiler has not woven them: {}",
             unwoven.size(),
             LimitPlans.listed(unwoven));
       }
     } catch (InterruptedException | RuntimeException e) { // the context was closed, for example
-      LOG.debug("The beans were not looked through for limits that are not woven", e);
+      LOG.debug("The beans were not checked for limits that are not woven", e);
     }
   }
 
@@ -111,7 +113,7 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
         try {
           look(bean, places);
         } catch (LinkageError e) {
-          LOG.trace("{} names classes that are not there", bean, e);
+          LOG.trace("{} refers to missing classes", bean, e);
         }
       }
     }
@@ -123,7 +125,7 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
       BeanDefinition<?> bean = reference.isPresent() ? reference.load(beans) : null;
       return bean != null && bean.isEnabled(beans) ? bean : null;
     } catch (LinkageError e) {
-      LOG.trace("{} names classes that are not there", reference, e);
+      LOG.trace("{} refers to missing classes", reference, e);
       return null;
     }
   }
@@ -176,7 +178,7 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
                     .forEach(method -> places.add(place(type, method, STATIC))));
   }
 
-  /** As it is written in Kotlin: without the hash, and without the name of the companion object. */
+  /** The name as in Kotlin: without the hash and the name of the companion object. */
   private static String place(Class<?> declaring, Method method, String reason) {
     String name = method.getName();
     int hash = name.indexOf(HIDDEN);
@@ -184,7 +186,7 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
         .formatted(declaring.getName(), hash < 0 ? name : name.substring(0, hash), reason);
   }
 
-  /** Whether Kotlin gave the method a name that Java cannot write, so that kapt leaves it out. */
+  /** Whether Kotlin gave the method a name that is invalid in Java, so that kapt leaves it out. */
   private static boolean isHidden(Method method) {
     return method.getName().indexOf(HIDDEN) >= 0;
   }
@@ -195,7 +197,7 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
         && !Modifier.isPrivate(method.getModifiers());
   }
 
-  /** Of controllers the routes are limited, and what is hidden is none. */
+  /** Limits on controllers apply to routes, and a hidden method is not a route. */
   private static boolean isLimitedAsAWhole(Class<?> type) {
     return !type.isAnnotationPresent(NoRateLimit.class)
         && hierarchy(type).stream().anyMatch(UnwovenLimits::isLimited);
@@ -263,9 +265,9 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
     }
     Class<?> factory = bean.getDeclaringType().orElse(null);
     if (factory != null && factory != bean.getBeanType()) {
-      return "the bean is made by %s: write the limits on the method of the factory, or make the class a bean by itself"
-          .formatted(factory.getName());
+      return "the bean is made by %s: put the limits on the factory's method, or make the class "
+          + "itself a bean".formatted(factory.getName());
     }
-    return "nothing is woven into it: of a bean that a factory makes only public methods are limited";
+    return "it is not woven: of a factory's bean only public methods are limited";
   }
 }

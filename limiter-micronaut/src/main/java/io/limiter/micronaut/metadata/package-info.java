@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * Annotations and settings to plan, once at the start. Every mistake in an annotation is found here
- * and stops the start with the element, the value and the remedy.
+ * Turns annotations and settings into plans, once at the start. Every mistake in an annotation is
+ * found here and stops the start with the element, the value and the remedy.
  */
 @NullMarked
 package io.limiter.micronaut.metadata;

@@ -15,19 +15,19 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store that is asked once the first attempt to connect has ended: what is to be decided before,
- * by code that runs while the application starts, waits for that, for a bounded time and without a
- * thread. Else memory would decide it, as if Redis were away.
+ * A store that is used once the first attempt to connect has ended. Earlier decisions, of code that
+ * runs while the application starts, wait for that attempt for a bounded time, without blocking a
+ * thread. Otherwise memory would decide them, as if Redis were away.
  */
 final class ConnectingStore implements LimitStore {
 
   private final LimitStore store;
 
-  /** Null once it has ended. */
+  /** The first attempt; null once it has ended. */
   private volatile @Nullable CompletableFuture<Void> connecting;
 
   /**
-   * @param longest for which a decision waits
+   * @param longest longest time for which a decision waits
    */
   ConnectingStore(LimitStore store, ConnectionSource connections, Duration longest) {
     this.store = store;

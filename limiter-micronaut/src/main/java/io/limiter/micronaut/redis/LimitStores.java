@@ -27,13 +27,16 @@ import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Makes the store. A store of your own replaces a bean of this factory. */
+/** Provides the store. Your own store can replace a bean of this factory. */
 @Factory
 public final class LimitStores {
 
   private static final Logger LOG = LoggerFactory.getLogger(LimitStores.class);
 
-  /** Behind another type: who puts something around beans that are stores means what decides. */
+  /**
+   * Has a type of its own, since listeners that decorate beans of type {@link LimitStore} mean the
+   * store that decides.
+   */
   record RedisAlone(RedisStore store) implements AutoCloseable {
     @Override
     public void close() {
@@ -48,7 +51,7 @@ public final class LimitStores {
     return new RedisAlone(new RedisStore(connections, settings));
   }
 
-  /** Whether Redis answers, for whoever wants to know. */
+  /** Reports whether Redis answers. */
   @Singleton
   @Requires(beans = ConnectionSource.class)
   RedisHealth redisHealth(RedisAlone redis) {
@@ -86,12 +89,12 @@ public final class LimitStores {
         store, policy -> !asked.contains(policy.name()), denials.getMaxSize(), denials.getMaxAge());
   }
 
-  @Context // so that the start says it, not the first request
+  @Context // logged at the start instead of with the first request
   @Bean(preDestroy = "close")
   @Requires(missingBeans = DefaultRedisConfiguration.class)
   LimitStore memory(MemoryConfiguration memory) {
     LOG.warn(
-        "Neither redis.uri nor redis.uris is set: each instance of this service counts for itself");
+        "Neither redis.uri nor redis.uris is set: each instance of this service counts separately");
     return inMemory(memory);
   }
 
@@ -101,7 +104,7 @@ public final class LimitStores {
         memory.getInstances() == 1 ? store : new ShareStore(store, memory.getInstances()));
   }
 
-  /** How often a fallback decided, for whoever wants to know. */
+  /** Reports how often a fallback decided. */
   @Singleton
   FallbackCounts fallbackCounts() {
     return new FallbackCounts();

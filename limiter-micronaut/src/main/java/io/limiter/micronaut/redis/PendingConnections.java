@@ -11,9 +11,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Connections that another thread begins to open, while the one that starts the application goes
- * on: what Lettuce does before its first packet, the loading of its classes above all, takes as
- * long as a tenth of a start. Until they are there, Redis is not connected.
+ * Connections that another thread opens while the application continues to start: Lettuce's work
+ * before its first packet, mainly class loading, takes up to a tenth of a start. Until they are
+ * open, Redis counts as not connected.
  */
 final class PendingConnections implements ConnectionSource {
 
@@ -26,10 +26,11 @@ final class PendingConnections implements ConnectionSource {
   }
 
   /**
-   * Begins on a thread that ends with the opening.
+   * Opens the connections on a thread that then ends.
    *
-   * @param name theirs, in messages
-   * @param open may block for a bounded time; what it throws {@link #firstAttempt} fails with
+   * @param name the connections' name, in messages
+   * @param open may block for a bounded time; {@link #firstAttempt} fails with the exception that
+   *     it throws
    */
   static PendingConnections open(String name, Supplier<ConnectionSource> open) {
     PendingConnections pending = new PendingConnections(name);
@@ -63,7 +64,7 @@ final class PendingConnections implements ConnectionSource {
     return there.commands();
   }
 
-  /** Fails if the connections cannot even be opened, which no Redis mends. */
+  /** Fails if the connections cannot be opened at all, for a reason other than Redis. */
   @Override
   public CompletionStage<Boolean> firstAttempt() {
     return opening.thenCompose(ConnectionSource::firstAttempt);
@@ -77,7 +78,7 @@ final class PendingConnections implements ConnectionSource {
     }
   }
 
-  /** Also what is opened after this. */
+  /** Also closes connections that are opened afterwards. */
   @Override
   public void close() {
     var unused = opening.thenAccept(ConnectionSource::close);

@@ -33,18 +33,18 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * Makes the connections that the store asks: one on each event loop of the server, or one; one to
- * each primary of a Redis Cluster.
+ * Provides the store's connections: one on each event loop of the server, or a single one; on a
+ * Redis Cluster one to each primary.
  */
 @Factory
 final class RedisConnections {
 
   private static final Logger LOG = LoggerFactory.getLogger(RedisConnections.class);
 
-  /** Connections of micronaut-redis that have names of their own. */
+  /** The named connections of micronaut-redis. */
   private static final String SERVERS = "redis.servers";
 
-  /** What names the one that has none. */
+  /** The properties that configure the unnamed one. */
   private static final List<String> NAMES =
       List.of(
           "redis.uri",
@@ -54,10 +54,12 @@ final class RedisConnections {
           "redis.sentinels",
           "redis.sentinel-master-id");
 
-  /** Far above what a loop that does nothing yet takes to answer. */
+  /** Far above the time that an idle event loop takes to run a task. */
   private static final long ANSWER_SECONDS = 2;
 
-  /** For the connections, which give Redis the scripts, and for the store, which runs them. */
+  /**
+   * Used by the connections, which load the scripts into Redis, and by the store, which runs them.
+   */
   @Singleton
   @Requires(beans = DefaultRedisConfiguration.class)
   RedisSettings settings(
@@ -67,13 +69,15 @@ final class RedisConnections {
     RedisSettings settings = limiter.settings(policies.deadlines());
     if (settings.keySecret().isEmpty()) {
       LOG.info(
-          "limiter.redis.key-secret is not set: who can read Redis can test guesses of who was counted, and callers of a Redis Cluster can compute which node counts them");
+          "limiter.redis.key-secret is not set: readers of Redis can test guesses of who was "
+              + "counted, and clients of a service on a Redis Cluster can compute which node "
+              + "counts them");
     }
     return settings.withAlgorithms(algorithms);
   }
 
   /**
-   * Begins to connect, before other beans are made, and does not wait for Redis: see {@link
+   * Begins to connect before other beans are created, and does not wait for Redis: see {@link
    * WarmStart}.
    */
   @Context
@@ -92,7 +96,8 @@ final class RedisConnections {
     if (environment.containsProperties(SERVERS)
         && NAMES.stream().noneMatch(environment::containsProperties)) {
       LOG.warn(
-          "Neither redis.uri nor redis.uris is set, and the limiter uses no server of {}: it counts in {}. Set redis.uri",
+          "Neither redis.uri nor redis.uris is set, and the limiter does not use the servers "
+              + "under {}: it counts in {}. Set redis.uri",
           SERVERS,
           ConnectionSource.name(redis));
     }
@@ -113,7 +118,10 @@ final class RedisConnections {
     return LoopConnections.open(loops, uri, settings);
   }
 
-  /** One connection to each primary: more would be as many as primaries times event loops. */
+  /**
+   * One connection to each primary. With one for each event loop, there would be as many as
+   * primaries times event loops.
+   */
   private static ConnectionSource cluster(
       DefaultRedisConfiguration redis, RedisConfiguration limiter, RedisSettings settings) {
     if (limiter.connections() == Connections.EVENT_LOOP) {
@@ -127,7 +135,9 @@ final class RedisConnections {
     return ClusterConnections.open(seeds, settings);
   }
 
-  /** The event loops to connect on; none where one connection is wanted, or has to do. */
+  /**
+   * The event loops to connect on; none if a single connection is configured or the only option.
+   */
   private static List<EventLoop> loops(RedisConfiguration limiter, Optional<ServerLoops> server) {
     if (limiter.connections() == Connections.SHARED) {
       return List.of();
@@ -141,13 +151,13 @@ final class RedisConnections {
         .log(
             "One connection to Redis for all event loops: {}",
             loops.isEmpty()
-                ? "there is no Netty server here"
+                ? "this application has no Netty server"
                 : "a %s does not fit on those of the server, which use another transport"
                     .formatted(LoopTransport.name()));
     return List.of();
   }
 
-  /** Whether Lettuce can connect on these loops, which are all of one kind. */
+  /** Whether Lettuce can connect on these loops, which are all of the same kind. */
   private static boolean fit(List<EventLoop> loops) {
     try {
       return !loops.isEmpty()

@@ -26,7 +26,7 @@ final class ServerLoops {
     this.workers = registry.getEventLoopGroup(name).orElseGet(registry::getDefaultEventLoopGroup);
   }
 
-  /** The first of them, this many at most. */
+  /** The first event loops, at most this many. */
   List<EventLoop> loops(int max) {
     List<EventLoop> loops = new ArrayList<>();
     for (EventExecutor worker : workers) {

@@ -12,8 +12,8 @@ import java.util.Collection;
 import java.util.concurrent.CompletionStage;
 
 /**
- * A store in memory that is not closed with its context: the server still serves for a moment, and
- * what it has under way is to be decided. There is nothing to free but memory.
+ * A memory store that is not closed with its context: the server still serves for a moment, and its
+ * pending calls must be decided. The store holds no resources except memory.
  */
 record UnclosedStore(LimitStore memory) implements LimitStore {
 

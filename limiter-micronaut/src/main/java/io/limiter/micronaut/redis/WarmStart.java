@@ -43,11 +43,11 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.helpers.NOPLogger;
 
 /**
- * Holds the start until each event loop has run every {@link WarmUpStep}, so that no request pays
- * for what is done for the first time: once the server is made, and before it listens; without a
- * server when the context has started. The fallback decides first, then Redis. It waits on the
- * thread that starts the application, for a bounded time, and not for Redis once an attempt to
- * connect has failed.
+ * Delays the start until each event loop has run every {@link WarmUpStep}, so that no request pays
+ * the cost of first-time work. It runs once the server is created and before it listens; without a
+ * server, when the context has started. The fallback decides first, then Redis. It blocks the
+ * thread that starts the application for a bounded time, and does not wait for Redis once an
+ * attempt to connect has failed.
  */
 @Singleton
 final class WarmStart
@@ -55,7 +55,7 @@ final class WarmStart
 
   private static final Logger LOG = LoggerFactory.getLogger(WarmStart.class);
 
-  /** Asked late: a listener for beans is made before all others. */
+  /** Beans are looked up late, since a listener for beans is created before all others. */
   private final BeanContext context;
 
   /** The thread that starts the application. */
@@ -82,7 +82,7 @@ final class WarmStart
   }
 
   /**
-   * @param loops none where the threads that serve may wait
+   * @param loops empty if the serving threads may block
    */
   private void hold(List<? extends Executor> loops) {
     if (held.getAndSet(true)) {
@@ -102,7 +102,7 @@ final class WarmStart
       LOG.debug("Warm in {} ms", Duration.ofNanos(System.nanoTime() - begin).toMillis());
     } catch (TimeoutException e) {
       if (connected.isDone()) {
-        LOG.debug("Not warm within {} ms: the first requests wait for it", longest.toMillis());
+        LOG.debug("Not warm within {} ms: the first requests may be slower", longest.toMillis());
       } else {
         LOG.warn(
             "Redis did not answer within {} ms of the start: the fallback decides until it does",
@@ -116,16 +116,17 @@ final class WarmStart
   }
 
   /**
-   * Runs all of it on each event loop.
+   * Runs all steps on each event loop.
    *
-   * @param connected whether Redis is; what it fails with the result does
+   * @param connected whether Redis is connected; the result fails if this does
    */
   private CompletableFuture<Void> warm(
       List<? extends Executor> loops, CompletableFuture<Boolean> connected) {
     Collection<WarmUpStep> parts = parts();
     Optional<LimitStore> redis = redis();
     LimitStore local = redis.isPresent() ? apart(new Away()) : new MemoryStore();
-    // Here first: this thread may make beans, and what it loads no event loop has to.
+    // This thread first: it may create beans, and event loops need not load the classes that it
+    // loads.
     run(parts, local, here).join();
     List<CompletableFuture<Void>> warm = new ArrayList<>();
     for (Executor loop : loops.isEmpty() ? List.of(here) : loops) {
@@ -143,9 +144,9 @@ final class WarmStart
     return CompletableFuture.allOf(warm.toArray(CompletableFuture<?>[]::new));
   }
 
-  /** Empty if none is asked, or the store is the application's own. */
+  /** Empty if Redis is not used, or the store is the application's own. */
   private Optional<LimitStore> redis() {
-    var unused = context.getBean(LimitStore.class); // makes the other, if it asks that
+    var unused = context.getBean(LimitStore.class); // creates the other bean if it depends on it
     for (BeanRegistration<LimitStores.RedisAlone> made :
         context.getActiveBeanRegistrations(LimitStores.RedisAlone.class)) {
       return Optional.of(apart(made.getBean().store()));
@@ -162,7 +163,7 @@ final class WarmStart
     }
   }
 
-  /** One after another; what fails stops nothing. */
+  /** Runs the steps one after another; a failure does not stop the others. */
   private static CompletableFuture<Void> run(
       Collection<WarmUpStep> parts, LimitStore store, Executor home) {
     CompletableFuture<Void> all = CompletableFuture.completedFuture(null);
@@ -188,7 +189,7 @@ final class WarmStart
     }
   }
 
-  /** A store with all that decorates the usual one, and nothing that remembers or counts for it. */
+  /** A store with all decorators of the usual one, but with separate caches and counters. */
   private static LimitStore apart(LimitStore store) {
     return new DenyCache(
         new FallbackStore(
@@ -201,7 +202,7 @@ final class WarmStart
             NOPLogger.NOP_LOGGER));
   }
 
-  /** A Redis that is away. */
+  /** Simulates a Redis that is away. */
   private record Away() implements LimitStore {
 
     private static <T> CompletionStage<T> failed() {

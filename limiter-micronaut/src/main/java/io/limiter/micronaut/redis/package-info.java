@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Puts the store together: Redis where {@code redis.uri} is set, a Redis Cluster where {@code
+ * Assembles the store: Redis where {@code redis.uri} is set, a Redis Cluster where {@code
  * redis.uris} is, with memory to fall back on, else memory alone.
  */
 @NullMarked

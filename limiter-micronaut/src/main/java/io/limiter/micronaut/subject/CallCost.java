@@ -10,8 +10,8 @@ import java.math.BigInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a call costs, as an expression over its arguments tells. Two of them are equal if their
- * texts are: they stand on one method.
+ * The cost of a call, as an expression over its arguments. Two costs are equal if their texts are,
+ * since they are on the same method.
  */
 @Internal
 public record CallCost(CallExpression expression) {
@@ -19,11 +19,11 @@ public record CallCost(CallExpression expression) {
   private static final String BOUNDS = "it must be a whole number from 1 to " + Charge.MAX_COST;
 
   /**
-   * The units that this call costs.
+   * The cost of this call in units.
    *
    * @param target the bean that is called
-   * @throws InvalidCostException if the call gives no whole number from 1 to {@value
-   *     Charge#MAX_COST}. It is the caller's number: nothing that he sends may pass for less
+   * @throws InvalidCostException if the value is not a whole number from 1 to {@value
+   *     Charge#MAX_COST}. The value comes from the client, which must not be able to lower its cost
    */
   public int of(Object target, @Nullable Object[] arguments) {
     Object value;
@@ -42,12 +42,15 @@ public record CallCost(CallExpression expression) {
         || units.signum() < 1
         || units.compareTo(BigDecimal.valueOf(Charge.MAX_COST)) > 0
         || units.stripTrailingZeros().scale() > 0) {
-      throw invalid("the expression gives another number: " + BOUNDS);
+      throw invalid("the expression gives a number out of range: " + BOUNDS);
     }
     return units.intValue();
   }
 
-  /** Null if it is not finite. A caller may send a number of any length: it is not written out. */
+  /**
+   * The exact value; null if it is not finite. A client may send a number of any length, so it is
+   * never expanded.
+   */
   private static @Nullable BigDecimal exact(Number number) {
     if (number instanceof BigDecimal decimal) {
       return decimal;

@@ -12,13 +12,14 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An expression over the arguments of a method, where it stands in an annotation. The compiler has
- * checked its names and types. Two of them are equal if their texts are: they stand on one method.
+ * An expression over the arguments of a method, as a member of an annotation. The compiler has
+ * checked its names and types. Two expressions are equal if their texts are, since they are on the
+ * same method.
  */
 @Internal
 public final class CallExpression {
 
-  /** The method of every expression that Micronaut's compiler makes. */
+  /** The method of every expression class that Micronaut's compiler generates. */
   private static final String EVALUATION = "doEvaluate";
 
   private final String where;
@@ -28,9 +29,9 @@ public final class CallExpression {
 
   /**
    * @param where the method and the annotation, for messages
-   * @param text the expression as it is written
-   * @param annotation the annotation that holds it, as the method's metadata gives it
-   * @param member the member that holds it
+   * @param text the expression as written
+   * @param annotation the annotation with the expression, from the method's metadata
+   * @param member the member with the expression
    * @throws IllegalStateException if the annotation was not read from a method's metadata
    */
   public CallExpression(String where, String text, AnnotationValue<?> annotation, String member) {
@@ -45,12 +46,13 @@ public final class CallExpression {
   }
 
   /**
-   * The text of its value for this call. Equal values have equal texts, and only they.
+   * The text of its value for this call. Texts are equal exactly if the values are.
    *
    * @param target the bean that is called
-   * @throws MissingSubjectException if the call gives it no value, or one that cannot tell
-   * @throws RuntimeException as the application's code has thrown it that the expression calls
-   * @throws IllegalStateException if it gives an object whose text may differ from call to call
+   * @throws MissingSubjectException if the value is missing or unusable
+   * @throws RuntimeException the exception that the application's code threw, if the expression
+   *     calls such code
+   * @throws IllegalStateException if the value is an object whose text may differ from call to call
    */
   public String evaluate(Object target, @Nullable Object[] arguments) {
     Optional<?> value;
@@ -76,8 +78,9 @@ public final class CallExpression {
   }
 
   /**
-   * An expression fails because of what the call lacks, or because the application's code that it
-   * calls has failed: that goes on as it is, as if the method itself had thrown it.
+   * An expression fails because of the call's arguments, or because the application's code that it
+   * calls failed. The latter exception is propagated unchanged, as if the method itself had thrown
+   * it.
    */
   private RuntimeException failed(ExpressionEvaluationException failure) {
     Throwable cause = failure.getCause();
@@ -89,16 +92,17 @@ public final class CallExpression {
     }
     return cause instanceof RuntimeException thrown
         ? thrown
-        : new IllegalStateException(mistake("what the expression calls has failed"), cause);
+        : new IllegalStateException(
+            mistake("the code that the expression calls has " + "failed"), cause);
   }
 
-  /** What has failed, without its message: that may quote what the caller sent. */
+  /** The type of the failure without its message, which may quote the client's input. */
   static String mistakeOf(ExpressionEvaluationException failure) {
     Throwable cause = failure.getCause() == null ? failure : failure.getCause();
     return "the expression failed (" + cause.getClass().getName() + ")";
   }
 
-  /** What an expression calls itself is Java's, or the application's. */
+  /** Whether the failure comes from code of the application, not from the evaluation itself. */
   private static boolean thrownByApplication(Throwable cause) {
     StackTraceElement called = null;
     for (StackTraceElement frame : cause.getStackTrace()) {
@@ -110,7 +114,10 @@ public final class CallExpression {
     return false;
   }
 
-  /** An untyped body has its texts and numbers in nodes, and an optional argument may be empty. */
+  /**
+   * The plain value: an untyped body has texts and numbers in nodes, and an optional argument may
+   * be empty.
+   */
   private static Optional<?> unwrapped(Object value) {
     if (value instanceof Optional<?> optional) {
       return optional;
@@ -122,7 +129,8 @@ public final class CallExpression {
 
   private String text(Object value) {
     if (value instanceof Map || value instanceof Iterable || value instanceof JsonNode) {
-      // Within an untyped body it is the caller who chose to send a structure: no fault of ours.
+      // In an untyped body the client chose to send a structure: a bad request, not an error of the
+      // application.
       throw missing("the expression gives a structure: it must be a text or a number");
     }
     if (!DigestibleTypes.isPlain(value.getClass())) {
@@ -149,7 +157,7 @@ public final class CallExpression {
     return new MissingSubjectException(mistake(remedy));
   }
 
-  /** What is wrong, with where the expression stands. */
+  /** The message of a mistake, with the place of the expression. */
   String mistake(String remedy) {
     return "%s.%s: %s".formatted(where, member, remedy);
   }

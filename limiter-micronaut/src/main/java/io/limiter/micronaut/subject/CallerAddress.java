@@ -12,14 +12,16 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The peer of the connection; where that is a trusted proxy, the client that it tells. Of an IPv6
- * address the network counts. A header of anybody else is not believed.
+ * The peer of the connection or, if that is a trusted proxy, the client that it reports. IPv6
+ * addresses are counted by network. Headers of other peers are ignored.
  */
 @Singleton
 @Requires(missingBeans = ClientAddress.class)
 final class CallerAddress implements ClientAddress {
 
-  /** Callers whose address nobody tells, such as those of a Unix socket, are counted as one. */
+  /**
+   * Clients without a known address, such as those of a Unix socket, are counted as one subject.
+   */
   private static final String LOCAL = "local";
 
   private final PeerAddresses peers;
@@ -41,12 +43,12 @@ final class CallerAddress implements ClientAddress {
     PeerAddresses.Peer peer = peers.of(request);
     IpAddress address = peer.address();
     if (proxies.isEmpty()) {
-      warnings.nobodyIsTrusted(request);
+      warnings.noProxyIsTrusted(request);
     } else if (isProxy(peer)) {
       List<String> lines = request.getHeaders().getAll(header.name());
       IpAddress client = header.client(lines, proxies);
       if (client == null) {
-        warnings.proxyTellsNobody(lines.isEmpty());
+        warnings.proxyReportsNoClient(lines.isEmpty());
       } else {
         address = client;
       }

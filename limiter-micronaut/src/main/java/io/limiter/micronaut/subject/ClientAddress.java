@@ -4,17 +4,17 @@ package io.limiter.micronaut.subject;
 import io.micronaut.http.HttpRequest;
 
 /**
- * Finds the address that a request is counted by: that of the connection, or what the proxies tell
- * that {@code limiter.address.trusted-proxies} names. Replace the bean where something else tells
- * it. Micronaut's HttpClientAddressResolver is not used: it believes forwarded headers from
- * anybody.
+ * Finds the address that a request is counted by: that of the connection, or the one reported by
+ * the proxies in {@code limiter.address.trusted-proxies}. Replace the bean if the address comes
+ * from elsewhere. Micronaut's HttpClientAddressResolver is not used, since it trusts forwarded
+ * headers from any peer.
  */
 @FunctionalInterface
 public interface ClientAddress {
 
   /**
-   * The address of the caller, or the network that stands for it; never empty. Asked at most once a
-   * request, mostly on its event loop: it must not wait.
+   * The client's address, or the network that represents it; never empty. It is called at most once
+   * for each request, mostly on its event loop, so it must not block.
    */
   String of(HttpRequest<?> request);
 }

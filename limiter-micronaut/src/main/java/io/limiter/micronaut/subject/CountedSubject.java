@@ -4,14 +4,14 @@ package io.limiter.micronaut.subject;
 import io.limiter.core.Subject;
 
 /**
- * Who is counted for one call.
+ * The subject of one call.
  *
- * @param subject who
- * @param anonymous whether it is somebody whom the limit could not tell
+ * @param subject the subject
+ * @param anonymous whether the limit's own source gave no subject
  */
 public record CountedSubject(Subject subject, boolean anonymous) {
 
-  /** Somebody who was told. */
+  /** A subject from the limit's own source. */
   public static CountedSubject known(String kind, String value) {
     return new CountedSubject(new Subject(kind, value), false);
   }

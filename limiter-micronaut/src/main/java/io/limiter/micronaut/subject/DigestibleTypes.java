@@ -20,21 +20,23 @@ import java.util.UUID;
 import java.util.stream.Stream;
 
 /**
- * Tells at start whether a submission can be told from another by an argument of this type. What is
- * not known to be data is refused: a stream or a request would make all submissions equal, or none.
+ * Determines at the start whether an argument of some type can distinguish submissions. Types that
+ * are not known to be data are rejected: with a stream or a request, all submissions would be
+ * equal, or none.
  */
 @Internal
 public final class DigestibleTypes {
 
   private DigestibleTypes() {}
 
-  /** The part of the argument's type that cannot be digested; empty if all of it can. */
+  /** The part of the argument's type that cannot be digested; empty if there is none. */
   public static Optional<String> indigestiblePart(Argument<?> argument) {
     return indigestiblePart(argument, new HashSet<>());
   }
 
   /**
-   * @param known beans that are being looked at, or have been: types may contain themselves
+   * @param known beans that were already inspected or are being inspected, since types may contain
+   *     themselves
    */
   private static Optional<String> indigestiblePart(Argument<?> argument, Set<Class<?>> known) {
     Class<?> type = argument.getType();
@@ -58,7 +60,7 @@ public final class DigestibleTypes {
     return known.add(type) ? firstIndigestible(properties.stream(), known) : Optional.empty();
   }
 
-  /** An untyped body, or part of one; also where a superclass leaves the type open. */
+  /** Whether the type is an untyped body or part of one, or left open by a superclass. */
   private static boolean isTree(Class<?> type) {
     return type == Object.class || JsonNode.class.isAssignableFrom(type);
   }
@@ -77,7 +79,7 @@ public final class DigestibleTypes {
         .toList();
   }
 
-  /** Whether the text of a value of this type is the value itself. */
+  /** Whether the text of a value of this type represents the whole value. */
   public static boolean isPlain(Class<?> type) {
     return type.isPrimitive()
         || type == Boolean.class

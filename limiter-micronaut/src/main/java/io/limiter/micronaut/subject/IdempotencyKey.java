@@ -9,13 +9,13 @@ import java.util.Optional;
 
 /**
  * Reads the {@code Idempotency-Key} header: a quoted string as in
- * draft-ietf-httpapi-idempotency-key-header, or the bare text that most clients send. Both are the
- * same key.
+ * draft-ietf-httpapi-idempotency-key-header, or the unquoted text that most clients send. Both are
+ * the same key.
  */
 @Internal
 public final class IdempotencyKey {
 
-  /** The header's name. */
+  /** The name of the header. */
   public static final String HEADER = "Idempotency-Key";
 
   private static final int MAX_LENGTH = 255;
@@ -23,7 +23,7 @@ public final class IdempotencyKey {
   private IdempotencyKey() {}
 
   /**
-   * The key of this request; empty if it has none.
+   * The key of this request; empty if it has no such header.
    *
    * @throws InvalidIdempotencyKeyException if there are several, or if it is not 1 to 255 printable
    *     ASCII characters
@@ -59,7 +59,10 @@ public final class IdempotencyKey {
     return key;
   }
 
-  /** RFC 9110, section 5.6.3: only these two are no part of a value; Java knows many more. */
+  /**
+   * Only these two characters are optional white space in RFC 9110, section 5.6.3; Java strips many
+   * more.
+   */
   private static String withoutSpaceAround(String line) {
     int from = 0;
     int to = line.length();
@@ -76,7 +79,7 @@ public final class IdempotencyKey {
     return c == ' ' || c == '\t';
   }
 
-  /** RFC 9651 knows two escapes within a string: of the quote, and of the backslash. */
+  /** RFC 9651 defines two escapes within a string: of the quote and of the backslash. */
   private static String unquoted(String field) {
     StringBuilder key = new StringBuilder(field.length());
     int last = field.length() - 1;
@@ -101,7 +104,7 @@ public final class IdempotencyKey {
 
   private static InvalidIdempotencyKeyException notAString() {
     return InvalidIdempotencyKeyException.malformed(
-        "it begins with a quote and is no quoted string");
+        "it begins with a quote but is not a quoted string");
   }
 
   private static InvalidIdempotencyKeyException tooLong() {

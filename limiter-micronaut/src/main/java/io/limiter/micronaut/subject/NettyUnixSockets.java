@@ -9,12 +9,12 @@ import jakarta.inject.Singleton;
 import java.net.SocketAddress;
 import java.net.UnixDomainSocketAddress;
 
-/** Those of Netty, with whichever transport. */
+/** Detects Unix domain sockets of Netty, with any transport. */
 @Singleton
 @Requires(classes = NettyHttpRequest.class)
 final class NettyUnixSockets implements UnixSockets {
 
-  /** That of epoll and kqueue, which may not be there. */
+  /** The channel type of epoll and kqueue, which may be absent. */
   private static final String NATIVE = "io.netty.channel.unix.DomainSocketAddress";
 
   @Override

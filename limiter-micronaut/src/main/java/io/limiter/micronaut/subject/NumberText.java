@@ -4,14 +4,15 @@ package io.limiter.micronaut.subject;
 import io.micronaut.core.annotation.Internal;
 import java.math.BigDecimal;
 
-/** One text for one number, however it is written: 1, 1.0 and 1e0 are the same. */
+/** The canonical text of a number: 1, 1.0 and 1e0 have the same text. */
 @Internal
 public final class NumberText {
 
   private NumberText() {}
 
   /**
-   * The text of this number. A caller may send any: also 1e400, or an exponent beyond all bounds.
+   * The text of this number. A client may send any number, including 1e400 or an arbitrarily large
+   * exponent.
    */
   public static String of(Number number) {
     String written = number.toString();

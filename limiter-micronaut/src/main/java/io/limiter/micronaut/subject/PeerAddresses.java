@@ -9,7 +9,7 @@ import java.net.InetSocketAddress;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Finds who is at the other end of a request's connection. */
+/** Finds the peer of a request's connection. */
 @Singleton
 final class PeerAddresses {
 
@@ -23,7 +23,7 @@ final class PeerAddresses {
   }
 
   /**
-   * The other end of a connection.
+   * The peer of a connection.
    *
    * @param address null if it has none, or the connection has ended
    * @param unixSocket whether it is a process of this machine, on a Unix domain socket
@@ -34,7 +34,8 @@ final class PeerAddresses {
     InetSocketAddress socket;
     try {
       socket = request.getRemoteAddress();
-    } catch (ClassCastException noInternetSocket) { // Netty's request casts whatever there is.
+    } catch (
+        ClassCastException noInternetSocket) { // Netty's request casts any address to this type.
       return unixSockets.filter(sockets -> sockets.serve(request)).isPresent()
           ? UNIX_SOCKET
           : NOBODY;

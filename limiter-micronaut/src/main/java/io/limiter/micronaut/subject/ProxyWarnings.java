@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Says, each once, what looks like settings that do not fit the proxies: all callers would share
- * their limits, and nothing else would tell. It names nobody's address.
+ * Logs, each once, signs that the settings do not match the proxies: all clients would otherwise
+ * share their limits unnoticed. The messages contain no address.
  */
 @Singleton
 final class ProxyWarnings {
@@ -22,8 +22,8 @@ final class ProxyWarnings {
 
   private final String header;
   private final List<String> headers;
-  private final AtomicBoolean nobodyIsTrusted = new AtomicBoolean();
-  private final AtomicBoolean proxyTellsNobody = new AtomicBoolean();
+  private final AtomicBoolean noProxyIsTrusted = new AtomicBoolean();
+  private final AtomicBoolean proxyReportsNoClient = new AtomicBoolean();
 
   ProxyWarnings(AddressConfiguration configuration) {
     header = configuration.header().name();
@@ -33,15 +33,18 @@ final class ProxyWarnings {
             .toList();
   }
 
-  /** A request came while no proxy is trusted: it may tell of one nevertheless. */
-  void nobodyIsTrusted(HttpRequest<?> request) {
-    if (nobodyIsTrusted.getPlain()) {
+  /** Checks a request while no proxy is trusted: it may have come from one nevertheless. */
+  void noProxyIsTrusted(HttpRequest<?> request) {
+    if (noProxyIsTrusted.getPlain()) {
       return;
     }
     for (String name : headers) {
-      if (request.getHeaders().get(name) != null && nobodyIsTrusted.compareAndSet(false, true)) {
+      if (request.getHeaders().get(name) != null && noProxyIsTrusted.compareAndSet(false, true)) {
         LOG.warn(
-            "A request came with {}, which is not believed, since no proxy is trusted. If a proxy of yours wrote it, all its clients are counted as one: name the proxy's address or network in {}.trusted-proxies. If there is none, a caller made it up, and nothing is to be done",
+            "A request has the header {}, which is ignored, since no proxy is trusted. If one "
+                + "of your proxies wrote it, all its clients are counted as one: add the "
+                + "proxy's address or network to {}.trusted-proxies. If you have no proxy, a "
+                + "client forged the header, and no action is needed",
             name,
             AddressConfiguration.PREFIX);
         return;
@@ -50,14 +53,16 @@ final class ProxyWarnings {
   }
 
   /**
-   * A trusted proxy does not tell whose request it passes on.
+   * A trusted proxy does not report the client of a request.
    *
-   * @param missing the header was not there; else the last of it could not be read
+   * @param missing whether the header is missing; else its last element could not be read
    */
-  void proxyTellsNobody(boolean missing) {
-    if (!proxyTellsNobody.getPlain() && proxyTellsNobody.compareAndSet(false, true)) {
+  void proxyReportsNoClient(boolean missing) {
+    if (!proxyReportsNoClient.getPlain() && proxyReportsNoClient.compareAndSet(false, true)) {
       LOG.warn(
-          "A request came from a trusted proxy {}, so it is counted as the proxy's own, with all such. Let the proxy write {} as {}.header says, or take whoever is no proxy out of {}.trusted-proxies",
+          "A request came from a trusted proxy {}, so it is counted under the proxy's own "
+              + "address. Let the proxy write {}, which {}.header names, or remove peers that "
+              + "are not proxies from {}.trusted-proxies",
           missing ? "without " + header : "with no address at the end of its " + header,
           header,
           AddressConfiguration.PREFIX,

@@ -10,7 +10,7 @@ import java.security.Principal;
 import java.util.Objects;
 import java.util.Optional;
 
-/** Finds who is counted from the request alone. */
+/** Determines subjects from the request alone. */
 @Singleton
 public class RequestSubjects {
 
@@ -21,7 +21,7 @@ public class RequestSubjects {
   private static final String RESOLVER = "resolver";
   private static final String ANONYMOUS = "anonymous";
 
-  /** Where a request keeps its caller's address. */
+  /** The request attribute that holds the client's address. */
   private static final String FOUND = "io.limiter.address";
 
   private final ClientAddress address;
@@ -31,10 +31,10 @@ public class RequestSubjects {
   }
 
   /**
-   * Who is counted for this request.
+   * The subject of this request.
    *
-   * @throws MissingSubjectException if the request does not tell, and such are refused
-   * @throws IllegalArgumentException if only the method's arguments tell
+   * @throws MissingSubjectException if the request has none, and such requests are denied
+   * @throws IllegalArgumentException if the source needs the method's arguments
    */
   public CountedSubject resolve(SubjectSource source, HttpRequest<?> request) {
     if (source instanceof SubjectSource.Address) {
@@ -50,7 +50,8 @@ public class RequestSubjects {
       return user(request, user.anonymous());
     }
     if (source instanceof SubjectSource.Header header) {
-      // A field's name has no line break, nor has a class: so no value looks like another's.
+      // Names of header fields and classes contain no line break, so values of different sources
+      // cannot collide.
       return present(Optional.ofNullable(request.getHeaders().get(header.name())))
           .map(value -> CountedSubject.known(HEADER, header.name() + '\n' + value))
           .orElseGet(() -> anonymous(HEADER + ' ' + header.name(), header.anonymous(), request));
@@ -63,10 +64,10 @@ public class RequestSubjects {
                   anonymous(
                       RESOLVER + ' ' + resolver.type().getName(), resolver.anonymous(), request));
     }
-    throw new IllegalArgumentException("A request does not tell " + source);
+    throw new IllegalArgumentException("A request alone does not determine " + source);
   }
 
-  /** Who is counted for a call outside of any request; empty if the source needs one. */
+  /** The subject of a call outside of any request; empty if the source needs one. */
   public Optional<CountedSubject> resolveOutsideOfRequest(SubjectSource source) {
     if (source instanceof SubjectSource.Everybody || source instanceof SubjectSource.Submitter) {
       return Optional.of(EVERYBODY);
@@ -90,16 +91,16 @@ public class RequestSubjects {
     return CountedSubject.known(RESOLVER, resolver.type().getName() + '\n' + value);
   }
 
-  /** Java lets a bean of the application give null, whatever our annotations say. */
+  /** A bean of the application may return null despite the annotations. */
   private static Optional<String> asked(SubjectSource.Resolver resolver, Optional<String> answer) {
     return Objects.requireNonNull(
         answer,
         () ->
-            "%s gave null: let it give Optional.empty() where nobody is told"
+            "%s gave null: let it give Optional.empty() where there is no subject"
                 .formatted(resolver.type().getName()));
   }
 
-  /** Worked out once: several limits may count by it, and a request has one caller. */
+  /** Determined once for each request: several limits may count by it. */
   private String address(HttpRequest<?> request) {
     if (request.getAttribute(FOUND).orElse(null) instanceof String known) {
       return known;
@@ -118,11 +119,14 @@ public class RequestSubjects {
     return value.filter(text -> !text.isBlank());
   }
 
-  /** Apart from those who are counted by their address anyway, and from other limits' strangers. */
+  /**
+   * Separate from subjects that are counted by address anyway, and from anonymous subjects of other
+   * limits.
+   */
   private CountedSubject anonymous(String source, Anonymous anonymous, HttpRequest<?> request) {
     if (anonymous == Anonymous.REFUSE) {
       throw new MissingSubjectException(
-          "The request tells no %s to count, and such are refused".formatted(source));
+          "The request has no %s to count, and such requests are denied".formatted(source));
     }
     return new CountedSubject(new Subject(ANONYMOUS, source + '\n' + address(request)), true);
   }

@@ -17,8 +17,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Those of micronaut-serde: what is {@code @Serdeable}, or has a serializer of its own. Of others
- * serde throws when it has a value, which is at each call.
+ * The types that micronaut-serde can write: those that are {@code @Serdeable} or have their own
+ * serializer. For other types serde throws when it has a value, which is at each call.
  */
 @Singleton
 @Requires(classes = SerdeRegistry.class, beans = SerdeRegistry.class)
@@ -31,7 +31,7 @@ final class SerdeTypes implements WritableTypes {
   SerdeTypes(SerdeRegistry registry, SerdeIntrospections introspections, JsonMapper mapper) {
     this.registry = registry;
     this.introspections = introspections;
-    this.writes = mapper instanceof ObjectMapper; // serde may be there for something else
+    this.writes = mapper instanceof ObjectMapper; // serde may be present for another purpose
   }
 
   @Override
@@ -51,7 +51,7 @@ final class SerdeTypes implements WritableTypes {
           .findFirst();
     }
     try {
-      // Only what has no serializer of its own is written as an object, by its introspection.
+      // Only types without their own serializer are written as objects, by their introspection.
       if (registry.findSerializer(argument) == registry.findSerializer(Argument.OBJECT_ARGUMENT)) {
         var unused = introspections.getSerializableIntrospection(argument);
       }
@@ -62,7 +62,7 @@ final class SerdeTypes implements WritableTypes {
     }
   }
 
-  /** Whether a value may be of another type, or is a tree. */
+  /** Whether only the value shows its type, or it is a tree. */
   private static boolean isKnownByValue(Class<?> type) {
     return type == Object.class
         || JsonNode.class.isAssignableFrom(type)

@@ -11,19 +11,19 @@ public sealed interface SubjectSource {
   /** The client's address. */
   record Address() implements SubjectSource {}
 
-  /** Everybody together. */
+  /** All calls together, as one subject. */
   record Everybody() implements SubjectSource {}
 
   /**
-   * Whoever submits, where everybody is counted as one: the user who is logged in, else the
-   * address; outside of a request everybody.
+   * The sender of a submission where all calls are counted as one: the user who is logged in, else
+   * the address; outside of a request all calls together.
    */
   record Submitter() implements SubjectSource {}
 
   /**
    * The user who is logged in.
    *
-   * @param anonymous what becomes of others
+   * @param anonymous how other requests are limited
    */
   record User(Anonymous anonymous) implements SubjectSource {}
 
@@ -31,23 +31,23 @@ public sealed interface SubjectSource {
    * The value of a request header.
    *
    * @param name its name, in lower case
-   * @param anonymous what becomes of requests without it
+   * @param anonymous how requests without it are limited
    */
   record Header(String name, Anonymous anonymous) implements SubjectSource {}
 
   /**
-   * What the method's arguments tell.
+   * An expression over the method's arguments.
    *
-   * @param ordinal tells several expressions of one method apart, from 0: equal values of two
+   * @param ordinal distinguishes several expressions of one method, from 0: equal values of two
    *     expressions are two subjects
    */
   record Expression(CallExpression expression, int ordinal) implements SubjectSource {}
 
   /**
-   * What a bean of the application tells.
+   * A bean of the application.
    *
-   * @param type the type by which it is named
-   * @param anonymous what becomes of calls of which it tells nothing
+   * @param type the type that the annotation names
+   * @param anonymous how calls are limited for which it returns no subject
    * @param bean the bean
    */
   record Resolver(
@@ -65,7 +65,7 @@ public sealed interface SubjectSource {
     }
   }
 
-  /** How an annotation says it, for messages. */
+  /** The source as written in an annotation, for messages. */
   default String written() {
     if (this instanceof Header header) {
       return "header = " + header.name();
@@ -80,27 +80,27 @@ public sealed interface SubjectSource {
         + (this instanceof User ? "USER_ID" : this instanceof Everybody ? "GLOBAL" : "IP");
   }
 
-  /** Whether only a call of the method tells, with its arguments. */
+  /** Whether the subject depends on the arguments of a call. */
   default boolean needsArguments() {
     return this instanceof Expression;
   }
 
-  /** Whether callers may say who they are, and another in each call. */
+  /** Whether clients choose the value freely, and may choose another for each call. */
   default boolean isChosen() {
     return this instanceof Header || this instanceof Expression;
   }
 
-  /** Whether there may be callers whom it cannot tell. */
+  /** Whether there may be calls without a subject. */
   default boolean mayBeAnonymous() {
     return this instanceof User || this instanceof Header || this instanceof Resolver;
   }
 
-  /** What becomes of callers whom it cannot tell; if there may be none, they are not refused. */
+  /** How calls without a subject are limited; never {@code REFUSE} if every call has one. */
   default Anonymous anonymous() {
     return Anonymous.ADDRESS;
   }
 
-  /** The same subjects, with this said of callers whom it cannot tell. */
+  /** The same source with another treatment of calls without a subject. */
   default SubjectSource withAnonymous(Anonymous anonymous) {
     if (this instanceof User) {
       return new User(anonymous);
@@ -114,8 +114,8 @@ public sealed interface SubjectSource {
   }
 
   /**
-   * Whose submission a call is, for a duplicate guard: where everybody is counted as one, still
-   * each caller's own.
+   * The source by which a duplicate guard counts: also where all calls are counted as one,
+   * submissions belong to their senders.
    */
   default SubjectSource submitter() {
     return this instanceof Everybody ? new Submitter() : this;

@@ -26,15 +26,15 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Puts the arguments of a submission into one canonical text: JSON as the application's own mapper
- * writes it, members in order of their names. What the mapper leaves out, such as null members,
- * tells nothing apart.
+ * Writes the arguments of a submission as one canonical text: JSON as the application's own mapper
+ * writes it, with members in the order of their names. What the mapper leaves out, such as null
+ * members, is not compared.
  */
 @Internal
 @Singleton
 public final class SubmissionDigest {
 
-  /** No value that an application means is nested so deep. */
+  /** Deeper than any reasonable value. */
   private static final int DEEP = 64;
 
   private static final int MAX_PARTS = 100_000;
@@ -48,13 +48,14 @@ public final class SubmissionDigest {
   /**
    * The text of these arguments of one call.
    *
-   * @param method the method that is called, for messages
+   * @param method the called method, for messages
    * @param arguments its arguments
-   * @param values what is passed to them
-   * @param positions which of them to write, from 0
+   * @param values their values
+   * @param positions the arguments to write, from 0
    * @throws InvalidSubmissionException if one of them is nested deeper than the mapper can write
-   * @throws IllegalStateException if the mapper cannot write one of them, or leaves out all that it
-   *     holds; its message names the method, the argument and the remedy, and nothing of the value
+   * @throws IllegalStateException if the mapper cannot write one of them, or leaves out all of its
+   *     content; the message names the method, the argument and the remedy, but no part of the
+   *     value
    */
   public String of(
       String method, Argument<?>[] arguments, @Nullable Object[] values, List<Integer> positions) {
@@ -67,7 +68,7 @@ public final class SubmissionDigest {
         JsonNode tree;
         try {
           tree = mapper.writeValueToTree(value);
-        } catch (StackOverflowError deep) { // serializers recurse, and this one had too much to
+        } catch (StackOverflowError deep) { // serializers are recursive, and the value was too deep
           throw tooDeep(method, arguments[position]);
         } catch (IOException | RuntimeException e) {
           if (isDeep(value)) {
@@ -80,7 +81,7 @@ public final class SubmissionDigest {
               method,
               arguments[position],
               value,
-              "is written as an empty JSON object, whatever it holds",
+              "is written as an empty JSON object, whatever its content",
               null);
         }
         write(tree, text);
@@ -92,8 +93,8 @@ public final class SubmissionDigest {
 
   private static InvalidSubmissionException tooDeep(String method, Argument<?> argument) {
     return new InvalidSubmissionException(
-        "%s: @RateLimiter.duplicateBy = ARGUMENTS: the argument '%s' is nested too deep to be compared"
-            .formatted(method, argument.getName()));
+        "%s: @RateLimiter.duplicateBy = ARGUMENTS: the argument '%s' is nested too deeply to be "
+            + "compared".formatted(method, argument.getName()));
   }
 
   private static IllegalStateException mistake(
@@ -109,8 +110,9 @@ public final class SubmissionDigest {
   }
 
   /**
-   * Whether an empty object hides what would make submissions differ: mappers leave out what is
-   * null or empty. Of a type without an introspection that is not known: it counts as holding some.
+   * Whether a value that is written as an empty object has content that would distinguish
+   * submissions: mappers leave out null and empty values. A type without an introspection is
+   * assumed to have content.
    */
   private static boolean holdsAnything(Object value) {
     return !(value instanceof Map)
@@ -121,7 +123,7 @@ public final class SubmissionDigest {
             .orElse(true);
   }
 
-  @SuppressWarnings({"unchecked", "rawtypes"}) // the introspection is that of the value's class
+  @SuppressWarnings({"unchecked", "rawtypes"}) // the introspection belongs to the value's class
   private static boolean holdsAnything(BeanIntrospection bean, Object value) {
     for (Object property : bean.getBeanReadProperties()) {
       Object held = ((BeanReadProperty<Object, ?>) property).get(value);
@@ -138,8 +140,9 @@ public final class SubmissionDigest {
   }
 
   /**
-   * Whether a value that could not be written is nested so deep that this may be why: some mappers
-   * report that as any other failure. Looks at {@value #MAX_PARTS} parts at most, level by level.
+   * Whether a value that could not be written is nested so deeply that this may be the reason: some
+   * mappers report it like any other failure. Inspects at most {@value #MAX_PARTS} parts, level by
+   * level.
    */
   private static boolean isDeep(Object value) {
     Set<Object> seen = Collections.newSetFromMap(new IdentityHashMap<>());
@@ -148,7 +151,7 @@ public final class SubmissionDigest {
       List<Object> below = new ArrayList<>();
       for (Object part : level) {
         for (Object within : partsOf(part)) {
-          if (within != null && seen.add(within)) { // an application's value may contain itself
+          if (within != null && seen.add(within)) { // a value of the application may contain itself
             below.add(within);
           }
         }
@@ -188,25 +191,25 @@ public final class SubmissionDigest {
             .orElse(List.of());
   }
 
-  @SuppressWarnings({"unchecked", "rawtypes"}) // the introspection is that of the value's class
+  @SuppressWarnings({"unchecked", "rawtypes"}) // the introspection belongs to the value's class
   private static List<@Nullable Object> heldBy(BeanIntrospection bean, Object value) {
     List<@Nullable Object> held = new ArrayList<>();
     for (Object property : bean.getBeanReadProperties()) {
       try {
         held.add(((BeanReadProperty<Object, ?>) property).get(value));
       } catch (RuntimeException broken) {
-        // Which may be why it could not be written, and is no depth.
+        // A cycle may be the reason of the failure, but is not depth.
       }
     }
     return held;
   }
 
   /**
-   * Writes a tree without recursion, since its depth is its sender's choice. Strings and names
-   * carry their length, so that no content can look like structure.
+   * Writes a tree without recursion, since the client chooses its depth. Strings and names are
+   * prefixed with their length, so that content cannot be mistaken for structure.
    */
   private static void write(JsonNode root, StringBuilder text) {
-    Deque<Iterator<?>> open = new ArrayDeque<>(); // members and elements to come, innermost first
+    Deque<Iterator<?>> open = new ArrayDeque<>(); // remaining members and elements, innermost first
     begin(root, text, open);
     while (!open.isEmpty()) {
       Iterator<?> parts = open.getFirst();

@@ -3,10 +3,10 @@ package io.limiter.micronaut.subject;
 
 import io.micronaut.http.HttpRequest;
 
-/** Tells which requests come over a Unix domain socket, which HTTP requests do not tell. */
+/** Detects requests over a Unix domain socket, which HTTP requests do not expose. */
 @FunctionalInterface
 interface UnixSockets {
 
-  /** Whether this one does. A connection of some other kind without an address is none. */
+  /** Whether this request does. Other connections without an address do not count. */
   boolean serve(HttpRequest<?> request);
 }

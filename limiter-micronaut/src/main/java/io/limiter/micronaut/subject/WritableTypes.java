@@ -5,11 +5,11 @@ import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.type.Argument;
 import java.util.Optional;
 
-/** Which types the application's JSON mapper can write, where that is known before there is one. */
+/** The types that the application's JSON mapper can write, where that is known without a value. */
 @Internal
 @FunctionalInterface
 public interface WritableTypes {
 
-  /** Why values of this type cannot be written; empty if they can. */
+  /** The reason why values of this type cannot be written; empty if they can. */
   Optional<String> unwritablePart(Argument<?> argument);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Who is counted, and what makes two submissions the same. */
+/** Subjects of calls, and the comparison of submissions. */
 @NullMarked
 package io.limiter.micronaut.subject;
 

@@ -29,7 +29,7 @@ class BannedAnswersTest {
       assertThat(banned.body())
           .isEqualTo(
               """
-              {"type":"https://iana.org/assignments/http-problem-types#abnormal-usage-detected","title":"Abnormal Usage Detected","status":429,"detail":"Too many refused requests: you are blocked for a while","instance":"/bans/address","code":"banned","violated-policies":["1-per-60s"]}""");
+              {"type":"https://iana.org/assignments/http-problem-types#abnormal-usage-detected","title":"Abnormal Usage Detected","status":429,"detail":"Too many denied requests: access is blocked temporarily","instance":"/bans/address","code":"banned","violated-policies":["1-per-60s"]}""");
     }
   }
 
@@ -68,7 +68,7 @@ class BannedAnswersTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"zh-CN, 请求过于频繁，已被暂时禁止访问", "zh-TW, 請求過於頻繁，已被暫時禁止存取"})
+  @CsvSource({"zh-CN, 被拒绝的请求过多，已被暂时禁止访问", "zh-TW, 被拒絕的請求過多，已被暫時禁止存取"})
   void itIsToldInTheLanguageOfTheRequest(String language, String told) {
     try (TestServer server = start(Map.of())) {
       banned(server);

@@ -73,7 +73,7 @@ abstract class BansContract {
     for (HttpResponse<String> answer : List.of(banned, still)) {
       assertThat(answer.statusCode()).isEqualTo(429);
       assertThat(answer.body())
-          .contains("\"logref\":\"banned\"", "Too many refused requests: you are blocked");
+          .contains("\"logref\":\"banned\"", "Too many denied requests: access is blocked");
       assertThat(field(answer, "Retry-After")).as("not what the rule says").matches(HOUR);
       assertThat(field(answer, "RateLimit-Policy"))
           .isEqualTo("\"abnormal-usage-detected\";q=0, \"1-per-60s\";q=1;w=60");

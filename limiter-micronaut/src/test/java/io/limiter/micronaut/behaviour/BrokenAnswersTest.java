@@ -77,7 +77,7 @@ class BrokenAnswersTest {
       assertRefused(refused);
       assertThat(refused.body()).contains("请求过于频繁，请稍后再试");
       assertThat(server.get("/denials/message-by-argument?who=").statusCode()).isEqualTo(400);
-      assertToldOnce("A MessageSource has failed, so the usual message is told");
+      assertToldOnce("A MessageSource has failed, so the default message is used");
     }
   }
 
@@ -194,7 +194,7 @@ class BrokenAnswersTest {
     }
 
     @Override
-    public String tell(
+    public String render(
         String message,
         String otherwise,
         HttpRequest<?> request,

@@ -71,7 +71,9 @@ class BrokenSubjectsTest {
     assertFailed(
         "/broken/resolver?how=null",
         500,
-        Tenant.class.getName() + " gave null: let it give Optional.empty() where nobody is told");
+        Tenant.class.getName()
+            + " gave null: let it give Optional.empty() where there is no "
+            + "subject");
   }
 
   @ParameterizedTest

@@ -76,7 +76,7 @@ abstract class CostsContract {
     assertThat(refused.statusCode()).isEqualTo(429);
     assertThat(refused.headers().firstValue("Retry-After")).isEmpty();
     assertThat(refused.body())
-        .contains("\"logref\":\"rate_limited\"", "The request asks for more than is ever allowed")
+        .contains("\"logref\":\"rate_limited\"", "The request exceeds the amount that is allowed")
         .doesNotContain("Wait");
     assertThat(left(get(route + "?n=10"))).as("it has taken nothing").isZero();
   }
@@ -87,7 +87,7 @@ abstract class CostsContract {
     HttpResponse<String> refused = get("argument" + query);
 
     assertThat(refused.statusCode()).isEqualTo(400);
-    assertThat(refused.body()).contains("The request has an amount that is not usable");
+    assertThat(refused.body()).contains("The request contains an invalid amount");
     assertThat(refused.headers().firstValue("RateLimit")).isEmpty();
     assertThat(left(get("argument?n=1"))).isEqualTo(9);
   }

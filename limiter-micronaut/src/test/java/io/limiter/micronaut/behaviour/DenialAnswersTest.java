@@ -96,7 +96,7 @@ class DenialAnswersTest {
       assertThat(refused.body())
           .isEqualTo(
               """
-              {"type":"about:blank","title":"Conflict","status":409,"detail":"This was submitted already","instance":"/denials/duplicate","code":"duplicate_submission"}""");
+              {"type":"about:blank","title":"Conflict","status":409,"detail":"This request was already submitted","instance":"/denials/duplicate","code":"duplicate_submission"}""");
     }
   }
 

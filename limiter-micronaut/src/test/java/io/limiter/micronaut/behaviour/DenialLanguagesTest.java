@@ -189,11 +189,11 @@ class DenialLanguagesTest {
 
   @ParameterizedTest
   @CsvSource({
-    "/denials/message-by-argument?who=,en,The request lacks a value that it is limited by",
-    "/denials/message-by-argument?who=,zh,请求缺少用于限流的值",
-    "/denials/submission?missing=true,en,The request needs an Idempotency-Key header",
-    "/denials/submission?missing=true,zh,请求需要 Idempotency-Key 请求头",
-    "/denials/submission?missing=false,en,The Idempotency-Key header is not usable",
+    "/denials/message-by-argument?who=,en,A value required for rate limiting is missing",
+    "/denials/message-by-argument?who=,zh,缺少限流所需的值",
+    "/denials/submission?missing=true,en,The Idempotency-Key header is required",
+    "/denials/submission?missing=true,zh,缺少必需的 Idempotency-Key 请求头",
+    "/denials/submission?missing=false,en,The Idempotency-Key header is invalid",
     "/denials/submission?missing=false,zh-Hant,Idempotency-Key 標頭無效"
   })
   void whoLacksWhatTheLimitNeedsIsToldToo(String path, String language, String told) {

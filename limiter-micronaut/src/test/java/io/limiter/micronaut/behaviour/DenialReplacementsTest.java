@@ -53,12 +53,12 @@ class DenialReplacementsTest {
     }
 
     @Override
-    public String tell(
+    public String render(
         String message,
         String otherwise,
         HttpRequest<?> request,
         Supplier<Map<String, Object>> arguments) {
-      return super.tell(message, otherwise, request, arguments) + "!";
+      return super.render(message, otherwise, request, arguments) + "!";
     }
 
     @Override
@@ -146,7 +146,7 @@ class DenialReplacementsTest {
       assertThat(second(server, "GET", "/denials/limited").body())
           .contains("\"Too many requests, try again later!\"");
       assertThat(second(server, "POST", "/denials/duplicate").body())
-          .contains("\"This was submitted already!\"");
+          .contains("\"This request was already submitted!\"");
     }
   }
 

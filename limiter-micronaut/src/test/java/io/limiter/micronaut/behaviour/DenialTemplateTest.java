@@ -95,7 +95,7 @@ class DenialTemplateTest {
       assertThat(second(server, "POST", "/denials/duplicate").body())
           .isEqualTo(
               """
-              {"code":"duplicate_submission","msg":"This was submitted already","ok":false,"version":2,"data":{"retryAfter":null,"rules":[]}}""");
+              {"code":"duplicate_submission","msg":"This request was already submitted","ok":false,"version":2,"data":{"retryAfter":null,"rules":[]}}""");
     }
   }
 

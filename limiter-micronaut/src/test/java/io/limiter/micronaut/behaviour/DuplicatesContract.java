@@ -64,7 +64,7 @@ abstract class DuplicatesContract {
         .isEqualTo(
             json(
                 """
-            {"message":"Conflict","logref":"duplicate_submission","_links":{"self":{"href":"/submissions/%s","templated":false}},"_embedded":{"errors":[{"message":"This was submitted already"}]}}"""
+            {"message":"Conflict","logref":"duplicate_submission","_links":{"self":{"href":"/submissions/%s","templated":false}},"_embedded":{"errors":[{"message":"This request was already submitted"}]}}"""
                     .formatted(route)));
   }
 

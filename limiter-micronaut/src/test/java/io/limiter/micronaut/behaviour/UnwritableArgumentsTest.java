@@ -107,7 +107,7 @@ class UnwritableArgumentsTest {
   @ParameterizedTest
   @CsvSource({
     "broken, Broken, cannot be written as JSON",
-    "hidden, Hidden, 'is written as an empty JSON object, whatever it holds'"
+    "hidden, Hidden, 'is written as an empty JSON object, whatever its content'"
   })
   void theCallFailsAndSaysWhy(String method, String type, String mistake) {
     try (TestServer server = TestServer.start(SPEC)) {

@@ -32,7 +32,7 @@ class DenialMistakesTest {
 
     assertThat(Starts.mistake(Map.of(name, "Wait {seconds}")))
         .hasMessageStartingWith(
-            name + " = Wait {seconds}: there is no argument {seconds}: use {code}, ")
+            name + " = Wait {seconds}: unknown argument {seconds}: use {code}, ")
         .hasMessageEndingWith("{path}, {method}, or write {{ for a brace");
     assertThat(Starts.mistake(Map.of(name, "{nobody.has}")))
         .hasMessageStartingWith(
@@ -44,13 +44,14 @@ class DenialMistakesTest {
     return Stream.of(
         arguments(
             "{msg: \"{messages}\"}",
-            "limiter.denial.template.msg = {messages}: there is no placeholder {messages}: use {code}, {message}, {status}, {title}, {policy}, {violated}, {retryAfter}, {banned}, {limit}, {remaining}, {window}, {reset}, {path}, {method}, {timestamp}, or write {{ for a brace"),
+            "limiter.denial.template.msg = {messages}: unknown placeholder {messages}: use {code}, {message}, {status}, {title}, {policy}, {violated}, {retryAfter}, {banned}, {limit}, {remaining}, {window}, {reset}, {path}, {method}, {timestamp}, or write {{ for a brace"),
         arguments(
             "{data: {rows: [1, {wait: \"in {wait} s\"}]}}",
-            "limiter.denial.template.data.rows[1].wait = in {wait} s: there is no placeholder {wait}: use {code},"),
+            "limiter.denial.template.data.rows[1].wait = in {wait} s: unknown placeholder {wait}: use {code},"),
         arguments(
             "{data: \"{message\"}",
-            "limiter.denial.template.data = {message: the brace at character 1 begins no placeholder: write {name}, or {{ for a brace"),
+            "limiter.denial.template.data = {message: the brace at character 1 does not begin a "
+                + "placeholder: write {name}, or {{ for a brace"),
         arguments(
             "{}",
             "limiter.denial.body = template: there is no field under limiter.denial.template: write the fields of the body there, such as limiter.denial.template.code = {code}"));

@@ -84,13 +84,13 @@ class DenialMessagesTest {
         "{sms.told}|fr|It's 7 s for /{code}nothing"
       })
   void itIsToldInTheLanguageOfTheRequest(String message, String language, String told) {
-    assertThat(tell(message, language)).isEqualTo(told);
+    assertThat(render(message, language)).isEqualTo(told);
   }
 
   @ParameterizedTest
   @ValueSource(strings = {";", ",", ";;q=1", "*", "xx-!!", "-", "zz"})
   void aLanguageThatIsNoneIsNoReasonToFail(String language) {
-    assertThat(tell("{limiter.rate-limited}", language))
+    assertThat(render("{limiter.rate-limited}", language))
         .isEqualTo("Too many requests, try again later");
   }
 
@@ -110,9 +110,9 @@ class DenialMessagesTest {
             context.getBean(HttpLocaleResolutionConfiguration.class));
     for (int i = 0; i < 2_000; i++) {
       HttpRequest<?> request = HttpRequest.GET("/").header("Accept-Language", "en-x-" + i);
-      listened.tell(OTHERWISE, OTHERWISE, request, Map::of);
+      listened.render(OTHERWISE, OTHERWISE, request, Map::of);
       request = HttpRequest.GET("/").header("Accept-Language", "de-%03d".formatted(i % 1000));
-      listened.tell(OTHERWISE, OTHERWISE, request, Map::of);
+      listened.render(OTHERWISE, OTHERWISE, request, Map::of);
     }
 
     assertThat(asked).hasSizeLessThan(600).contains(Locale.ENGLISH, Locale.GERMAN);
@@ -121,7 +121,7 @@ class DenialMessagesTest {
   @Test
   void argumentsAreNotAskedWhereThereAreNone() {
     assertThat(
-            messages.tell(
+            messages.render(
                 "{limiter.rate-limited}",
                 OTHERWISE,
                 HttpRequest.GET("/"),
@@ -151,10 +151,10 @@ class DenialMessagesTest {
       value = {
         "''|it is empty: write a text, or leave it out",
         "' '|it is empty: write a text, or leave it out",
-        "Wait {seconds}|there is no argument {seconds}: use {code}, {policy}, {violated}, {retryAfter}, {banned}, {limit}, {remaining}, {window}, {path}, {method}, or write {{ for a brace",
+        "Wait {seconds}|unknown argument {seconds}: use {code}, {policy}, {violated}, {retryAfter}, {banned}, {limit}, {remaining}, {window}, {path}, {method}, or write {{ for a brace",
         "{sms.none}|no message source has a message 'sms.none' in any language: add it to a bundle of the application, or write a text, which may have the arguments {code}, {policy},",
-        "{limiter.duplicate}!|there is no argument {limiter.duplicate}: use",
-        "Wait {|begins no placeholder: write {name}, or {{ for a brace"
+        "{limiter.duplicate}!|unknown argument {limiter.duplicate}: use",
+        "Wait {|does not begin a placeholder: write {name}, or {{ for a brace"
       })
   void whatCannotBeToldIsRefusedWithTheRemedy(String message, String remedy) {
     assertThatThrownBy(() -> messages.requireUsable(message))
@@ -162,8 +162,8 @@ class DenialMessagesTest {
         .hasMessageContaining(remedy);
   }
 
-  private String tell(String message, String language) {
+  private String render(String message, String language) {
     MutableHttpRequest<?> request = HttpRequest.GET("/").header("Accept-Language", language);
-    return messages.tell(message, OTHERWISE, request, () -> ARGUMENTS);
+    return messages.render(message, OTHERWISE, request, () -> ARGUMENTS);
   }
 }

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Which language the limiter's own messages are told in. */
 class ShippedMessagesTest {
 
-  private static final String ENGLISH = "This was submitted already";
+  private static final String ENGLISH = "This request was already submitted";
   private static final String SIMPLIFIED = "请勿重复提交";
   private static final String TRADITIONAL = "請勿重複提交";
   private static final String DEFAULT_LOCALE = "micronaut.server.locale-resolution.default-locale";

@@ -50,6 +50,7 @@ class TextTemplateTest {
     assertThatThrownBy(() -> TextTemplate.parse(text))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage(
-            "the brace at character 3 begins no placeholder: write {name}, or {{ for a brace");
+            "the brace at character 3 does not begin a placeholder: write {name}, or {{ for a "
+                + "brace");
   }
 }

@@ -18,7 +18,7 @@ class AlgorithmMistakesTest extends MistakesContract {
   private static final String ONLY_BUCKETS =
       "only algorithm = TOKEN_BUCKET has it: write that, or remove it";
   private static final String ONLY_LOGS =
-      "a duplicate guard remembers each submission, which only the exact log does: remove it";
+      "a duplicate guard stores each submission, which only the exact log does: remove it";
 
   static Stream<Arguments> mistakes() {
     return Stream.of(
@@ -29,12 +29,12 @@ class AlgorithmMistakesTest extends MistakesContract {
         arguments(
             RefillZero.class,
             "@RateRule.refill = 0",
-            "give it 1 to 1000000000, or leave it out: then as many as count come back"),
+            "give it 1 to 1000000000, or leave it out to use count"),
         arguments(RefillNegative.class, "@RateRule.refill = -5", "give it 1 to 1000000000"),
         arguments(
             InitialAboveCount.class,
             "@RateRule.initial = 11",
-            "give it 0 to 10, which is its count, or leave it out: then the bucket is full"),
+            "give it 0 to 10, which is its count, or leave it out to start with a full bucket"),
         arguments(InitialNegative.class, "@RateRule.initial = -2", "give it 0 to 10"),
         arguments(
             RefillTooSlow.class,

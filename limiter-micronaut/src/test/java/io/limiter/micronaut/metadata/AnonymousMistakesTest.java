@@ -20,9 +20,10 @@ class AnonymousMistakesTest extends MistakesContract {
   private static final String NOBODY =
       "only limitType = USER_ID or HEADER and a resolver have anonymous callers: remove it";
   private static final String AROUND =
-      "this rule counts whom the @RateLimiter around it does: remove it";
+      "this rule counts the subject of the surrounding @RateLimiter: remove it";
   private static final String BOTH =
-      "they stand in place of the rules, for callers who are not refused: give both, and anonymous = ADDRESS";
+      "they replace the rules for calls without a subject that are not denied: set both, and "
+          + "anonymous = ADDRESS";
 
   static Stream<Arguments> mistakes() {
     return Stream.of(

@@ -15,9 +15,9 @@ import org.junit.jupiter.params.provider.Arguments;
 class AnswerMistakesTest extends MistakesContract {
 
   private static final String NO_GUARD =
-      "it has no sense without preventDuplicate = true: set that, or remove it";
+      "it has no effect without preventDuplicate = true: set that, or remove it";
   private static final String NO_KEY =
-      "it has no sense without duplicateBy = IDEMPOTENCY_KEY: set that, or remove it";
+      "it has no effect without duplicateBy = IDEMPOTENCY_KEY: set that, or remove it";
   private static final String STATUS = "give it an error status, 400 to 599";
 
   static Stream<Arguments> mistakes() {
@@ -36,7 +36,7 @@ class AnswerMistakesTest extends MistakesContract {
         arguments(
             KeyAndBy.class,
             "@RateLimiter.duplicateBy = ARGUMENTS",
-            "duplicateKey says already what makes submissions equal: remove one of them"),
+            "duplicateKey already defines what makes submissions equal: remove one of them"),
         arguments(RequiredByCaller.class, "@RateLimiter.requireIdempotencyKey = true", NO_KEY),
         arguments(RequiredByKey.class, "@RateLimiter.requireIdempotencyKey = false", NO_KEY),
         arguments(
@@ -50,7 +50,7 @@ class AnswerMistakesTest extends MistakesContract {
         arguments(
             ReleaseOnAndNever.class,
             "@RateLimiter.releaseOnFailure = false",
-            "releaseOn says when to release: remove one of them"),
+            "releaseOn already defines when to release: remove one of them"),
         arguments(StatusOfSuccess.class, "@RateLimiter.status = 200", STATUS),
         arguments(StatusOfNobody.class, "@RateLimiter.status = 600", STATUS),
         arguments(DuplicateStatusOfSuccess.class, "@RateLimiter.duplicateStatus = 399", STATUS),

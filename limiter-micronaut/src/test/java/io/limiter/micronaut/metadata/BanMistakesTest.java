@@ -31,7 +31,7 @@ class BanMistakesTest extends MistakesContract {
         arguments(
             LongestWithoutGrowth.class,
             "@RateLimiter.ban.longest = 90",
-            "it has no sense without a growth: give it one, or remove it"),
+            "it has no effect without a growth: set growth, or remove it"),
         arguments(
             LongestShorter.class,
             "@RateLimiter.ban.longest = PT30S",
@@ -43,11 +43,11 @@ class BanMistakesTest extends MistakesContract {
         arguments(
             TwoBans.class,
             "@RateLimiter.ban = [{violations=1}, {violations=2}]",
-            "who is banned is banned once: leave one of them"),
+            "a subject has at most one ban: remove the others"),
         arguments(
             OnlyTheGuard.class,
             "@RateLimiter.ban = 5 within PT1M for PT1M",
-            "it has no rules that could refuse: give it rules, or remove it"),
+            "it has no rules that could deny calls: add rules, or remove it"),
         arguments(
             OnlyEverybody.class,
             "@RateLimiter.ban = 5 within PT1M for PT1M",
@@ -59,7 +59,7 @@ class BanMistakesTest extends MistakesContract {
         arguments(
             OtherBanOfOneSubject.class,
             "@RateLimiter.ban = 2 within PT1M for PT1M: another @RateLimiter of this method has ban = 1 within PT1M for PT30S × 2 up to PT24H for the same subject",
-            "give both one ban, or one of them a key of its own"),
+            "give both the same ban, or one of them its own key"),
         arguments(
             OneKeyOtherBan.class,
             "@RateLimiter.key = 'sms' is shared with ",

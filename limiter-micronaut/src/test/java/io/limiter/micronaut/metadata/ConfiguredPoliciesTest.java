@@ -64,7 +64,9 @@ class ConfiguredPoliciesTest {
   void theMessageNamesPropertyValueKnownNamesAndRemedy() {
     assertThat(mistake("limiter.policies.smss.fallback", "deny"))
         .isEqualTo(
-            "limiter.policies.smss.fallback = deny: no policy is named 'smss': use one of login-failures, mail, sms, give a @RateLimiter this name, or make a policy of your code's a bean of type io.limiter.core.Policy");
+            "limiter.policies.smss.fallback = deny: no policy is named 'smss': use one of "
+                + "login-failures, mail, sms, give a @RateLimiter this name, or, for a policy "
+                + "from code, make it a bean of type io.limiter.core.Policy");
   }
 
   @ParameterizedTest
@@ -109,7 +111,9 @@ class ConfiguredPoliciesTest {
   void aPolicyThatCodeAsksForIsObservedThere() {
     assertThat(mistake("limiter.policies.login-failures.observe", "true"))
         .isEqualTo(
-            "limiter.policies.login-failures.observe: only policies of annotated methods are observed by configuration, and this one is made by code: remove it, and ask for request.observe() there");
+            "limiter.policies.login-failures.observe: only policies of annotated methods are "
+                + "observed by configuration, and this one comes from code: remove it, and use "
+                + "request.observe() there");
   }
 
   @Test

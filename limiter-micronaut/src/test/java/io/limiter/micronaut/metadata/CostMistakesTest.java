@@ -39,15 +39,15 @@ class CostMistakesTest extends MistakesContract {
         arguments(
             CostOfNothing.class,
             "@RateLimiter.cost = 5",
-            "it has no rules to take it from: give it rules, or remove it"),
+            "there is no rule to take it from: add rules, or remove it"),
         arguments(
             TwoCosts.class,
             "@RateLimiter.cost = 2: other rules of this method count the same subject with cost = 5",
-            "give all one cost, or some a key of their own"),
+            "give all of them one cost, or some of them their own key"),
         arguments(
             CostOnlyOnTheMethod.class,
             "@RateLimiter.cost = 1: other rules of this method count the same subject with cost = #{n}",
-            "give all one cost, or some a key of their own"));
+            "give all of them one cost, or some of them their own key"));
   }
 
   @Singleton

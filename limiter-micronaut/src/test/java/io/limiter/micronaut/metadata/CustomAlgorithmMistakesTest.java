@@ -33,11 +33,11 @@ class CustomAlgorithmMistakesTest extends MistakesContract {
         arguments(
             BeanForEach.class,
             "@RateRule.custom = " + Unshared.class.getName(),
-            "Redis is told of one bean of this type: make it a @Singleton"),
+            "Redis is given the script of one bean of this type: make it a @Singleton"),
         arguments(
             NamedAlgorithmToo.class,
             "@RateRule.algorithm = TOKEN_BUCKET",
-            "custom says already how the rule counts: remove one of them"),
+            "custom already defines how the rule counts: remove one of them"),
         arguments(RefillOfCustom.class, "@RateRule.refill = 5", "only algorithm = TOKEN_BUCKET"),
         arguments(
             ParametersOfLog.class,

@@ -44,7 +44,7 @@ import org.reactivestreams.Publisher;
 class DuplicateGuardMistakesTest extends MistakesContract {
 
   private static final String NO_GUARD =
-      "it has no sense without preventDuplicate = true: set that, or remove it";
+      "it has no effect without preventDuplicate = true: set that, or remove it";
 
   static Stream<Arguments> mistakes() {
     return Stream.of(
@@ -71,7 +71,8 @@ class DuplicateGuardMistakesTest extends MistakesContract {
         bean,
         "@RateLimiter.duplicateBy = ARGUMENTS: the parameter 'order' cannot be digested because of "
             + type,
-        "make it plain data or an @Introspected type, take it out of the method, or use DuplicateBy.CALLER");
+        "make it plain data or an @Introspected type, remove it from the method, or use "
+            + "DuplicateBy.CALLER");
   }
 
   /** Kotlin passes another to each call of a suspending function. */

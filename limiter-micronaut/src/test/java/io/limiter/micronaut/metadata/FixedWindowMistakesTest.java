@@ -38,7 +38,7 @@ class FixedWindowMistakesTest extends MistakesContract {
         arguments(
             AnchorIsADay.class,
             "@RateRule.anchor = 2024-01-01:",
-            "it is no local time of whole microseconds: write one such as 2024-01-01T00:00"),
+            "it is not a local time in whole microseconds: write one such as 2024-01-01T00:00"),
         arguments(
             AnchorBetweenMicros.class,
             "@RateRule.anchor = 2024-01-01T00:00:00.000000001",

@@ -28,11 +28,12 @@ class InFlightMistakesTest extends MistakesContract {
         arguments(
             TooManyPlaces.class,
             "@RateRule.count = 10001",
-            "each call in flight is remembered by itself: give it 1 to 10000"),
+            "each call in flight is stored separately: give it 1 to 10000"),
         arguments(
             FailuresInFlight.class,
             "@RateRule.counts = FAILURES",
-            "algorithm = CONCURRENCY_LIMIT counts calls while they run, when nobody knows how they will end: remove it, or write another algorithm"),
+            "algorithm = CONCURRENCY_LIMIT counts calls while they run, when their completion "
+                + "is not yet known: remove it, or write another algorithm"),
         arguments(
             RefillInFlight.class,
             "@RateRule.refill = 5",
@@ -40,15 +41,17 @@ class InFlightMistakesTest extends MistakesContract {
         arguments(
             BanInFlight.class,
             "@RateLimiter.ban = 5 within PT1M for PT1M",
-            "its rules limit calls in flight, and nobody can know when a place is free: give it other rules, or remove it"),
+            "its rules limit calls in flight, and the time until a permit is free is unknown: "
+                + "add other rules, or remove it"),
         arguments(
             CostInFlight.class,
             "@RateLimiter.cost = 5",
-            "a call in flight takes one place, whatever it costs: give it other rules to take it from, or remove it"),
+            "a concurrency limit takes one permit for each call, whatever its cost: add other "
+                + "rules, or remove it"),
         arguments(
             DuplicatesInFlight.class,
             "@RateLimiter.preventDuplicateRule.algorithm = CONCURRENCY_LIMIT",
-            "a duplicate guard remembers each submission, which only the exact log does: remove it"));
+            "a duplicate guard stores each submission, which only the exact log does: remove it"));
   }
 
   @Singleton

@@ -24,7 +24,8 @@ class OutcomeMistakesTest extends MistakesContract {
         arguments(
             FailedOnForAll.class,
             "@RateLimiter.failedOn = [401]",
-            "it has no sense without a rule that counts = FAILURES or SUCCESSES: write that, or remove it"),
+            "it has no effect without a rule with counts = FAILURES or SUCCESSES: add one, or "
+                + "remove it"),
         arguments(
             FailedOnInFlight.class,
             "@RateLimiter.failedOn = [401]",

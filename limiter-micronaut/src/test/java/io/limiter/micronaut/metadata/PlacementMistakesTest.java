@@ -22,9 +22,10 @@ import org.junit.jupiter.params.provider.Arguments;
 class PlacementMistakesTest extends MistakesContract {
 
   private static final String SEVERAL =
-      "it stands beside several @RateLimiters: put it into the rules of the one it belongs to";
+      "there are several @RateLimiters in the same place: put it into the rules of the one it "
+          + "belongs to";
   private static final String CONTRADICTS = "one contradicts the other: remove one of them";
-  private static final String ERROR_ROUTE = "errors are answered, not limited: remove the limit";
+  private static final String ERROR_ROUTE = "error routes cannot be limited: remove the limit";
   private static final String EIGHT = "give it 1 to 8";
 
   static Stream<Arguments> mistakes() {
@@ -39,11 +40,11 @@ class PlacementMistakesTest extends MistakesContract {
         arguments(
             OneNameInTwoPlaces.class,
             "@RateRule.name = fair-use",
-            "another rule of this method has this name: give it one of its own"),
+            "another rule of this method has this name: give it another name"),
         arguments(
             OneNameForTwoSubjects.class,
             "@RateRule.name = fair-use",
-            "another rule of this method has this name: give it one of its own"),
+            "another rule of this method has this name: give it another name"),
         arguments(LimitedErrorRoute.class, "@Error = a limited method", ERROR_ROUTE),
         arguments(LimitedErrorRouteOfExemptClass.class, "@Error = a limited method", ERROR_ROUTE));
   }

@@ -67,7 +67,7 @@ class PolicyMistakesTest extends MistakesContract {
             "add it to a bundle of the application, or write a text"),
         arguments(
             UnknownArgument.class,
-            "@RateLimiter.duplicateMessage = Wait {seconds}: there is no argument {seconds}",
+            "@RateLimiter.duplicateMessage = Wait {seconds}: unknown argument {seconds}",
             "use {code}, {policy}, {violated}, {retryAfter}"));
   }
 

@@ -29,7 +29,8 @@ class ResultCostMistakesTest extends MistakesContract {
         arguments(
             ResultCostOfAStream.class,
             "@RateLimiter.resultCost = " + Units.class.getName(),
-            "the method streams, so there is no result that could tell: let it return a list, a Mono or a CompletionStage, or remove it"),
+            "the method streams, so there is no result to compute the cost from: let it return "
+                + "a list, a Mono or a CompletionStage, or remove it"),
         arguments(
             ResultCostOfNoBean.class,
             "@RateLimiter.resultCost = " + NoBean.class.getName(),
@@ -42,7 +43,7 @@ class ResultCostMistakesTest extends MistakesContract {
             OtherResultCost.class,
             "@RateLimiter.cost = 5: other rules of this method count the same subject with cost = 5, resultCost = "
                 + Units.class.getName(),
-            "give all one cost, or some a key of their own"));
+            "give all of them one cost, or some of them their own key"));
   }
 
   @Singleton

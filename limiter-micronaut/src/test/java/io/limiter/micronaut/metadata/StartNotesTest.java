@@ -125,7 +125,8 @@ class StartNotesTest {
                       bean
                           + "arguments(java.lang.String,java.util.Map,io.micronaut.http.HttpRequest): ARGUMENTS (shop, order)",
                       bean
-                          + "nothing(io.micronaut.http.HttpRequest): CALLER (the caller fills no argument)",
+                          + "nothing(io.micronaut.http.HttpRequest): CALLER (the caller "
+                          + "provides no argument)",
                       bean
                           + "stream(java.io.InputStream): CALLER ('photo' cannot be compared because of java.io.InputStream)",
                       bean + "early(java.util.Map): CALLER (beforeSecurity = true)")

@@ -49,7 +49,7 @@ class SubjectMistakesTest extends MistakesContract {
         arguments(
             ResolverAndType.class,
             "@RateLimiter.limitType = GLOBAL",
-            "the resolver says already who is counted: remove one of them"),
+            "the resolver already defines who is counted: remove one of them"),
         arguments(
             ResolverWithoutBean.class,
             "@RateLimiter.resolver = io.limiter.micronaut.metadata.SubjectMistakesTest$Nobody",

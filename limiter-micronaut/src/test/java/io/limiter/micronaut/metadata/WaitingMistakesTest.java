@@ -26,7 +26,7 @@ class WaitingMistakesTest extends MistakesContract {
         arguments(
             WaitTooLong.class,
             "@RateRule.maxWait = 301 SECONDS",
-            "a client holds the line meanwhile: give it at most 5 minutes"),
+            "the client's connection stays open meanwhile: give it at most 5 minutes"),
         arguments(WaitZero.class, "@RateRule.maxWait = 0", "give it 1 or more"),
         arguments(
             QueueOfALog.class,
@@ -35,7 +35,9 @@ class WaitingMistakesTest extends MistakesContract {
         arguments(
             WaitingFailures.class,
             "@RateRule.counts = FAILURES",
-            "algorithm = LEAKY_BUCKET gives each call its turn when it comes, and a turn that has passed cannot be given back: remove it, and let another rule count by outcome"),
+            "algorithm = LEAKY_BUCKET assigns each call its turn on arrival, and a turn that "
+                + "has passed cannot be refunded: remove it, and let another rule count by "
+                + "outcome"),
         arguments(
             TwoQueues.class,
             "@RateRule.algorithm = LEAKY_BUCKET",
@@ -47,7 +49,7 @@ class WaitingMistakesTest extends MistakesContract {
         arguments(
             WaitingDuplicates.class,
             "@RateLimiter.preventDuplicateRule.algorithm = LEAKY_BUCKET",
-            "a duplicate guard remembers each submission, which only the exact log does: remove it"));
+            "a duplicate guard stores each submission, which only the exact log does: remove it"));
   }
 
   @Singleton

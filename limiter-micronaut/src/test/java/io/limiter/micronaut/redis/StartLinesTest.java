@@ -22,7 +22,8 @@ import org.slf4j.LoggerFactory;
 class StartLinesTest {
 
   private static final String ALONE =
-      "WARN Neither redis.uri nor redis.uris is set: each instance of this service counts for itself";
+      "WARN Neither redis.uri nor redis.uris is set: each instance of this service counts "
+          + "separately";
 
   private final Logger logger = (Logger) LoggerFactory.getLogger("io.limiter");
   private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
@@ -88,7 +89,7 @@ class StartLinesTest {
     try (RedisProcess redis = RedisProcess.onFreePort().start()) {
       String uri = "redis://127.0.0.1:" + redis.port();
       String line =
-          "WARN Neither redis.uri nor redis.uris is set, and the limiter uses no server of redis.servers: it counts in Redis at localhost:6379. Set redis.uri";
+          "WARN Neither redis.uri nor redis.uris is set, and the limiter does not use the servers under redis.servers: it counts in Redis at localhost:6379. Set redis.uri";
       try (ApplicationContext context =
           ApplicationContext.run(Map.of("spec.name", "none", "redis.servers.a.uri", uri))) {
         assertThat(context.isRunning()).isTrue();

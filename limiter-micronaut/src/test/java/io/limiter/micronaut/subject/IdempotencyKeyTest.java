@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Which keys a request may have, and which texts are the same one. */
 class IdempotencyKeyTest {
 
-  private static final String NO_STRING = "it begins with a quote and is no quoted string";
+  private static final String NO_STRING = "it begins with a quote but is not a quoted string";
   private static final String TOO_LONG = "it is longer than 255 characters";
   private static final String EMPTY = "it is an empty string";
   private static final String CHARACTERS = "it has characters other than printable ASCII";
@@ -143,7 +143,7 @@ class IdempotencyKeyTest {
   private static void assertRefused(String field, String why) {
     assertThatExceptionOfType(InvalidIdempotencyKeyException.class)
         .isThrownBy(() -> of(field))
-        .withMessage("The Idempotency-Key header is not usable: " + why)
+        .withMessage("The Idempotency-Key header is invalid: " + why)
         .matches(refused -> !refused.isMissing(), "is not missing");
   }
 }

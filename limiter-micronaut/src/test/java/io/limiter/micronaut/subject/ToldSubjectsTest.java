@@ -132,7 +132,9 @@ class ToldSubjectsTest {
     assertThatNullPointerException()
         .isThrownBy(() -> counted(source, new FakeRequest()))
         .withMessage(
-            One.class.getName() + " gave null: let it give Optional.empty() where nobody is told");
+            One.class.getName()
+                + " gave null: let it give Optional.empty() where there is no "
+                + "subject");
   }
 
   @Test
