@@ -78,6 +78,6 @@ final class EndingsFromCode {
             verdict ->
                 verdict.rules().stream()
                     .filter(RuleVerdict::violated)
-                    .forEach(rule -> System.out.println("would refuse: " + rule)));
+                    .forEach(rule -> System.out.println("would deny: " + rule)));
   }
 }

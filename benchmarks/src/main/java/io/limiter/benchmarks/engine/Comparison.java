@@ -17,8 +17,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * All contenders in turn, by many subjects in turn, with a fixed number of calls in flight over one
- * connection.
+ * All contenders in turn, by many subjects in turn, so many calls in flight over one connection.
  */
 final class Comparison {
 
@@ -29,7 +28,7 @@ final class Comparison {
   private static final String PROCESSOR = "processor µs";
   private static final String CLIENT = "client µs";
 
-  /** Calls that every subject has made before, so that its state exists. */
+  /** Calls that every subject has made before, so that what is kept of them is found. */
   private static final int CALLS_BEFORE = 10;
 
   private static final double OF_PING = 0.85;
@@ -89,7 +88,7 @@ final class Comparison {
         spent.processor() * 1e6 / (double) done.calls());
   }
 
-  /** The processor time of this process. */
+  /** Time of the processor that this process has taken. */
   private static long clientNanos() {
     return ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getProcessCpuTime();
   }
@@ -129,7 +128,7 @@ final class Comparison {
       table.row(
           peer, found.value(peer, RATE), ratio, goal == null ? "" : Goal.atLeast(goal, ratio));
     }
-    return table.note("Ours is the log with two rules, with everything that its verdict contains.");
+    return table.note("Ours is the log with two rules, with its full verdict.");
   }
 
   private static Table processor(Turns.Results found) {
@@ -159,7 +158,7 @@ final class Comparison {
         "µs are those of all its commands by INFO commandstats, whose clock counts whole microseconds of each; those of the process, by INFO cpu, are with reading calls and writing answers.");
   }
 
-  /** The cost of one more rule. */
+  /** What one rule more takes. */
   private static Table rules(Turns.Results found) {
     String one = Stacks.logs(1).name();
     String eight = Stacks.logs(8).name();
