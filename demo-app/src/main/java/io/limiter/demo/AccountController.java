@@ -12,8 +12,8 @@ import java.security.Principal;
 import java.util.Map;
 
 /**
- * Who guesses passwords is counted before security looks at them, and then refused without one
- * being looked at. Right ones do not count.
+ * Counts wrong passwords before security checks them; further guesses are then denied without a
+ * check. Right passwords are not counted.
  */
 @Controller("/account")
 @Secured(SecurityRule.IS_AUTHENTICATED)

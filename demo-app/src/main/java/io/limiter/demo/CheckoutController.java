@@ -9,7 +9,7 @@ import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Post;
 import java.util.Map;
 
-/** One checkout per caller in five seconds, whatever it holds, unless it failed. */
+/** One checkout per client in five seconds, whatever its content, unless it failed. */
 @Controller("/checkout")
 class CheckoutController {
 

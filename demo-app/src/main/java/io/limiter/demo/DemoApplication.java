@@ -8,7 +8,8 @@ import java.util.Optional;
 
 /**
  * Starts the demo. It counts in the Redis that the environment variable {@code REDIS_URI} names;
- * without one it brings its own, which is not started yet if {@code DEMO_REDIS} is {@code down}.
+ * without the variable it uses its own, which is not started yet if {@code DEMO_REDIS} is {@code
+ * down}.
  */
 public final class DemoApplication {
 

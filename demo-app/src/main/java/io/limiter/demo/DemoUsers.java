@@ -9,7 +9,7 @@ import jakarta.inject.Singleton;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Who may log in. This is a demo: a service does not keep passwords in its code, nor in clear. */
+/** The users of the demo. A real service does not keep passwords in its code, or in plain text. */
 @Singleton
 final class DemoUsers<B> implements HttpRequestAuthenticationProvider<B> {
 

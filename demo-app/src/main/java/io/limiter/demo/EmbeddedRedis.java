@@ -17,8 +17,8 @@ import org.slf4j.LoggerFactory;
 import redis.embedded.core.ExecutableProvider;
 
 /**
- * A real redis-server from Maven Central, for as long as the demo runs. It can be made to fail as
- * servers do, and comes back on the same port, with nothing in it.
+ * A real redis-server from Maven Central, for as long as the demo runs. It can be stopped and
+ * killed, and restarts on the same port without data.
  */
 final class EmbeddedRedis {
 
@@ -32,11 +32,11 @@ final class EmbeddedRedis {
   private boolean silent;
 
   private EmbeddedRedis() {
-    // Not synchronized: the hook must end it even if somebody waits for its start.
+    // Not synchronized: the hook must end it even if another thread waits for its start.
     Runtime.getRuntime().addShutdownHook(new Thread(this::end, "embedded-redis-stop"));
   }
 
-  /** Started on a free port of this machine; nothing if it cannot run here. */
+  /** Starts it on a free port of this machine; empty if it cannot run here. */
   static Optional<EmbeddedRedis> started() {
     EmbeddedRedis redis = down();
     try {
@@ -44,13 +44,14 @@ final class EmbeddedRedis {
       return Optional.of(redis);
     } catch (IllegalStateException e) {
       LOG.warn(
-          "The embedded redis-server cannot run here (on Linux it needs libssl.so.3), so limits are kept in memory. Set REDIS_URI to use a Redis of yours. It says: {}",
+          "The embedded redis-server cannot run here (on Linux it needs libssl.so.3), so limits "
+              + "are kept in memory. Set REDIS_URI to use your own Redis. Its message: {}",
           e.getMessage());
       return Optional.empty();
     }
   }
 
-  /** Has a port, and is not started. */
+  /** Reserves a port without starting it. */
   static EmbeddedRedis down() {
     return new EmbeddedRedis();
   }
@@ -59,15 +60,15 @@ final class EmbeddedRedis {
     return "redis://127.0.0.1:" + port;
   }
 
-  /** In one word. */
+  /** The state in one word. */
   synchronized String state() {
     return running() == null ? "down" : silent ? "silent" : "running";
   }
 
   /**
-   * Returns when it answers; at once if it runs.
+   * Starts it and returns when it answers; at once if it runs already.
    *
-   * @throws IllegalStateException with its last words, if it does not answer
+   * @throws IllegalStateException with its last output, if it does not answer
    */
   synchronized void start() {
     if (running() != null) {
@@ -90,19 +91,19 @@ final class EmbeddedRedis {
     }
   }
 
-  /** It falls silent, and its connections stay open: as when a machine hangs. */
+  /** Suspends it: it no longer answers, but its connections stay open, as when a machine hangs. */
   synchronized void stop() {
     signal("STOP");
     silent = running() != null;
   }
 
-  /** It goes on where it was stopped. */
+  /** Continues a suspended process. */
   synchronized void resume() {
     signal("CONT");
     silent = false;
   }
 
-  /** It is gone, with all that it counted. */
+  /** Kills it, with all its data. */
   synchronized void kill() {
     end();
   }
@@ -164,7 +165,7 @@ final class EmbeddedRedis {
     }
   }
 
-  /** Through a shell, whose kill is built in. */
+  /** Uses the built-in kill of a shell. */
   private void signal(String name) {
     Process running = running();
     if (running == null) {

@@ -5,7 +5,7 @@ import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import java.util.Map;
 
-/** Nothing is limited here: what the others are compared with. */
+/** Has no limit, for comparison with the others. */
 @Controller("/health-free")
 class FreeController {
 

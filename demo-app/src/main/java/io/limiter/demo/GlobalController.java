@@ -7,7 +7,7 @@ import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import java.util.Map;
 
-/** One decision for two subjects: the caller, and everybody together. */
+/** One decision for two subjects: the client, and all calls together. */
 @Controller("/global")
 class GlobalController {
 

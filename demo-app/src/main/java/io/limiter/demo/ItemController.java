@@ -10,7 +10,7 @@ import io.micronaut.http.annotation.QueryValue;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/** Who asks for more pays for more: a call takes as many units as it asks for items. */
+/** A call costs as many units as the number of items that it requests. */
 @Controller("/items")
 class ItemController {
 

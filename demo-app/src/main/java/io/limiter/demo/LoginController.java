@@ -12,8 +12,8 @@ import io.micronaut.http.annotation.QueryValue;
 import java.util.Map;
 
 /**
- * Three wrong passwords a minute for each user; right ones are not counted. Then no password is
- * looked at any more: whoever it is has to show that he is no machine.
+ * Three wrong passwords a minute for each user; right ones are not counted. After that no password
+ * is checked: the client must solve a captcha.
  */
 @Controller("/login")
 class LoginController {

@@ -12,9 +12,9 @@ import java.security.Principal;
 import java.util.Map;
 
 /**
- * Each user has a limit of his own, wherever he calls from. Security comes before the limiter: a
- * call that it answers with 401 is nobody's and is not counted, so this is no limit on guessing
- * passwords: {@link AccountController} has one.
+ * Each user has a separate limit, from any address. Security runs before the limiter: a call that
+ * it answers with 401 has no user and is not counted, so this does not limit password guessing;
+ * {@link AccountController} does.
  */
 @Controller("/me")
 @Secured(SecurityRule.IS_AUTHENTICATED)

@@ -7,11 +7,15 @@ import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import java.util.List;
 
-/** Who names himself in a header gets more than a stranger, who is counted by his address. */
+/**
+ * Clients with an API key in a header have a higher limit than others, which are counted by
+ * address.
+ */
 @Controller("/partners")
 class PartnerController {
 
-  // A demo: nothing checks the keys, so a new one is a new limit. A service has to know its keys.
+  // In this demo the keys are not verified, so a new key has a new limit. A real service must
+  // verify them.
   @Get
   @RateLimiter(
       header = "X-Api-Key",

@@ -8,7 +8,7 @@ import io.micronaut.http.annotation.Get;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** A quota that begins anew at each full minute, by the clock on the wall. */
+/** A quota that is replenished at each full minute of the clock. */
 @Controller("/quota")
 class QuotaController {
 

@@ -16,8 +16,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Makes the demo's own Redis come and go, for whoever sits at this machine. There is no such thing
- * for a Redis that is not the demo's.
+ * Stops and starts the demo's own Redis, on requests from this machine. It does not exist if the
+ * demo uses another Redis.
  */
 @Controller("/redis")
 @Requires(beans = EmbeddedRedis.class)
@@ -32,7 +32,7 @@ class RedisController {
     this.counts = counts;
   }
 
-  /** How it is, and how many decisions the fallback has taken since the start, and why. */
+  /** The state of Redis, and the number of decisions by the fallback since the start, by reason. */
   @Get
   Map<String, Object> look() {
     Map<String, Long> reasons = new LinkedHashMap<>();

@@ -9,7 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import reactor.core.publisher.Flux;
 
-/** Results that come later, or in pieces. */
+/** Asynchronous and streamed results. */
 @Controller
 class ReportController {
 

@@ -9,7 +9,10 @@ import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import java.util.List;
 
-/** A burst is fine, a flood is not: who goes on when he is refused is banned for half a minute. */
+/**
+ * Allows bursts, but no floods: a client that continues while it is denied is banned for half a
+ * minute.
+ */
 @Controller("/search")
 class SearchController {
 

@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.Map;
 import reactor.core.publisher.Mono;
 
-/** Takes two seconds, without a thread that would wait; at most three of a caller at once. */
+/** Takes two seconds, without blocking a thread; at most three calls of a client at once. */
 @Controller("/slow")
 class SlowController {
 

@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A limit on what is asked for, whoever asks. Codes cost money, so none is sent while nobody
- * counts: see {@code limiter.policies} in application.yml.
+ * A limit by the requested phone number, irrespective of the client. Codes cost money, so none is
+ * sent while Redis is away: see {@code limiter.policies} in application.yml.
  */
 @Controller("/sms")
 class SmsController {

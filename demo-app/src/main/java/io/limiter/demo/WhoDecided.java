@@ -8,7 +8,7 @@ import io.micronaut.context.annotation.Replaces;
 import io.micronaut.http.MutableHttpResponse;
 import jakarta.inject.Singleton;
 
-/** Adds to each limited answer who has decided: the store, or the fallback, and why. */
+/** Adds to each limited response what decided: the store, or the fallback and the reason. */
 @Singleton
 @Replaces(RateLimitFields.class)
 class WhoDecided extends RateLimitFields {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A service with limits to run and look at. */
+/** A service that demonstrates the limiter. */
 @NullMarked
 package io.limiter.demo;
 

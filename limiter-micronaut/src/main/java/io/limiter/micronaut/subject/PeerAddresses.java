@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 @Singleton
 final class PeerAddresses {
 
-  private static final Peer NOBODY = new Peer(null, false);
+  private static final Peer NO_ADDRESS = new Peer(null, false);
   private static final Peer UNIX_SOCKET = new Peer(null, true);
 
   private final Optional<UnixSockets> unixSockets;
@@ -38,9 +38,9 @@ final class PeerAddresses {
         ClassCastException noInternetSocket) { // Netty's request casts any address to this type.
       return unixSockets.filter(sockets -> sockets.serve(request)).isPresent()
           ? UNIX_SOCKET
-          : NOBODY;
+          : NO_ADDRESS;
     }
     InetAddress address = socket == null ? null : socket.getAddress();
-    return address == null ? NOBODY : new Peer(IpAddress.of(address), false);
+    return address == null ? NO_ADDRESS : new Peer(IpAddress.of(address), false);
   }
 }

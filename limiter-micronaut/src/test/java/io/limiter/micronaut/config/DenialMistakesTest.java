@@ -54,7 +54,9 @@ class DenialMistakesTest {
                 + "placeholder: write {name}, or {{ for a brace"),
         arguments(
             "{}",
-            "limiter.denial.body = template: there is no field under limiter.denial.template: write the fields of the body there, such as limiter.denial.template.code = {code}"));
+            "limiter.denial.body = template: no fields are configured under "
+                + "limiter.denial.template: write the fields of the body there, such as "
+                + "limiter.denial.template.code = {code}"));
   }
 
   @ParameterizedTest
@@ -70,7 +72,8 @@ class DenialMistakesTest {
   void aTemplateThatIsNotThere() {
     assertThat(Starts.mistake(Map.of("limiter.denial.body", "template")))
         .hasMessageContaining(
-            "limiter.denial.body = template: there is no field under limiter.denial.template");
+            "limiter.denial.body = template: no fields are configured under "
+                + "limiter.denial.template");
   }
 
   @ParameterizedTest

@@ -61,7 +61,7 @@ class AddingUpTest {
   @Test
   void rulesBesideSeveralLimitersStopTheStart() {
     assertThat(Starts.mistake(Map.of("spec.name", "BesideSeveral")))
-        .hasMessageContaining("it stands beside several @RateLimiters");
+        .hasMessageContaining("there are several @RateLimiters in the same place");
   }
 
   @Test

@@ -57,7 +57,7 @@ class AnswerMistakesTest extends MistakesContract {
         arguments(
             TwoGuards.class,
             "@RateLimiter.preventDuplicate = true",
-            "another @RateLimiter beside it says the same"));
+            "another @RateLimiter in the same place has it, too"));
   }
 
   @Singleton

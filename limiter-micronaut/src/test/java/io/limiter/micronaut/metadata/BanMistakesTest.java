@@ -51,11 +51,12 @@ class BanMistakesTest extends MistakesContract {
         arguments(
             OnlyEverybody.class,
             "@RateLimiter.ban = 5 within PT1M for PT1M",
-            "to ban everybody would be an outage: give it a rule that tells callers apart, or remove it"),
+            "banning all of them would be an outage: add a rule that distinguishes subjects, or "
+                + "remove it"),
         arguments(
             OnlyEverybodyByRules.class,
             "@RateLimiter.ban = 5 within PT1M for PT1M",
-            "to ban everybody would be an outage"),
+            "banning all of them would be an outage"),
         arguments(
             OtherBanOfOneSubject.class,
             "@RateLimiter.ban = 2 within PT1M for PT1M: another @RateLimiter of this method has ban = 1 within PT1M for PT30S × 2 up to PT24H for the same subject",

@@ -28,15 +28,15 @@ class BeforeSecurityMistakesTest extends MistakesContract {
 
   static Stream<Arguments> mistakes() {
     return Stream.of(
-        arguments(EarlyBean.class, SAID, "only a route is called behind security"),
+        arguments(EarlyBean.class, SAID, "security protects only routes"),
         arguments(
             EarlyUser.class,
             SAID,
-            "limitType = USER_ID counts the user, whom only security tells: " + APART),
-        arguments(EarlyBesideUser.class, SAID, "whom only security tells: " + APART),
-        arguments(EarlyUnderUser.class, SAID, "whom only security tells: " + APART),
+            "limitType = USER_ID counts the user, who is known only after security: " + APART),
+        arguments(EarlyBesideUser.class, SAID, "who is known only after security: " + APART),
+        arguments(EarlyUnderUser.class, SAID, "who is known only after security: " + APART),
         arguments(EarlyArgument.class, SAID, "subject = #{phone} needs the arguments, which are"),
-        arguments(EarlyCost.class, SAID, "a cost is told by the arguments"),
+        arguments(EarlyCost.class, SAID, "the cost depends on the arguments"),
         arguments(EarlySubmission.class, SAID, "use duplicateBy = CALLER or IDEMPOTENCY_KEY"),
         arguments(EarlySubmitter.class, SAID, "that counts the address or a header"));
   }
@@ -46,7 +46,7 @@ class BeforeSecurityMistakesTest extends MistakesContract {
     assertThat(Starts.mistake(Map.of("spec.name", "EarlyAddress", "limiter.gate.enabled", "false")))
         .hasMessageStartingWith(EarlyAddress.class.getName() + ".call(): " + SAID)
         .hasMessageContaining("limiter.gate.enabled = false")
-        .hasMessageContaining("switch the gate on, or remove it");
+        .hasMessageContaining("enable the gate, or remove it");
   }
 
   @Controller("/early")

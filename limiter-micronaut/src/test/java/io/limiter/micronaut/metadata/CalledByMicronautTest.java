@@ -46,7 +46,7 @@ class CalledByMicronautTest {
     assertThat(Starts.mistake(Map.of("spec.name", "LimitedFilter")))
         .hasMessageStartingWith(LimitedFilter.class.getName() + ".see(")
         .hasMessageContaining("@ServerFilter = a limited class: it has no routes")
-        .hasMessageContaining("put the limit on the methods that it is meant for");
+        .hasMessageContaining("put the limit on the intended methods");
   }
 
   /** What a subclass is submitted is known only there. */

@@ -43,8 +43,12 @@ class ConfigurationMistakesTest {
         arguments("limiter.zone", "", "there is no such time zone"),
         arguments("limiter.max-count", 0, "give it 1 to 1000000"),
         arguments("limiter.max-count", 1_000_001, "give it 1 to 1000000"),
-        arguments("limiter.address.trusted-proxies", "proxy", "it is no address and no network"),
-        arguments("limiter.address.trusted-proxies", "10.0.0.0/40", "write such as 192.0.2.1"),
+        arguments(
+            "limiter.address.trusted-proxies",
+            "proxy",
+            "it is neither an address nor a " + "network"),
+        arguments(
+            "limiter.address.trusted-proxies", "10.0.0.0/40", "write, for example, " + "192.0.2.1"),
         arguments("limiter.address.trusted-proxies", "0.0.0.0/0", "this network is too wide"),
         arguments("limiter.address.trusted-proxies", "::/0", "this network is too wide"),
         arguments("limiter.address.trusted-proxies", "10.0.0.1/8", "without /8"),

@@ -27,7 +27,7 @@ class CostMistakesTest extends MistakesContract {
         arguments(
             CostAboveCount.class,
             "@RateLimiter.cost = 5: the rule '4-per-60s' admits 4 at once",
-            "so that no call could ever pass: lower the cost, or raise its count"),
+            "so no call could ever be admitted: lower the cost, or raise its count"),
         arguments(
             CostAboveCapacity.class,
             "@RateLimiter.cost = 5: the rule '4-at-100-per-60s' admits 4 at once",

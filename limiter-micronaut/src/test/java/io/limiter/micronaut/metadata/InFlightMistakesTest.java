@@ -18,7 +18,9 @@ import org.junit.jupiter.params.provider.Arguments;
 class InFlightMistakesTest extends MistakesContract {
 
   private static final String LEASE =
-      "it is the lease of a call in flight, which is renewed each third of it, so it has to outlast a pause of the service, and a place stays taken as long if the service dies: give it 1 s to 1 h";
+      "it is the time after which a concurrency permit expires. A permit is renewed each third "
+          + "of it, so it must be longer than a pause of the service; it is also the time for "
+          + "which a permit stays taken if the service dies: give it 1 s to 1 h";
 
   static Stream<Arguments> mistakes() {
     return Stream.of(

@@ -20,7 +20,7 @@ class OutcomeMistakesTest extends MistakesContract {
         arguments(
             DuplicatesThatFail.class,
             "@RateLimiter.preventDuplicateRule.counts = FAILURES",
-            "remove it, and say by releaseOn after which failures they may be made again"),
+            "remove it, and use releaseOn for the failures after which they may be repeated"),
         arguments(
             FailedOnForAll.class,
             "@RateLimiter.failedOn = [401]",
@@ -29,7 +29,7 @@ class OutcomeMistakesTest extends MistakesContract {
         arguments(
             FailedOnInFlight.class,
             "@RateLimiter.failedOn = [401]",
-            "it has no sense without a rule that counts = FAILURES or SUCCESSES"),
+            "it has no effect without a rule with counts = FAILURES or SUCCESSES"),
         arguments(
             FailedOnNothing.class,
             "@RateLimiter.failedOn = {}",
@@ -45,7 +45,7 @@ class OutcomeMistakesTest extends MistakesContract {
         arguments(
             OtherKindsForAnonymous.class,
             "@RateLimiter.anonymousRules = [2-per-60s]",
-            "let as many kinds of calls be counted of all callers"),
+            "let both count the same kinds of calls"),
         arguments(
             OneKeyOtherCounts.class,
             "@RateLimiter.key = 'log-in' is shared with ",

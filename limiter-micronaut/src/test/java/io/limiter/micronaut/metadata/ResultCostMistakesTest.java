@@ -21,11 +21,8 @@ class ResultCostMistakesTest extends MistakesContract {
         arguments(
             ResultCostWithoutCost.class,
             "@RateLimiter.resultCost = " + Units.class.getName(),
-            "a call takes its units before there is a result: write cost = \"…\", an estimate"),
-        arguments(
-            ResultCostInFlight.class,
-            "@RateLimiter.resultCost = ",
-            "it has no rules to take a cost from"),
+            "a call takes its units before its result is known: write cost = \"…\", an estimate"),
+        arguments(ResultCostInFlight.class, "@RateLimiter.resultCost = ", "no rule takes a cost"),
         arguments(
             ResultCostOfAStream.class,
             "@RateLimiter.resultCost = " + Units.class.getName(),

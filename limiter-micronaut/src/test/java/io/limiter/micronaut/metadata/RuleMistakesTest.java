@@ -41,7 +41,7 @@ class RuleMistakesTest extends MistakesContract {
         arguments(
             NoRules.class,
             "@RateLimiter.rules = {}",
-            "give it a rule, put @RateRule beside it, or set preventDuplicate"),
+            "give it a rule, add a @RateRule in the same place, or set preventDuplicate"),
         arguments(NineRules.class, "9 rules in one stack", "give it 1 to 8"),
         arguments(
             OneNameTwice.class,

@@ -120,7 +120,7 @@ class StartNotesTest {
             line -> {
               assertThat(line.getLevel()).isEqualTo(Level.INFO);
               assertThat(line.getFormattedMessage())
-                  .startsWith("4 methods leave it to the default of duplicateBy ")
+                  .startsWith("4 methods use the default of duplicateBy ")
                   .contains(
                       bean
                           + "arguments(java.lang.String,java.util.Map,io.micronaut.http.HttpRequest): ARGUMENTS (shop, order)",

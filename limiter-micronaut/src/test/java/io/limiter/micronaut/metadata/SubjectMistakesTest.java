@@ -33,19 +33,19 @@ class SubjectMistakesTest extends MistakesContract {
         arguments(
             SubjectAndHeader.class,
             "@RateLimiter.header = X-Api-Key",
-            "subject says already who is counted: remove one of them"),
+            "subject already defines who is counted: remove one of them"),
         arguments(
             RuleSubjectAndHeader.class,
             "@RateRule.header = X-Api-Key",
-            "subject says already who is counted: remove one of them"),
+            "subject already defines who is counted: remove one of them"),
         arguments(
             SubjectAndResolver.class,
             "@RateLimiter.resolver = ",
-            "subject says already who is counted: remove one of them"),
+            "subject already defines who is counted: remove one of them"),
         arguments(
             ResolverAndHeader.class,
             "@RateLimiter.header = X-Api-Key",
-            "resolver says already who is counted: remove one of them"),
+            "resolver already defines who is counted: remove one of them"),
         arguments(
             ResolverAndType.class,
             "@RateLimiter.limitType = GLOBAL",

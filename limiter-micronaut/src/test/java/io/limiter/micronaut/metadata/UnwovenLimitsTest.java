@@ -190,7 +190,7 @@ class UnwovenLimitsTest {
               place -> assertThat(place).startsWith("$Made.composed (the bean is made by"),
               place -> assertThat(place).startsWith("$Made.limiter (the bean is made by"),
               place -> assertThat(place).startsWith("$Made.rule (the bean is made by"),
-              place -> assertThat(place).startsWith("$MadeForARequest.hidden (nothing is woven"));
+              place -> assertThat(place).startsWith("$MadeForARequest.hidden (it is not woven"));
     }
   }
 }

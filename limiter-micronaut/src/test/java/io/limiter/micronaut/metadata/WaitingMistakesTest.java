@@ -21,7 +21,8 @@ class WaitingMistakesTest extends MistakesContract {
         arguments(
             NoQueue.class,
             "@RateRule.queue = 0",
-            "say how many calls may wait for their turn, 1 to 10000; where nobody is to wait, write algorithm = TOKEN_BUCKET with count = 1"),
+            "set how many calls may wait for their turn, 1 to 10000; if no call is to wait, "
+                + "write algorithm = TOKEN_BUCKET with count = 1"),
         arguments(QueueTooLong.class, "@RateRule.queue = 10001", "1 to 10000"),
         arguments(
             WaitTooLong.class,
@@ -45,7 +46,7 @@ class WaitingMistakesTest extends MistakesContract {
         arguments(
             CostAboveQueue.class,
             "@RateLimiter.cost = 12",
-            "the rule '2-per-1s-queue-10' admits 11 at once, so that no call could ever pass"),
+            "the rule '2-per-1s-queue-10' admits 11 at once, so no call could ever be admitted"),
         arguments(
             WaitingDuplicates.class,
             "@RateLimiter.preventDuplicateRule.algorithm = LEAKY_BUCKET",

@@ -51,9 +51,12 @@ class ProxyWarningsTest {
 
     assertThat(messages())
         .containsExactly(
-            "A request came with "
+            "A request has the header "
                 + header
-                + ", which is not believed, since no proxy is trusted. If a proxy of yours wrote it, all its clients are counted as one: name the proxy's address or network in limiter.address.trusted-proxies. If there is none, a caller made it up, and nothing is to be done");
+                + ", which is ignored, since no proxy is trusted. If one of your proxies wrote "
+                + "it, all its clients are counted as one: add the proxy's address or "
+                + "network to limiter.address.trusted-proxies. If you have no proxy, a "
+                + "client forged the header, and no action is needed");
   }
 
   @Test
@@ -71,7 +74,10 @@ class ProxyWarningsTest {
 
     assertThat(messages())
         .containsExactly(
-            "A request came from a trusted proxy without X-Forwarded-For, so it is counted as the proxy's own, with all such. Let the proxy write X-Forwarded-For as limiter.address.header says, or take whoever is no proxy out of limiter.address.trusted-proxies");
+            "A request came from a trusted proxy without X-Forwarded-For, so it is counted "
+                + "under the proxy's own address. Let the proxy write X-Forwarded-For, which "
+                + "limiter.address.header names, or remove peers that are not proxies from "
+                + "limiter.address.trusted-proxies");
   }
 
   @Test
@@ -89,7 +95,8 @@ class ProxyWarningsTest {
         .singleElement()
         .asString()
         .startsWith(
-            "A request came from a trusted proxy with no address at the end of its Forwarded, so it is counted as the proxy's own");
+            "A request came from a trusted proxy with no address at the end of its Forwarded, "
+                + "so it is counted under the proxy's own address");
   }
 
   @Test

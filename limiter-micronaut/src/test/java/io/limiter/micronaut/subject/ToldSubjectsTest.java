@@ -120,7 +120,7 @@ class ToldSubjectsTest {
       assertThatExceptionOfType(MissingSubjectException.class)
           .as(source.written())
           .isThrownBy(() -> counted(source, stranger))
-          .withMessageContaining("to count, and such are refused");
+          .withMessageContaining("to count, and such requests are denied");
     }
   }
 
