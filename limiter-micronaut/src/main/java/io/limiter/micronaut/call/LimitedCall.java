@@ -117,7 +117,10 @@ public final class LimitedCall {
   static LimitedCall admitted(LimitPlan plan, Verdict verdict, PermitRenewal permits) {
     LimitedCall call = new LimitedCall(plan, verdict, false, plan.countsByCompletion());
     if (call.completes && plan.outcomes().decide()) {
-      verdict.reservation().permitDuration().ifPresent(time -> call.renewal = permits.keep(call, time));
+      verdict
+          .reservation()
+          .permitDuration()
+          .ifPresent(time -> call.renewal = permits.keep(call, time));
     }
     return call;
   }

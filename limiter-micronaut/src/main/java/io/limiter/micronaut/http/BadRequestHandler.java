@@ -74,7 +74,7 @@ public abstract class BadRequestHandler<E extends RuntimeException>
   private HttpResponse<?> answer(HttpRequest<?> request, E mistake) {
     String key = message(mistake);
     String text =
-        messages.tell(
+        messages.render(
             key,
             key,
             request,

@@ -84,7 +84,7 @@ public class DenialResponseFactory {
   private String message(Denial withoutMessage, String message, String otherwise) {
     try {
       return Objects.requireNonNull(
-          messages.tell(
+          messages.render(
               message,
               otherwise,
               withoutMessage.request(),

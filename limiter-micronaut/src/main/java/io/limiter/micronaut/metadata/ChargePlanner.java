@@ -8,7 +8,6 @@ import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.ActualCost;
 import io.limiter.micronaut.plan.Cost;
-import io.limiter.micronaut.plan.CountedCalls;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.subject.CallExpression;
 import io.limiter.micronaut.subject.SubjectSource;
@@ -33,7 +32,7 @@ final class ChargePlanner {
    * @param subjects who is counted, irrespective of how calls without a subject are limited
    * @param kind the kind of calls that are counted
    */
-  private record Owner(String limit, SubjectSource subjects, CountedCalls kind) {}
+  private record Owner(String limit, SubjectSource subjects, PlannedCharge.CountedCalls kind) {}
 
   private record Price(Cost cost, Optional<ActualCost> actual) {
 
@@ -84,8 +83,8 @@ final class ChargePlanner {
       List<RateRuleReader.Read> known,
       List<RateRuleReader.Read> anonymous,
       AnnotationTerms terms) {
-    Map<CountedCalls, List<RateRuleReader.Read>> anonymousByKind = byKind(anonymous);
-    Map<CountedCalls, List<RateRuleReader.Read>> knownByKind = byKind(known);
+    Map<PlannedCharge.CountedCalls, List<RateRuleReader.Read>> anonymousByKind = byKind(anonymous);
+    Map<PlannedCharge.CountedCalls, List<RateRuleReader.Read>> knownByKind = byKind(known);
     if (!knownByKind.keySet().equals(anonymousByKind.keySet())) {
       throw terms
           .limiter()
@@ -101,9 +100,9 @@ final class ChargePlanner {
   }
 
   /** In the order in which the kinds first occur. */
-  private static Map<CountedCalls, List<RateRuleReader.Read>> byKind(
+  private static Map<PlannedCharge.CountedCalls, List<RateRuleReader.Read>> byKind(
       List<RateRuleReader.Read> rules) {
-    Map<CountedCalls, List<RateRuleReader.Read>> kinds = new LinkedHashMap<>();
+    Map<PlannedCharge.CountedCalls, List<RateRuleReader.Read>> kinds = new LinkedHashMap<>();
     for (RateRuleReader.Read rule : rules) {
       kinds.computeIfAbsent(rule.kind(), any -> new ArrayList<>()).add(rule);
     }
@@ -113,7 +112,7 @@ final class ChargePlanner {
   private void add(
       String limit,
       SubjectSource source,
-      CountedCalls kind,
+      PlannedCharge.CountedCalls kind,
       List<RateRuleReader.Read> known,
       List<RateRuleReader.Read> anonymous,
       AnnotationTerms terms) {
@@ -131,7 +130,7 @@ final class ChargePlanner {
 
   /** Each key is charged once and has one kind of ban, so all annotations must agree on them. */
   private void agree(Owner owner, AnnotationTerms terms) {
-    if (owner.kind == CountedCalls.IN_FLIGHT) {
+    if (owner.kind == PlannedCharge.CountedCalls.IN_FLIGHT) {
       return;
     }
     Price own = new Price(terms.cost(), terms.actualCost());

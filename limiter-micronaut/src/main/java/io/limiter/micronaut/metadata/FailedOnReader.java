@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.metadata;
 
-import io.limiter.micronaut.plan.FailureRule;
+import io.limiter.micronaut.plan.CompletionPlan;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -15,7 +15,7 @@ final class FailedOnReader {
   private static final String MEMBER = "failedOn";
   private static final String DEFAULT = "{}";
 
-  private @Nullable FailureRule failure;
+  private CompletionPlan.@Nullable Failure failure;
 
   /**
    * Adds the setting of one annotation.
@@ -30,7 +30,7 @@ final class FailedOnReader {
               + "remove it");
       return;
     }
-    FailureRule written = read(limiter);
+    CompletionPlan.Failure written = read(limiter);
     if (failure != null && !failure.equals(written)) {
       throw limiter.error(
           MEMBER,
@@ -41,22 +41,22 @@ final class FailedOnReader {
     failure = written;
   }
 
-  private static FailureRule read(AnnotationMembers limiter) {
+  private static CompletionPlan.Failure read(AnnotationMembers limiter) {
     return limiter.has(MEMBER)
-        ? new FailureRule(
+        ? new CompletionPlan.Failure(
             Optional.of(
                 StatusList.read(
                     limiter,
                     MEMBER,
                     "name statuses, or remove it: then any exception is a failure, and any status of 400 and above")))
-        : FailureRule.USUAL;
+        : CompletionPlan.Failure.USUAL;
   }
 
-  private static String text(FailureRule failure) {
+  private static String text(CompletionPlan.Failure failure) {
     return failure.statuses().map(Set::toString).orElse(DEFAULT);
   }
 
-  FailureRule failure() {
-    return failure == null ? FailureRule.USUAL : failure;
+  CompletionPlan.Failure failure() {
+    return failure == null ? CompletionPlan.Failure.USUAL : failure;
   }
 }

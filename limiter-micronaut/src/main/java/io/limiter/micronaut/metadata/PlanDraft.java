@@ -5,7 +5,6 @@ import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.plan.CountedCalls;
 import io.limiter.micronaut.plan.DenialPlan;
 import io.limiter.micronaut.plan.DuplicateGuard;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -122,9 +121,9 @@ final class PlanDraft {
     bySource.values().removeIf(List::isEmpty);
     List<RateRuleReader.Read> anonymousRules =
         anonymousRules(limiter, source, bySource.getOrDefault(source, List.of()));
-    Set<CountedCalls> kinds = kinds(bySource.values());
-    failedOn.add(limiter, kinds.stream().anyMatch(CountedCalls::byOutcome));
-    boolean costly = kinds.stream().anyMatch(kind -> kind != CountedCalls.IN_FLIGHT);
+    Set<PlannedCharge.CountedCalls> kinds = kinds(bySource.values());
+    failedOn.add(limiter, kinds.stream().anyMatch(PlannedCharge.CountedCalls::byOutcome));
+    boolean costly = kinds.stream().anyMatch(kind -> kind != PlannedCharge.CountedCalls.IN_FLIGHT);
     AnnotationTerms terms =
         new AnnotationTerms(
             limiter,
@@ -138,7 +137,8 @@ final class PlanDraft {
                 limit, counted, known, counted.equals(source) ? anonymousRules : known, terms));
   }
 
-  private static Set<CountedCalls> kinds(Collection<List<RateRuleReader.Read>> known) {
+  private static Set<PlannedCharge.CountedCalls> kinds(
+      Collection<List<RateRuleReader.Read>> known) {
     return known.stream()
         .flatMap(List::stream)
         .map(RateRuleReader.Read::kind)

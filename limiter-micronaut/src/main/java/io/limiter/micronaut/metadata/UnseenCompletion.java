@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.metadata;
 
-import io.limiter.micronaut.plan.CountedCalls;
-import io.limiter.micronaut.plan.GuardRelease;
+import io.limiter.micronaut.plan.DuplicateGuard;
+import io.limiter.micronaut.plan.PlannedCharge;
 import io.micronaut.inject.ExecutableMethod;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
@@ -17,11 +17,14 @@ final class UnseenCompletion {
 
   private UnseenCompletion() {}
 
-  static void reject(ExecutableMethod<?, ?> method, AnnotationMembers rule, CountedCalls kind) {
-    if (!isUnseen(method) || kind == CountedCalls.ALL || kind == CountedCalls.WAITING) {
+  static void reject(
+      ExecutableMethod<?, ?> method, AnnotationMembers rule, PlannedCharge.CountedCalls kind) {
+    if (!isUnseen(method)
+        || kind == PlannedCharge.CountedCalls.ALL
+        || kind == PlannedCharge.CountedCalls.WAITING) {
       return;
     }
-    throw kind == CountedCalls.IN_FLIGHT
+    throw kind == PlannedCharge.CountedCalls.IN_FLIGHT
         ? rule.error(
             "algorithm",
             "CONCURRENCY_LIMIT",
@@ -30,8 +33,8 @@ final class UnseenCompletion {
   }
 
   static void reject(
-      ExecutableMethod<?, ?> method, AnnotationMembers limiter, GuardRelease release) {
-    if (!isUnseen(method) || release instanceof GuardRelease.Never) {
+      ExecutableMethod<?, ?> method, AnnotationMembers limiter, DuplicateGuard.Release release) {
+    if (!isUnseen(method) || release instanceof DuplicateGuard.Release.Never) {
       return;
     }
     String remedy = remedy(method) + ", or write releaseOnFailure = false";
