@@ -20,8 +20,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Calls in flight: which calls hold a permit, for how long, and when it is free again. */
 public interface InFlightContract extends StoreHarness {
 
-  Duration LEASE = ConcurrencyLimit.DEFAULT_PERMIT_DURATION;
-  Duration THIRD = LEASE.dividedBy(3);
+  Duration PERMIT_DURATION = ConcurrencyLimit.DEFAULT_PERMIT_DURATION;
+  Duration THIRD = PERMIT_DURATION.dividedBy(3);
 
   static LimitRequest inFlight(long count) {
     return call(ConcurrencyLimit.of(count));
@@ -47,8 +47,8 @@ public interface InFlightContract extends StoreHarness {
     RuleVerdict ruleVerdict = third.violated().get(0);
     assertThat(ruleVerdict.rule().name()).isEqualTo("2-in-flight");
     assertThat(ruleVerdict.remaining()).isZero();
-    assertThat(ruleVerdict.effectiveWindow()).isEqualTo(LEASE);
-    assertThat(ruleVerdict.resetAfter()).isEqualTo(LEASE);
+    assertThat(ruleVerdict.effectiveWindow()).isEqualTo(PERMIT_DURATION);
+    assertThat(ruleVerdict.resetAfter()).isEqualTo(PERMIT_DURATION);
   }
 
   @Test
@@ -101,8 +101,8 @@ public interface InFlightContract extends StoreHarness {
   default void aPermitThatIsNotRenewedExpiresOnTimeAndNotBefore() {
     LimitRequest call = inFlight(1);
     Verdict lost = acquire(call);
-    assertThat(lost.reservation().permitDuration()).contains(LEASE);
-    advance(LEASE.minus(TICK));
+    assertThat(lost.reservation().permitDuration()).contains(PERMIT_DURATION);
+    advance(PERMIT_DURATION.minus(TICK));
     assertLimited(call);
     advance(TICK);
     assertAllowed(call);
@@ -119,7 +119,7 @@ public interface InFlightContract extends StoreHarness {
       assertThat(renew(running)).isEqualTo(1);
       assertLimited(call);
     }
-    advance(LEASE.minus(TICK));
+    advance(PERMIT_DURATION.minus(TICK));
     assertLimited(call);
     assertThat(settle(running, Completion.succeeded())).isEqualTo(1);
     assertAllowed(call);
@@ -131,7 +131,7 @@ public interface InFlightContract extends StoreHarness {
     Verdict running = acquire(call);
     advance(THIRD);
     renew(running);
-    advance(LEASE.minus(TICK));
+    advance(PERMIT_DURATION.minus(TICK));
     assertLimited(call);
     advance(TICK);
     assertAllowed(call);
@@ -141,7 +141,7 @@ public interface InFlightContract extends StoreHarness {
   default void aCallWithAnExpiredPermitTakesItsPlaceAgainEvenIfOthersHaveIt() {
     LimitRequest call = inFlight(1);
     Verdict stalled = acquire(call);
-    advance(LEASE);
+    advance(PERMIT_DURATION);
     Verdict other = acquire(call);
     assertThat(other.allowed()).isTrue();
     advance(SECOND);
@@ -192,7 +192,7 @@ public interface InFlightContract extends StoreHarness {
       assertThat(renew(running.get(i))).isEqualTo(1);
     }
     assertLimited(call);
-    advance(LEASE.minus(THIRD));
+    advance(PERMIT_DURATION.minus(THIRD));
     assertThat(remaining(call)).isEqualTo(count / 2);
     for (int i = 0; i < count; i += 2) {
       assertThat(settle(running.get(i), Completion.succeeded())).isEqualTo(1);

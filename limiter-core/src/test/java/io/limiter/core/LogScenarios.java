@@ -29,12 +29,12 @@ public final class LogScenarios {
 
   private final Random random;
   private final boolean together;
-  private final boolean leased;
+  private final boolean concurrencyLimits;
 
   private LogScenarios(long seed, boolean together) {
     this.random = new Random(seed);
     this.together = together;
-    this.leased = random.nextInt(4) == 0;
+    this.concurrencyLimits = random.nextInt(4) == 0;
   }
 
   /**
@@ -56,7 +56,7 @@ public final class LogScenarios {
   private List<Step> steps() {
     List<LimitRequest> calls = new ArrayList<>();
     for (int i = 2 + random.nextInt(3); i > 0; i--) {
-      calls.add(call(leased ? new Rule[] {lease()} : rules()));
+      calls.add(call(concurrencyLimits ? new Rule[] {concurrencyLimit()} : rules()));
     }
     List<Step> steps = new ArrayList<>();
     long clock = 1_700_000_000_000_000L;
@@ -81,14 +81,14 @@ public final class LogScenarios {
     int dice = random.nextInt(10);
     if (dice > 2 || id == 0) {
       Mode mode = dice == 3 ? Mode.RECORD : dice == 4 ? Mode.PEEK : Mode.ACQUIRE;
-      int cost = leased ? 1 : 1 + random.nextInt(random.nextInt(4) == 0 ? 60 : 4);
+      int cost = concurrencyLimits ? 1 : 1 + random.nextInt(random.nextInt(4) == 0 ? 60 : 4);
       return new Step.Decide(call.withCost(random.nextInt(50) == 0 ? 10 * cost : cost), mode);
     }
     int of = Math.max(0, id - 1 - random.nextInt(dice == 0 ? id : 5));
-    if (leased && random.nextInt(3) > 0) {
+    if (concurrencyLimits && random.nextInt(3) > 0) {
       return new Step.Renew(of);
     }
-    return leased || random.nextBoolean()
+    return concurrencyLimits || random.nextBoolean()
         ? new Step.GiveBack(of, false)
         : new Step.Settle(
             of, Step.Settle.How.SUCCEEDED, Optional.of(random.nextInt(12) * random.nextInt(12)));
@@ -98,7 +98,7 @@ public final class LogScenarios {
     return random.nextInt(3) == 0 ? 10 + random.nextInt(110) : 150 + random.nextInt(400);
   }
 
-  private Rule lease() {
+  private Rule concurrencyLimit() {
     int seconds = together ? 60 : 5 + random.nextInt(55);
     return ConcurrencyLimit.of((count() + 1) / 2, SECOND.multipliedBy(seconds));
   }

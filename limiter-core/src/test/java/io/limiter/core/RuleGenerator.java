@@ -52,7 +52,7 @@ public final class RuleGenerator {
     31_622_400_000_000L
   };
   private static final long[] NEAR_WINDOWS = {1_000_000, 1_000_001, 2_000_000, 5_000_000};
-  private static final long[] LEASES = {1_000_000, 1_000_001, 7_654_321, 60_000_000};
+  private static final long[] PERMIT_DURATIONS = {1_000_000, 1_000_001, 7_654_321, 60_000_000};
   private static final long[] ALIGNED_SECONDS = {
     1, 60, 900, 1_800, 2_880, 3_600, 5_400, 7_200, 10_800, 43_200, 86_400
   };
@@ -94,13 +94,14 @@ public final class RuleGenerator {
   }
 
   /** Concurrency limits whose permits may expire within a scenario. */
-  public RuleStack leases() {
+  public RuleStack concurrencyLimits() {
     int size = random.nextInt(4) == 0 ? 2 : 1;
     List<Rule> made = new ArrayList<>();
     while (made.size() < size) {
       int count = pick(large ? MANY : FEW);
-      Duration lease = Duration.of(LEASES[random.nextInt(LEASES.length)], ChronoUnit.MICROS);
-      made.add(ConcurrencyLimit.of(count, lease).withName("leases-" + made.size()));
+      Duration permitDuration =
+          Duration.of(PERMIT_DURATIONS[random.nextInt(PERMIT_DURATIONS.length)], ChronoUnit.MICROS);
+      made.add(ConcurrencyLimit.of(count, permitDuration).withName("leases-" + made.size()));
     }
     return RuleStack.of(made);
   }

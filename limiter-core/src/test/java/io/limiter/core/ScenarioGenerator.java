@@ -61,7 +61,7 @@ public final class ScenarioGenerator {
    */
   private final boolean resetsBeforeRefunds;
 
-  private final List<RuleStack> leases = new ArrayList<>();
+  private final List<RuleStack> concurrencyLimits = new ArrayList<>();
   private final List<Step> steps = new ArrayList<>();
   private final String name;
   private final RuleGenerator rules;
@@ -115,7 +115,7 @@ public final class ScenarioGenerator {
       policies.add(new Policy(name, limit, List.of(stack), guard));
     }
     for (int i = random.nextInt(3); i > 0; i--) {
-      leases.add(rules.leases());
+      concurrencyLimits.add(rules.concurrencyLimits());
     }
     for (int id = 0; id < (large ? 2_000 : queueing ? 1_000 : 400); id++) {
       if (changing && (id == 0 || random.nextInt(STEPS_OF_A_STACK) == 0)) {
@@ -269,7 +269,7 @@ public final class ScenarioGenerator {
 
   /** An action on a call that was admitted. */
   private Step.Action after(int id, Policy policy) {
-    if (!leases.isEmpty() && random.nextBoolean()) {
+    if (!concurrencyLimits.isEmpty() && random.nextBoolean()) {
       return new Step.Renew(id);
     }
     Optional<Integer> cost =
@@ -300,9 +300,10 @@ public final class ScenarioGenerator {
       }
       request = new LimitRequest(policy, charges, request.duplicate());
     }
-    if (!leases.isEmpty() && random.nextInt(3) == 0) {
+    if (!concurrencyLimits.isEmpty() && random.nextInt(3) == 0) {
       List<Charge> charges = new ArrayList<>(request.charges());
-      Charge held = Charge.of(policy.limit(), new Subject("ip", "of " + who), pick(leases));
+      Charge held =
+          Charge.of(policy.limit(), new Subject("ip", "of " + who), pick(concurrencyLimits));
       charges.add(random.nextInt(charges.size() + 1), held.withCost(1 + random.nextInt(8) / 7));
       request = new LimitRequest(policy, charges, request.duplicate());
     }

@@ -117,9 +117,9 @@ final class AdoptedState {
         cell = Cell.used(rule, used(r), decided, use.returnsAfterMicros(), use.resetsAfterMicros());
       }
       for (PastUnits some : known.since()) {
-        long at = Math.max(decided, clockMicros - some.ageMicros());
-        cell = cell.recorded(rule, at, some.units());
-        newest = Math.max(newest, at);
+        long atMicros = Math.max(decided, clockMicros - some.ageMicros());
+        cell = cell.recorded(rule, atMicros, some.units());
+        newest = Math.max(newest, atMicros);
       }
       cells[shape.place(r)] = cell;
     }

@@ -181,17 +181,17 @@ final class CellEvaluation {
    * too: otherwise a full window would stay full until the clock reaches its old time.
    */
   @Nullable CellArray deny(@Nullable CellArray cells) {
-    Cell[] left = new Cell[readouts.length];
+    Cell[] after = new Cell[readouts.length];
     boolean changed = nearer;
-    for (int c = 0; c < left.length; c++) {
-      left[c] = readouts[c].denied(read[c]);
-      changed |= left[c] != read[c];
+    for (int c = 0; c < after.length; c++) {
+      after[c] = readouts[c].denied(read[c]);
+      changed |= after[c] != read[c];
     }
     if (changed) {
-      for (int c = 0; c < left.length; c++) {
-        left[c] = left[c].under(rules[c]);
+      for (int c = 0; c < after.length; c++) {
+        after[c] = after[c].under(rules[c]);
       }
-      return write(cells, left);
+      return write(cells, after);
     }
     if (cells != null) {
       cells.shiftTo(shiftMicros);
@@ -212,12 +212,12 @@ final class CellEvaluation {
   int giveBack(CellArray cells, int kept, long clockMicros) {
     int[] taken = new int[readouts.length];
     int[] units = new int[readouts.length];
-    long waits = 0;
+    long departureParts = 0;
     for (int c = 0; c < readouts.length; c++) {
       taken[c] = (int) readouts[c].units();
       units[c] = Math.max(0, taken[c] - kept);
-      waits = Math.max(waits, readouts[c].departureParts());
+      departureParts = Math.max(departureParts, readouts[c].departureParts());
     }
-    return cells.giveBack(rules, nowMicros, units, taken, waits, clockMicros);
+    return cells.giveBack(rules, nowMicros, units, taken, departureParts, clockMicros);
   }
 }

@@ -39,7 +39,7 @@ public final class ChargeEvaluation {
   private @Nullable UnitLog log;
   private long nowMicros;
   private long shiftMicros;
-  private long sinceNewest = Long.MAX_VALUE;
+  private long sinceNewestMicros = Long.MAX_VALUE;
 
   public ChargeEvaluation(Charge charge, int stripe, LogTable subjects) {
     this.charge = charge;
@@ -54,32 +54,32 @@ public final class ChargeEvaluation {
         shape.logs() < size || charge.stack().ban().isPresent() ? new CellEvaluation(charge) : null;
   }
 
-  private @Nullable CellReadout gauge(int rule) {
+  private @Nullable CellReadout readout(int rule) {
     return cells == null || shape.isLog(rule) ? null : cells.readout(shape.place(rule));
   }
 
   long remainingBefore(int rule) {
-    CellReadout gauge = gauge(rule);
-    return gauge == null ? found[2 * rule] : gauge.remainingBefore();
+    CellReadout readout = readout(rule);
+    return readout == null ? found[2 * rule] : readout.remainingBefore();
   }
 
   long retryAfterMicros(int rule, boolean taken) {
-    CellReadout gauge = gauge(rule);
-    return gauge == null ? found[2 * rule + 1] : gauge.retryAfterMicros(taken);
+    CellReadout readout = readout(rule);
+    return readout == null ? found[2 * rule + 1] : readout.retryAfterMicros(taken);
   }
 
   long resetAfterMicros(int rule, boolean taken) {
-    CellReadout gauge = gauge(rule);
-    if (gauge != null) {
-      return gauge.resetAfterMicros(taken);
+    CellReadout readout = readout(rule);
+    if (readout != null) {
+      return readout.resetAfterMicros(taken);
     }
-    long window = shape.windowMicros(rule);
-    return taken ? window : Math.max(0, window - sinceNewest);
+    long windowMicros = shape.windowMicros(rule);
+    return taken ? windowMicros : Math.max(0, windowMicros - sinceNewestMicros);
   }
 
   long delayMicros(int rule) {
-    CellReadout gauge = gauge(rule);
-    return gauge == null ? 0 : gauge.delayMicros();
+    CellReadout readout = readout(rule);
+    return readout == null ? 0 : readout.delayMicros();
   }
 
   long banMicros() {
@@ -114,17 +114,17 @@ public final class ChargeEvaluation {
 
   /** Records past units at their time, or at that of the newest units if those are younger. */
   void record(long clockMicros) {
-    long at = clockMicros;
+    long atMicros = clockMicros;
     if (known != null) {
       if (logs && known.size() > 0) {
-        at = Math.max(at, known.newest() - known.shift());
+        atMicros = Math.max(atMicros, known.newest() - known.shift());
       }
       CellArray counted = known.cells();
       if (cells != null && counted != null) {
-        at = Math.max(at, counted.lastWriteClockMicros());
+        atMicros = Math.max(atMicros, counted.lastWriteClockMicros());
       }
     }
-    boolean unused = read(at, Mode.RECORD);
+    boolean unused = read(atMicros, Mode.RECORD);
     UnitLog into = known();
     if (logs) {
       write(into);
@@ -144,7 +144,7 @@ public final class ChargeEvaluation {
       long behind = Math.max(0, log.newest() - (clockMicros + log.shift()));
       shiftMicros = log.shift() + behind;
       nowMicros = clockMicros + shiftMicros;
-      sinceNewest = nowMicros - log.newest();
+      sinceNewestMicros = nowMicros - log.newest();
     }
     boolean admitted = true;
     List<Rule> rules = charge.stack().rules();
@@ -155,19 +155,19 @@ public final class ChargeEvaluation {
       long count = rules.get(r).count();
       long window = shape.windowMicros(r);
       int first = log == null ? 0 : log.firstYounger(nowMicros, window);
-      long left = count - size + first;
+      long remaining = count - size + first;
       // The unit that must leave first: for units to come back,
       long leaves = first;
-      if (left < charge.cost()) {
+      if (remaining < charge.cost()) {
         // for this call to pass, or, after a record, for any call to pass.
         leaves = size + charge.cost() - count - (mode == Mode.RECORD ? 0 : 1);
         admitted &= mode == Mode.RECORD;
       }
-      found[2 * r] = left;
+      found[2 * r] = remaining;
       if (log != null && leaves < size) {
         found[2 * r + 1] = window - (nowMicros - log.stamp((int) leaves));
       } else {
-        boolean never = left < charge.cost() && mode != Mode.RECORD;
+        boolean never = remaining < charge.cost() && mode != Mode.RECORD;
         found[2 * r + 1] = never ? DecisionReadout.NEVER : window;
       }
     }

@@ -83,9 +83,9 @@ final class MemoryDecision implements DecisionReadout {
     int stripe = stripes.indexOf(past.charge().key());
     ChargeEvaluation reading =
         new ChargeEvaluation(past.charge(), stripe, stripes.get(stripe).subjects);
-    long then = clockMicros - Micros.of(past.age());
-    if (reading.find(then)) { // what has expired since then may not have expired at that time
-      reading.record(then);
+    long thenMicros = clockMicros - Micros.of(past.age());
+    if (reading.find(thenMicros)) { // what has expired since then may not have expired at that time
+      reading.record(thenMicros);
     }
   }
 

@@ -101,10 +101,11 @@ public final class MemoryStore implements LimitStore {
     stripes.lock(1L << index);
     try {
       LogTable subjects = stripes.get(index).subjects;
-      long clock = stripes.clockMicros();
+      long clockMicros = stripes.clockMicros();
       subjects.remove(charge.key());
       if (!subjects.full() && !closed) {
-        AdoptedState.of(charge, known, clock).ifPresent(log -> subjects.put(charge.key(), log));
+        AdoptedState.of(charge, known, clockMicros)
+            .ifPresent(log -> subjects.put(charge.key(), log));
       }
     } finally {
       stripes.unlock(1L << index);

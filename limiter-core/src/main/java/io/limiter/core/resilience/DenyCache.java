@@ -121,12 +121,12 @@ public final class DenyCache implements LimitStore {
     if (known == null) {
       return look(request, NO_WAITER);
     }
-    long now = nanos.getAsLong();
-    if (known.isOver(now)) {
+    long nowNanos = nanos.getAsLong();
+    if (known.isOver(nowNanos)) {
       return look(request, NO_WAITER);
     }
-    if (known.isYoung(now, maxAgeNanos)) {
-      return CompletableFuture.completedFuture(known.verdict(request, now));
+    if (known.isYoung(nowNanos, maxAgeNanos)) {
+      return CompletableFuture.completedFuture(known.verdict(request, nowNanos));
     }
     CompletableFuture<Optional<KnownDenial>> own = new CompletableFuture<>();
     CompletableFuture<Optional<KnownDenial>> others = known.begin(own);
@@ -147,7 +147,7 @@ public final class DenyCache implements LimitStore {
    */
   private CompletionStage<Verdict> look(
       LimitRequest request, CompletableFuture<Optional<KnownDenial>> waiting) {
-    long asked = nanos.getAsLong();
+    long askedNanos = nanos.getAsLong();
     CompletionStage<Verdict> looked;
     try {
       looked = store.decide(request, Mode.ACQUIRE);
@@ -165,7 +165,7 @@ public final class DenyCache implements LimitStore {
                 request,
                 verdict == null || verdict.allowed()
                     ? null
-                    : KnownDenial.of(request, verdict, asked, nanos.getAsLong()),
+                    : KnownDenial.of(request, verdict, askedNanos, nanos.getAsLong()),
                 waiting));
   }
 
@@ -192,10 +192,10 @@ public final class DenyCache implements LimitStore {
     if (denials.size() < size || denials.containsKey(call)) {
       return true;
     }
-    long now = nanos.getAsLong();
+    long nowNanos = nanos.getAsLong();
     long last = swept.get();
-    if (now - last >= SWEEP_NANOS && swept.compareAndSet(last, now)) {
-      denials.values().removeIf(denial -> denial.isStale(now, maxAgeNanos));
+    if (nowNanos - last >= SWEEP_NANOS && swept.compareAndSet(last, nowNanos)) {
+      denials.values().removeIf(denial -> denial.isStale(nowNanos, maxAgeNanos));
     }
     return denials.size() < size;
   }

@@ -43,9 +43,9 @@ final class FailureLog {
 
   void report(StoreException failure) {
     unreported.incrementAndGet();
-    long now = nanos.getAsLong();
+    long nowNanos = nanos.getAsLong();
     long due = nextReport.get();
-    if (now - due >= 0 && nextReport.compareAndSet(due, now + INTERVAL_NANOS)) {
+    if (nowNanos - due >= 0 && nextReport.compareAndSet(due, nowNanos + INTERVAL_NANOS)) {
       log.warn(what + COUNT, failure.reason(), failure.getMessage(), unreported.getAndSet(0));
     }
   }

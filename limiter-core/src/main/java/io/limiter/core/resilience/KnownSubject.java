@@ -65,9 +65,9 @@ final class KnownSubject {
 
   private @Nullable RuleStack stack;
   private long[] numbers = {};
-  private long banned;
+  private long bannedMicros;
   private long shareNanos = 1;
-  private long verdictAt;
+  private long verdictAtNanos;
   private long decidedAtMicros;
   private int inFlight;
 
@@ -114,14 +114,14 @@ final class KnownSubject {
     if (took) {
       countOwn(charge, nowNanos);
     }
-    boolean newer = !known || askedNanos - verdictAt > 0;
+    boolean newer = !known || askedNanos - verdictAtNanos > 0;
     if (!newer && ordered && decidedAtMicros > 0 && verdict.decidedAtMicros() > 0) {
       newer = verdict.decidedAtMicros() > decidedAtMicros;
       if (verdict.decidedAtMicros() < decidedAtMicros) {
         return; // the present knowledge is from a later decision
       }
     }
-    long elapsed = newer ? 0 : Math.max(0, nowNanos - verdictAt) / 1_000;
+    long elapsed = newer ? 0 : Math.max(0, nowNanos - verdictAtNanos) / 1_000;
     for (int r = 0; r < numbers.length / NUMBERS; r++) {
       RuleVerdict rule =
           firstRule < 0 ? verdict.duplicate().orElseThrow() : verdict.rules().get(firstRule + r);
@@ -129,8 +129,8 @@ final class KnownSubject {
     }
     Optional<Duration> ban = verdict.ban();
     long rest = ban.isPresent() ? Micros.of(ban.get()) : 0;
-    banned = newer ? rest : Math.max(rest, banned - elapsed);
-    verdictAt = nowNanos;
+    bannedMicros = newer ? rest : Math.max(rest, bannedMicros - elapsed);
+    verdictAtNanos = nowNanos;
     decidedAtMicros = verdict.decidedAtMicros();
     known = true;
     news = true;
@@ -344,7 +344,7 @@ final class KnownSubject {
     if (inFlight > 0) {
       since.add(new PastUnits(0, inFlight));
     }
-    return new KnownUse(Math.max(0, nowNanos - verdictAt) / 1_000, rules, banned, since);
+    return new KnownUse(Math.max(0, nowNanos - verdictAtNanos) / 1_000, rules, bannedMicros, since);
   }
 
   /** Discards this knowledge if none of it matters any more; returns whether it did. */
@@ -360,7 +360,7 @@ final class KnownSubject {
     if (inFlight > 0) {
       return false;
     }
-    long longest = banned;
+    long longest = bannedMicros;
     for (Pending one : pending) {
       if (!isOver(one, nowNanos)) {
         return false;
@@ -369,7 +369,7 @@ final class KnownSubject {
     for (int at = 0; at < numbers.length; at += NUMBERS) {
       longest = Math.max(longest, numbers[at + 3]);
     }
-    return !known || nowNanos - verdictAt > longest * 1_000;
+    return !known || nowNanos - verdictAtNanos > longest * 1_000;
   }
 
   /** Discards the verdict and the units to report. Calls that are under way stay recorded. */
@@ -378,6 +378,6 @@ final class KnownSubject {
     known = false;
     news = true;
     numbers = new long[numbers.length];
-    banned = 0;
+    bannedMicros = 0;
   }
 }

@@ -19,9 +19,9 @@ import java.time.zone.ZoneRules;
  * or when the clock is changed from another window into it. So a window is longer if the clock is
  * set back within it, and shorter if it is set forward.
  *
- * @param end the first time after the window
+ * @param endMicros the first time after the window
  */
-record AlignedWindow(long start, long end) {
+record AlignedWindow(long startMicros, long endMicros) {
 
   private static final LocalDateTime EPOCH = LocalDateTime.of(1970, 1, 1, 0, 0);
 
@@ -48,7 +48,7 @@ record AlignedWindow(long start, long end) {
     }
     ZoneOffsetTransition next = zone.nextTransition(instant);
     if (next != null && at(next) <= end) {
-      boolean continues = of(zone, lengthMicros, phaseMicros, at(next)).start == start;
+      boolean continues = of(zone, lengthMicros, phaseMicros, at(next)).startMicros == start;
       end = continues ? local + lengthMicros - micros(next.getOffsetAfter()) : at(next);
     }
     return new AlignedWindow(start, end);

@@ -72,8 +72,8 @@ record CounterCell(long windowMicros, long start, long current, long previous) i
   public CellReadout read(Rule rule, long nowMicros, int cost, Mode mode) {
     CounterCell cell = at(Math.floorDiv(nowMicros, windowMicros) * windowMicros);
     long past = nowMicros - cell.start;
-    long left = rule.count() - cell.current - weight(cell.previous, past);
-    return new Counted(cell, rule.count(), past, cost, mode, left);
+    long remaining = rule.count() - cell.current - weight(cell.previous, past);
+    return new Counted(cell, rule.count(), past, cost, mode, remaining);
   }
 
   /**
@@ -125,8 +125,8 @@ record CounterCell(long windowMicros, long start, long current, long previous) i
         : with(current, Math.max(0, previous - units));
   }
 
-  private CounterCell with(long now, long before) {
-    return new CounterCell(windowMicros, start, now, before);
+  private CounterCell with(long nowUnits, long before) {
+    return new CounterCell(windowMicros, start, nowUnits, before);
   }
 
   @Override

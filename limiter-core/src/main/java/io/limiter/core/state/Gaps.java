@@ -68,23 +68,23 @@ final class Gaps {
     if (all.isEmpty()) {
       return this;
     }
-    List<Gap> left = new ArrayList<>(all.size());
+    List<Gap> remaining = new ArrayList<>(all.size());
     long below = departures + 1;
     for (Gap gap : all) {
       if (gap.free < 1 || gap.free > gap.length || gap.length > gap.from) {
         break; // past, or not written by this library
       }
       long passed = Math.max(0, gap.from - departures);
-      Gap rest = new Gap(gap.from - passed, gap.length - passed, gap.free - passed);
-      if (rest.free >= 1) {
-        if (rest.from >= below) {
+      Gap remainder = new Gap(gap.from - passed, gap.length - passed, gap.free - passed);
+      if (remainder.free >= 1) {
+        if (remainder.from >= below) {
           break;
         }
-        left.add(rest);
-        below = rest.to();
+        remaining.add(remainder);
+        below = remainder.to();
       }
     }
-    return left.isEmpty() ? NONE : new Gaps(left);
+    return remaining.isEmpty() ? NONE : new Gaps(remaining);
   }
 
   /** The number of free departures. */
@@ -110,19 +110,19 @@ final class Gaps {
 
   /** Returns the gaps without their earliest free departure, which was handed out again. */
   Gaps withoutEarliest() {
-    List<Gap> left = new ArrayList<>(all);
-    for (int g = 0; g < left.size(); g++) {
-      Gap gap = left.get(g);
+    List<Gap> remaining = new ArrayList<>(all);
+    for (int g = 0; g < remaining.size(); g++) {
+      Gap gap = remaining.get(g);
       if (gap.known()) {
         if (gap.length == 1) {
-          left.remove(g);
+          remaining.remove(g);
         } else {
-          left.set(g, new Gap(gap.from - 1, gap.length - 1, gap.free - 1));
+          remaining.set(g, new Gap(gap.from - 1, gap.length - 1, gap.free - 1));
         }
         break;
       }
     }
-    return new Gaps(left);
+    return new Gaps(remaining);
   }
 
   /**

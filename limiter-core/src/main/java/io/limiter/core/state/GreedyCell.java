@@ -99,8 +99,8 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
     return new GreedyCell(nowMicros.cell.rule, unit, rate, true, atMicros, owed);
   }
 
-  private long missing(long before, long since) {
-    return since > before / rate ? 0 : before - since * rate;
+  private long missing(long before, long sinceMicros) {
+    return sinceMicros > before / rate ? 0 : before - sinceMicros * rate;
   }
 
   @Override

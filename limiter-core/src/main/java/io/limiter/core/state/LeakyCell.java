@@ -100,10 +100,10 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
         Math.min(Micros.of(LeakyBucket.MAX_WAIT) * rate, LeakyBucket.MAX_DEPARTURES * unit)
             + (LeakyBucket.MAX_QUEUE + 1) * unit;
     long parts = Math.min(ahead, longest);
-    long remainingBefore = nowMicros - last > parts / rate ? 0 : parts - (nowMicros - last) * rate;
+    long remainingParts = nowMicros - last > parts / rate ? 0 : parts - (nowMicros - last) * rate;
     Gaps known = parts < ahead ? Gaps.NONE : gaps;
     return new LeakyCell(
-        bucket, unit, rate, nowMicros, remainingBefore, known.of(departures(remainingBefore)));
+        bucket, unit, rate, nowMicros, remainingParts, known.of(departures(remainingParts)));
   }
 
   /** The number of departures still to come, if the next free one is this many parts away. */
@@ -153,9 +153,9 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
 
   /** The time at which the earliest gap at that time is near enough. */
   private long microsUntilGapInTime(long thenMicros) {
-    Gaps remainingBefore = gaps.of(departures(ahead - thenMicros * rate));
+    Gaps gapsThen = gaps.of(departures(ahead - thenMicros * rate));
     return micros(
-        new LeakyCell(rule, unit, rate, last, ahead, remainingBefore).partsUntilGap()
+        new LeakyCell(rule, unit, rate, last, ahead, gapsThen).partsUntilGap()
             - longestWaitParts());
   }
 

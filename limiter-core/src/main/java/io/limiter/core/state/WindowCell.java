@@ -21,7 +21,8 @@ record WindowCell(FixedWindow rule, long start, long end, long used) implements 
       return new WindowCell(rule, start, start + Micros.of(rule.window()), used);
     }
     AlignedWindow window = AlignedWindow.of(rule.alignment().get(), rule.window(), nowMicros);
-    return new WindowCell(rule, window.start(), window.end(), window.start() <= start ? used : 0);
+    return new WindowCell(
+        rule, window.startMicros(), window.endMicros(), window.startMicros() <= start ? used : 0);
   }
 
   @Override
@@ -58,7 +59,7 @@ record WindowCell(FixedWindow rule, long start, long end, long used) implements 
       return new WindowCell(rule, nowMicros, nowMicros + Micros.of(rule.window()), 0);
     }
     AlignedWindow window = AlignedWindow.of(rule.alignment().get(), rule.window(), nowMicros);
-    return new WindowCell(rule, window.start(), window.end(), 0);
+    return new WindowCell(rule, window.startMicros(), window.endMicros(), 0);
   }
 
   @Override

@@ -30,14 +30,14 @@ import org.junit.jupiter.api.Test;
 /** An instance dies with calls in flight; by Redis' own clock. */
 class LostInstanceTest {
 
-  private static final Duration LEASE = ConcurrencyLimit.MIN_PERMIT_DURATION;
+  private static final Duration PERMIT_DURATION = ConcurrencyLimit.MIN_PERMIT_DURATION;
 
   /** For a machine that is busy with other work. */
   private static final Duration SLACK = Duration.ofSeconds(10);
 
   private static final LimitRequest CALL =
       LimitRequest.of(
-          Policy.of("export", ConcurrencyLimit.of(3, LEASE)), new Subject("user", "ada"));
+          Policy.of("export", ConcurrencyLimit.of(3, PERMIT_DURATION)), new Subject("user", "ada"));
 
   private final RedisProcess redis = RedisProcess.onFreePort().start();
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
@@ -70,16 +70,20 @@ class LostInstanceTest {
     LimitStore lost = instance();
     Verdict running = acquire(here);
     timer.scheduleAtFixedRate(
-        () -> running.reservation().renewPermits(), 0, LEASE.toMillis() / 3, TimeUnit.MILLISECONDS);
+        () -> running.reservation().renewPermits(),
+        0,
+        PERMIT_DURATION.toMillis() / 3,
+        TimeUnit.MILLISECONDS);
     long before = System.nanoTime();
     assertThat(acquire(lost).allowed()).isTrue();
     assertThat(acquire(lost).allowed()).isTrue();
     lost.close(); // nothing of it is settled, nor renewed
     instances.remove(lost);
 
-    await().atMost(LEASE.plus(SLACK)).until(() -> acquire(here).allowed());
-    assertThat(Duration.ofNanos(System.nanoTime() - before)).isGreaterThanOrEqualTo(LEASE);
-    await().atMost(LEASE.plus(SLACK)).until(() -> acquire(here).allowed());
+    await().atMost(PERMIT_DURATION.plus(SLACK)).until(() -> acquire(here).allowed());
+    assertThat(Duration.ofNanos(System.nanoTime() - before))
+        .isGreaterThanOrEqualTo(PERMIT_DURATION);
+    await().atMost(PERMIT_DURATION.plus(SLACK)).until(() -> acquire(here).allowed());
     assertThat(acquire(here).allowed()).as("a fourth while three are held").isFalse();
     assertThat(running.reservation().settle(Completion.succeeded()))
         .succeedsWithin(SLACK)

@@ -15,12 +15,12 @@ import org.junit.jupiter.api.Test;
 /** Concurrency permits that are renewed where a store is full, or its clock set back. */
 class MemoryRenewalTest {
 
-  private static final Duration LEASE = Duration.ofSeconds(30);
+  private static final Duration PERMIT_DURATION = Duration.ofSeconds(30);
 
   private long clock = 100_000_000;
 
   private static LimitRequest call(String who, long places) {
-    Policy policy = Policy.of("in-flight", ConcurrencyLimit.of(places, LEASE));
+    Policy policy = Policy.of("in-flight", ConcurrencyLimit.of(places, PERMIT_DURATION));
     return LimitRequest.of(policy, new Subject("user", who));
   }
 
@@ -66,7 +66,7 @@ class MemoryRenewalTest {
       clock += 29_999_999;
       assertThat(acquire(store, call("ada", 2)).allowed()).as("a tick before").isFalse();
       clock += 1;
-      assertThat(acquire(store, call("ada", 2)).allowed()).as("a lease after").isTrue();
+      assertThat(acquire(store, call("ada", 2)).allowed()).as("one permit duration later").isTrue();
     }
   }
 }

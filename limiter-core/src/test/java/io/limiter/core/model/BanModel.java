@@ -45,7 +45,7 @@ final class BanModel {
   }
 
   /** The remaining time of the ban, at most the longest that the rule allows now. */
-  long rest(BanRule ban, long now) {
+  long restMicros(BanRule ban, long now) {
     return inARow == 0 ? 0 : Math.max(0, end(ban) - now);
   }
 

@@ -49,17 +49,17 @@ abstract class CellModel {
   abstract CellModel copy();
 
   /** Advances to this time; later calls are evaluated under this rule. */
-  abstract void proceed(Rule rule, long now);
+  abstract void proceed(Rule rule, long nowMicros);
 
-  abstract long left();
+  abstract long remaining();
 
   /** The time, 1 µs or more, until {@code wanted} units are left; there is one. */
-  abstract long untilLeft(long wanted);
+  abstract long microsUntilLeft(long wanted);
 
   /** The time until more units are left than now; if none is used, until one could come back. */
-  abstract long untilMore();
+  abstract long microsUntilMore();
 
-  abstract long untilUnused();
+  abstract long microsUntilReplenished();
 
   abstract void take(long units);
 

@@ -46,7 +46,7 @@ final class ChargeModel {
       cells.get(c).proceed(counted(charge).get(c), cellTime);
     }
     if (ban.isPresent() && (!charge.observed() || mode == Mode.RECORD)) {
-      boolean bannedBefore = counted.ban.rest(ban.get(), cellTime) > 0;
+      boolean bannedBefore = counted.ban.restMicros(ban.get(), cellTime) > 0;
       if (mode == Mode.ACQUIRE && !bannedBefore && violated()) {
         counted.ban.violate(ban.get(), cellTime);
         nearer = true;
@@ -74,7 +74,9 @@ final class ChargeModel {
   }
 
   private long left(Rule rule) {
-    return rule instanceof LoggedRule logged ? log.left(log.now(clock), logged) : cell(rule).left();
+    return rule instanceof LoggedRule logged
+        ? log.left(log.now(clock), logged)
+        : cell(rule).remaining();
   }
 
   boolean violated() {
@@ -95,20 +97,23 @@ final class ChargeModel {
   long bannedFor() {
     return ban.isEmpty() || charge.observed() || mode == Mode.RECORD
         ? 0
-        : counted.ban.rest(ban.get(), cellTime);
+        : counted.ban.restMicros(ban.get(), cellTime);
   }
 
   /** A record takes no more units than there are, so that no subject is ever in debt. */
   private long units(CellModel cell) {
-    return mode == Mode.RECORD ? Math.min(charge.cost(), Math.max(0, cell.left())) : charge.cost();
+    return mode == Mode.RECORD
+        ? Math.min(charge.cost(), Math.max(0, cell.remaining()))
+        : charge.cost();
   }
 
   /** The time for which the call waits, before it takes anything. */
-  long delay() {
+  long delayMicros() {
     return charge.observed()
         ? 0
         : cells.stream()
-            .mapToLong(cell -> cell instanceof LeakyModel leaky ? leaky.delay(units(cell)) : 0)
+            .mapToLong(
+                cell -> cell instanceof LeakyModel leaky ? leaky.delayMicros(units(cell)) : 0)
             .max()
             .orElse(0);
   }
@@ -144,20 +149,20 @@ final class ChargeModel {
       }
       wait =
           !isShort
-              ? Optional.of(cell.untilMore())
+              ? Optional.of(cell.microsUntilMore())
               : violated && charge.cost() > rule.capacity()
                   ? Optional.empty()
-                  : Optional.of(cell.untilLeft(violated ? charge.cost() : 1));
-      reset = cell.untilUnused();
+                  : Optional.of(cell.microsUntilLeft(violated ? charge.cost() : 1));
+      reset = cell.microsUntilReplenished();
     }
-    boolean leased = rule instanceof ConcurrencyLimit;
+    boolean concurrencyLimit = rule instanceof ConcurrencyLimit;
     return new RuleVerdict(
         rule,
         violated,
         Math.max(0, takes ? left - charge.cost() : left),
-        violated && !leased ? wait.map(Plain::duration) : Optional.empty(),
-        leased && reset > 0 ? rule.window() : Plain.duration(reset),
-        leased ? rule.window() : wait.map(Plain::duration).orElse(rule.window()),
+        violated && !concurrencyLimit ? wait.map(Plain::duration) : Optional.empty(),
+        concurrencyLimit && reset > 0 ? rule.window() : Plain.duration(reset),
+        concurrencyLimit ? rule.window() : wait.map(Plain::duration).orElse(rule.window()),
         violated && wait.isEmpty(),
         charge.observed());
   }
@@ -203,7 +208,7 @@ final class ChargeModel {
     }
     boolean begins = false;
     for (int c = 0; c < cells.size(); c++) {
-      long left = cells.get(c).left();
+      long left = cells.get(c).remaining();
       boolean waits = left < charge.cost() && charge.cost() <= counted(charge).get(c).count();
       if (waits && cells.get(c).begin()) {
         counted.cells.set(c, cells.get(c));

@@ -52,22 +52,22 @@ final class CounterModel extends CellModel {
   }
 
   @Override
-  long left() {
+  long remaining() {
     return leftAt(now);
   }
 
   @Override
-  long untilLeft(long wanted) {
+  long microsUntilLeft(long wanted) {
     return Plain.first(1, 2 * window, wait -> leftAt(now + wait) >= wanted);
   }
 
   @Override
-  long untilMore() {
-    return unusedAt(now) ? window : untilLeft(left() + 1);
+  long microsUntilMore() {
+    return unusedAt(now) ? window : microsUntilLeft(remaining() + 1);
   }
 
   @Override
-  long untilUnused() {
+  long microsUntilReplenished() {
     return Plain.first(0, 2 * window, wait -> unusedAt(now + wait));
   }
 

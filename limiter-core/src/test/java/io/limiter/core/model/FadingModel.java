@@ -46,15 +46,15 @@ final class FadingModel extends CellModel {
   }
 
   @Override
-  long left() {
+  long remaining() {
     return rule.count() - used;
   }
 
   @Override
-  long untilLeft(long wanted) {
+  long microsUntilLeft(long wanted) {
     FadingModel later = (FadingModel) copy();
     long time = 0;
-    while (later.left() < wanted) {
+    while (later.remaining() < wanted) {
       time = later.end - now;
       later.fade();
     }
@@ -62,13 +62,13 @@ final class FadingModel extends CellModel {
   }
 
   @Override
-  long untilMore() {
+  long microsUntilMore() {
     return end - now;
   }
 
   @Override
-  long untilUnused() {
-    return used == 0 ? 0 : untilLeft(rule.count());
+  long microsUntilReplenished() {
+    return used == 0 ? 0 : microsUntilLeft(rule.count());
   }
 
   @Override

@@ -68,20 +68,20 @@ final class GreedyModel extends CellModel {
   }
 
   @Override
-  long left() {
+  long remaining() {
     return leftAfter(0);
   }
 
   @Override
-  long untilLeft(long wanted) {
+  long microsUntilLeft(long wanted) {
     return Plain.first(1, Plain.window(bucket), wait -> leftAfter(wait) >= wanted);
   }
 
   /** For a full bucket, the time until a token could come back. */
   @Override
-  long untilMore() {
+  long microsUntilMore() {
     return missing.signum() > 0
-        ? untilLeft(left() + 1)
+        ? microsUntilLeft(remaining() + 1)
         : Plain.first(
             1,
             Plain.window(bucket),
@@ -93,7 +93,7 @@ final class GreedyModel extends CellModel {
   }
 
   @Override
-  long untilUnused() {
+  long microsUntilReplenished() {
     return Plain.first(0, Plain.window(bucket), wait -> missingAfter(wait).signum() == 0);
   }
 

@@ -63,27 +63,27 @@ final class IntervalModel extends CellModel {
   }
 
   @Override
-  long left() {
+  long remaining() {
     return bucket.count() - missing;
   }
 
   @Override
-  long untilLeft(long wanted) {
+  long microsUntilLeft(long wanted) {
     IntervalModel later = (IntervalModel) copy();
-    while (later.left() < wanted) {
+    while (later.remaining() < wanted) {
       later.refill();
     }
     return later.begin - now;
   }
 
   @Override
-  long untilMore() {
+  long microsUntilMore() {
     return begin + interval() - now;
   }
 
   @Override
-  long untilUnused() {
-    return missing == 0 ? 0 : untilLeft(bucket.count());
+  long microsUntilReplenished() {
+    return missing == 0 ? 0 : microsUntilLeft(bucket.count());
   }
 
   @Override

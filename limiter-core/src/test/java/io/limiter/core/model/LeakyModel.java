@@ -94,13 +94,13 @@ final class LeakyModel extends CellModel {
   }
 
   @Override
-  long left() {
+  long remaining() {
     return leftAt(0);
   }
 
   /** The result changes only when a departure passes, or comes near enough. */
   @Override
-  long untilLeft(long wanted) {
+  long microsUntilLeft(long wanted) {
     return LongStream.iterate(ahead(), at -> at > 0, at -> at - interval)
         .flatMap(at -> LongStream.of(micros(at), at > longest() ? micros(at - longest()) : 0))
         .filter(wait -> wait > 0)
@@ -111,12 +111,12 @@ final class LeakyModel extends CellModel {
   }
 
   @Override
-  long untilMore() {
-    return isIdle() ? micros(interval) : untilLeft(left() + 1);
+  long microsUntilMore() {
+    return isIdle() ? micros(interval) : microsUntilLeft(remaining() + 1);
   }
 
   @Override
-  long untilUnused() {
+  long microsUntilReplenished() {
     return micros(ahead());
   }
 
@@ -127,7 +127,7 @@ final class LeakyModel extends CellModel {
   }
 
   /** The wait of a call of so many units, in microseconds. */
-  long delay(long units) {
+  long delayMicros(long units) {
     return departure(units).map(then -> micros(until(then))).orElse(0L);
   }
 

@@ -87,7 +87,7 @@ public final class ReferenceModel {
                 model.verdict(
                     request.duplicate().orElseThrow().stack().rules().get(0),
                     takes && model.takes()));
-    long delay = charges.stream().mapToLong(ChargeModel::delay).max().orElse(0);
+    long delay = charges.stream().mapToLong(ChargeModel::delayMicros).max().orElse(0);
     List<ChargeModel.Taken> all = new ArrayList<>();
     for (ChargeModel charge : Stream.concat(charges.stream(), guard.stream()).toList()) {
       if (takes && charge.takes()) {

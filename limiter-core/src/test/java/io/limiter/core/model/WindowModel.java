@@ -56,22 +56,22 @@ final class WindowModel extends CellModel {
   }
 
   @Override
-  long left() {
+  long remaining() {
     return count - used();
   }
 
   @Override
-  long untilLeft(long wanted) {
+  long microsUntilLeft(long wanted) {
     return end - now;
   }
 
   @Override
-  long untilMore() {
+  long microsUntilMore() {
     return end - now;
   }
 
   @Override
-  long untilUnused() {
+  long microsUntilReplenished() {
     return used() == 0 ? 0 : end - now;
   }
 

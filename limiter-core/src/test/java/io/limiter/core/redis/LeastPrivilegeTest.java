@@ -135,9 +135,9 @@ class LeastPrivilegeTest {
       assertThat(reservation.release().toCompletableFuture().join()).isOne();
       assertThat(acquire(store, call).allowed()).isTrue();
       assertThat(reservation.refund().toCompletableFuture().join()).isEqualTo(200);
-      Reservation lease = acquire(store, running).reservation();
-      assertThat(lease.renewPermits().toCompletableFuture().join()).isOne();
-      assertThat(lease.refund().toCompletableFuture().join()).isOne();
+      Reservation held = acquire(store, running).reservation();
+      assertThat(held.renewPermits().toCompletableFuture().join()).isOne();
+      assertThat(held.refund().toCompletableFuture().join()).isOne();
       store
           .reset(call.allCharges().stream().map(Charge::key).toList())
           .toCompletableFuture()

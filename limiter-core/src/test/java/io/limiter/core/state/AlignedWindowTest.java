@@ -87,10 +87,11 @@ class AlignedWindowTest {
     assertThat(found)
         .as("%s of %s at %d", alignment, window, time)
         .isEqualTo(new AlignedWindow(model.begin(time), model.end(time)));
-    for (long edge : new long[] {found.start(), found.end() - 1}) {
+    for (long edge : new long[] {found.startMicros(), found.endMicros() - 1}) {
       assertThat(AlignedWindow.of(alignment, window, edge)).isEqualTo(found);
     }
-    assertThat(AlignedWindow.of(alignment, window, found.end()).start()).isEqualTo(found.end());
-    assertThat(time).isGreaterThanOrEqualTo(found.start()).isLessThan(found.end());
+    assertThat(AlignedWindow.of(alignment, window, found.endMicros()).startMicros())
+        .isEqualTo(found.endMicros());
+    assertThat(time).isGreaterThanOrEqualTo(found.startMicros()).isLessThan(found.endMicros());
   }
 }

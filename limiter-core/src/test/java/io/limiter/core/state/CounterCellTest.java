@@ -26,9 +26,9 @@ class CounterCellTest {
 
   /** No call is admitted before the wait is over, and every call is then. */
   private static void assertExact(SlidingWindowCounter rule, Cell cell, long now, int cost) {
-    CellReadout gauge = cell.read(rule, now, cost, Mode.ACQUIRE);
-    long wanted = gauge.remainingBefore() < cost ? cost : gauge.remainingBefore() + 1;
-    long wait = gauge.retryAfterMicros(false);
+    CellReadout readout = cell.read(rule, now, cost, Mode.ACQUIRE);
+    long wanted = readout.remainingBefore() < cost ? cost : readout.remainingBefore() + 1;
+    long wait = readout.retryAfterMicros(false);
     assertThat(wait).as("%s at %d for %d", cell, now, cost).isPositive();
     assertThat(left(rule, cell, now + wait))
         .as("%s at %d for %d, after %d", cell, now, cost, wait)

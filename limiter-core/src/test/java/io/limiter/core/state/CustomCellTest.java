@@ -24,27 +24,27 @@ class CustomCellTest {
 
   @Test
   void aCallThatTakesNothingIsEvaluatedAtCostZero() {
-    CellReadout gauge = read(saying(5), 3, Mode.ACQUIRE);
-    assertThat(gauge.remainingBefore()).isEqualTo(5);
-    assertThat(gauge.retryAfterMicros(true)).isEqualTo(10_703);
-    assertThat(gauge.retryAfterMicros(false)).isEqualTo(10_700);
-    assertThat(gauge.resetAfterMicros(true)).isEqualTo(20_703);
-    assertThat(gauge.resetAfterMicros(false)).isEqualTo(20_700);
+    CellReadout readout = read(saying(5), 3, Mode.ACQUIRE);
+    assertThat(readout.remainingBefore()).isEqualTo(5);
+    assertThat(readout.retryAfterMicros(true)).isEqualTo(10_703);
+    assertThat(readout.retryAfterMicros(false)).isEqualTo(10_700);
+    assertThat(readout.resetAfterMicros(true)).isEqualTo(20_703);
+    assertThat(readout.resetAfterMicros(false)).isEqualTo(20_700);
   }
 
   @Test
   void aDeniedCallGetsTheTimeAtWhichItWouldPass() {
-    CellReadout gauge = read(saying(2), 3, Mode.ACQUIRE);
-    assertThat(gauge.retryAfterMicros(false)).isEqualTo(10_703);
-    assertThat(gauge.resetAfterMicros(false)).isEqualTo(20_700);
+    CellReadout readout = read(saying(2), 3, Mode.ACQUIRE);
+    assertThat(readout.retryAfterMicros(false)).isEqualTo(10_703);
+    assertThat(readout.resetAfterMicros(false)).isEqualTo(20_700);
   }
 
   @Test
   void aRecordTakesTheUnitsLeftAndReturnsTheTimeOfTheNextOne() {
-    CellReadout gauge = read(saying(2), 3, Mode.RECORD);
-    assertThat(gauge.retryAfterMicros(true)).isEqualTo(10_901);
-    assertThat(gauge.resetAfterMicros(true)).isEqualTo(20_702);
-    assertThat(gauge.taken().read(saying(5), 500, 1, Mode.ACQUIRE).retryAfterMicros(true))
+    CellReadout readout = read(saying(2), 3, Mode.RECORD);
+    assertThat(readout.retryAfterMicros(true)).isEqualTo(10_901);
+    assertThat(readout.resetAfterMicros(true)).isEqualTo(20_702);
+    assertThat(readout.taken().read(saying(5), 500, 1, Mode.ACQUIRE).retryAfterMicros(true))
         .isEqualTo(10_901);
   }
 

@@ -34,13 +34,13 @@ class IntervalCellTest {
   })
   void anAdmittedCallGetsTheTimeOfTheNextRefillAndOfTheFullBucket(
       long since, int cost, long left, long wait, long full, long fullOnceTaken) {
-    CellReadout gauge = EIGHT.read(RULE, 7_000_000 + since, cost, Mode.ACQUIRE);
-    assertThat(gauge.remainingBefore()).isEqualTo(left);
-    assertThat(gauge.retryAfterMicros(false)).isEqualTo(wait);
-    assertThat(gauge.retryAfterMicros(true)).isEqualTo(wait);
-    assertThat(gauge.resetAfterMicros(false)).isEqualTo(full);
-    assertThat(gauge.resetAfterMicros(true)).isEqualTo(fullOnceTaken);
-    assertThat(gauge.taken().neededUntilMicros()).isEqualTo(7_000_000 + since + fullOnceTaken);
+    CellReadout readout = EIGHT.read(RULE, 7_000_000 + since, cost, Mode.ACQUIRE);
+    assertThat(readout.remainingBefore()).isEqualTo(left);
+    assertThat(readout.retryAfterMicros(false)).isEqualTo(wait);
+    assertThat(readout.retryAfterMicros(true)).isEqualTo(wait);
+    assertThat(readout.resetAfterMicros(false)).isEqualTo(full);
+    assertThat(readout.resetAfterMicros(true)).isEqualTo(fullOnceTaken);
+    assertThat(readout.taken().neededUntilMicros()).isEqualTo(7_000_000 + since + fullOnceTaken);
   }
 
   @ParameterizedTest
@@ -57,36 +57,36 @@ class IntervalCellTest {
     "2300000,   11,      -1"
   })
   void aDeniedCallGetsTheTimeOfTheRefillThatBringsEnough(long since, int cost, long wait) {
-    CellReadout gauge = EIGHT.read(RULE, 7_000_000 + since, cost, Mode.ACQUIRE);
-    assertThat(gauge.remainingBefore()).isLessThan(cost);
-    assertThat(gauge.retryAfterMicros(false)).isEqualTo(wait);
+    CellReadout readout = EIGHT.read(RULE, 7_000_000 + since, cost, Mode.ACQUIRE);
+    assertThat(readout.remainingBefore()).isLessThan(cost);
+    assertThat(readout.retryAfterMicros(false)).isEqualTo(wait);
   }
 
   @Test
   void aBucketThatWasNeverUsedIsFullAndItsFirstIntervalBeginsWithTheCall() {
-    CellReadout gauge = Cell.unused(RULE).read(RULE, 7_300_000, 4, Mode.ACQUIRE);
-    assertThat(gauge.remainingBefore()).isEqualTo(10);
-    assertThat(gauge.retryAfterMicros(true)).isEqualTo(1_000_000);
-    assertThat(gauge.resetAfterMicros(false)).isZero();
-    assertThat(gauge.resetAfterMicros(true)).isEqualTo(2_000_000);
-    CellReadout next = gauge.taken().read(RULE, 8_000_000, 7, Mode.ACQUIRE);
+    CellReadout readout = Cell.unused(RULE).read(RULE, 7_300_000, 4, Mode.ACQUIRE);
+    assertThat(readout.remainingBefore()).isEqualTo(10);
+    assertThat(readout.retryAfterMicros(true)).isEqualTo(1_000_000);
+    assertThat(readout.resetAfterMicros(false)).isZero();
+    assertThat(readout.resetAfterMicros(true)).isEqualTo(2_000_000);
+    CellReadout next = readout.taken().read(RULE, 8_000_000, 7, Mode.ACQUIRE);
     assertThat(next.retryAfterMicros(false)).isEqualTo(300_000);
   }
 
   @Test
   void aRecordTakesTheUnitsLeftAndWaitsForOneMore() {
-    CellReadout gauge = EIGHT.read(RULE, 8_300_000, 9, Mode.RECORD);
-    assertThat(gauge.retryAfterMicros(true)).isEqualTo(700_000);
-    assertThat(gauge.resetAfterMicros(true)).isEqualTo(3_700_000);
-    assertThat(gauge.taken().read(RULE, 8_300_000, 1, Mode.PEEK).remainingBefore()).isZero();
+    CellReadout readout = EIGHT.read(RULE, 8_300_000, 9, Mode.RECORD);
+    assertThat(readout.retryAfterMicros(true)).isEqualTo(700_000);
+    assertThat(readout.resetAfterMicros(true)).isEqualTo(3_700_000);
+    assertThat(readout.taken().read(RULE, 8_300_000, 1, Mode.PEEK).remainingBefore()).isZero();
   }
 
   @Test
   void aSmallerBucketLacksNoMoreThanItHolds() {
     TokenBucket smaller = TokenBucket.of(4, 3, SECOND).byInterval();
-    CellReadout gauge = EIGHT.read(smaller, 7_300_000, 1, Mode.ACQUIRE);
-    assertThat(gauge.remainingBefore()).isZero();
-    assertThat(gauge.retryAfterMicros(false)).isEqualTo(700_000);
-    assertThat(gauge.resetAfterMicros(false)).isEqualTo(1_700_000);
+    CellReadout readout = EIGHT.read(smaller, 7_300_000, 1, Mode.ACQUIRE);
+    assertThat(readout.remainingBefore()).isZero();
+    assertThat(readout.retryAfterMicros(false)).isEqualTo(700_000);
+    assertThat(readout.resetAfterMicros(false)).isEqualTo(1_700_000);
   }
 }

@@ -109,11 +109,11 @@ class LeakyCellTest {
   /** Returns whether the call was denied. */
   private static boolean assertWaitIsExact(LeakyQueue queue, Random random) {
     int cost = 1 + random.nextInt(random.nextBoolean() ? 1 : (int) queue.rule.capacity());
-    CellReadout gauge = queue.read(cost, 0);
-    boolean denied = gauge.remainingBefore() < cost;
-    long wanted = denied ? cost : gauge.remainingBefore() + 1;
-    long wait = gauge.retryAfterMicros(false);
-    if (gauge.remainingBefore() < queue.rule.capacity()) {
+    CellReadout readout = queue.read(cost, 0);
+    boolean denied = readout.remainingBefore() < cost;
+    long wanted = denied ? cost : readout.remainingBefore() + 1;
+    long wait = readout.retryAfterMicros(false);
+    if (readout.remainingBefore() < queue.rule.capacity()) {
       assertThat(queue.read(1, wait).remainingBefore()).isGreaterThanOrEqualTo(wanted);
       assertThat(queue.read(1, wait - 1).remainingBefore()).isLessThan(wanted);
       assertThat(queue.read(1, random.nextLong(wait)).remainingBefore()).isLessThan(wanted);

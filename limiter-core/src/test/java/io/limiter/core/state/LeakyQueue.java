@@ -33,11 +33,11 @@ final class LeakyQueue {
 
   /** The wait of a call that is admitted. */
   long take(int cost) {
-    CellReadout gauge = read(cost, 0);
-    assertThat(gauge.remainingBefore()).isGreaterThanOrEqualTo(cost);
-    calls.add(new Call(rule, now, cost, gauge.departureParts()));
-    cell = gauge.taken();
-    return gauge.delayMicros();
+    CellReadout readout = read(cost, 0);
+    assertThat(readout.remainingBefore()).isGreaterThanOrEqualTo(cost);
+    calls.add(new Call(rule, now, cost, readout.departureParts()));
+    cell = readout.taken();
+    return readout.delayMicros();
   }
 
   void takeEach(int times) {

@@ -78,18 +78,18 @@ class StoredCellTest {
 
   @Test
   void ofAWindowItsStartAndItsUnits() {
-    CellReadout gauge = read(WINDOW, NOW, 1_600_000, 3);
-    assertThat(gauge.remainingBefore()).isEqualTo(7);
-    assertThat(gauge.resetAfterMicros(false)).isEqualTo(100_000);
+    CellReadout readout = read(WINDOW, NOW, 1_600_000, 3);
+    assertThat(readout.remainingBefore()).isEqualTo(7);
+    assertThat(readout.resetAfterMicros(false)).isEqualTo(100_000);
     assertThat(left(WINDOW, 1_500_001, 3)).isEqualTo(7);
     assertThat(left(WINDOW, 1_500_000, 3)).isEqualTo(10);
   }
 
   @Test
   void anAlignedWindowCountsUnitsUsedSinceItsStart() {
-    CellReadout gauge = read(ALIGNED, NOW, 2_000_000, 3);
-    assertThat(gauge.remainingBefore()).isEqualTo(7);
-    assertThat(gauge.resetAfterMicros(false)).isEqualTo(500_000);
+    CellReadout readout = read(ALIGNED, NOW, 2_000_000, 3);
+    assertThat(readout.remainingBefore()).isEqualTo(7);
+    assertThat(readout.resetAfterMicros(false)).isEqualTo(500_000);
     assertThat(left(ALIGNED, 1_000_000, 3)).isEqualTo(10);
     assertThat(left(ALIGNED, 1_999_999, 3)).isEqualTo(10);
     assertThat(left(ALIGNED, 2_100_000, 3)).isEqualTo(7); // under other rules
@@ -97,24 +97,24 @@ class StoredCellTest {
 
   @Test
   void ofABucketTheLastTimeAndThePartsThatWereMissing() {
-    CellReadout gauge = read(BUCKET, NOW, 2_000_000, 1_600_000); // 500,000 parts are a token
-    assertThat(gauge.remainingBefore()).isEqualTo(7);
-    assertThat(gauge.retryAfterMicros(false)).isEqualTo(100_000);
-    assertThat(gauge.resetAfterMicros(false)).isEqualTo(1_100_000);
+    CellReadout readout = read(BUCKET, NOW, 2_000_000, 1_600_000); // 500,000 parts are a token
+    assertThat(readout.remainingBefore()).isEqualTo(7);
+    assertThat(readout.retryAfterMicros(false)).isEqualTo(100_000);
+    assertThat(readout.resetAfterMicros(false)).isEqualTo(1_100_000);
   }
 
   @Test
   void ofABucketByIntervalTheLastRefillAndTheTokensThatWereMissing() {
-    CellReadout gauge = read(BY_INTERVAL, NOW, 1_200_000, 5);
-    assertThat(gauge.remainingBefore()).isEqualTo(7);
-    assertThat(gauge.retryAfterMicros(false)).isEqualTo(700_000);
+    CellReadout readout = read(BY_INTERVAL, NOW, 1_200_000, 5);
+    assertThat(readout.remainingBefore()).isEqualTo(7);
+    assertThat(readout.retryAfterMicros(false)).isEqualTo(700_000);
   }
 
   @Test
   void ofALeakyBucketTheLastTimeAndThePartsUntilTheNextDeparture() {
-    CellReadout gauge = read(LEAKY, NOW, 2_000_000, 1_600_000);
-    assertThat(gauge.remainingBefore()).isEqualTo(8);
-    assertThat(gauge.delayMicros()).isEqualTo(1_100_000);
+    CellReadout readout = read(LEAKY, NOW, 2_000_000, 1_600_000);
+    assertThat(readout.remainingBefore()).isEqualTo(8);
+    assertThat(readout.delayMicros()).isEqualTo(1_100_000);
   }
 
   @Test
@@ -170,10 +170,10 @@ class StoredCellTest {
     LeakyBucket quick =
         LeakyBucket.of(400, SECOND, 10_000, SECOND.multipliedBy(300)).withFair(false);
     double ahead = 110_001 * 2_500.0;
-    CellReadout gauge =
+    CellReadout readout =
         read(quick, NOW, NOW, ahead, gap(100_000, 99_000, 99_000), gap(1_000, 600, 500));
-    assertThat(gauge.remainingBefore()).isEqualTo(10_001 - 110_001 + 99_000 + 500);
-    assertThat(gauge.delayMicros()).isEqualTo(10_001 * 2_500);
+    assertThat(readout.remainingBefore()).isEqualTo(10_001 - 110_001 + 99_000 + 500);
+    assertThat(readout.delayMicros()).isEqualTo(10_001 * 2_500);
   }
 
   @Test

@@ -243,13 +243,13 @@ public final class ClusterConnections implements ClusterSource {
   }
 
   private void closeIdle(ClusterTopology found) {
-    long now = System.nanoTime();
+    long nowNanos = System.nanoTime();
     for (ClusterNode node : List.copyOf(nodes.values())) {
       if (found.slots().containsKey(node.address())) {
         node.idleSince = 0;
       } else if (node.idleSince == 0) {
-        node.idleSince = now;
-      } else if (now - node.idleSince > IDLE_NANOS) {
+        node.idleSince = nowNanos;
+      } else if (nowNanos - node.idleSince > IDLE_NANOS) {
         nodes.remove(node.address());
         node.close();
       }

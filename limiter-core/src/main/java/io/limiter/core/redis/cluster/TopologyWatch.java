@@ -50,25 +50,25 @@ final class TopologyWatch {
    * Requests a lookup because something may have changed. Cheap: called for each call that fails.
    */
   void soon() {
-    long now = System.nanoTime();
-    if (dueNanos - now > nanos(LEAST_MILLIS)) {
+    long nowNanos = System.nanoTime();
+    if (dueNanos - nowNanos > nanos(LEAST_MILLIS)) {
       schedule(0);
     }
   }
 
   private synchronized void schedule(long delayMillis) {
-    long now = System.nanoTime();
-    long at = Math.max(now + nanos(delayMillis), lastBegan + nanos(LEAST_MILLIS));
+    long nowNanos = System.nanoTime();
+    long atNanos = Math.max(nowNanos + nanos(delayMillis), lastBegan + nanos(LEAST_MILLIS));
     again = looking; // its result may be older than the reason to look
-    if (closed || looking || at - dueNanos >= 0) {
+    if (closed || looking || atNanos - dueNanos >= 0) {
       return;
     }
     if (next != null) {
       next.cancel(false);
     }
-    dueNanos = at;
+    dueNanos = atNanos;
     try {
-      next = executor.schedule(this::run, Math.max(0, at - now), TimeUnit.NANOSECONDS);
+      next = executor.schedule(this::run, Math.max(0, atNanos - nowNanos), TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException closing) {
       closed = true;
     }

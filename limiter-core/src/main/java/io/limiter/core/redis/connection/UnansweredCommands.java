@@ -87,12 +87,12 @@ public final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
     }
     TimedCommand<?, ?, ?> timed = TimedCommand.of(message);
     if (timed != null) {
-      long now = nanoTime.getAsLong();
+      long nowNanos = nanoTime.getAsLong();
       if (!ticking) {
-        lastTick = now;
+        lastTick = nowNanos;
         tickAfter(TICK_NANOS, context);
       }
-      if (!timed.handOver(this, now, ownNanos(now))) {
+      if (!timed.handOver(this, nowNanos, ownNanos(nowNanos))) {
         promise.trySuccess();
         timed.completeExceptionally(
             new RedisException("Currently not connected. A command is sent once at most."));
@@ -108,9 +108,9 @@ public final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
   }
 
   private void tick(ChannelHandlerContext context) {
-    long now = nanoTime.getAsLong();
-    countedNanos = ownNanos(now);
-    lastTick = now;
+    long nowNanos = nanoTime.getAsLong();
+    countedNanos = ownNanos(nowNanos);
+    lastTick = nowNanos;
     boolean waited = false;
     boolean looks = false;
     List<TimedCommand<?, ?, ?>> over = List.of();
@@ -121,7 +121,7 @@ public final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
       }
       waited = true;
       TimedCommand.Waiter waiter = timed.waiter();
-      if (waiter != null && timed.isOver(waiter, now, countedNanos)) {
+      if (waiter != null && timed.isOver(waiter, nowNanos, countedNanos)) {
         over = over.isEmpty() ? new ArrayList<>() : over;
         over.add(timed);
       } else {
@@ -136,7 +136,7 @@ public final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
     for (TimedCommand<?, ?, ?> timed : over) {
       TimedCommand.Waiter waiter = timed.waiter();
       if (waiter != null && !timed.isExpired()) {
-        timed.expire(waiter, now, countedNanos);
+        timed.expire(waiter, nowNanos, countedNanos);
       }
     }
   }

@@ -129,9 +129,12 @@ public final class EncodedLog implements StackPart {
 
     @Override
     public long resetAfterMicros(int rule, boolean taken) {
-      double newest = reply.getDouble(offset + 8);
-      long since = newest == 0 ? windowsMicros[rule] : (long) (reply.getDouble(offset) - newest);
-      return taken || since < 0 ? windowsMicros[rule] : Math.max(0, windowsMicros[rule] - since);
+      double newestMicros = reply.getDouble(offset + 8);
+      long sinceMicros =
+          newestMicros == 0 ? windowsMicros[rule] : (long) (reply.getDouble(offset) - newestMicros);
+      return taken || sinceMicros < 0
+          ? windowsMicros[rule]
+          : Math.max(0, windowsMicros[rule] - sinceMicros);
     }
 
     @Override

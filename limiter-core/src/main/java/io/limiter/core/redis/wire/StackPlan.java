@@ -95,10 +95,10 @@ public final class StackPlan {
 
   /** The plan argument of one call. */
   public byte[] argument(Mode mode, Charge charge) {
-    Encoded now = current();
+    Encoded nowMicros = current();
     return mode == Mode.ACQUIRE && charge.cost() == 1 && !charge.observed()
-        ? now.acquireOne
-        : now.with(code(mode, charge.observed()), charge.cost());
+        ? nowMicros.acquireOne
+        : nowMicros.with(code(mode, charge.observed()), charge.cost());
   }
 
   /** The plan of a call that took so many units, for {@code refund.lua} and {@code renew.lua}. */
