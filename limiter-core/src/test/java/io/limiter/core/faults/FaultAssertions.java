@@ -75,7 +75,7 @@ final class FaultAssertions {
             .map(rule -> rule.rule().count() - rule.remaining())
             .toList();
     assertThat(used)
-        .as("units used, as the replies tell")
+        .as("units used, according to the replies")
         .allMatch(units -> units >= 1 && units < 1_000);
   }
 
