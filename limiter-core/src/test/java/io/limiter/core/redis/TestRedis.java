@@ -36,6 +36,10 @@ public final class TestRedis implements AutoCloseable {
   public static final long EXTRA_LIFE_MILLIS = 1_000_000_000L;
 
   static final String LIFE = "ttls and ttls[i] or arguments[2 * i]";
+
+  /** A time that is later than all others. */
+  private static final String NEVER = Long.toString(1L << 53);
+
   private static final String GRACE = "local GRACE = 1000000";
   private static final String RENEWED = "math.ceil(log.horizon / 1000) + 1000";
 
@@ -67,12 +71,12 @@ public final class TestRedis implements AutoCloseable {
 
   /** A store with the keys of this test, whose cells never expire. */
   public RedisStore store() {
-    return store("EXACT", List.of(new FadingCounter()));
+    return store(NEVER, List.of(new FadingCounter()));
   }
 
   /** A store with these custom algorithms. */
   public RedisStore store(List<CustomAlgorithm> algorithms) {
-    return store("EXACT", algorithms);
+    return store(NEVER, algorithms);
   }
 
   /** A store that discards cells that other rules no longer need, by the test's clock. */
@@ -82,7 +86,7 @@ public final class TestRedis implements AutoCloseable {
 
   /** A store with the script of an earlier release, whose replies are the same. */
   RedisStore storeOf(String script) {
-    return store(DecisionScripts.load(), RedisScript.of(RedisScript.read(script)), "EXACT");
+    return store(DecisionScripts.load(), RedisScript.of(RedisScript.read(script)), NEVER);
   }
 
   private RedisStore store(String grace, List<CustomAlgorithm> algorithms) {
@@ -116,7 +120,7 @@ public final class TestRedis implements AutoCloseable {
 
   /** The same decision by this test's clock. */
   RedisScript clocked(String decide) {
-    return RedisScript.of(decide(RedisScript.of(decide), "EXACT"));
+    return RedisScript.of(decide(RedisScript.of(decide), NEVER));
   }
 
   private String decide(RedisScript script, String grace) {

@@ -26,8 +26,13 @@ public record DecisionScripts(
   /** The place of a part in a script, with the name of its file. */
   private static final Pattern PART = Pattern.compile("--%(?!algorithms)([a-z-]+)\n");
 
+  /** A line of constants.lua: names, and as many numbers. */
+  private static final Pattern CONSTANTS = Pattern.compile("local ([A-Z_, ]+) = ([0-9, ]+)\n");
+
+  private static final Pattern CONSTANT = Pattern.compile("\\b[A-Z][A-Z_]+\\b");
+
   public DecisionScripts(RedisScript decide, RedisScript refund) {
-    this(decide, refund, RedisScript.of(assembled("renew.lua", new HashMap<>())), List.of());
+    this(decide, refund, RedisScript.of(new Files().script("renew.lua")), List.of());
   }
 
   /** The scripts without custom algorithms; read once. */
@@ -75,29 +80,47 @@ public record DecisionScripts(
                   algorithms.get(i).script()));
     }
     String ownBranches = branches.length() == 0 ? "" : branches + "end\n";
-    Map<String, String> parts = new HashMap<>();
+    Files files = new Files();
     return new DecisionScripts(
-        RedisScript.of(assembled("decide.lua", parts).replace(ALGORITHMS, ownBranches)),
-        RedisScript.of(assembled("refund.lua", parts)),
-        RedisScript.of(assembled("renew.lua", parts)),
+        RedisScript.of(files.script("decide.lua").replace(ALGORITHMS, ownBranches)),
+        RedisScript.of(files.script("refund.lua")),
+        RedisScript.of(files.script("renew.lua")),
         algorithms);
   }
 
-  /**
-   * A file with the parts that it includes.
-   *
-   * @param parts the files that were read before
-   */
-  private static String assembled(String file, Map<String, String> parts) {
-    String known = parts.get(file);
-    if (known != null) {
-      return known;
+  /** The files of the scripts, each of which is read once. */
+  private static final class Files {
+    private final Map<String, String> constants = new HashMap<>();
+    private final Map<String, String> scripts = new HashMap<>();
+
+    Files() {
+      Matcher line = CONSTANTS.matcher(code(RedisScript.read("constants.lua")));
+      while (line.find()) {
+        String[] names = line.group(1).split(", ");
+        String[] numbers = line.group(2).split(", ");
+        for (int i = 0; i < names.length; i++) {
+          constants.put(names[i], numbers[i]);
+        }
+      }
+      scripts.put("constants.lua", "");
     }
-    String text =
-        PART.matcher(code(RedisScript.read(file)))
-            .replaceAll(part -> Matcher.quoteReplacement(assembled(part.group(1) + ".lua", parts)));
-    parts.put(file, text);
-    return text;
+
+    /** A file with the parts that it includes, and with numbers for the names of constants. */
+    String script(String file) {
+      String known = scripts.get(file);
+      if (known != null) {
+        return known;
+      }
+      String code =
+          CONSTANT
+              .matcher(code(RedisScript.read(file)))
+              .replaceAll(name -> constants.getOrDefault(name.group(), name.group()));
+      String script =
+          PART.matcher(code)
+              .replaceAll(part -> Matcher.quoteReplacement(script(part.group(1) + ".lua")));
+      scripts.put(file, script);
+      return script;
+    }
   }
 
   /** A file without comments and indentation, which Redis does not need. */

@@ -17,6 +17,7 @@
 -- Constants, functions and variables of the script:
 -- luacheck: read globals EXACT PEEK ACQUIRE RECORD OBSERVE CELLS_MARK SECONDS_LIMIT BAN_SIZE GAP_LIMIT DESCRIPTION
 -- luacheck: read globals SLIDING_COUNTER FIXED_WINDOW ALIGNED_WINDOW TOKEN_BUCKET INTERVAL_BUCKET LEAKY_BUCKET BAN
+-- luacheck: read globals MAX_WAIT MAX_DEPARTURES MAX_QUEUE
 -- luacheck: read globals call pack unpack byte sub clock group
 -- Of this key:
 -- luacheck: read globals i key plan value arguments mode cost age cellCount logRules cellsLength fingerprint writer
@@ -157,7 +158,6 @@ for _ = 1, cellCount do
     local last, ahead = unpack('>dd', cellBytes, cellPos) -- `ahead`: parts until the next free departure
     local gaps, freeInGaps, usableGap, readGaps, packGaps
     if last >= 0 and last <= now and ahead > 0 then
-      local MAX_WAIT, MAX_DEPARTURES, MAX_QUEUE = 300000000, 120000, 10000 -- of any rule
       local maxAhead = math.min(MAX_WAIT * rate, MAX_DEPARTURES * unit) + (MAX_QUEUE + 1) * unit
       local stillAhead = math.min(ahead, maxAhead) - (now - last) * rate
       -- No rule can have made a longer queue. The gaps of one are not where they were.

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Constants of all scripts. ScriptSourceTest compares them with the Java code. No script uses all of them.
+-- Constants of all scripts. DecisionScripts replaces their names by the numbers, so that they cost a script no time.
+-- ScriptSourceTest compares them with the Java code.
 
 local EXACT = 9007199254740992 -- 2^53: every stored number is less, so that doubles are exact
 local MAX_WINDOW = 31622400000000 -- 366 days in microseconds: no window is longer
-local GRACE = 1000000 -- microseconds for which a key outlives the need for it
 
 -- Modes of a charge, the lowest two bits of a plan's first byte.
 local PEEK, ACQUIRE, RECORD, OBSERVE = 0, 1, 2, 3
@@ -17,7 +17,7 @@ local PLAIN_HEADER, SHARED_HEADER = 16, 24
 -- The most units that an exact-size log has. With any header it is shorter than a page of 1,024 bytes.
 local EXACT_SIZE_UNITS = 118
 
--- Byte 5 of a value is 2^31 or more if it begins with cells. A cell is needed for fewer seconds than 2^27.
+-- The second number of a value is 2^31 or more if it begins with cells. A cell is needed for fewer seconds than 2^27.
 local CELLS_MARK, SECONDS_LIMIT = 2147483648, 134217728
 -- The most cells under one key, of all stacks, without the cell that describes them; their most bytes, with it.
 local MAX_CELLS, MAX_CELL_BYTES = 14, 1023
@@ -29,3 +29,7 @@ local INTERVAL_BUCKET, LEAKY_BUCKET, BAN, CUSTOM = 5, 6, 9, 64
 local DESCRIPTION = 10
 -- A ban has so many numbers; a leaky bucket has so many gaps.
 local BAN_SIZE, GAP_LIMIT = 4, 8
+-- How a gap is packed into one number (gaps.lua): 2^17, 2^34.
+local GAP_LENGTH_UNIT, GAP_FIRST_UNIT = 131072, 17179869184
+-- The most that any leaky bucket may have: microseconds to wait, departures in that time, and units that wait.
+local MAX_WAIT, MAX_DEPARTURES, MAX_QUEUE = 300000000, 120000, 10000

@@ -44,6 +44,7 @@ local KEYS, ARGV = KEYS, ARGV
 local redisTime = call('TIME')
 local clock = redisTime[1] * 1000000 + redisTime[2]
 --%constants
+local GRACE = 1000000 -- microseconds for which a key outlives the need for it; tests replace it
 -- A status: the charge admits the call, one of its rules denies it, or its ban denies it. For a charge that is only
 -- observed, the status is what its rules would do.
 local ADMITTED, LIMITED, BANNED = 'A', 'L', 'B'

@@ -151,8 +151,6 @@ public class ScriptSourceTest {
     Map<String, Long> expected = new TreeMap<>();
     expected.put("EXACT", 1L << 53);
     expected.put("MAX_WINDOW", Micros.of(Rule.MAX_WINDOW));
-    expected.put("GRACE", 1_000 * Long.parseLong(text(stack(LOGGED).plan().ttl())) - 1_000_000);
-
     Charge charge = Charge.of("limit", Subject.global(), RuleStack.of(List.of(LOGGED)));
     expected.put("PEEK", (long) stack(LOGGED).plan().argument(Mode.PEEK, charge)[0]);
     expected.put("ACQUIRE", (long) stack(LOGGED).plan().argument(Mode.ACQUIRE, charge)[0]);
@@ -185,6 +183,11 @@ public class ScriptSourceTest {
     expected.put("DESCRIPTION", (long) CellCode.DATA);
     expected.put("BAN_SIZE", (long) CellCode.BAN_SIZE);
     expected.put("GAP_LIMIT", Cell.LEAKY_SIZE - 2L);
+    expected.put("GAP_LENGTH_UNIT", 1L << 17);
+    expected.put("GAP_FIRST_UNIT", 1L << 34);
+    expected.put("MAX_WAIT", Micros.of(LeakyBucket.MAX_WAIT));
+    expected.put("MAX_DEPARTURES", (long) LeakyBucket.MAX_DEPARTURES);
+    expected.put("MAX_QUEUE", (long) LeakyBucket.MAX_QUEUE);
 
     Map<String, Long> constants = constants(RedisScript.read("constants.lua"));
     long exactSizeUnits = constants.remove("EXACT_SIZE_UNITS");
@@ -196,12 +199,30 @@ public class ScriptSourceTest {
         .isLessThan(1024);
   }
 
+  /** A script has numbers for these names, and must not define others of the same name. */
   @Test
-  void limitsOfALeakyBucketAreThoseOfTheCode() {
-    assertThat(constants(RedisScript.read("cells.lua")))
-        .containsEntry("MAX_WAIT", Micros.of(LeakyBucket.MAX_WAIT))
-        .containsEntry("MAX_DEPARTURES", (long) LeakyBucket.MAX_DEPARTURES)
-        .containsEntry("MAX_QUEUE", (long) LeakyBucket.MAX_QUEUE);
+  void noNameOfAConstantIsLeft() {
+    Set<String> names = constants(RedisScript.read("constants.lua")).keySet();
+    assertThat(sources())
+        .allSatisfy(
+            source ->
+                assertThat(names)
+                    .allSatisfy(
+                        name -> assertThat(source).doesNotContainPattern("\\b" + name + "\\b")));
+    files()
+        .values()
+        .forEach(
+            file ->
+                assertThat(STRING.matcher(file.replaceAll("--.*", "")).results())
+                    .noneMatch(string -> names.contains(string.group().replace("'", ""))));
+  }
+
+  /** A key lives for a second longer than it is needed. */
+  @Test
+  void theGraceOfAKeyIsThatOfItsTimeToLive() {
+    long ttlMicros = 1_000 * Long.parseLong(text(stack(LOGGED).plan().ttl()));
+    assertThat(constants(RedisScript.read("decide.lua")))
+        .containsEntry("GRACE", ttlMicros - Micros.of(LOGGED.window()));
   }
 
   private static EncodedStack stack(Rule rule) {
