@@ -98,7 +98,7 @@ final class MemoryDecision implements DecisionReadout {
     if (c == request.charges().size()) {
       readings[c].forgo();
     } else {
-      Stripe stripe = stripes.get(readings[c].stripe);
+      StripedState.Stripe stripe = stripes.get(readings[c].stripe);
       readings[c].share(
           stripe.overflows, stripe.overflow(readings[c].charge, c, clockMicros), clockMicros);
     }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.memory;
 
+import io.limiter.core.Charge;
 import io.limiter.core.StateKey;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -73,6 +75,44 @@ final class StripedState {
           "The memory store has no room for another subject: {} keys are live, and new subjects share"
               + " the limits of an overflow. If these are honest callers, give it room for more keys",
           capacity);
+    }
+  }
+
+  /**
+   * A part of the keys, with the lock that guards it.
+   *
+   * <p>Live logs are never evicted for new ones: otherwise a denied caller could get a fresh log by
+   * a flood of invented subjects. When a stripe is full of live logs, new subjects share the
+   * overflow, one log for each limit key, until others expire: they are limited together.
+   */
+  static final class Stripe extends ReentrantLock {
+
+    private static final long serialVersionUID = 1L;
+
+    /**
+     * The most limit keys in the overflow of one stripe; further ones share one log for each charge
+     * of a call.
+     */
+    private static final int MAX_OVERFLOWS = 64;
+
+    final transient LogTable subjects;
+    final transient LogTable overflows;
+
+    Stripe(int capacity, long graceMicros) {
+      subjects = new LogTable(capacity, graceMicros);
+      overflows = new LogTable(MAX_OVERFLOWS, graceMicros);
+    }
+
+    /**
+     * The key of the overflow for a charge that may not have a log of its own; one for each class
+     * of calls that may be counted.
+     */
+    StateKey overflow(Charge charge, int index, long clockMicros) {
+      String kind = index + "." + charge.key().name();
+      StateKey key = new StateKey("overflow." + kind, charge.limit());
+      return overflows.find(key, clockMicros) != null || !overflows.full()
+          ? key
+          : new StateKey("rest." + kind, "");
     }
   }
 }

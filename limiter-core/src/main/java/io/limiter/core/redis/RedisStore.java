@@ -108,7 +108,8 @@ public final class RedisStore implements LimitStore {
     DecisionTime time = DecisionTime.of(settings.deadline(request.policy()), settings);
     if (runner.isCluster() && call.size() > 1) {
       // One script for each slot; one slot has all rules and the guard of one subject.
-      return MultiSlotDecision.decide(this, call, SlotGroups.bySlot(call), mode, time)
+      return MultiSlotDecision.decide(
+              this, call, MultiSlotDecision.SlotGroups.bySlot(call), mode, time)
           .thenApply(found -> verdict(request, mode, found));
     }
     LateReply late = new LateReply(request, call, mode);
@@ -207,7 +208,7 @@ public final class RedisStore implements LimitStore {
     List<byte[]> names = keys.stream().map(settings::name).toList();
     CompletionStage<Long> deleted =
         runner.isCluster()
-            ? PerSlotCalls.sum(names, name -> name, this::resetTogether)
+            ? UnitScripts.PerSlotCalls.sum(names, name -> name, this::resetTogether)
             : resetTogether(names);
     return deleted.thenApply(count -> null);
   }

@@ -8,7 +8,6 @@ import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import io.limiter.core.redis.connection.Breaker;
 import io.limiter.core.redis.connection.CallTarget;
-import io.limiter.core.redis.connection.Redirects;
 import io.limiter.core.redis.connection.RedisFailures;
 import io.limiter.core.redis.connection.TimedCommand;
 import io.limiter.core.redis.connection.UnansweredCommands;
@@ -40,7 +39,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   /** The most redirects of one call. */
   private static final int MAX_HOPS = 5;
 
-  private final Redirects detours;
+  private final CallTarget.Redirects detours;
   private final LongSupplier nanoTime;
   private final RedisScript script;
   private final ScriptOutputType output;
@@ -69,7 +68,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
    */
   ScriptCall(
       CallTarget first,
-      Redirects detours,
+      CallTarget.Redirects detours,
       LongSupplier nanoTime,
       RedisScript script,
       ScriptOutputType output,

@@ -10,7 +10,6 @@ import io.limiter.core.redis.connection.Breaker;
 import io.limiter.core.redis.connection.CallTarget;
 import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.redis.connection.NodeBreakers;
-import io.limiter.core.redis.connection.Redirects;
 import io.limiter.core.redis.wire.RedisScript;
 import io.netty.util.HashedWheelTimer;
 import io.netty.util.concurrent.DefaultThreadFactory;
@@ -59,7 +58,7 @@ public final class ScriptRunner {
       DecisionTime time,
       Consumer<@Nullable T> late) {
     CallTarget first;
-    Redirects detours = Redirects.NONE;
+    CallTarget.Redirects detours = CallTarget.Redirects.NONE;
     ClusterSource nodes = cluster;
     ClusterSource.Primary node = null;
     try {

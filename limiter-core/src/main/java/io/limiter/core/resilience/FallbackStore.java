@@ -216,7 +216,8 @@ public final class FallbackStore implements LimitStore {
               why.late().ifPresent(late -> late.thenAccept(found -> learn(found, true)));
               return verdict;
             }
-            UnreportedUnits owed = known.owed(request, subjects, verdict, nanos.getAsLong());
+            KnownSubjectTable.UnreportedUnits owed =
+                known.owed(request, subjects, verdict, nanos.getAsLong());
             why.late().ifPresent(late -> late.thenAccept(found -> learnLate(found, owed)));
             return verdict.withReservation(
                 new UnreportedReservation(verdict.reservation(), request, owed));
@@ -224,7 +225,7 @@ public final class FallbackStore implements LimitStore {
     }
 
     /** If the store has taken the units of this call after all, they need not be reported to it. */
-    private void learnLate(Verdict found, UnreportedUnits owed) {
+    private void learnLate(Verdict found, KnownSubjectTable.UnreportedUnits owed) {
       learn(found, true);
       if (found.allowed()) {
         owed.giveBack(Charge::cost);
@@ -252,10 +253,11 @@ public final class FallbackStore implements LimitStore {
 
     private final Reservation reservation;
     private final LimitRequest request;
-    private final UnreportedUnits owed;
+    private final KnownSubjectTable.UnreportedUnits owed;
     private final AtomicBoolean ended = new AtomicBoolean();
 
-    UnreportedReservation(Reservation reservation, LimitRequest request, UnreportedUnits owed) {
+    UnreportedReservation(
+        Reservation reservation, LimitRequest request, KnownSubjectTable.UnreportedUnits owed) {
       this.reservation = reservation;
       this.request = request;
       this.owed = owed;

@@ -24,6 +24,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -269,5 +270,43 @@ final class KnownSubjectTable {
   /** The number of subjects with unreported units. */
   int owing() {
     return owing.get();
+  }
+
+  /** The units of one call that the fallback has admitted, until they are reported to the store. */
+  static final class UnreportedUnits {
+
+    private final KnownSubjectTable all;
+    private final LimitRequest request;
+    private final @Nullable KnownSubject[] subjects;
+    private final KnownSubject.@Nullable Pending[] pending;
+    private final int[] remaining;
+
+    UnreportedUnits(
+        KnownSubjectTable all,
+        LimitRequest request,
+        @Nullable KnownSubject[] subjects,
+        KnownSubject.@Nullable Pending[] pending) {
+      this.all = all;
+      this.request = request;
+      this.subjects = subjects;
+      this.pending = pending;
+      this.remaining = new int[pending.length];
+      for (int c = 0; c < remaining.length; c++) {
+        remaining[c] = request.charge(c).cost();
+      }
+    }
+
+    /** Removes units of each charge that need not be reported, as far as they are left. */
+    synchronized void giveBack(ToIntFunction<Charge> units) {
+      for (int c = 0; c < subjects.length; c++) {
+        KnownSubject subject = subjects[c];
+        KnownSubject.Pending from = pending[c];
+        int some = Math.min(remaining[c], units.applyAsInt(request.charge(c)));
+        if (subject != null && from != null && some > 0) {
+          remaining[c] -= some;
+          subject.giveBack(from, some, all);
+        }
+      }
+    }
   }
 }

@@ -40,7 +40,7 @@ class RedisHealthTest {
     redis.close();
   }
 
-  private NodeStatus check() {
+  private RedisHealth.NodeStatus check() {
     return store.health().check().toCompletableFuture().join().get(0);
   }
 
@@ -54,7 +54,7 @@ class RedisHealthTest {
 
   @Test
   void oneThatAnswersHasNoFailureAndKeepsNoKey() {
-    assertThat(check()).isEqualTo(new NodeStatus(name(), Optional.empty(), false));
+    assertThat(check()).isEqualTo(new RedisHealth.NodeStatus(name(), Optional.empty(), false));
     assertThat(store.health().check().toCompletableFuture().join()).hasSize(1);
   }
 
@@ -69,7 +69,9 @@ class RedisHealthTest {
     redis.resume();
     await()
         .untilAsserted(
-            () -> assertThat(check()).isEqualTo(new NodeStatus(name(), Optional.empty(), false)));
+            () ->
+                assertThat(check())
+                    .isEqualTo(new RedisHealth.NodeStatus(name(), Optional.empty(), false)));
   }
 
   @Test

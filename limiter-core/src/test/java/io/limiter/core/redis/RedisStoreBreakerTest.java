@@ -12,7 +12,6 @@ import io.limiter.core.Policy;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.redis.connection.Breaker;
-import io.limiter.core.redis.connection.BreakerLog;
 import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.redis.connection.NodeBreakers;
 import io.limiter.core.redis.connection.RedisSettings;
@@ -45,7 +44,7 @@ class RedisStoreBreakerTest {
       new NodeBreakers(
           node ->
               new Breaker(
-                  new BreakerLog(LoggerFactory.getLogger(Breaker.class), node),
+                  new NodeBreakers.BreakerLog(LoggerFactory.getLogger(Breaker.class), node),
                   nanos::get,
                   () -> 0.5));
   private final RedisStore store =

@@ -9,7 +9,6 @@ import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
 import io.limiter.core.redis.connection.CallTarget;
 import io.limiter.core.redis.connection.RecordedPeriod;
-import io.limiter.core.redis.connection.Redirects;
 import io.limiter.core.redis.wire.RedisScript;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
@@ -106,7 +105,7 @@ class ScriptCallBreakerTest {
   private ScriptCall<Long> call() {
     return new ScriptCall<Long>(
             new CallTarget("Redis", period, () -> {}, redis.commands()),
-            Redirects.NONE,
+            CallTarget.Redirects.NONE,
             nanos::get,
             RedisScript.of("return 1"),
             ScriptOutputType.INTEGER,

@@ -13,7 +13,6 @@ import io.limiter.core.StoreException;
 import io.limiter.core.redis.FakeRedis.Sent;
 import io.limiter.core.redis.connection.CallTarget;
 import io.limiter.core.redis.connection.RecordedPeriod;
-import io.limiter.core.redis.connection.Redirects;
 import io.limiter.core.redis.wire.RedisScript;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -190,7 +189,7 @@ class ScriptCallTest {
     return new ScriptCall<Long>(
             new CallTarget(
                 "Redis", new RecordedPeriod(), demotions::incrementAndGet, redis.commands()),
-            Redirects.NONE,
+            CallTarget.Redirects.NONE,
             nanos::get,
             SCRIPT,
             ScriptOutputType.INTEGER,

@@ -33,24 +33,25 @@ class SlotGroupsTest {
             new Subject("user", "ada"),
             Optional.of("form"));
 
-    assertThat(SlotGroups.bySlot(encoded(submission))).containsExactly(new int[] {0, 1});
-    assertThat(SlotGroups.oneByOne(encoded(submission), new int[] {0, 1}))
+    assertThat(MultiSlotDecision.SlotGroups.bySlot(encoded(submission)))
+        .containsExactly(new int[] {0, 1});
+    assertThat(MultiSlotDecision.SlotGroups.oneByOne(encoded(submission), new int[] {0, 1}))
         .containsExactly(new int[] {0}, new int[] {1});
   }
 
   @Test
   void theNarrowestSubjectIsFirstAndEverybodyLast() {
-    assertThat(SlotGroups.bySlot(encoded(ALL.and(ADDRESS).and(USER))))
+    assertThat(MultiSlotDecision.SlotGroups.bySlot(encoded(ALL.and(ADDRESS).and(USER))))
         .containsExactly(new int[] {2}, new int[] {1}, new int[] {0});
-    assertThat(SlotGroups.bySlot(encoded(ANONYMOUS.and(KEY))))
+    assertThat(MultiSlotDecision.SlotGroups.bySlot(encoded(ANONYMOUS.and(KEY))))
         .containsExactly(new int[] {1}, new int[] {0});
   }
 
   @Test
   void elseTheOrderIsThatOfDeclaration() {
-    assertThat(SlotGroups.bySlot(encoded(USER.and(KEY))))
+    assertThat(MultiSlotDecision.SlotGroups.bySlot(encoded(USER.and(KEY))))
         .containsExactly(new int[] {0}, new int[] {1});
-    assertThat(SlotGroups.bySlot(encoded(KEY.and(USER))))
+    assertThat(MultiSlotDecision.SlotGroups.bySlot(encoded(KEY.and(USER))))
         .containsExactly(new int[] {0}, new int[] {1});
   }
 
@@ -62,7 +63,7 @@ class SlotGroupsTest {
             Policy.of("w", LeakyBucket.of(1, StoreHarness.SECOND, 1, StoreHarness.MINUTE)),
             new Subject("user", "ada"));
 
-    assertThat(SlotGroups.bySlot(encoded(waits.and(ADDRESS).and(ALL))))
+    assertThat(MultiSlotDecision.SlotGroups.bySlot(encoded(waits.and(ADDRESS).and(ALL))))
         .containsExactly(new int[] {1}, new int[] {2}, new int[] {0});
   }
 
@@ -75,7 +76,8 @@ class SlotGroupsTest {
             new Subject("user", "ada"),
             "form");
 
-    assertThat(SlotGroups.bySlot(encoded(submitter))).containsExactly(new int[] {1}, new int[] {0});
+    assertThat(MultiSlotDecision.SlotGroups.bySlot(encoded(submitter)))
+        .containsExactly(new int[] {1}, new int[] {0});
   }
 
   private static LimitRequest call(Subject subject) {

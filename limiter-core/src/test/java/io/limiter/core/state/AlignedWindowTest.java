@@ -82,15 +82,15 @@ class AlignedWindowTest {
   }
 
   private static void assertAgree(Alignment alignment, Duration window, long time) {
-    AlignedWindow found = AlignedWindow.of(alignment, window, time);
+    WindowCell.AlignedWindow found = WindowCell.AlignedWindow.of(alignment, window, time);
     ZoneWindows model = new ZoneWindows(alignment, window);
     assertThat(found)
         .as("%s of %s at %d", alignment, window, time)
-        .isEqualTo(new AlignedWindow(model.begin(time), model.end(time)));
+        .isEqualTo(new WindowCell.AlignedWindow(model.begin(time), model.end(time)));
     for (long edge : new long[] {found.startMicros(), found.endMicros() - 1}) {
-      assertThat(AlignedWindow.of(alignment, window, edge)).isEqualTo(found);
+      assertThat(WindowCell.AlignedWindow.of(alignment, window, edge)).isEqualTo(found);
     }
-    assertThat(AlignedWindow.of(alignment, window, found.endMicros()).startMicros())
+    assertThat(WindowCell.AlignedWindow.of(alignment, window, found.endMicros()).startMicros())
         .isEqualTo(found.endMicros());
     assertThat(time).isGreaterThanOrEqualTo(found.startMicros()).isLessThan(found.endMicros());
   }

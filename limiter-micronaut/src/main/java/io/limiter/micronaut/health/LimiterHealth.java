@@ -2,7 +2,6 @@
 package io.limiter.micronaut.health;
 
 import io.limiter.core.FailureReason;
-import io.limiter.core.redis.NodeStatus;
 import io.limiter.core.redis.RedisHealth;
 import io.limiter.core.resilience.FallbackCounts;
 import io.micronaut.health.HealthStatus;
@@ -47,7 +46,7 @@ final class LimiterHealth implements HealthIndicator {
     return Mono.fromCompletionStage(redis::check).map(this::result);
   }
 
-  private HealthResult result(List<NodeStatus> nodes) {
+  private HealthResult result(List<RedisHealth.NodeStatus> nodes) {
     boolean away = nodes.stream().anyMatch(LimiterHealth::isAway);
     Map<String, Object> byName = new LinkedHashMap<>();
     nodes.forEach(node -> byName.put(node.name(), details(node)));
@@ -56,11 +55,11 @@ final class LimiterHealth implements HealthIndicator {
         .build();
   }
 
-  private static boolean isAway(NodeStatus node) {
+  private static boolean isAway(RedisHealth.NodeStatus node) {
     return node.failure().filter(failure -> AWAY.contains(failure.reason())).isPresent();
   }
 
-  private static Map<String, Object> details(NodeStatus node) {
+  private static Map<String, Object> details(RedisHealth.NodeStatus node) {
     Map<String, Object> details = new LinkedHashMap<>();
     details.put("answers", node.failure().isEmpty());
     node.failure().ifPresent(failure -> details.put("reason", failure.reason()));

@@ -6,7 +6,6 @@ import io.limiter.core.redis.cluster.ClusterConnections;
 import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.redis.connection.LettuceClients;
 import io.limiter.core.redis.connection.LoopConnections;
-import io.limiter.core.redis.connection.LoopTransport;
 import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.redis.connection.SharedConnection;
 import io.limiter.core.rule.CustomAlgorithm;
@@ -153,7 +152,7 @@ final class RedisConnections {
             loops.isEmpty()
                 ? "this application has no Netty server"
                 : "a %s does not fit on those of the server, which use another transport"
-                    .formatted(LoopTransport.name()));
+                    .formatted(LoopConnections.LoopTransport.name()));
     return List.of();
   }
 
@@ -161,7 +160,7 @@ final class RedisConnections {
   private static boolean fit(List<EventLoop> loops) {
     try {
       return !loops.isEmpty()
-          && LoopTransport.matches(loops.get(0))
+          && LoopConnections.LoopTransport.matches(loops.get(0))
               .toCompletableFuture()
               .get(ANSWER_SECONDS, TimeUnit.SECONDS);
     } catch (InterruptedException e) {

@@ -8,7 +8,6 @@ import io.limiter.core.redis.connection.Breaker;
 import io.limiter.core.redis.connection.CallTarget;
 import io.limiter.core.redis.connection.NodeBreakers;
 import io.limiter.core.redis.connection.Redirection;
-import io.limiter.core.redis.connection.Redirects;
 import io.limiter.core.redis.connection.RedisFailures;
 import io.netty.util.Timer;
 import java.util.concurrent.CompletableFuture;
@@ -17,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** Where one call continues in a Redis Cluster whose slots move. */
-public final class ClusterRedirects implements Redirects {
+public final class ClusterRedirects implements CallTarget.Redirects {
 
   /** Time for a key to arrive. */
   private static final long PAUSE_MILLIS = 5;
@@ -103,5 +102,27 @@ public final class ClusterRedirects implements Redirects {
   private ClusterSource.Primary at(ClusterSource.Primary next) {
     node = next;
     return next;
+  }
+
+  /**
+   * A call about several keys has not run because their slot is migrating: Redis decides about
+   * several keys at once only if all of them exist on one side. They have to be asked one by one.
+   */
+  public static final class SlotMoving extends RuntimeException {
+
+    private static final long serialVersionUID = 1L;
+
+    private SlotMoving() {
+      super("a slot is migrating", null, false, false);
+    }
+
+    static StoreException failure() {
+      return new StoreException(
+          FailureReason.ERROR, "Redis answered with the error TRYAGAIN", new SlotMoving());
+    }
+
+    public static boolean is(Throwable failure) {
+      return RedisFailures.unwrap(failure).getCause() instanceof SlotMoving;
+    }
   }
 }

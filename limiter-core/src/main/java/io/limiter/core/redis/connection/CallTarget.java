@@ -3,6 +3,8 @@ package io.limiter.core.redis.connection;
 
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.StoreException;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A node to which a call is sent.
@@ -40,5 +42,18 @@ public record CallTarget(
       period.undecided();
       throw disconnected;
     }
+  }
+
+  /** Where a call continues after a reply that redirects it. */
+  public interface Redirects {
+
+    /** Every reply is the call's result. */
+    Redirects NONE = failure -> null;
+
+    /**
+     * Returns null if the failure is the call's result; otherwise the failure proves that nothing
+     * ran. The stage may fail with a {@link StoreException}.
+     */
+    @Nullable CompletionStage<CallTarget> after(Throwable failure);
   }
 }

@@ -7,12 +7,31 @@ import io.lettuce.core.LettuceVersion;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.TimeoutOptions;
+import io.lettuce.core.protocol.CommandHandler;
 import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.Delay;
+import io.lettuce.core.resource.EventLoopGroupProvider;
+import io.lettuce.core.resource.NettyCustomizer;
+import io.lettuce.core.resource.Transports;
+import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.socket.SocketChannel;
+import io.netty.handler.flush.FlushConsolidationHandler;
+import io.netty.resolver.AddressResolverGroup;
+import io.netty.resolver.dns.DnsAddressResolverGroup;
+import io.netty.resolver.dns.DnsNameResolverBuilder;
+import io.netty.util.concurrent.EventExecutorGroup;
+import io.netty.util.concurrent.Future;
+import io.netty.util.concurrent.ImmediateEventExecutor;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Creates Lettuce clients that never count a call twice. Lettuce's defaults replay unanswered
@@ -131,5 +150,162 @@ public final class LettuceClients {
   /** Ends the resources, except threads that belong to others. */
   private static void end(ClientResources resources) {
     var unused = resources.shutdown(QUIET_MILLIS, MAX_SHUTDOWN_MILLIS, TimeUnit.MILLISECONDS);
+  }
+
+  /**
+   * Rejects Lettuce versions with which calls would count twice: before 6.7.0, Lettuce resends
+   * unanswered commands after a reconnect, whatever its options are.
+   */
+  static final class LettuceCheck {
+
+    private static final Pattern VERSION = Pattern.compile("(\\d+)\\.(\\d+)\\..*");
+    private static final int FIRST = 607;
+
+    private LettuceCheck() {}
+
+    /**
+     * @param version the version that Lettuce reports. An unreadable version is accepted, and so is
+     *     null: a service packed into one jar has lost the manifest that contains it
+     * @throws IllegalStateException with the version and the remedy
+     */
+    static void requireAtMostOnce(@Nullable String version) {
+      if (version == null) {
+        return;
+      }
+      Matcher matcher = VERSION.matcher(version);
+      if (matcher.matches()
+          && 100 * Integer.parseInt(matcher.group(1)) + Integer.parseInt(matcher.group(2))
+              < FIRST) {
+        throw new IllegalStateException(
+            "Lettuce %s sends commands again after a reconnect, so calls would count twice: use 6.7.0 or later"
+                .formatted(version));
+      }
+    }
+  }
+
+  /**
+   * Resolves the names of Redis servers. Each attempt to connect resolves again, over Netty's
+   * resolver, which does not block its event loop. An address is cached for a second, whatever its
+   * record allows, since it is needed only when the previous one has failed; negative answers are
+   * not cached.
+   */
+  static final class NameResolution {
+
+    /**
+     * Time limit for one name server, so that another can be asked within one attempt to connect.
+     * Netty's 5 s would delay every attempt that joins an unanswered query.
+     */
+    static final Duration PATIENCE = Duration.ofMillis(500);
+
+    /** The connections of all event loops, lost together, share one query. */
+    private static final int MAX_TTL_SECONDS = 1;
+
+    /**
+     * For all clients: an event loop has one resolver with one socket, which ends with the loop.
+     */
+    static final AddressResolverGroup<?> SHARED = new DnsAddressResolverGroup(builder());
+
+    private NameResolution() {}
+
+    static DnsNameResolverBuilder builder() {
+      return new DnsNameResolverBuilder()
+          .datagramChannelType(Transports.datagramChannelClass())
+          .socketChannelType(Transports.socketChannelClass().asSubclass(SocketChannel.class))
+          .queryTimeoutMillis(PATIENCE.toMillis())
+          .ttl(0, MAX_TTL_SECONDS)
+          .negativeTtl(0);
+    }
+  }
+
+  /** Gives Lettuce one event loop that belongs to others, and never ends it. */
+  static final class OneLoop implements EventLoopGroupProvider {
+
+    private final EventLoop loop;
+
+    OneLoop(EventLoop loop) {
+      this.loop = loop;
+    }
+
+    /** Lettuce requests a class, but uses the result as any event loop group. */
+    @Override
+    @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
+    public <T extends EventLoopGroup> T allocate(Class<T> type) {
+      return (T) loop;
+    }
+
+    @Override
+    public int threadPoolSize() {
+      return 1;
+    }
+
+    @Override
+    public Future<Boolean> release(
+        EventExecutorGroup group, long quietPeriod, long timeout, TimeUnit unit) {
+      return ImmediateEventExecutor.INSTANCE.newSucceededFuture(true);
+    }
+
+    @Override
+    public Future<Boolean> shutdown(long quietPeriod, long timeout, TimeUnit unit) {
+      return ImmediateEventExecutor.INSTANCE.newSucceededFuture(true);
+    }
+  }
+
+  /**
+   * The time before a lost connection is retried: random, from 10 ms to a bound, which is 200 ms
+   * for the first attempt, twice that for the next, and a second from the fourth on. Lettuce's own
+   * jitter leaves the first attempts and half of later delays fixed, so that all clients that lost
+   * Redis at once would reconnect at once.
+   */
+  static final class ReconnectDelay extends Delay {
+
+    private static final long SHORTEST_MILLIS = 10;
+    private static final long FIRST_BOUND_MILLIS = 200;
+    private static final long LONGEST_MILLIS = 1_000;
+
+    /** Attempts after which the bound grows no more. */
+    private static final long MAX_DOUBLINGS = 3;
+
+    @Override
+    public Duration createDelay(long attempt) {
+      return Duration.ofMillis(
+          ThreadLocalRandom.current().nextLong(SHORTEST_MILLIS, bound(attempt) + 1));
+    }
+
+    /**
+     * @param attempt 1 for the first
+     */
+    private static long bound(long attempt) {
+      long doublings = Math.max(0, Math.min(attempt - 1, MAX_DOUBLINGS));
+      return Math.min(LONGEST_MILLIS, FIRST_BOUND_MILLIS << doublings);
+    }
+  }
+
+  /**
+   * Adds the limiter's handlers to each channel that Lettuce opens: at first, and at each
+   * reconnect.
+   */
+  static final class WatchedChannel implements NettyCustomizer {
+
+    /** The most writes that wait for one flush. */
+    private static final int MAX_CONSOLIDATED = 256;
+
+    private final boolean consolidated;
+
+    /**
+     * @param consolidated whether everything written in one turn of the channel's event loop is
+     *     sent at its end, instead of packet by packet
+     */
+    WatchedChannel(boolean consolidated) {
+      this.consolidated = consolidated;
+    }
+
+    @Override
+    public void afterChannelInitialized(Channel opened) {
+      opened.pipeline().addFirst(new SilenceWatch());
+      if (consolidated) {
+        opened.pipeline().addFirst(new FlushConsolidationHandler(MAX_CONSOLIDATED, true));
+      }
+      opened.pipeline().addLast(UnansweredCommands.of(opened.pipeline().get(CommandHandler.class)));
+    }
   }
 }

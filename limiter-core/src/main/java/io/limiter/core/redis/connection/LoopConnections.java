@@ -6,9 +6,12 @@ import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.Transports;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
+import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
+import io.netty.channel.ReflectiveChannelFactory;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -147,5 +150,37 @@ public final class LoopConnections implements ConnectionSource {
     }
     connections.forEach(ManagedConnection::close);
     LettuceClients.shutdown(clients, resources);
+  }
+
+  /**
+   * Checks whether Lettuce can connect on an event loop. Lettuce uses the native transport that it
+   * finds on the class path, whatever the server uses, and a channel of one transport cannot be
+   * registered on a loop of another.
+   */
+  public static final class LoopTransport {
+
+    private LoopTransport() {}
+
+    /** The transport that Lettuce uses, for messages, such as {@code NioSocketChannel}. */
+    public static String name() {
+      return Transports.socketChannelClass().getSimpleName();
+    }
+
+    /**
+     * Whether such a channel can be registered on this loop. Completes on the loop; never fails.
+     */
+    public static CompletionStage<Boolean> matches(EventLoop loop) {
+      CompletableFuture<Boolean> matches = new CompletableFuture<>();
+      Channel channel =
+          new ReflectiveChannelFactory<>(Transports.socketChannelClass()).newChannel();
+      var unused =
+          loop.register(channel)
+              .addListener(
+                  registered -> {
+                    channel.unsafe().closeForcibly();
+                    matches.complete(registered.isSuccess());
+                  });
+      return matches;
+    }
   }
 }

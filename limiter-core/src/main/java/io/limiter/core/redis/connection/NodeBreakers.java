@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis.connection;
 
+import io.limiter.core.StoreException;
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
+import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -43,5 +46,71 @@ public final class NodeBreakers {
   public boolean isOpen(String node) {
     Breaker known = breakers.get(node);
     return known != null && known.isOpen();
+  }
+
+  /**
+   * Logs when a breaker opens and closes. If Redis comes and goes, an opening is logged at most
+   * once in two seconds, and a closing only if the opening was logged. So there is at most one
+   * message a second in the long run, and the last one is true.
+   */
+  public static final class BreakerLog {
+
+    private static final long INTERVAL_NANOS = Duration.ofSeconds(2).toNanos();
+
+    private final Logger log;
+    private final String node;
+    private boolean loggedBefore;
+    private long lastLoggedNanos;
+    private boolean openingLogged;
+    private long openingsSinceLog;
+
+    /**
+     * @param node the name of the node in messages
+     */
+    public BreakerLog(Logger log, String node) {
+      this.log = log;
+      this.node = node;
+    }
+
+    /** The name of the node in messages. */
+    String node() {
+      return node;
+    }
+
+    synchronized void opened(long nowNanos, String what, StoreException why) {
+      openingLogged = false;
+      openingsSinceLog++;
+      log(nowNanos, what, why);
+    }
+
+    /** A probe has failed. */
+    synchronized void stillOpen(long nowNanos, StoreException why) {
+      if (!openingLogged) {
+        log(nowNanos, "a probe failed", why);
+      }
+    }
+
+    private void log(long nowNanos, String what, StoreException why) {
+      if (loggedBefore && nowNanos - lastLoggedNanos < INTERVAL_NANOS) {
+        return;
+      }
+      log.warn(
+          "{} is not asked for about a second at a time, until a probe succeeds: {}, the last with {} ({}). Openings since the last message: {}",
+          node,
+          what,
+          why.reason(),
+          why.getMessage(),
+          openingsSinceLog);
+      loggedBefore = true;
+      openingLogged = true;
+      lastLoggedNanos = nowNanos;
+      openingsSinceLog = 0;
+    }
+
+    synchronized void closed() {
+      if (openingLogged) {
+        log.info("{} has answered a probe: it decides again", node);
+      }
+    }
   }
 }

@@ -32,24 +32,31 @@ final class EncodedCells implements StackPart {
 
   @Override
   public PartReadout read(ByteBuffer reply, int offset, Mode mode, int cost) {
-    long nowMicros = (long) ReplyNumbers.timeMicros(reply.getDouble(offset), ReplyNumbers.LATEST);
+    long nowMicros =
+        (long)
+            StackPart.ReplyNumbers.timeMicros(
+                reply.getDouble(offset), StackPart.ReplyNumbers.LATEST);
     CellReadout[] readouts = new CellReadout[rules.size()];
     int at = offset + 8;
     for (int r = 0; r < readouts.length; r++) {
       double[] numbers = new double[CellCode.size(rules.get(r))];
       for (int n = 0; n < numbers.length; n++) {
         double number = reply.getDouble(at + 8 * n);
-        numbers[n] = rules.get(r) instanceof CustomRule ? ReplyNumbers.finite(number) : number;
+        numbers[n] =
+            rules.get(r) instanceof CustomRule ? StackPart.ReplyNumbers.finite(number) : number;
       }
       at += 8 * numbers.length;
       readouts[r] =
           Cell.stored(rules.get(r), unused[r], nowMicros, numbers)
               .read(rules.get(r), nowMicros, cost, mode);
-      ReplyNumbers.remainingBefore(readouts[r].remainingBefore(), rules.get(r).capacity());
+      StackPart.ReplyNumbers.remainingBefore(
+          readouts[r].remainingBefore(), rules.get(r).capacity());
     }
     double banMicros = bans ? reply.getDouble(at + 8 * CellCode.BAN_SIZE) : 0;
     return new CellsReadout(
-        readouts, bans, (long) ReplyNumbers.timeMicros(banMicros, ReplyNumbers.LATEST));
+        readouts,
+        bans,
+        (long) StackPart.ReplyNumbers.timeMicros(banMicros, StackPart.ReplyNumbers.LATEST));
   }
 
   private static final class CellsReadout implements PartReadout {
@@ -71,20 +78,21 @@ final class EncodedCells implements StackPart {
 
     @Override
     public long retryAfterMicros(int rule, boolean taken) {
-      return ReplyNumbers.retryAfterMicros(readouts[rule].retryAfterMicros(taken));
+      return StackPart.ReplyNumbers.retryAfterMicros(readouts[rule].retryAfterMicros(taken));
     }
 
     @Override
     public long resetAfterMicros(int rule, boolean taken) {
       return (long)
-          ReplyNumbers.timeMicros(
-              (double) readouts[rule].resetAfterMicros(taken), ReplyNumbers.LATEST);
+          StackPart.ReplyNumbers.timeMicros(
+              (double) readouts[rule].resetAfterMicros(taken), StackPart.ReplyNumbers.LATEST);
     }
 
     @Override
     public long delayMicros(int rule) {
       return (long)
-          ReplyNumbers.timeMicros((double) readouts[rule].delayMicros(), ReplyNumbers.LATEST);
+          StackPart.ReplyNumbers.timeMicros(
+              (double) readouts[rule].delayMicros(), StackPart.ReplyNumbers.LATEST);
     }
 
     @Override

@@ -79,16 +79,16 @@ public final class EncodedLog implements StackPart {
 
   @Override
   public PartReadout read(ByteBuffer reply, int offset, Mode mode, int cost) {
-    ReplyNumbers.timeMicros(reply.getDouble(offset), ReplyNumbers.LATEST);
+    StackPart.ReplyNumbers.timeMicros(reply.getDouble(offset), StackPart.ReplyNumbers.LATEST);
     LogReadout readout = new LogReadout(reply, offset, cost);
     for (int rule = 0; rule < counts.length; rule++) {
       long remainingBefore =
-          ReplyNumbers.remainingBefore(readout.remainingBefore(rule), counts[rule]);
+          StackPart.ReplyNumbers.remainingBefore(readout.remainingBefore(rule), counts[rule]);
       double retryAfterMicros = reply.getDouble(readout.at(rule) + 4);
       boolean never =
           retryAfterMicros == DecisionReadout.NEVER && cost > counts[rule] && mode != Mode.RECORD;
       if (remainingBefore < cost && !never) {
-        ReplyNumbers.timeMicros(retryAfterMicros, (double) windowsMicros[rule]);
+        StackPart.ReplyNumbers.timeMicros(retryAfterMicros, (double) windowsMicros[rule]);
       }
     }
     return readout;

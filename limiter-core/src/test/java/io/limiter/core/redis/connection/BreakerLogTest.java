@@ -30,7 +30,8 @@ class BreakerLogTest {
   private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5);
   private double random = 0.5;
   private final Breaker breaker =
-      new Breaker(new BreakerLog(logger, "Redis at db:6379"), nanos::get, () -> random);
+      new Breaker(
+          new NodeBreakers.BreakerLog(logger, "Redis at db:6379"), nanos::get, () -> random);
 
   @BeforeEach
   void listen() {

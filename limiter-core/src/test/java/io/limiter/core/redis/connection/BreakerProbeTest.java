@@ -26,7 +26,9 @@ class BreakerProbeTest {
   private double random = 0.5;
   private final Breaker breaker =
       new Breaker(
-          new BreakerLog(NOPLogger.NOP_LOGGER, "Redis at db:6379"), nanos::get, () -> random);
+          new NodeBreakers.BreakerLog(NOPLogger.NOP_LOGGER, "Redis at db:6379"),
+          nanos::get,
+          () -> random);
 
   @ParameterizedTest
   @CsvSource({"0,800", "0.5,1000", "1,1200"})

@@ -21,7 +21,8 @@ class BreakerTest {
   private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5);
 
   private final Breaker breaker =
-      new Breaker(new BreakerLog(NOPLogger.NOP_LOGGER, "Redis"), nanos::get, () -> 0.5);
+      new Breaker(
+          new NodeBreakers.BreakerLog(NOPLogger.NOP_LOGGER, "Redis"), nanos::get, () -> 0.5);
 
   @Test
   void fiveFailuresInARowOpenIt() {

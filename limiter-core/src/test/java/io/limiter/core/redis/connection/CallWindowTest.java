@@ -18,7 +18,7 @@ class CallWindowTest {
   @ParameterizedTest
   @ValueSource(longs = {0, 123_456_789, Long.MAX_VALUE - 5, Long.MIN_VALUE})
   void itCountsASecondAndNoMoreWhereverItsClockStarts(long start) {
-    CallWindow window = new CallWindow(start);
+    Breaker.CallWindow window = new Breaker.CallWindow(start);
     window.count(start, true);
     window.count(start + TENTH, false);
 
@@ -30,7 +30,7 @@ class CallWindowTest {
 
   @Test
   void aReusedSlotStartsAtZero() {
-    CallWindow window = new CallWindow(0);
+    Breaker.CallWindow window = new Breaker.CallWindow(0);
     for (int i = 0; i < 7; i++) {
       window.count(0, true);
     }
@@ -41,7 +41,7 @@ class CallWindowTest {
 
   @Test
   void daysOfSilenceAreSilence() {
-    CallWindow window = new CallWindow(0);
+    Breaker.CallWindow window = new Breaker.CallWindow(0);
     window.count(0, true);
     long days = Duration.ofDays(30).toNanos();
 
@@ -52,7 +52,7 @@ class CallWindowTest {
 
   @Test
   void aFloodDoesNotSpillIntoTheFailures() {
-    CallWindow window = new CallWindow(0);
+    Breaker.CallWindow window = new Breaker.CallWindow(0);
     for (int i = 0; i < 2_000_000; i++) {
       window.count(0, false);
     }
@@ -62,7 +62,7 @@ class CallWindowTest {
 
   @Test
   void noCallIsLostWhereThreadsCountTogether() throws Exception {
-    CallWindow window = new CallWindow(0);
+    Breaker.CallWindow window = new Breaker.CallWindow(0);
     CountDownLatch together = new CountDownLatch(1);
     Thread[] threads =
         Stream.generate(() -> new Thread(() -> countAfter(together, window)))
@@ -79,7 +79,7 @@ class CallWindowTest {
     assertSeen(window, SECOND - 1, 40_000, 20_000);
   }
 
-  private static void countAfter(CountDownLatch latch, CallWindow window) {
+  private static void countAfter(CountDownLatch latch, Breaker.CallWindow window) {
     try {
       latch.await();
     } catch (InterruptedException e) {
@@ -90,7 +90,7 @@ class CallWindowTest {
     }
   }
 
-  private static void assertSeen(CallWindow window, long now, long calls, long failures) {
+  private static void assertSeen(Breaker.CallWindow window, long now, long calls, long failures) {
     assertThat(window.calls(now)).as("calls").isEqualTo(calls);
     assertThat(window.failures(now)).as("failures").isEqualTo(failures);
   }

@@ -16,7 +16,7 @@ class LettuceCheckTest {
   @ValueSource(strings = {"6.6.0.RELEASE/0a1b", "6.4.0.RELEASE", "5.3.7.RELEASE/x"})
   void versionsThatCountTwiceAreRejected(String version) {
     assertThatIllegalStateException()
-        .isThrownBy(() -> LettuceCheck.requireAtMostOnce(version))
+        .isThrownBy(() -> LettuceClients.LettuceCheck.requireAtMostOnce(version))
         .withMessage(
             "Lettuce "
                 + version
@@ -27,12 +27,14 @@ class LettuceCheckTest {
   @ValueSource(strings = {"6.7.0.RELEASE/0a1b", "6.10.0.RELEASE", "7.0.0.BETA1", "unknown"})
   @NullSource // from a service in one jar, which has one manifest
   void othersAreNot(String version) {
-    assertThatNoException().isThrownBy(() -> LettuceCheck.requireAtMostOnce(version));
+    assertThatNoException()
+        .isThrownBy(() -> LettuceClients.LettuceCheck.requireAtMostOnce(version));
   }
 
   @Test
   void theOneHereIsRead() {
     assertThatNoException()
-        .isThrownBy(() -> LettuceCheck.requireAtMostOnce(LettuceVersion.getVersion()));
+        .isThrownBy(
+            () -> LettuceClients.LettuceCheck.requireAtMostOnce(LettuceVersion.getVersion()));
   }
 }

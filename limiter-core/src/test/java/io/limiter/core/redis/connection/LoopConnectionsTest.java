@@ -166,8 +166,12 @@ class LoopConnectionsTest {
     MultiThreadIoEventLoopGroup local =
         new MultiThreadIoEventLoopGroup(1, LocalIoHandler.newFactory());
     try {
-      assertThat(LoopTransport.matches(loops.get(0))).succeedsWithin(HEALS_WITHIN).isEqualTo(true);
-      assertThat(LoopTransport.matches(local.next())).succeedsWithin(HEALS_WITHIN).isEqualTo(false);
+      assertThat(LoopConnections.LoopTransport.matches(loops.get(0)))
+          .succeedsWithin(HEALS_WITHIN)
+          .isEqualTo(true);
+      assertThat(LoopConnections.LoopTransport.matches(local.next()))
+          .succeedsWithin(HEALS_WITHIN)
+          .isEqualTo(false);
     } finally {
       local.shutdownGracefully(0, 1, TimeUnit.SECONDS);
     }

@@ -139,7 +139,7 @@ class NamedRedisTest {
     return LettuceClients.resources()
         .addressResolverGroup(
             new DnsAddressResolverGroup(
-                NameResolution.builder()
+                LettuceClients.NameResolution.builder()
                     .searchDomains(List.of())
                     .nameServerProvider(new SingletonDnsServerAddressStreamProvider(names.at()))));
   }

@@ -17,7 +17,8 @@ class NodeBreakersTest {
       new NodeBreakers(
           node -> {
             made.add(node);
-            return new Breaker(new BreakerLog(LoggerFactory.getLogger(Breaker.class), node));
+            return new Breaker(
+                new NodeBreakers.BreakerLog(LoggerFactory.getLogger(Breaker.class), node));
           });
 
   @Test

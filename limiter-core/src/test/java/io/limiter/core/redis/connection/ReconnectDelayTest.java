@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class ReconnectDelayTest {
 
-  private final ReconnectDelay delay = new ReconnectDelay();
+  private final LettuceClients.ReconnectDelay delay = new LettuceClients.ReconnectDelay();
 
   @ParameterizedTest
   @CsvSource({"0,200", "1,200", "2,400", "3,800", "4,1000", "5,1000", "9223372036854775807,1000"})
