@@ -7,9 +7,16 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
+import io.limiter.micronaut.plan.VerdictArguments;
 import io.micronaut.context.annotation.Factory;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.convert.ArgumentConversionContext;
+import io.micronaut.core.type.Argument;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.bind.binders.TypedRequestArgumentBinder;
 import jakarta.inject.Singleton;
 import java.util.Collection;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -37,5 +44,24 @@ final class DisabledLimiter {
 
     @Override
     public void close() {}
+  }
+
+  /**
+   * Binds an admitted verdict to arguments of type {@link Verdict} while the limiter is disabled.
+   */
+  @Singleton
+  @Requires(classes = HttpRequest.class)
+  static final class UnlimitedVerdicts implements TypedRequestArgumentBinder<Verdict> {
+
+    @Override
+    public Argument<Verdict> argumentType() {
+      return Argument.of(Verdict.class);
+    }
+
+    @Override
+    public BindingResult<Verdict> bind(
+        ArgumentConversionContext<Verdict> context, HttpRequest<?> request) {
+      return () -> Optional.of(VerdictArguments.unlimited());
+    }
   }
 }

@@ -75,6 +75,116 @@ public final class ForwardedHeader {
     }
     String line = lines.get(0);
     int begin = HopSyntax.skipBlanks(line, 0, line.length());
-    return ForwardedNode.readQuoted(line, begin, HopSyntax.dropBlanks(line, begin, line.length()));
+    return ForwardedSyntax.ForwardedNode.readQuoted(
+        line, begin, HopSyntax.dropBlanks(line, begin, line.length()));
+  }
+
+  /** {@code X-Forwarded-For: client, proxy, proxy}. */
+  static final class ForwardedForSyntax implements HopSyntax {
+
+    @Override
+    public int start(String line, int floor, int end) {
+      int start = end;
+      while (start > floor && line.charAt(start - 1) != ',') {
+        start--;
+      }
+      return start;
+    }
+
+    @Override
+    public @Nullable IpAddress read(String line, int from, int to) {
+      int begin = HopSyntax.skipBlanks(line, from, to);
+      return ForwardedSyntax.ForwardedNode.readQuoted(
+          line, begin, HopSyntax.dropBlanks(line, begin, to));
+    }
+  }
+
+  /**
+   * Walks from the proxy that is the peer towards the client, from the right of a header to its
+   * left: each hop appends the address of its own peer. An element is trusted only if all hops to
+   * its right, which forwarded it, are trusted. The first hop that is not trusted is the client; if
+   * all are trusted, it is the leftmost one. An element that is not an address ends the walk at the
+   * hop to its right: its sender is unknown and may have forged everything further left.
+   */
+  static final class HopWalk {
+
+    /** Maximum number of elements that are read. */
+    static final int MAX_HOPS = 32;
+
+    /** Maximum number of characters that are read, from the right. */
+    static final int MAX_CHARACTERS = 4_096;
+
+    private HopWalk() {}
+
+    /** Returns null if the rightmost element is not an address. */
+    static @Nullable IpAddress client(
+        HopSyntax syntax, List<String> lines, TrustedProxies proxies) {
+      IpAddress client = null;
+      int characters = MAX_CHARACTERS;
+      int hops = MAX_HOPS;
+      for (int i = lines.size() - 1; i >= 0; i--) {
+        String line = lines.get(i);
+        for (int end = line.length(); end >= 0; hops--) {
+          if (hops == 0) {
+            return client;
+          }
+          int start = syntax.start(line, Math.max(0, end - characters - 1), end);
+          boolean cutOff = end - start > characters;
+          IpAddress hop = cutOff ? null : syntax.read(line, start, end);
+          if (hop == null) {
+            return client;
+          }
+          client = hop;
+          if (!proxies.trust(hop)) {
+            return client;
+          }
+          characters -= end - start + 1;
+          end = start - 1; // before the comma; -1 at the beginning of the line
+        }
+      }
+      return client;
+    }
+  }
+
+  /**
+   * The syntax in which a header lists the hops of a request. It is read from the right, so that
+   * text to the left of an element, which a client may have written, does not change how the
+   * element is read.
+   */
+  interface HopSyntax {
+
+    /**
+     * The index at which the last element begins.
+     *
+     * @param floor the first index that is read
+     * @param end the end of the element
+     */
+    int start(String line, int floor, int end);
+
+    /** The address of an element; null if it has none. */
+    @Nullable IpAddress read(String line, int from, int to);
+
+    /** The index of the first character that is not blank. */
+    static int skipBlanks(String line, int from, int to) {
+      int at = from;
+      while (at < to && isBlank(line.charAt(at))) {
+        at++;
+      }
+      return at;
+    }
+
+    /** The index after the last character that is not blank. */
+    static int dropBlanks(String line, int from, int to) {
+      int end = to;
+      while (end > from && isBlank(line.charAt(end - 1))) {
+        end--;
+      }
+      return end;
+    }
+
+    /** Whether the character is optional white space in HTTP (RFC 9110, section 5.6.3). */
+    static boolean isBlank(char c) {
+      return c == ' ' || c == '\t';
+    }
   }
 }

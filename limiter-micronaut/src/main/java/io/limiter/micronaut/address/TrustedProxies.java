@@ -69,4 +69,83 @@ public final class TrustedProxies {
     }
     return false;
   }
+
+  /**
+   * The addresses that share their first bits. An IPv6 network contains no IPv4 address, although
+   * IPv4 addresses are represented as IPv6 addresses.
+   *
+   * @param first its first address
+   * @param bits number of shared bits, of 128
+   */
+  record Network(IpAddress first, int bits) {
+
+    private static final int ALL_BITS = 128;
+    private static final int IPV4_BITS = 32;
+    private static final int BEFORE_IPV4 = ALL_BITS - IPV4_BITS;
+
+    /** The prefix of 10.0.0.0/8, the widest private network. */
+    private static final int WIDEST_IPV4 = 8;
+
+    /** The prefix of fc00::/7, the widest private network of IPv6. */
+    private static final int WIDEST_IPV6 = 7;
+
+    /**
+     * An address, or one with the length of the prefix: {@code 10.0.0.0/8}, {@code 2001:db8::/32}.
+     *
+     * @throws IllegalArgumentException with the remedy, if the text is not a network, or the
+     *     network is too wide to be trusted
+     */
+    static Network parse(String text) {
+      int slash = text.indexOf('/');
+      boolean zone = text.indexOf('%') >= 0;
+      IpAddress first = zone ? null : IpAddress.parse(slash < 0 ? text : text.substring(0, slash));
+      if (first == null) {
+        throw noNetwork();
+      }
+      // ::ffff:10.0.0.0/104 is written as an IPv6 network, and means 10.0.0.0/8.
+      boolean writtenAsIpv4 = text.indexOf(':') < 0;
+      int most = writtenAsIpv4 ? IPV4_BITS : ALL_BITS;
+      int written = slash < 0 ? most : length(text, slash + 1, most);
+      Network network = new Network(first, writtenAsIpv4 ? BEFORE_IPV4 + written : written);
+      boolean ipv4 = first.isIpv4() && network.bits >= BEFORE_IPV4;
+      if (network.bits < (ipv4 ? BEFORE_IPV4 + WIDEST_IPV4 : WIDEST_IPV6)) {
+        throw new IllegalArgumentException(
+            "this network is too wide: a trusted client chooses the address that it is counted "
+                + "by: write the networks of your proxies, none wider than /%d"
+                    .formatted(ipv4 ? WIDEST_IPV4 : WIDEST_IPV6));
+      }
+      if (!first.masked(network.bits).equals(first)) {
+        throw new IllegalArgumentException(
+            "the address has bits set after its first %d bits: write that address without /%d, or "
+                + "the network's first one".formatted(written, written));
+      }
+      return network;
+    }
+
+    private static int length(String text, int from, int most) {
+      int digits = text.length() - from;
+      int length = 0;
+      for (int at = from; at < text.length(); at++) {
+        if (!IpText.isDigit(text.charAt(at)) || digits > 3) {
+          throw noNetwork();
+        }
+        length = length * 10 + text.charAt(at) - '0';
+      }
+      boolean leadingZero = digits > 1 && text.charAt(from) == '0';
+      if (digits == 0 || leadingZero || length > most) {
+        throw noNetwork();
+      }
+      return length;
+    }
+
+    private static IllegalArgumentException noNetwork() {
+      return new IllegalArgumentException(
+          "it is neither an address nor a network: write, for example, 192.0.2.1, 10.0.0.0/8, "
+              + "2001:db8::/32, or unix");
+    }
+
+    boolean contains(IpAddress address) {
+      return (bits >= BEFORE_IPV4 || !address.isIpv4()) && address.masked(bits).equals(first);
+    }
+  }
 }

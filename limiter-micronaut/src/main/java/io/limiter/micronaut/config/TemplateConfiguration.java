@@ -2,9 +2,11 @@
 package io.limiter.micronaut.config;
 
 import io.micronaut.context.env.Environment;
+import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.naming.conventions.StringConvention;
 import jakarta.inject.Singleton;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -75,5 +77,115 @@ public final class TemplateConfiguration {
       }
     }
     return steps;
+  }
+
+  /** Assembles the properties of a template: groups by name, lists by index. */
+  static final class TemplateTree {
+
+    private final Group root = new Group();
+    private boolean written;
+
+    /** Fields by name, or items by index. */
+    private static final class Group {
+      private final Map<Object, @Nullable Object> parts = new LinkedHashMap<>();
+    }
+
+    /**
+     * @param steps the names and indexes of the path to the value; none for the template itself
+     */
+    void put(List<Object> steps, @Nullable Object value) {
+      written = true;
+      if (steps.isEmpty()) {
+        if (value != null && !(value instanceof Map<?, ?>)) {
+          throw mistake(
+              steps, value, "it is not a group of fields: give each field of the body a " + "name");
+        }
+        return;
+      }
+      Group group = root;
+      for (int i = 0; i < steps.size() - 1; i++) {
+        Object next = group.parts.computeIfAbsent(steps.get(i), step -> new Group());
+        if (!(next instanceof Group inner)) {
+          throw bothValueAndGroup(steps.subList(0, i + 1), next);
+        }
+        group = inner;
+      }
+      Object last = steps.get(steps.size() - 1);
+      if (group.parts.get(last) instanceof Group) {
+        throw bothValueAndGroup(steps, value);
+      }
+      group.parts.put(last, value);
+    }
+
+    /** The fields; empty if nothing was put. */
+    Optional<Map<String, @Nullable Object>> fields() {
+      return written ? Optional.of(group(List.of(), root)) : Optional.empty();
+    }
+
+    private static @Nullable Object whole(List<Object> path, @Nullable Object part) {
+      if (part instanceof Group group) {
+        boolean items = group.parts.keySet().stream().anyMatch(Integer.class::isInstance);
+        return items ? list(path, group) : group(path, group);
+      }
+      if (part instanceof List<?> list) {
+        List<@Nullable Object> items = new ArrayList<>();
+        list.forEach(item -> items.add(whole(path, item)));
+        return items;
+      }
+      if (part instanceof Map<?, ?> map) {
+        Map<String, @Nullable Object> named = new LinkedHashMap<>();
+        map.forEach((name, value) -> named.put(String.valueOf(name), whole(path, value)));
+        return named;
+      }
+      return part;
+    }
+
+    private static Map<String, @Nullable Object> group(List<Object> path, Group group) {
+      Map<String, @Nullable Object> named = new LinkedHashMap<>();
+      group.parts.forEach(
+          (step, part) -> {
+            if (!(step instanceof String name)) {
+              throw mistake(
+                  path, "[" + step + "]", "the body cannot be a list: give its fields " + "names");
+            }
+            named.put(name, whole(append(path, step), part));
+          });
+      return named;
+    }
+
+    private static List<@Nullable Object> list(List<Object> path, Group group) {
+      List<@Nullable Object> items = new ArrayList<>();
+      for (int i = 0; i < group.parts.size(); i++) {
+        if (!group.parts.containsKey(i)) {
+          throw mistake(
+              path,
+              group.parts.keySet(),
+              "there is no item [%d]: number the items of a list from 0".formatted(i));
+        }
+        items.add(whole(append(path, i), group.parts.get(i)));
+      }
+      return items;
+    }
+
+    private static List<Object> append(List<Object> path, Object step) {
+      List<Object> longer = new ArrayList<>(path);
+      longer.add(step);
+      return longer;
+    }
+
+    private static ConfigurationException bothValueAndGroup(
+        List<Object> path, @Nullable Object value) {
+      return mistake(
+          path, value, "it is a value and a group of fields as well: remove one of them");
+    }
+
+    private static ConfigurationException mistake(
+        List<Object> path, @Nullable Object value, String remedy) {
+      StringBuilder property = new StringBuilder(TemplateConfiguration.PREFIX);
+      for (Object step : path) {
+        property.append(step instanceof Integer ? "[" + step + "]" : "." + step);
+      }
+      return new ConfigurationException("%s = %s: %s".formatted(property, value, remedy));
+    }
   }
 }

@@ -5,7 +5,10 @@ import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.HttpStatus;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -58,5 +61,29 @@ public record Denial(
   /** The standard reason phrase of the status. */
   public String title() {
     return ReasonPhrases.of(status);
+  }
+
+  /** The standard reason phrases of statuses. */
+  static final class ReasonPhrases {
+
+    private static final Map<Integer, HttpStatus> KNOWN = new HashMap<>();
+
+    static {
+      for (HttpStatus status : HttpStatus.values()) {
+        KNOWN.putIfAbsent(status.getCode(), status);
+      }
+    }
+
+    private ReasonPhrases() {}
+
+    /** Whether Micronaut knows the status. */
+    static boolean known(int status) {
+      return KNOWN.containsKey(status);
+    }
+
+    static String of(int status) {
+      HttpStatus known = KNOWN.get(status);
+      return known == null ? "Denied" : known.getReason();
+    }
   }
 }

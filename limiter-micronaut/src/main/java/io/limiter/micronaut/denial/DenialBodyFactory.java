@@ -8,7 +8,16 @@ import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.Internal;
+import io.micronaut.http.HttpMethod;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.HttpStatus;
+import io.micronaut.http.MediaType;
+import io.micronaut.http.MutableHttpResponse;
+import io.micronaut.http.hateoas.JsonError;
+import io.micronaut.http.server.exceptions.response.ErrorContext;
 import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
+import io.micronaut.json.tree.JsonNode;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -53,5 +62,126 @@ public final class DenialBodyFactory {
                                 DenialConfiguration.PREFIX,
                                 TemplateConfiguration.PREFIX,
                                 TemplateConfiguration.PREFIX)));
+  }
+
+  /**
+   * The application's own error format, as its ErrorResponseProcessor writes it, including HTML for
+   * browsers. In Micronaut's default format the code is the {@code logref}, whose purpose is to
+   * name the error.
+   */
+  static final class ApplicationBody implements DenialBody {
+
+    private final ErrorResponseProcessor<?> application;
+
+    ApplicationBody(ErrorResponseProcessor<?> application) {
+      this.application = application;
+    }
+
+    @Override
+    public MutableHttpResponse<?> write(Denial denial, MutableHttpResponse<?> response) {
+      ErrorContext error =
+          ErrorContext.builder(denial.request())
+              .cause(denial.cause())
+              .errorMessage(denial.message())
+              .build();
+      MutableHttpResponse<?> answer = process(error, denial.status(), response);
+      if (answer.body() instanceof JsonError json && json.getLogref().isEmpty()) {
+        json.logref(denial.code());
+      }
+      return answer;
+    }
+
+    /** Micronaut's own format fails for statuses that Micronaut does not know, such as 430. */
+    private MutableHttpResponse<?> process(
+        ErrorContext error, int status, MutableHttpResponse<?> response) {
+      if (Denial.ReasonPhrases.known(status)) {
+        return application.processResponse(error, response);
+      }
+      String reason = response.reason();
+      return application
+          .processResponse(error, response.status(HttpStatus.BAD_REQUEST.getCode(), reason))
+          .status(status, reason);
+    }
+  }
+
+  /**
+   * A body for programs. A browser receives the application's error page instead; Micronaut's own
+   * processor distinguishes browsers from programs in the same way. HEAD requests receive no body.
+   */
+  static final class MachineReadableBody implements DenialBody {
+
+    private final DenialBody body;
+    private final DenialBodyFactory.ApplicationBody pages;
+
+    MachineReadableBody(DenialBody body, DenialBodyFactory.ApplicationBody pages) {
+      this.body = body;
+      this.pages = pages;
+    }
+
+    @Override
+    public MutableHttpResponse<?> write(Denial denial, MutableHttpResponse<?> response) {
+      if (denial.request().getMethod() == HttpMethod.HEAD) {
+        return response;
+      }
+      return browser(denial.request())
+          ? pages.write(denial, response)
+          : body.write(denial, response);
+    }
+
+    private static boolean browser(HttpRequest<?> request) {
+      return request.accept().stream().anyMatch(MediaType.TEXT_HTML_TYPE::equals)
+          && request.accept().stream()
+              .noneMatch(type -> type.matchesExtension(MediaType.EXTENSION_JSON));
+    }
+  }
+
+  /**
+   * {@code application/problem+json} as in RFC 9457, with the types of
+   * draft-ietf-httpapi-ratelimit-headers. The draft has none for duplicates, which are therefore
+   * about:blank with the title of the status, as the RFC requires.
+   *
+   * <p>Titles are always English, since the registry of the types defines them. The detail is in
+   * the language of the request.
+   */
+  @Internal
+  public static final class ProblemBody implements DenialBody {
+
+    private static final String TYPES = "https://iana.org/assignments/http-problem-types#";
+
+    @Override
+    public MutableHttpResponse<?> write(Denial denial, MutableHttpResponse<?> response) {
+      Map<String, JsonNode> problem = new LinkedHashMap<>();
+      switch (denial.verdict().outcome()) {
+        case LIMITED -> type(problem, TYPES + "quota-exceeded", "Quota Exceeded");
+        case BANNED -> type(problem, TYPES + "abnormal-usage-detected", "Abnormal Usage Detected");
+        case UNAVAILABLE ->
+            type(problem, TYPES + "temporary-reduced-capacity", "Temporary Reduced Capacity");
+        case DUPLICATE, ALLOWED -> type(problem, "about:blank", denial.title());
+      }
+      problem.put("status", JsonNode.createNumberNode(denial.status()));
+      problem.put("detail", JsonNode.createStringNode(denial.message()));
+      problem.put("instance", JsonNode.createStringNode(denial.request().getPath()));
+      problem.put("code", JsonNode.createStringNode(denial.code()));
+      switch (denial.verdict().outcome()) {
+        // All types have the member. While the store is away no policy is known to be violated, and
+        // a
+        // banned subject may no longer violate any.
+        case LIMITED, BANNED, UNAVAILABLE ->
+            problem.put(
+                "violated-policies",
+                JsonNode.createArrayNode(
+                    denial.violated().stream().map(JsonNode::createStringNode).toList()));
+        case DUPLICATE, ALLOWED -> {}
+      }
+      // A tree keeps what the application's mapper leaves out, such as empty lists.
+      return response
+          .body(JsonNode.createObjectNode(problem))
+          .contentType(MediaType.APPLICATION_JSON_PROBLEM_TYPE);
+    }
+
+    private static void type(Map<String, JsonNode> problem, String type, String title) {
+      problem.put("type", JsonNode.createStringNode(type));
+      problem.put("title", JsonNode.createStringNode(title));
+    }
   }
 }

@@ -49,7 +49,7 @@ public class DenialMessages {
   private final MessageSource source;
   private final RequestLanguage languages;
   private final Locale usual;
-  private final BoundedLocales bounded = new BoundedLocales();
+  private final RequestLanguage.BoundedLocales bounded = new RequestLanguage.BoundedLocales();
   private final ShippedMessages shipped;
   private final Map<String, TextTemplate> templates = new ConcurrentHashMap<>();
   private final BrokenPartLog log =
@@ -89,7 +89,7 @@ public class DenialMessages {
     }
     Locale asked = languages.of(request);
     MessageSource.MessageContext context =
-        new RequestMessage(asked, bounded.bound(asked, usual), arguments);
+        new ShippedMessages.RequestMessage(asked, bounded.bound(asked, usual), arguments);
     try {
       return source
           .getMessage(key.get(), context)

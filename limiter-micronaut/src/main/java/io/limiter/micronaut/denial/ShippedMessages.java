@@ -2,13 +2,17 @@
 package io.limiter.micronaut.denial;
 
 import io.micronaut.context.AbstractMessageSource;
+import io.micronaut.context.MessageSource;
 import io.micronaut.core.order.Ordered;
 import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
 import jakarta.inject.Singleton;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.ResourceBundle;
 import java.util.Set;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The limiter's own messages, in English and Chinese, for keys that no source of the application
@@ -68,5 +72,45 @@ final class ShippedMessages extends AbstractMessageSource {
 
   private static ResourceBundle bundle(Locale locale) {
     return ResourceBundle.getBundle(BUNDLE, locale, ShippedMessages.class.getClassLoader());
+  }
+
+  /**
+   * The context in which message sources are queried. The arguments are computed only if the
+   * message has some.
+   */
+  static final class RequestMessage implements MessageSource.MessageContext {
+
+    private final Locale asked;
+    private final Locale bounded;
+    private final Supplier<Map<String, Object>> arguments;
+
+    /**
+     * @param asked the locale of the request
+     * @param bounded the same or a substitute, for the application's sources
+     */
+    RequestMessage(Locale asked, Locale bounded, Supplier<Map<String, Object>> arguments) {
+      this.asked = asked;
+      this.bounded = bounded;
+      this.arguments = arguments;
+    }
+
+    Locale asked() {
+      return asked;
+    }
+
+    @Override
+    public Locale getLocale() {
+      return bounded;
+    }
+
+    @Override
+    public Locale getLocale(@Nullable Locale ignored) {
+      return bounded;
+    }
+
+    @Override
+    public Map<String, Object> getVariables() {
+      return arguments.get();
+    }
   }
 }

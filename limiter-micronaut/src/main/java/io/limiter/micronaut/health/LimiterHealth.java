@@ -3,10 +3,17 @@ package io.limiter.micronaut.health;
 
 import io.limiter.core.FailureReason;
 import io.limiter.core.redis.RedisHealth;
+import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.resilience.FallbackCounts;
+import io.limiter.micronaut.config.HealthConfiguration;
+import io.micronaut.configuration.lettuce.health.RedisHealthIndicator;
+import io.micronaut.context.annotation.Factory;
+import io.micronaut.context.annotation.Replaces;
+import io.micronaut.context.annotation.Requires;
 import io.micronaut.health.HealthStatus;
 import io.micronaut.management.health.indicator.HealthIndicator;
 import io.micronaut.management.health.indicator.HealthResult;
+import jakarta.inject.Singleton;
 import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -74,5 +81,27 @@ final class LimiterHealth implements HealthIndicator {
       fallbacks.put(reason, counts.of(reason));
     }
     return fallbacks;
+  }
+
+  /**
+   * Provides the limiter's health indicator. It replaces that of micronaut-redis if only the
+   * limiter uses Redis; otherwise both are present.
+   */
+  @Factory
+  @Requires(beans = ConnectionSource.class)
+  static final class HealthIndicators {
+
+    @Singleton
+    @Replaces(RedisHealthIndicator.class)
+    @Requires(condition = RedisUsers.None.class)
+    LimiterHealth inPlace(RedisHealth redis, FallbackCounts counts, HealthConfiguration health) {
+      return new LimiterHealth(redis, counts, health.isRedisRequired());
+    }
+
+    @Singleton
+    @Requires(condition = RedisUsers.Some.class)
+    LimiterHealth beside(RedisHealth redis, FallbackCounts counts, HealthConfiguration health) {
+      return new LimiterHealth(redis, counts, health.isRedisRequired());
+    }
   }
 }

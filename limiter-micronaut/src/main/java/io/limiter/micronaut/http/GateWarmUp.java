@@ -10,8 +10,8 @@ import io.limiter.micronaut.config.DenialConfiguration;
 import io.limiter.micronaut.config.GateConfiguration;
 import io.limiter.micronaut.config.HeadersConfiguration;
 import io.limiter.micronaut.denial.DenialBody;
+import io.limiter.micronaut.denial.DenialBodyFactory;
 import io.limiter.micronaut.denial.DenialMessages;
-import io.limiter.micronaut.denial.ProblemBody;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -114,7 +114,7 @@ final class GateWarmUp implements WarmUpStep {
         new DenialResponseFactory(
             denialSettings,
             words ? messages : silent(beans),
-            bodyIsOurs(beans, body) ? body : new ProblemBody());
+            bodyIsOurs(beans, body) ? body : new DenialBodyFactory.ProblemBody());
     this.answers = answers.with(this.responses);
     this.writers = beans.findBean(MessageBodyHandlerRegistry.class);
     Optional<ByteBufferFactory> buffers = beans.findBean(ByteBufferFactory.class);

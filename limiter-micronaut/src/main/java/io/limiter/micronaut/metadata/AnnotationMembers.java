@@ -83,6 +83,11 @@ record AnnotationMembers(String method, String name, AnnotationValue<?> annotati
   }
 
   ConfigurationException error(String member, @Nullable Object value, String remedy) {
-    return PlanErrors.of(method, name + '.' + member, String.valueOf(value), remedy);
+    return mistake(method, name + '.' + member, String.valueOf(value), remedy);
+  }
+
+  /** A mistake in an annotation: always the method, the member, its value and the remedy. */
+  static ConfigurationException mistake(String method, String member, String value, String remedy) {
+    return new ConfigurationException("%s: %s = %s: %s".formatted(method, member, value, remedy));
   }
 }

@@ -82,7 +82,7 @@ final class ChargePlanner {
       SubjectSource source,
       List<RateRuleReader.Read> known,
       List<RateRuleReader.Read> anonymous,
-      AnnotationTerms terms) {
+      Terms terms) {
     Map<PlannedCharge.CountedCalls, List<RateRuleReader.Read>> anonymousByKind = byKind(anonymous);
     Map<PlannedCharge.CountedCalls, List<RateRuleReader.Read>> knownByKind = byKind(known);
     if (!knownByKind.keySet().equals(anonymousByKind.keySet())) {
@@ -115,7 +115,7 @@ final class ChargePlanner {
       PlannedCharge.CountedCalls kind,
       List<RateRuleReader.Read> known,
       List<RateRuleReader.Read> anonymous,
-      AnnotationTerms terms) {
+      Terms terms) {
     Owner owner = new Owner(limit, source.withAnonymous(Anonymous.ADDRESS), kind);
     if (source.anonymous() == Anonymous.REFUSE) {
       denyingAnonymous.add(owner);
@@ -129,7 +129,7 @@ final class ChargePlanner {
   }
 
   /** Each key is charged once and has one kind of ban, so all annotations must agree on them. */
-  private void agree(Owner owner, AnnotationTerms terms) {
+  private void agree(Owner owner, Terms terms) {
     if (owner.kind == PlannedCharge.CountedCalls.IN_FLIGHT) {
       return;
     }
@@ -175,7 +175,7 @@ final class ChargePlanner {
                 .distinct(read.rule(), read.named())
                 .orElseThrow(
                     () ->
-                        PlanErrors.of(
+                        AnnotationMembers.mistake(
                             method,
                             "@RateRule.name",
                             read.rule().name(),
@@ -214,7 +214,7 @@ final class ChargePlanner {
     List<String> waiting =
         built.stream().flatMap(quota -> quota.rules().waiting().stream()).map(Rule::name).toList();
     if (waiting.size() > 1) {
-      throw PlanErrors.of(
+      throw AnnotationMembers.mistake(
           method,
           "@RateRule.algorithm",
           "LEAKY_BUCKET",
@@ -241,11 +241,50 @@ final class ChargePlanner {
       BanRule ban = bans.get(owner);
       return ban == null ? stack : stack.withBan(ban);
     } catch (IllegalArgumentException e) {
-      throw PlanErrors.of(
+      throw AnnotationMembers.mistake(
           method,
           "@RateRule",
           rules.stream().map(Rule::name).toList().toString(),
           String.valueOf(e.getMessage()));
+    }
+  }
+
+  /**
+   * The settings of one annotation for all its rules.
+   *
+   * @param limiter the annotation, for messages
+   * @param text the response to calls that one of the rules denies
+   * @param cost the units that a call takes from each rule except concurrency limits
+   * @param actualCost computes the actual cost when the call ends
+   * @param ban the ban of subjects that are denied too often
+   */
+  record Terms(
+      AnnotationMembers limiter,
+      DenialText text,
+      Cost cost,
+      Optional<ActualCost> actualCost,
+      Optional<BanRule> ban) {}
+
+  /**
+   * Gives each rule of a method a unique name, since names distinguish the rules in header fields
+   * and bodies. A name that is derived from the numbers gets a suffix, such as {@code
+   * 10-per-60s-2}.
+   */
+  static final class RuleNames {
+
+    private final Map<String, Rule> taken = new HashMap<>();
+
+    /** The rule with a unique name; empty if its name was written for another rule. */
+    Optional<Rule> distinct(Rule rule, boolean named) {
+      Rule distinct = rule;
+      for (int i = 2; taken.containsKey(distinct.name()); i++) {
+        if (named) {
+          return Optional.empty();
+        }
+        distinct = rule.withName(rule.name() + '-' + i);
+      }
+      taken.put(distinct.name(), distinct);
+      return Optional.of(distinct);
     }
   }
 }

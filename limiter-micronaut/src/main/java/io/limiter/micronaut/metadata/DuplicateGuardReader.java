@@ -124,7 +124,7 @@ final class DuplicateGuardReader {
           "releaseOn already defines when to release: remove one of " + "them");
     }
     return new DuplicateGuard.Release.OnStatus(
-        StatusList.read(
+        FailedOnReader.StatusList.read(
             limiter, "releaseOn", "name statuses, or write releaseOnFailure = false instead"));
   }
 }

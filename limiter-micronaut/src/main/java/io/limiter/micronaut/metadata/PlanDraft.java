@@ -5,6 +5,8 @@ import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.config.GateConfiguration;
+import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.plan.DenialPlan;
 import io.limiter.micronaut.plan.DuplicateGuard;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -13,6 +15,7 @@ import io.limiter.micronaut.plan.VerdictArguments;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.AnnotationValue;
 import io.micronaut.inject.ExecutableMethod;
+import jakarta.inject.Singleton;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -20,6 +23,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -31,7 +36,7 @@ final class PlanDraft {
   private static final String NEVER_ANONYMOUS =
       "only limitType = USER_ID or HEADER and a resolver have anonymous callers: remove it";
 
-  private final PlanReaders readers;
+  private final Readers readers;
 
   private final String description;
   private final ExecutableMethod<?, ?> method;
@@ -43,7 +48,7 @@ final class PlanDraft {
   private Optional<DuplicateGuard> guard = Optional.empty();
   private boolean guardIsWritten;
 
-  PlanDraft(PlanReaders readers, String description, ExecutableMethod<?, ?> method) {
+  PlanDraft(Readers readers, String description, ExecutableMethod<?, ?> method) {
     this.readers = readers;
     this.description = description;
     this.method = method;
@@ -53,7 +58,7 @@ final class PlanDraft {
 
   void add(AnnotatedPlace place) {
     if (place.limiters().size() > 1 && !place.rules().isEmpty()) {
-      throw PlanErrors.of(
+      throw AnnotationMembers.mistake(
           description,
           RATE_RULE,
           String.valueOf(place.rules().get(0).getValues()),
@@ -124,8 +129,8 @@ final class PlanDraft {
     Set<PlannedCharge.CountedCalls> kinds = kinds(bySource.values());
     failedOn.add(limiter, kinds.stream().anyMatch(PlannedCharge.CountedCalls::byOutcome));
     boolean costly = kinds.stream().anyMatch(kind -> kind != PlannedCharge.CountedCalls.IN_FLIGHT);
-    AnnotationTerms terms =
-        new AnnotationTerms(
+    ChargePlanner.Terms terms =
+        new ChargePlanner.Terms(
             limiter,
             readers.texts().limited(limiter),
             readers.costs().read(limiter, rules(bySource.values(), anonymousRules)),
@@ -236,5 +241,68 @@ final class PlanDraft {
         policy,
         readers.policies().observed().contains(policy),
         VerdictArguments.any(method.getArguments()));
+  }
+
+  /** The readers of the parts of an annotation, and the configuration of policies and the gate. */
+  @Singleton
+  record Readers(
+      RateRuleReader rules,
+      SubjectSourceReader subjects,
+      DenialTextReader texts,
+      CostReader costs,
+      CostReader.ActualCostReader actualCosts,
+      BanReader bans,
+      DuplicateGuardReader guards,
+      PoliciesConfiguration policies,
+      GateConfiguration gate) {}
+
+  /**
+   * Rejects settings that depend on a call's completion if the method's result does not show it.
+   */
+  static final class UnseenCompletion {
+
+    // By name, since the classes may be absent.
+    private static final Set<String> OF_KOTLIN =
+        Set.of("kotlinx.coroutines.Deferred", "kotlinx.coroutines.Job");
+
+    private UnseenCompletion() {}
+
+    static void reject(
+        ExecutableMethod<?, ?> method, AnnotationMembers rule, PlannedCharge.CountedCalls kind) {
+      if (!isUnseen(method)
+          || kind == PlannedCharge.CountedCalls.ALL
+          || kind == PlannedCharge.CountedCalls.WAITING) {
+        return;
+      }
+      throw kind == PlannedCharge.CountedCalls.IN_FLIGHT
+          ? rule.error(
+              "algorithm",
+              "CONCURRENCY_LIMIT",
+              remedy(method) + ", or limit how often it is called, with another algorithm")
+          : rule.error("counts", kind, remedy(method) + ", or count all of its calls");
+    }
+
+    static void reject(
+        ExecutableMethod<?, ?> method, AnnotationMembers limiter, DuplicateGuard.Release release) {
+      if (!isUnseen(method) || release instanceof DuplicateGuard.Release.Never) {
+        return;
+      }
+      String remedy = remedy(method) + ", or write releaseOnFailure = false";
+      limiter.reject("releaseOn", remedy + " in its place");
+      throw limiter.error("preventDuplicate", true, remedy);
+    }
+
+    private static boolean isUnseen(ExecutableMethod<?, ?> method) {
+      Class<?> result = method.getReturnType().getType();
+      return (Future.class.isAssignableFrom(result)
+              && !CompletionStage.class.isAssignableFrom(result))
+          || OF_KOTLIN.contains(result.getName());
+    }
+
+    private static String remedy(ExecutableMethod<?, ?> method) {
+      return "the method returns "
+          + method.getReturnType().getType().getName()
+          + ", which does not show when its calls end: return a CompletionStage or a Publisher";
+    }
   }
 }

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.redis;
 
+import io.limiter.core.Charge;
+import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
+import io.limiter.core.StateKey;
+import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.RedisHealth;
 import io.limiter.core.redis.RedisStore;
@@ -11,7 +15,9 @@ import io.limiter.core.resilience.DenyCache;
 import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.resilience.ShareStore;
+import io.limiter.core.store.KnownUse;
 import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import io.limiter.micronaut.config.DenyCacheConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration;
 import io.limiter.micronaut.config.MemoryConfiguration;
@@ -23,7 +29,13 @@ import io.micronaut.context.annotation.Context;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
+import java.time.Duration;
+import java.util.Collection;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -113,5 +125,85 @@ public final class LimitStores {
   @Singleton
   Limiter limiter(LimitStore store) {
     return new Limiter(store);
+  }
+
+  /**
+   * A memory store that is not closed with its context: the server still serves for a moment, and
+   * its pending calls must be decided. The store holds no resources except memory.
+   */
+  record UnclosedStore(LimitStore memory) implements LimitStore {
+
+    @Override
+    public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+      return memory.decide(request, mode);
+    }
+
+    @Override
+    public void adopt(Charge charge, KnownUse known) {
+      memory.adopt(charge, known);
+    }
+
+    @Override
+    public CompletionStage<Void> reset(Collection<StateKey> keys) {
+      return memory.reset(keys);
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  /**
+   * A store that is used once the first attempt to connect has ended. Earlier decisions, of code
+   * that runs while the application starts, wait for that attempt for a bounded time, without
+   * blocking a thread. Otherwise memory would decide them, as if Redis were away.
+   */
+  static final class ConnectingStore implements LimitStore {
+
+    private final LimitStore store;
+
+    /** The first attempt; null once it has ended. */
+    private volatile @Nullable CompletableFuture<Void> connecting;
+
+    /**
+     * @param longest longest time for which a decision waits
+     */
+    ConnectingStore(LimitStore store, ConnectionSource connections, Duration longest) {
+      this.store = store;
+      this.connecting =
+          connections
+              .firstAttempt()
+              .<Void>handle((warm, failure) -> null)
+              .toCompletableFuture()
+              .completeOnTimeout(null, longest.toMillis(), TimeUnit.MILLISECONDS);
+    }
+
+    /** The first attempt; null if it has ended. */
+    private @Nullable CompletableFuture<Void> pending() {
+      CompletableFuture<Void> first = connecting;
+      if (first != null && first.isDone()) {
+        connecting = null;
+        return null;
+      }
+      return first;
+    }
+
+    @Override
+    public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+      CompletableFuture<Void> first = pending();
+      return first == null
+          ? store.decide(request, mode)
+          : first.thenCompose(ended -> store.decide(request, mode));
+    }
+
+    @Override
+    public CompletionStage<Void> reset(Collection<StateKey> keys) {
+      CompletableFuture<Void> first = pending();
+      return first == null ? store.reset(keys) : first.thenCompose(ended -> store.reset(keys));
+    }
+
+    @Override
+    public void close() {
+      store.close();
+    }
   }
 }

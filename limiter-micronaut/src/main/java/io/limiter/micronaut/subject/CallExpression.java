@@ -7,6 +7,7 @@ import io.micronaut.core.annotation.AnnotationValue;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.inject.annotation.EvaluatedAnnotationValue;
 import io.micronaut.json.tree.JsonNode;
+import java.math.BigDecimal;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -175,5 +176,27 @@ public final class CallExpression {
   @Override
   public String toString() {
     return text;
+  }
+
+  /** The canonical text of a number: 1, 1.0 and 1e0 have the same text. */
+  @Internal
+  public static final class NumberText {
+
+    private NumberText() {}
+
+    /**
+     * The text of this number. A client may send any number, including 1e400 or an arbitrarily
+     * large exponent.
+     */
+    public static String of(Number number) {
+      String written = number.toString();
+      try {
+        return new BigDecimal(written).stripTrailingZeros().toString();
+      } catch (NumberFormatException notFinite) {
+        return written;
+      } catch (ArithmeticException scaleOverflow) {
+        return written;
+      }
+    }
   }
 }

@@ -210,13 +210,15 @@ class ForwardedHeaderTest {
   @Test
   void fourThousandCharactersAreLookedAt() {
     String last = ", 10.0.0.2";
-    String padded = " ".repeat(HopWalk.MAX_CHARACTERS - last.length() - "203.0.113.7".length());
+    String padded =
+        " ".repeat(ForwardedHeader.HopWalk.MAX_CHARACTERS - last.length() - "203.0.113.7".length());
 
     assertThat(told("X-Forwarded-For", padded + "203.0.113.7" + last)).isEqualTo("203.0.113.7");
     assertThat(told("X-Forwarded-For", "6.6.6.6," + padded + "203.0.113.7" + last))
         .isEqualTo("203.0.113.7");
     assertThat(told("X-Forwarded-For", padded + " 203.0.113.7" + last)).isEqualTo("10.0.0.2");
-    assertThat(told("X-Real-IP", "203.0.113.7" + " ".repeat(HopWalk.MAX_CHARACTERS)))
+    assertThat(
+            told("X-Real-IP", "203.0.113.7" + " ".repeat(ForwardedHeader.HopWalk.MAX_CHARACTERS)))
         .isEqualTo("-");
   }
 

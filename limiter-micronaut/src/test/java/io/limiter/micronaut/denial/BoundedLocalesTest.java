@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 
 class BoundedLocalesTest {
 
-  private final BoundedLocales locales = new BoundedLocales();
+  private final RequestLanguage.BoundedLocales locales = new RequestLanguage.BoundedLocales();
 
   @Test
   void whatTextsDependOnIsKept() {
@@ -29,7 +29,7 @@ class BoundedLocalesTest {
       asked.add(bound("fr-%03d".formatted(i % 1000)));
     }
 
-    assertThat(asked).hasSizeLessThanOrEqualTo(BoundedLocales.MOST + 2);
+    assertThat(asked).hasSizeLessThanOrEqualTo(RequestLanguage.BoundedLocales.MOST + 2);
     assertThat(bound("pt-BR")).as("seen before").hasToString("pt_BR");
     assertThat(bound("it-CH")).as("too late, but a language").isEqualTo(Locale.ITALIAN);
     assertThat(bound("gsw-CH")).as("too late").isEqualTo(Locale.ENGLISH);

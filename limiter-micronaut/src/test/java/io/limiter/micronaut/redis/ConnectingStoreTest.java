@@ -39,7 +39,7 @@ class ConnectingStoreTest {
   private final CompletableFuture<Boolean> attempt = new CompletableFuture<>();
 
   private LimitStore store(Duration longest) {
-    return new ConnectingStore(new MemoryStore(), new Attempted(attempt), longest);
+    return new LimitStores.ConnectingStore(new MemoryStore(), new Attempted(attempt), longest);
   }
 
   @Test

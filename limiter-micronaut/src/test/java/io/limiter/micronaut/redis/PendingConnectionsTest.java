@@ -33,8 +33,8 @@ class PendingConnectionsTest {
 
   private final CompletableFuture<ConnectionSource> opened = new CompletableFuture<>();
   private final AtomicReference<Thread> opener = new AtomicReference<>();
-  private final PendingConnections pending =
-      PendingConnections.open(
+  private final RedisConnections.PendingConnections pending =
+      RedisConnections.PendingConnections.open(
           "Redis at redis.example:6379",
           () -> {
             opener.set(Thread.currentThread());
@@ -109,7 +109,7 @@ class PendingConnectionsTest {
     @Singleton
     @Replaces(value = ConnectionSource.class, factory = RedisConnections.class)
     ConnectionSource connections() {
-      return PendingConnections.open(
+      return RedisConnections.PendingConnections.open(
           "Redis at redis.example:6379",
           () -> {
             throw new IllegalStateException("Lettuce 6.2.0 is too old");

@@ -137,9 +137,12 @@ class CallerAddressTest {
     return of(request, Optional.empty());
   }
 
-  private String of(HttpRequest<?> request, Optional<UnixSockets> sockets) {
+  private String of(
+      HttpRequest<?> request, Optional<CallerAddress.PeerAddresses.UnixSockets> sockets) {
     return new CallerAddress(
-            new PeerAddresses(sockets), configuration, new ProxyWarnings(configuration))
+            new CallerAddress.PeerAddresses(sockets),
+            configuration,
+            new CallerAddress.ProxyWarnings(configuration))
         .of(request);
   }
 

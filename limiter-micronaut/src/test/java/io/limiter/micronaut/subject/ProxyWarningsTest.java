@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
 /** Settings that do not fit the proxies are told once, with the remedy. */
 class ProxyWarningsTest {
 
-  private final Logger logger = (Logger) LoggerFactory.getLogger(ProxyWarnings.class);
+  private final Logger logger = (Logger) LoggerFactory.getLogger(CallerAddress.ProxyWarnings.class);
   private final ListAppender<ILoggingEvent> log = new ListAppender<>();
   private final AddressConfiguration configuration = new AddressConfiguration();
 
@@ -110,7 +110,9 @@ class ProxyWarningsTest {
 
   private CallerAddress address() {
     return new CallerAddress(
-        new PeerAddresses(Optional.empty()), configuration, new ProxyWarnings(configuration));
+        new CallerAddress.PeerAddresses(Optional.empty()),
+        configuration,
+        new CallerAddress.ProxyWarnings(configuration));
   }
 
   private List<String> messages() {
