@@ -44,8 +44,7 @@ final class EmbeddedRedis {
       return Optional.of(redis);
     } catch (IllegalStateException e) {
       LOG.warn(
-          "The embedded redis-server cannot run here (on Linux it needs libssl.so.3), so limits "
-              + "are kept in memory. Set REDIS_URI to use your own Redis. Its message: {}",
+          "The embedded redis-server cannot run here (on Linux it needs libssl.so.3), so limits are kept in memory. Set REDIS_URI to use your own Redis. Its message: {}",
           e.getMessage());
       return Optional.empty();
     }

@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 
-/** The demo with a real server on a free port, and whoever calls it. */
+/** The demo with a real server on a free port, and its clients. */
 final class Demo implements AutoCloseable {
 
   private static final HttpClient CLIENT =

@@ -73,7 +73,7 @@ class DemoAlgorithmsTest {
   }
 
   @Test
-  void theQuotaBeginsAnewAtTheFullMinute() {
+  void theQuotaIsReplenishedAtTheFullMinute() {
     long earliest;
     long latest;
     HttpResponse<String> answer;
@@ -102,7 +102,7 @@ class DemoAlgorithmsTest {
         .isEqualTo("\"5-per-1s\";q=5;w=1, \"for-all\";q=20;w=1");
     assertThat(header(first, "RateLimit")).isEqualTo("\"5-per-1s\";r=4;t=1, \"for-all\";r=19;t=1");
 
-    // Of each caller more than he may, of all of them more than all may; those at once.
+    // Each client exceeds its own limit, and all of them exceed the common one, concurrently.
     long before = System.nanoTime();
     List<CompletableFuture<HttpResponse<String>>> calls =
         IntStream.range(0, 48)
@@ -117,7 +117,7 @@ class DemoAlgorithmsTest {
   }
 
   @Test
-  void whoHasUsedHisFiveLeavesTheOthersTheirs() {
+  void aClientThatUsedItsFiveLeavesTheOthersTheirs() {
     for (int i = 0; i < 3; i++) {
       long before = System.nanoTime();
       List<HttpResponse<String>> answers =

@@ -32,7 +32,7 @@ class DemoCallersTest {
   }
 
   @Test
-  void eachUserHasALimitOfHisOwn() {
+  void eachUserHasASeparateLimit() {
     for (int left = 2; left >= 0; left--) {
       assertAdmitted(me(ANN), "{\"name\":\"ann\"}", "\"3-per-10s\";r=" + left + ";");
     }

@@ -28,7 +28,7 @@ class DemoGuessesTest {
 
   private static final AtomicInteger ATTEMPTS = new AtomicInteger();
 
-  /** Is asked before the demo's users, and knows nobody. */
+  /** Is asked before the demo's users, and authenticates no user. */
   @Singleton
   @Requires(property = "test.attempts")
   static final class Attempts<B> implements HttpRequestAuthenticationProvider<B>, Ordered {

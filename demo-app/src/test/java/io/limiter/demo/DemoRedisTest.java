@@ -81,7 +81,7 @@ class DemoRedisTest {
 
       List<Timed> answers = many(demo);
       assertThat(answers.get(0).field("X-Decided-By")).isEqualTo("FALLBACK (DISCONNECTED)");
-      assertNobodyWaited(answers);
+      assertNoCallWaited(answers);
       assertThat(answers)
           .as("memory goes on from what Redis has counted")
           .allSatisfy(answer -> assertThat(answer.status()).isEqualTo(429));
@@ -96,7 +96,7 @@ class DemoRedisTest {
   void itIsDownAtTheStart() {
     try (Demo demo = Demo.with(redis)) {
       List<Timed> answers = many(demo);
-      assertNobodyWaited(answers);
+      assertNoCallWaited(answers);
       assertTenPass(answers);
       assertRefusedWithoutCount(demo.timed("POST", "/sms/code?phone=555-1234"));
       assertThat(demo.get("/redis").body()).contains("\"redis\":\"down\"", "\"DISCONNECTED\":");
@@ -166,7 +166,7 @@ class DemoRedisTest {
         .allSatisfy(answer -> assertThat(answer.field("X-Decided-By")).startsWith("FALLBACK ("));
   }
 
-  private static void assertNobodyWaited(List<Timed> answers) {
+  private static void assertNoCallWaited(List<Timed> answers) {
     assertThat(answers)
         .allSatisfy(answer -> assertThat(answer.took()).isLessThan(AT_ONCE.multipliedBy(NOISE)));
   }

@@ -63,7 +63,7 @@ class DemoTest {
   }
 
   @Test
-  void aCodeIsNotSentToNobody() {
+  void noCodeIsSentWithoutAPhoneNumber() {
     assertThat(demo.post("/sms/code?phone=", "").statusCode()).isEqualTo(400);
     assertThat(demo.post("/sms/code", "").statusCode()).isEqualTo(400);
   }

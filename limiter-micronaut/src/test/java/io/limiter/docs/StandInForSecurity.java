@@ -11,7 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.Principal;
 import java.util.Base64;
 
-/** Logs in whoever gives a name by basic authentication. */
+/** Authenticates every user name of basic authentication. */
 @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
 class StandInForSecurity implements Ordered {
 

@@ -28,8 +28,7 @@ class WordsTest {
   /** Two words may stand on two lines of a comment. */
   private static final Pattern BANNED =
       Pattern.compile(
-          "\\b(whom|whoever|nobody|tells|told|said|becomes[\\s*/#-]+of|became[\\s*/#-]+of|anew"
-              + "|he|his|him)\\b",
+          "\\b(whom|whoever|nobody|tells|told|said|becomes[\\s*/#-]+of|became[\\s*/#-]+of|anew|he|his|him)\\b",
           Pattern.CASE_INSENSITIVE);
 
   /** Text that may contain a banned word, with the reason. */

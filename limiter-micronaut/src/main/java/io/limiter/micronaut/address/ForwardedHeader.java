@@ -41,8 +41,8 @@ public final class ForwardedHeader {
   public static ForwardedHeader named(String name) {
     if (name.length() > MAX_NAME || !IpText.isName(name, 0, name.length())) {
       throw new IllegalArgumentException(
-          "give it the name of one header, of 1 to %d letters, digits and ._-: X-Forwarded-For, "
-              + "Forwarded, or one that contains only the client's address".formatted(MAX_NAME));
+          "give it the name of one header, of 1 to %d letters, digits and ._-: X-Forwarded-For, Forwarded, or one that contains only the client's address"
+              .formatted(MAX_NAME));
     }
     return new ForwardedHeader(
         name,

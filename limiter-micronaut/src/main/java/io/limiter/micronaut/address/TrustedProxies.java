@@ -110,14 +110,12 @@ public final class TrustedProxies {
       boolean ipv4 = first.isIpv4() && network.bits >= BEFORE_IPV4;
       if (network.bits < (ipv4 ? BEFORE_IPV4 + WIDEST_IPV4 : WIDEST_IPV6)) {
         throw new IllegalArgumentException(
-            "this network is too wide: a trusted client chooses the address that it is counted "
-                + "by: write the networks of your proxies, none wider than /%d"
+            "this network is too wide: a trusted client chooses the address that it is counted by: write the networks of your proxies, none wider than /%d"
                     .formatted(ipv4 ? WIDEST_IPV4 : WIDEST_IPV6));
       }
       if (!first.masked(network.bits).equals(first)) {
         throw new IllegalArgumentException(
-            "the address has bits set after its first %d bits: write that address without /%d, or "
-                + "the network's first one".formatted(written, written));
+            "the address has bits set after its first %d bits: write that address without /%d, or the network's first one".formatted(written, written));
       }
       return network;
     }
@@ -140,8 +138,7 @@ public final class TrustedProxies {
 
     private static IllegalArgumentException noNetwork() {
       return new IllegalArgumentException(
-          "it is neither an address nor a network: write, for example, 192.0.2.1, 10.0.0.0/8, "
-              + "2001:db8::/32, or unix");
+          "it is neither an address nor a network: write, for example, 192.0.2.1, 10.0.0.0/8, 2001:db8::/32, or unix");
     }
 
     boolean contains(IpAddress address) {

@@ -49,9 +49,9 @@ public final class DenialConfiguration {
   }
 
   /**
-   * The response to calls of one outcome, unless their annotation overrides it. @param status the
-   * status of the response
+   * The response to calls of one outcome, unless their annotation overrides it.
    *
+   * @param status the status of the response
    * @param code the code by which programs recognize it
    * @param message the message for people
    */

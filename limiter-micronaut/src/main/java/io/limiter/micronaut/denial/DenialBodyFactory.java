@@ -56,12 +56,11 @@ public final class DenialBodyFactory {
         .orElseThrow(
             () ->
                 new ConfigurationException(
-                    "%s.body = template: no fields are configured under %s: write the fields of "
-                        + "the body there, such as %s.code = {code}"
-                            .formatted(
-                                DenialConfiguration.PREFIX,
-                                TemplateConfiguration.PREFIX,
-                                TemplateConfiguration.PREFIX)));
+                    "%s.body = template: no fields are configured under %s: write the fields of the body there, such as %s.code = {code}"
+                        .formatted(
+                            DenialConfiguration.PREFIX,
+                            TemplateConfiguration.PREFIX,
+                            TemplateConfiguration.PREFIX)));
   }
 
   /**

@@ -20,10 +20,9 @@ public final class LimiterUnavailableException extends LimitDeniedException {
   /** The message is built on demand: over HTTP it is not used. */
   @Override
   public String getMessage() {
-    return "The limit of '%s' cannot be checked, so the call is denied: the store does not "
-        + "answer (%s)"
-            .formatted(
-                verdict().policy().name(),
-                verdict().reason().map(FailureReason::name).orElse("no reason given"));
+    return "The limit of '%s' cannot be checked, so the call is denied: the store does not answer (%s)"
+        .formatted(
+            verdict().policy().name(),
+            verdict().reason().map(FailureReason::name).orElse("no reason given"));
   }
 }

@@ -92,10 +92,8 @@ final class AlgorithmReader {
       throw rule.error(
           "count",
           count,
-          "an exact log stores every call, so counts are limited to %d: lower it, or raise "
-              + "%s.max-count, or use algorithm = SLIDING_WINDOW_COUNTER or TOKEN_BUCKET, which "
-              + "store only one or two numbers"
-                  .formatted(configuration.getMaxCount(), LimiterConfiguration.PREFIX));
+          "an exact log stores every call, so counts are limited to %d: lower it, or raise %s.max-count, or use algorithm = SLIDING_WINDOW_COUNTER or TOKEN_BUCKET, which store only one or two numbers"
+              .formatted(configuration.getMaxCount(), LimiterConfiguration.PREFIX));
     }
   }
 
@@ -197,8 +195,7 @@ final class AlgorithmReader {
         throw rule.error(
             QUEUE,
             queue,
-            "set how many calls may wait for their turn, 1 to %d; if no call is to wait, write "
-                + "algorithm = TOKEN_BUCKET with count = 1".formatted(LeakyBucket.MAX_QUEUE));
+            "set how many calls may wait for their turn, 1 to %d; if no call is to wait, write algorithm = TOKEN_BUCKET with count = 1".formatted(LeakyBucket.MAX_QUEUE));
       }
       Duration maxWait = rule.has(MAX_WAIT) ? maxWait(rule) : untilTheLast(queue, count, window);
       try {

@@ -48,9 +48,7 @@ final class AnnotatedTimes {
       throw annotation.error(
           member,
           annotation.raw(member) + " " + unit,
-          "it is the time after which a concurrency permit expires. A permit is renewed each "
-              + "third of it, so it must be longer than a pause of the service; it is also the "
-              + "time for which a permit stays taken if the service dies: give it 1 s to 1 h");
+          "it is the time after which a concurrency permit expires. A permit is renewed each third of it, so it must be longer than a pause of the service; it is also the time for which a permit stays taken if the service dies: give it 1 s to 1 h");
     }
     return lease;
   }

@@ -52,15 +52,13 @@ final class BanReader {
             throw limiter.error(
                 "ban",
                 text(some),
-                "its rules limit calls in flight, and the time until a permit is free is "
-                    + "unknown: add other rules, or remove it");
+                "its rules limit calls in flight, and the time until a permit is free is unknown: add other rules, or remove it");
           }
           if (counted.stream().noneMatch(BanReader::canBan)) {
             throw limiter.error(
                 "ban",
                 text(some),
-                "its rules count all calls together, and banning all of them would be an "
-                    + "outage: add a rule that distinguishes subjects, or remove it");
+                "its rules count all calls together, and banning all of them would be an outage: add a rule that distinguishes subjects, or remove it");
           }
         });
     return ban;

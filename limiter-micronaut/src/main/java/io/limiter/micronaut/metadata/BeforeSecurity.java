@@ -52,8 +52,7 @@ final class BeforeSecurity {
     }
     if (!gate) {
       throw mistake(
-          "with limiter.gate.enabled = false all calls are decided around the method, after "
-              + "security: enable the gate, or remove it");
+          "with limiter.gate.enabled = false all calls are decided around the method, after security: enable the gate, or remove it");
     }
     Stream.concat(
             quotas.stream().map(PlannedCharge::source),
@@ -65,8 +64,7 @@ final class BeforeSecurity {
     }
     if (guard.filter(each -> each.submission().needsArguments()).isPresent()) {
       throw mistake(
-          "duplicates are found by the arguments, which are bound after security: use "
-              + "duplicateBy = CALLER or IDEMPOTENCY_KEY");
+          "duplicates are found by the arguments, which are bound after security: use duplicateBy = CALLER or IDEMPOTENCY_KEY");
     }
     return true;
   }
@@ -74,14 +72,12 @@ final class BeforeSecurity {
   private void requireKnown(SubjectSource source) {
     if (source instanceof SubjectSource.User) {
       throw mistake(
-          "%s counts the user, who is known only after security: "
-              + "%s".formatted(source.written(), APART));
+          "%s counts the user, who is known only after security: %s"
+              .formatted(source.written(), APART));
     }
     if (source instanceof SubjectSource.Submitter) {
       throw mistake(
-          "where all calls are counted together, duplicates are found by the user, who is known "
-              + "only after security: put preventDuplicate on a @RateLimiter that counts the "
-              + "address or a header");
+          "where all calls are counted together, duplicates are found by the user, who is known only after security: put preventDuplicate on a @RateLimiter that counts the address or a header");
     }
     if (source.needsArguments()) {
       throw mistake(

@@ -91,8 +91,7 @@ final class ChargePlanner {
           .error(
               "anonymousRules",
               anonymous.stream().map(each -> each.rule().name()).toList(),
-              "they replace the rules but count other calls: let both count the same kinds of "
-                  + "calls (all, failures, successes, in flight, waiting)");
+              "they replace the rules but count other calls: let both count the same kinds of calls (all, failures, successes, in flight, waiting)");
     }
     knownByKind.forEach(
         (kind, rules) ->
@@ -141,8 +140,8 @@ final class ChargePlanner {
           .error(
               "cost",
               own,
-              "other rules of this method count the same subject with cost = %s: give all of "
-                  + "them one cost, or some of them their own key".formatted(other));
+              "other rules of this method count the same subject with cost = %s: give all of them one cost, or some of them their own key"
+                  .formatted(other));
     }
     if (terms.ban().isPresent() && BanReader.canBan(owner.subjects)) {
       BanRule ban = bans.putIfAbsent(owner, terms.ban().get());
@@ -152,9 +151,8 @@ final class ChargePlanner {
             .error(
                 "ban",
                 BanReader.text(terms.ban().get()),
-                "another @RateLimiter of this method has ban = %s for the same subject: give "
-                    + "both the same ban, or one of them its own key"
-                        .formatted(BanReader.text(ban)));
+                "another @RateLimiter of this method has ban = %s for the same subject: give both the same ban, or one of them its own key"
+                    .formatted(BanReader.text(ban)));
       }
     }
   }
@@ -218,9 +216,8 @@ final class ChargePlanner {
           method,
           "@RateRule.algorithm",
           "LEAKY_BUCKET",
-          "the rules %s would all make one call wait, and calls that leave one queue evenly "
-              + "would reach the next in any order: keep one of them, and use other algorithms "
-              + "for the rest".formatted(waiting));
+          "the rules %s would all make one call wait, and calls that leave one queue evenly would reach the next in any order: keep one of them, and use other algorithms for the rest"
+              .formatted(waiting));
     }
   }
 

@@ -128,9 +128,8 @@ final class ComparedArguments {
                 throw limiter.error(
                     "duplicateBy",
                     "ARGUMENTS",
-                    "the parameter '%s' cannot be digested because of %s: make it plain data or "
-                        + "an @Introspected type, remove it from the method, or use "
-                        + "DuplicateBy.CALLER".formatted(arguments[i].getName(), part));
+                    "the parameter '%s' cannot be digested because of %s: make it plain data or an @Introspected type, remove it from the method, or use DuplicateBy.CALLER"
+                        .formatted(arguments[i].getName(), part));
               });
     }
     return new Submission.ByArguments(compared);

@@ -48,9 +48,8 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
       unknown.forEach(
           (policy, property) -> {
             throw new ConfigurationException(
-                "%s: no policy is named '%s': use one of %s, give a @RateLimiter this name, or, "
-                    + "for a policy from code, make it a bean of type %s"
-                        .formatted(property, policy, listed(known), Policy.class.getName()));
+                "%s: no policy is named '%s': use one of %s, give a @RateLimiter this name, or, for a policy from code, make it a bean of type %s"
+                    .formatted(property, policy, listed(known), Policy.class.getName()));
           });
     }
     rejectObservingCode();
@@ -61,9 +60,8 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
     for (String policy : configured.observed()) {
       if (!plans.policyNames().contains(policy)) {
         throw new ConfigurationException(
-            "%s.%s.observe: only policies of annotated methods are observed by configuration, "
-                + "and this one comes from code: remove it, and use request.observe() there"
-                    .formatted(PoliciesConfiguration.PREFIX, policy));
+            "%s.%s.observe: only policies of annotated methods are observed by configuration, and this one comes from code: remove it, and use request.observe() there"
+                .formatted(PoliciesConfiguration.PREFIX, policy));
       }
     }
   }

@@ -39,8 +39,7 @@ final class CostReader {
     if (rules.stream().allMatch(rule -> rule instanceof ConcurrencyLimit)) {
       limiter.reject(
           COST,
-          "a concurrency limit takes one permit for each call, whatever its cost: add other "
-              + "rules, or remove it");
+          "a concurrency limit takes one permit for each call, whatever its cost: add other rules, or remove it");
     }
     if (limiter.raw(COST) instanceof EvaluatedExpression) {
       return new Cost.OfArguments(
@@ -62,8 +61,8 @@ final class CostReader {
               throw limiter.error(
                   COST,
                   text,
-                  "the rule '%s' admits %d at once, so no call could ever be admitted: lower "
-                      + "the cost, or raise its count".formatted(rule.name(), rule.capacity()));
+                  "the rule '%s' admits %d at once, so no call could ever be admitted: lower the cost, or raise its count"
+                      .formatted(rule.name(), rule.capacity()));
             });
     return new Cost.Fixed(units);
   }
@@ -107,8 +106,7 @@ final class CostReader {
       if (!costly) {
         limiter.reject(
             MEMBER,
-            "no rule takes a cost: a concurrency limit takes one permit for each call: add other "
-                + "rules, or remove it");
+            "no rule takes a cost: a concurrency limit takes one permit for each call: add other rules, or remove it");
       }
       Class<? extends ResultCost> type =
           limiter
@@ -126,8 +124,7 @@ final class CostReader {
         throw limiter.error(
             MEMBER,
             type.getName(),
-            "the method streams, so there is no result to compute the cost from: let it return a "
-                + "list, a Mono or a CompletionStage, or remove it");
+            "the method streams, so there is no result to compute the cost from: let it return a list, a Mono or a CompletionStage, or remove it");
       }
       try {
         var unused = beans.getBeanDefinition(type);

@@ -29,8 +29,7 @@ final class FailedOnReader {
     if (!byOutcome) {
       limiter.reject(
           MEMBER,
-          "it has no effect without a rule with counts = FAILURES or SUCCESSES: add one, or "
-              + "remove it");
+          "it has no effect without a rule with counts = FAILURES or SUCCESSES: add one, or remove it");
       return;
     }
     CompletionPlan.Failure written = read(limiter);

@@ -62,8 +62,7 @@ final class PlanDraft {
           description,
           RATE_RULE,
           String.valueOf(place.rules().get(0).getValues()),
-          "there are several @RateLimiters in the same place: put it into the rules of the one "
-              + "it belongs to");
+          "there are several @RateLimiters in the same place: put it into the rules of the one it belongs to");
     }
     List<AnnotationMembers> limiters =
         place.limiters().isEmpty()
@@ -98,8 +97,7 @@ final class PlanDraft {
       throw limiter.error(
           "rules",
           "{}",
-          "nothing is limited: give it a rule, add a @RateRule in the same place, or set "
-              + "preventDuplicate");
+          "nothing is limited: give it a rule, add a @RateRule in the same place, or set preventDuplicate");
     }
   }
 
@@ -174,8 +172,7 @@ final class PlanDraft {
       throw limiter.error(
           "anonymousRules",
           read.stream().map(each -> each.rule().name()).toList(),
-          "they replace the rules for calls without a subject that are not denied: set both, "
-              + "and anonymous = ADDRESS");
+          "they replace the rules for calls without a subject that are not denied: set both, and anonymous = ADDRESS");
     }
     return read;
   }
@@ -197,8 +194,7 @@ final class PlanDraft {
       throw limiter.error(
           "preventDuplicate",
           true,
-          "another @RateLimiter in the same place has it, too: one call is one submission, so "
-              + "remove one of them");
+          "another @RateLimiter in the same place has it, too: one call is one submission, so remove one of them");
     }
     DuplicateGuard read = readers.guards().read(limiter, limit, source, method);
     UnseenCompletion.reject(method, limiter, read.release());

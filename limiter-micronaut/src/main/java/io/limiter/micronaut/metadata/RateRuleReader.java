@@ -56,8 +56,7 @@ final class RateRuleReader {
     annotation.reject("custom", ONLY_LOG);
     annotation.reject(
         COUNTS,
-        "a duplicate guard counts accepted submissions: remove it, and use releaseOn for the "
-            + "failures after which they may be repeated");
+        "a duplicate guard counts accepted submissions: remove it, and use releaseOn for the failures after which they may be repeated");
     if (annotation.constant("algorithm", Algorithm.class).orElse(Algorithm.SLIDING_WINDOW_LOG)
         != Algorithm.SLIDING_WINDOW_LOG) {
       annotation.reject("algorithm", ONLY_LOG);
@@ -111,16 +110,14 @@ final class RateRuleReader {
       throw annotation.error(
           COUNTS,
           counts,
-          "algorithm = LEAKY_BUCKET assigns each call its turn on arrival, and a turn that has "
-              + "passed cannot be refunded: remove it, and let another rule count by outcome");
+          "algorithm = LEAKY_BUCKET assigns each call its turn on arrival, and a turn that has passed cannot be refunded: remove it, and let another rule count by outcome");
     }
     boolean inFlight = rule instanceof ConcurrencyLimit;
     if (inFlight && counts != Counts.ALL) {
       throw annotation.error(
           COUNTS,
           counts,
-          "algorithm = CONCURRENCY_LIMIT counts calls while they run, when their completion is "
-              + "not yet known: remove it, or write another algorithm");
+          "algorithm = CONCURRENCY_LIMIT counts calls while they run, when their completion is not yet known: remove it, or write another algorithm");
     }
     return switch (counts) {
       case ALL ->

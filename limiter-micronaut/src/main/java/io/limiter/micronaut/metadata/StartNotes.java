@@ -31,17 +31,14 @@ final class StartNotes implements ApplicationEventListener<StartupEvent> {
     List<String> methods = plans.countedByChoice();
     if (!methods.isEmpty()) {
       LOG.info(
-          "{} methods count only by a header or an argument: a client that sends another value "
-              + "with each call is not limited, unless the value is verified elsewhere. A rule "
-              + "with limitType = IP or GLOBAL in addition prevents that. The methods are {}",
+          "{} methods count only by a header or an argument: a client that sends another value with each call is not limited, unless the value is verified elsewhere. A rule with limitType = IP or GLOBAL in addition prevents that. The methods are {}",
           methods.size(),
           LimitPlans.listed(methods));
     }
     List<String> guards = plans.duplicatesByDefault();
     if (!guards.isEmpty()) {
       LOG.info(
-          "{} methods use the default of duplicateBy for comparing submissions; set duplicateBy "
-              + "or duplicateKey to change that. The default chose {}",
+          "{} methods use the default of duplicateBy for comparing submissions; set duplicateBy or duplicateKey to change that. The default chose {}",
           guards.size(),
           LimitPlans.listed(guards));
     }

@@ -265,8 +265,8 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
     }
     Class<?> factory = bean.getDeclaringType().orElse(null);
     if (factory != null && factory != bean.getBeanType()) {
-      return "the bean is made by %s: put the limits on the factory's method, or make the class "
-          + "itself a bean".formatted(factory.getName());
+      return "the bean is made by %s: put the limits on the factory's method, or make the class itself a bean"
+          .formatted(factory.getName());
     }
     return "it is not woven: of a factory's bean only public methods are limited";
   }

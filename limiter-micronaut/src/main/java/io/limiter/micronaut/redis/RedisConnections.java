@@ -75,9 +75,7 @@ final class RedisConnections {
     RedisSettings settings = limiter.settings(policies.deadlines());
     if (settings.keySecret().isEmpty()) {
       LOG.info(
-          "limiter.redis.key-secret is not set: readers of Redis can test guesses of who was "
-              + "counted, and clients of a service on a Redis Cluster can compute which node "
-              + "counts them");
+          "limiter.redis.key-secret is not set: readers of Redis can test guesses of who was counted, and clients of a service on a Redis Cluster can compute which node counts them");
     }
     return settings.withAlgorithms(algorithms);
   }
@@ -102,8 +100,7 @@ final class RedisConnections {
     if (environment.containsProperties(SERVERS)
         && NAMES.stream().noneMatch(environment::containsProperties)) {
       LOG.warn(
-          "Neither redis.uri nor redis.uris is set, and the limiter does not use the servers "
-              + "under {}: it counts in {}. Set redis.uri",
+          "Neither redis.uri nor redis.uris is set, and the limiter does not use the servers under {}: it counts in {}. Set redis.uri",
           SERVERS,
           ConnectionSource.name(redis));
     }

@@ -108,10 +108,7 @@ final class CallerAddress implements ClientAddress {
       for (String name : headers) {
         if (request.getHeaders().get(name) != null && noProxyIsTrusted.compareAndSet(false, true)) {
           LOG.warn(
-              "A request has the header {}, which is ignored, since no proxy is trusted. If one "
-                  + "of your proxies wrote it, all its clients are counted as one: add the "
-                  + "proxy's address or network to {}.trusted-proxies. If you have no proxy, a "
-                  + "client forged the header, and no action is needed",
+              "A request has the header {}, which is ignored, since no proxy is trusted. If one of your proxies wrote it, all its clients are counted as one: add the proxy's address or network to {}.trusted-proxies. If you have no proxy, a client forged the header, and no action is needed",
               name,
               AddressConfiguration.PREFIX);
           return;
@@ -127,9 +124,7 @@ final class CallerAddress implements ClientAddress {
     void proxyReportsNoClient(boolean missing) {
       if (!proxyReportsNoClient.getPlain() && proxyReportsNoClient.compareAndSet(false, true)) {
         LOG.warn(
-            "A request came from a trusted proxy {}, so it is counted under the proxy's own "
-                + "address. Let the proxy write {}, which {}.header names, or remove peers that "
-                + "are not proxies from {}.trusted-proxies",
+            "A request came from a trusted proxy {}, so it is counted under the proxy's own address. Let the proxy write {}, which {}.header names, or remove peers that are not proxies from {}.trusted-proxies",
             missing ? "without " + header : "with no address at the end of its " + header,
             header,
             AddressConfiguration.PREFIX,

@@ -93,8 +93,8 @@ public final class SubmissionDigest {
 
   private static InvalidSubmissionException tooDeep(String method, Argument<?> argument) {
     return new InvalidSubmissionException(
-        "%s: @RateLimiter.duplicateBy = ARGUMENTS: the argument '%s' is nested too deeply to be "
-            + "compared".formatted(method, argument.getName()));
+        "%s: @RateLimiter.duplicateBy = ARGUMENTS: the argument '%s' is nested too deeply to be compared"
+            .formatted(method, argument.getName()));
   }
 
   private static IllegalStateException mistake(

@@ -41,7 +41,7 @@ final class AddressReference {
 
   private AddressReference() {}
 
-  /** The client that is told, as it is counted; empty if none is. */
+  /** The client that the header reports, as it is counted; empty if there is none. */
   static Optional<String> client(String header, List<String> lines, List<String> networks) {
     if (!header.equals("X-Forwarded-For") && !header.equals("Forwarded")) {
       return lines.size() == 1

@@ -16,21 +16,21 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Whatever a header holds, it is read as a second reader reads it, and nobody further left changes
- * what is read. {@link Seeds} tells which headers.
+ * Every header is read as a second implementation reads it, and elements further left do not change
+ * the result. {@link Seeds} selects the headers.
  */
 class ForwardedHeaderFuzzTest {
 
   private static final long HEADERS = 1_000_000;
 
-  /** Of fewer headers nobody knows how many tell somebody. */
+  /** With fewer headers the share that has an address is not meaningful. */
   private static final long MANY = 10_000;
 
   private static final TrustedProxies PROXIES = TrustedProxies.of(HeaderGenerator.NETWORKS);
 
   @Test
   void whatIsReadIsWhatTheReferenceReads() {
-    long[] told = new long[1];
+    long[] withAddress = new long[1];
     long headers =
         forEachSeed(
             HEADERS,
@@ -46,10 +46,12 @@ class ForwardedHeaderFuzzTest {
                     "-Dlimiter.seed=%d: %s: %s is %s, not %s",
                     seed, header, lines, client, expected);
               }
-              told[0] += client.isPresent() ? 1 : 0;
+              withAddress[0] += client.isPresent() ? 1 : 0;
             });
     if (headers >= MANY) {
-      assertThat((double) told[0] / headers).as("part that tells somebody").isBetween(0.5, 0.95);
+      assertThat((double) withAddress[0] / headers)
+          .as("share of headers with an address")
+          .isBetween(0.5, 0.95);
     }
   }
 
@@ -75,7 +77,7 @@ class ForwardedHeaderFuzzTest {
 
   /** The proxies write what is to the right of a caller's own lines, well-formed. */
   @Test
-  void nobodyToTheLeftOfTheClientChangesWhoItIs() {
+  void elementsToTheLeftOfTheClientDoNotChangeIt() {
     forEachSeed(
         HEADERS / 4,
         seed -> {

@@ -12,8 +12,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Whom a trusted proxy's header tells. The proxies are 10.0.0.0/8 and fd00::/8; lines are parted by
- * {@code |}; a dash means that nobody is told.
+ * The client that a trusted proxy's header reports. The proxies are 10.0.0.0/8 and fd00::/8; {@code
+ * |} separates lines; a dash means that there is no client.
  */
 class ForwardedHeaderTest {
 
@@ -54,7 +54,7 @@ class ForwardedHeaderTest {
         "203.0.113.7, [fd12::1]:80, 10.0.0.1:80 > 203.0.113.7",
       })
   void theFirstWhoIsNotTrustedFromTheRightIsTheClient(String lines, String client) {
-    assertThat(told("X-Forwarded-For", lines)).isEqualTo(client);
+    assertThat(clientOf("X-Forwarded-For", lines)).isEqualTo(client);
   }
 
   @ParameterizedTest
@@ -104,11 +104,11 @@ class ForwardedHeaderTest {
         "\t",
       })
   void whatIsNoAddressEndsTheWalkAtTheHopThatPassedItOn(String nonsense) {
-    assertThat(told("X-Forwarded-For", "6.6.6.6, " + nonsense + ", 10.0.0.2"))
+    assertThat(clientOf("X-Forwarded-For", "6.6.6.6, " + nonsense + ", 10.0.0.2"))
         .isEqualTo("10.0.0.2");
-    assertThat(told("X-Forwarded-For", "6.6.6.6, " + nonsense)).isEqualTo("-");
-    assertThat(told("X-Forwarded-For", "6.6.6.6|" + nonsense)).isEqualTo("-");
-    assertThat(told("X-Forwarded-For", nonsense + ", 203.0.113.7, 10.0.0.2"))
+    assertThat(clientOf("X-Forwarded-For", "6.6.6.6, " + nonsense)).isEqualTo("-");
+    assertThat(clientOf("X-Forwarded-For", "6.6.6.6|" + nonsense)).isEqualTo("-");
+    assertThat(clientOf("X-Forwarded-For", nonsense + ", 203.0.113.7, 10.0.0.2"))
         .isEqualTo("203.0.113.7");
   }
 
@@ -139,7 +139,7 @@ class ForwardedHeaderTest {
         "for=6.6.6.6;ext=\"\\, for=\"203.0.113.7\" > 203.0.113.7",
       })
   void forwardedIsReadTheSameWay(String lines, String client) {
-    assertThat(told("Forwarded", lines)).isEqualTo(client);
+    assertThat(clientOf("Forwarded", lines)).isEqualTo(client);
   }
 
   @ParameterizedTest
@@ -170,10 +170,10 @@ class ForwardedHeaderTest {
         "=6.6.6.6",
         "",
       })
-  void whatTellsNoAddressEndsTheWalkThereToo(String nonsense) {
-    assertThat(told("Forwarded", "for=6.6.6.6, " + nonsense + ", for=10.0.0.2"))
+  void whatHasNoAddressEndsTheWalkThereToo(String nonsense) {
+    assertThat(clientOf("Forwarded", "for=6.6.6.6, " + nonsense + ", for=10.0.0.2"))
         .isEqualTo("10.0.0.2");
-    assertThat(told("Forwarded", "for=6.6.6.6, " + nonsense)).isEqualTo("-");
+    assertThat(clientOf("Forwarded", "for=6.6.6.6, " + nonsense)).isEqualTo("-");
   }
 
   @ParameterizedTest
@@ -187,12 +187,12 @@ class ForwardedHeaderTest {
     "6.6.6.6|203.0.113.7, -",
     "'', -",
   })
-  void anotherHeaderTellsOneAddressOrNobody(String lines, String client) {
-    assertThat(told("CF-Connecting-IP", lines)).isEqualTo(client);
+  void anotherHeaderHasOneAddressOrNone(String lines, String client) {
+    assertThat(clientOf("CF-Connecting-IP", lines)).isEqualTo(client);
   }
 
   @Test
-  void aMissingHeaderTellsNobody() {
+  void aMissingHeaderHasNoClient() {
     for (String name : List.of("X-Forwarded-For", "Forwarded", "X-Real-IP")) {
       assertThat(ForwardedHeader.named(name).client(List.of(), PROXIES)).isNull();
     }
@@ -202,8 +202,9 @@ class ForwardedHeaderTest {
   void thirtyTwoHopsAreWalked() {
     String hops = ", 10.0.0.2".repeat(30);
 
-    assertThat(told("X-Forwarded-For", "203.0.113.7, 10.0.0.3" + hops)).isEqualTo("203.0.113.7");
-    assertThat(told("X-Forwarded-For", "203.0.113.7, 10.0.0.4, 10.0.0.3" + hops))
+    assertThat(clientOf("X-Forwarded-For", "203.0.113.7, 10.0.0.3" + hops))
+        .isEqualTo("203.0.113.7");
+    assertThat(clientOf("X-Forwarded-For", "203.0.113.7, 10.0.0.4, 10.0.0.3" + hops))
         .isEqualTo("10.0.0.4");
   }
 
@@ -213,12 +214,12 @@ class ForwardedHeaderTest {
     String padded =
         " ".repeat(ForwardedHeader.HopWalk.MAX_CHARACTERS - last.length() - "203.0.113.7".length());
 
-    assertThat(told("X-Forwarded-For", padded + "203.0.113.7" + last)).isEqualTo("203.0.113.7");
-    assertThat(told("X-Forwarded-For", "6.6.6.6," + padded + "203.0.113.7" + last))
+    assertThat(clientOf("X-Forwarded-For", padded + "203.0.113.7" + last)).isEqualTo("203.0.113.7");
+    assertThat(clientOf("X-Forwarded-For", "6.6.6.6," + padded + "203.0.113.7" + last))
         .isEqualTo("203.0.113.7");
-    assertThat(told("X-Forwarded-For", padded + " 203.0.113.7" + last)).isEqualTo("10.0.0.2");
+    assertThat(clientOf("X-Forwarded-For", padded + " 203.0.113.7" + last)).isEqualTo("10.0.0.2");
     assertThat(
-            told("X-Real-IP", "203.0.113.7" + " ".repeat(ForwardedHeader.HopWalk.MAX_CHARACTERS)))
+            clientOf("X-Real-IP", "203.0.113.7" + " ".repeat(ForwardedHeader.HopWalk.MAX_CHARACTERS)))
         .isEqualTo("-");
   }
 
@@ -228,8 +229,7 @@ class ForwardedHeaderTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> ForwardedHeader.named(name))
         .withMessage(
-            "give it the name of one header, of 1 to 64 letters, digits and ._-: "
-                + "X-Forwarded-For, Forwarded, or one that contains only the client's address");
+            "give it the name of one header, of 1 to 64 letters, digits and ._-: X-Forwarded-For, Forwarded, or one that contains only the client's address");
   }
 
   @Test
@@ -238,7 +238,7 @@ class ForwardedHeaderTest {
     assertThatIllegalArgumentException().isThrownBy(() -> ForwardedHeader.named("X".repeat(65)));
   }
 
-  private static String told(String header, String lines) {
+  private static String clientOf(String header, String lines) {
     IpAddress client =
         ForwardedHeader.named(header).client(List.of(lines.split("\\|", -1)), PROXIES);
     return client == null ? "-" : client.network(64);

@@ -11,7 +11,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whom a list of proxies believes. */
+/** The peers that a list of proxies trusts. */
 class TrustedProxiesTest {
 
   @ParameterizedTest
@@ -105,8 +105,7 @@ class TrustedProxiesTest {
         .isThrownBy(() -> TrustedProxies.of(List.of("10.0.0.0/8", entry)))
         .withMessage(
             entry
-                + ": it is neither an address nor a network: write, for example, 192.0.2.1, "
-                + "10.0.0.0/8, 2001:db8::/32, or unix");
+                + ": it is neither an address nor a network: write, for example, 192.0.2.1, 10.0.0.0/8, 2001:db8::/32, or unix");
   }
 
   @ParameterizedTest
@@ -119,13 +118,12 @@ class TrustedProxiesTest {
     "::/0, 7",
     "2000::/3, 7",
   })
-  void whoeverTrustsEverybodyIsMistaken(String entry, int widest) {
+  void trustingAllAddressesIsAMistake(String entry, int widest) {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> TrustedProxies.of(List.of(entry)))
         .withMessage(
             entry
-                + ": this network is too wide: a trusted client chooses the address that it is "
-                + "counted by: write the networks of your proxies, none wider than /"
+                + ": this network is too wide: a trusted client chooses the address that it is counted by: write the networks of your proxies, none wider than /"
                 + widest);
   }
 
@@ -135,8 +133,8 @@ class TrustedProxiesTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> TrustedProxies.of(List.of(entry)))
         .withMessage(
-            "%s: the address has bits set after its first %d bits: write that address without "
-                + "/%d, or the network's first one".formatted(entry, bits, bits));
+            "%s: the address has bits set after its first %d bits: write that address without /%d, or the network's first one"
+                .formatted(entry, bits, bits));
   }
 
   @Test

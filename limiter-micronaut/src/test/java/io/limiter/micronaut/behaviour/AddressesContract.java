@@ -67,7 +67,7 @@ abstract class AddressesContract {
 
   @ParameterizedTest
   @ValueSource(strings = {XFF, "Forwarded", "X-Real-IP", "CF-Connecting-IP"})
-  void aHeaderThatACallerMakesUpGivesHimNoOtherLimit(String header) {
+  void aForgedHeaderGivesNoOtherLimit(String header) {
     SplittableRandom random = new SplittableRandom(header.length());
     int admitted = 0;
     for (int call = 0; call < 250; call++) {
@@ -90,7 +90,7 @@ abstract class AddressesContract {
   }
 
   @Test
-  void whatAClientPutsInFrontOfItGivesHimNoOtherLimit() {
+  void whatAClientPutsInFrontOfItGivesNoOtherLimit() {
     SplittableRandom random = new SplittableRandom(7);
     int admitted = 0;
     for (int call = 0; call < 250; call++) {
@@ -137,12 +137,15 @@ abstract class AddressesContract {
   }
 
   @Test
-  void callsOfNobodyAreTheProxysOwn() {
+  void callsWithoutAClientAreCountedAsTheProxy() {
     assertThat(call(proxied, "ip")).isEqualTo(200);
     assertThat(call(proxied, "ip", XFF, "6.6.6.6, unknown")).isEqualTo(200);
 
-    for (String nobody : new String[] {"", "6.6.6.6,", "_a", "[::1", "6.6.6.6:99999", "06.6.6.6"}) {
-      assertThat(call(proxied, "ip", XFF, "6.6.6.6", XFF, nobody)).as(nobody).isEqualTo(429);
+    for (String unreadable :
+        new String[] {"", "6.6.6.6,", "_a", "[::1", "6.6.6.6:99999", "06.6.6.6"}) {
+      assertThat(call(proxied, "ip", XFF, "6.6.6.6", XFF, unreadable))
+          .as(unreadable)
+          .isEqualTo(429);
     }
     assertThat(call(proxied, "ip", XFF, "x".repeat(7_000))).isEqualTo(429);
     assertThat(call(proxied, "ip", XFF, ",".repeat(7_000))).isEqualTo(429);

@@ -49,7 +49,7 @@ abstract class AlgorithmsContract {
     server.close();
   }
 
-  /** Nobody has met him. */
+  /** A client that has not called before. */
   @BeforeEach
   void newCaller() {
     caller = "caller-" + callers++;
@@ -65,7 +65,7 @@ abstract class AlgorithmsContract {
     "bucket-of?who=, 3-at-1-per-60s, 3, 180, (60|5\\d)",
     "own, 6-per-60s, 6, 60, (60|5\\d)"
   })
-  void threeCallsPassAndTheFourthIsToldWhenToComeBack(
+  void threeCallsAreAdmittedAndTheFourthHasARetryTime(
       String route, String rule, int quota, int window, String wait) {
     String path = route.endsWith("=") ? route + caller : route;
     for (int left = 2; left >= 0; left--) {
@@ -85,7 +85,7 @@ abstract class AlgorithmsContract {
   }
 
   @Test
-  void eachCallerHasABucketOfHisOwn() {
+  void eachClientHasASeparateBucket() {
     call("bucket");
 
     assertThat(server.get("/algorithms/bucket", StatedCallers.ADDRESS, "other-" + caller))

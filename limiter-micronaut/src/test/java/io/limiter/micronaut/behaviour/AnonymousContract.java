@@ -15,7 +15,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What becomes of callers whom a limit cannot tell: never are they counted as one. */
+/** Calls without a subject are never counted together as one. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 abstract class AnonymousContract {
 
@@ -67,7 +67,7 @@ abstract class AnonymousContract {
   }
 
   @Test
-  void aCallerWhoIsToldDoesNotUseWhatStrangersAtHisAddressHave() {
+  void aKnownSubjectDoesNotUseTheAnonymousLimitOfItsAddress() {
     for (int call = 0; call < 3; call++) {
       call(lenient, "user", "X-User", "ada", "X-Address", "192.0.2.8");
     }
@@ -87,7 +87,7 @@ abstract class AnonymousContract {
 
   @ParameterizedTest
   @CsvSource({"user/refused, X-User", "user/twice, X-User", "header/refused, X-Api-Key"})
-  void whoIsToldIsNotRefused(String route, String header) {
+  void aKnownSubjectIsNotDenied(String route, String header) {
     assertThat(call(lenient, route, header, "ada")).isEqualTo(200);
     assertThat(call(lenient, route, header, "ada")).isEqualTo(200);
     assertThat(call(lenient, route, header, "ada")).isEqualTo(429);
@@ -95,7 +95,7 @@ abstract class AnonymousContract {
   }
 
   @Test
-  void aStrangersSubmissionIsRefusedLikeHisCall() {
+  void anAnonymousSubmissionIsDeniedLikeACall() {
     assertThat(submit()).isEqualTo(400);
     assertThat(lenient.keys().all()).isEmpty();
 
@@ -105,14 +105,14 @@ abstract class AnonymousContract {
   }
 
   @Test
-  void aStrangerIsRefusedEvenIfHisCallIsNoSubmission() {
+  void anAnonymousCallIsDeniedEvenIfItIsNoSubmission() {
     assertThat(call(lenient, "submission/optional", HERE)).isEqualTo(400);
     assertThat(call(lenient, "submission/optional", "X-User", "ada")).isEqualTo(200);
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"user", "header", "resolver"})
-  void theConfigurationMayRefuseStrangersWhereNoAnnotationSaysOtherwise(String route) {
+  void theConfigurationMayDenyAnonymousCallsUnlessAnAnnotationOverridesIt(String route) {
     assertThat(call(strict, route, HERE)).isEqualTo(400);
     assertThat(strict.keys().all()).isEmpty();
 

@@ -119,7 +119,7 @@ class AnonymousRoutes {
     return OK;
   }
 
-  /** Tells nobody. */
+  /** Returns no subject. */
   @Singleton
   @Requires(property = "spec.name", value = SPEC)
   static class Tenant implements SubjectResolver {

@@ -57,7 +57,7 @@ class BanRoutes {
     return OK;
   }
 
-  /** Everybody together has two calls; that is nobody's own fault. */
+  /** All clients together have two calls; exceeding that is no violation of a single client. */
   @Get("/everybody")
   @RateLimiter(
       rules = {@RateRule(count = 10), @RateRule(count = 2, limitType = LimitType.GLOBAL)},

@@ -34,7 +34,7 @@ class BannedAnswersTest {
   }
 
   @Test
-  void statusCodeAndMessageAreThoseOfBansWhateverTheAnnotationSaysOfRefusals() {
+  void statusCodeAndMessageAreThoseOfBansWhateverTheAnnotation() {
     Map<String, Object> settings =
         Map.of(
             "limiter.denial.banned-status", 403,
@@ -51,7 +51,7 @@ class BannedAnswersTest {
   }
 
   @Test
-  void aTemplateTellsTheRestOfTheBan() {
+  void aTemplateContainsTheRestOfTheBan() {
     Map<String, Object> settings = new LinkedHashMap<>();
     settings.put("limiter.denial.body", "template");
     settings.put("limiter.denial.template.code", "{code}");
@@ -69,18 +69,17 @@ class BannedAnswersTest {
 
   @ParameterizedTest
   @CsvSource({"zh-CN, 被拒绝的请求过多，已被暂时禁止访问", "zh-TW, 被拒絕的請求過多，已被暫時禁止存取"})
-  void itIsToldInTheLanguageOfTheRequest(String language, String told) {
+  void theMessageIsInTheLanguageOfTheRequest(String language, String message) {
     try (TestServer server = start(Map.of())) {
       banned(server);
 
-      assertThat(server.get("/bans/address", "Accept-Language", language).body()).contains(told);
+      assertThat(server.get("/bans/address", "Accept-Language", language).body()).contains(message);
     }
   }
 
   @ParameterizedTest
   @CsvSource({"test.any, any: false true", "test.both, banned: PT"})
-  void whoAnswersRefusalsHimselfAnswersBansUnlessHeTellsThemApart(
-      String property, String expected) {
+  void aHandlerOfDenialsHandlesBansUnlessItDistinguishesThem(String property, String expected) {
     try (TestServer server = start(Map.of(property, true))) {
       var banned = banned(server);
 

@@ -53,7 +53,7 @@ abstract class BansContract {
     server.close();
   }
 
-  /** Nobody has met him. */
+  /** A client that has not called before. */
   @BeforeEach
   void newCaller() {
     caller = "caller-" + callers++;
@@ -94,7 +94,7 @@ abstract class BansContract {
   }
 
   @Test
-  void aLimitOfEverybodyBansNobody() {
+  void aLimitOfAllCallsTogetherBansNone() {
     for (int i = 0; i < 2; i++) {
       assertThat(call("everybody").statusCode()).isEqualTo(200);
     }

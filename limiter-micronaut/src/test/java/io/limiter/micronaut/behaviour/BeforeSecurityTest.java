@@ -17,7 +17,10 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A limit that stands before security counts whom security turns away, and spares it the rest. */
+/**
+ * A limit before security counts calls that security rejects, and denies further ones before they
+ * reach it.
+ */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class BeforeSecurityTest {
 
@@ -57,7 +60,7 @@ class BeforeSecurityTest {
   }
 
   @Test
-  void whoIsTurnedAwayIsToldWhereHeStands() {
+  void aCallThatSecurityRejectsHasTheHeaderFields() {
     assertStands(server.get("/doors/all"), 401, 2);
     assertStands(server.get("/doors/thrown"), 401, 2);
     assertStands(server.get("/doors/all", PASSWORD, "right"), 200, 1);
@@ -79,7 +82,7 @@ class BeforeSecurityTest {
 
     assertThat(looks()).isEqualTo(8);
     assertThat(server.get("/doors/failures", PASSWORD, "right").statusCode()).isEqualTo(429);
-    assertThat(looks()).as("nobody looks at the password of a refused call").isZero();
+    assertThat(looks()).as("the password of a denied call is not checked").isZero();
   }
 
   @Test

@@ -35,7 +35,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The application's own beans word the answers, and fail: a refusal stays the refusal that it is,
- * an admitted call keeps its answer, and the log tells of it.
+ * an admitted call keeps its answer, and the log reports it.
  */
 class BrokenAnswersTest {
 
@@ -65,31 +65,31 @@ class BrokenAnswersTest {
 
       assertRefused(refused);
       assertThat(refused.body()).isEmpty();
-      assertToldOnce("OwnBody has failed, so denials are sent without a body");
+      assertLoggedOnce("OwnBody has failed, so denials are sent without a body");
     }
   }
 
   @Test
-  void withoutTheApplicationsMessagesTheUsualOnesAreTold() {
+  void withoutTheApplicationsMessagesTheDefaultOnesAreUsed() {
     try (TestServer server = start("source")) {
       HttpResponse<String> refused = second(server, "/denials/limited", "Accept-Language", "zh");
 
       assertRefused(refused);
       assertThat(refused.body()).contains("请求过于频繁，请稍后再试");
       assertThat(server.get("/denials/message-by-argument?who=").statusCode()).isEqualTo(400);
-      assertToldOnce("A MessageSource has failed, so the default message is used");
+      assertLoggedOnce("A MessageSource has failed, so the default message is used");
     }
   }
 
   @ParameterizedTest
   @CsvSource({"messages-throw", "messages-null"})
-  void withoutAnyWordsTheStatusTells(String broken) {
+  void withoutAnyMessageTheStatusRemains(String broken) {
     try (TestServer server = start(broken)) {
       HttpResponse<String> refused = second(server, "/denials/limited");
 
       assertRefused(refused);
       assertThat(refused.body()).contains("\"errors\":[{\"message\":\"Too Many Requests\"}]");
-      assertToldOnce("has failed, so denials have the title of their status as message");
+      assertLoggedOnce("has failed, so denials have the title of their status as message");
     }
   }
 
@@ -118,7 +118,7 @@ class BrokenAnswersTest {
   }
 
   /** However often it has happened. */
-  private void assertToldOnce(String what) {
+  private void assertLoggedOnce(String what) {
     assertThat(logged.list)
         .filteredOn(event -> event.getLevel() == Level.ERROR)
         .singleElement()

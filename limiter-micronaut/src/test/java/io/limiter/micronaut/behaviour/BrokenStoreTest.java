@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Flux;
 
-/** A store of the application's breaks its promises: nobody is let in, and nobody waits. */
+/** An application's own store violates its contract: no call is admitted, and no call hangs. */
 class BrokenStoreTest {
 
   private static final String SPEC = "BrokenStoreTest";
@@ -49,13 +49,13 @@ class BrokenStoreTest {
         "NULL_VERDICT",
         "NULL_VERDICT_LATE"
       })
-  void nobodyIsLetIn(Flaw flaw) {
+  void noCallIsAdmitted(Flaw flaw) {
     try (TestServer server = start(flaw, false)) {
       for (String path : new String[] {"/sync", "/stage", "/flux", "/argument?who=a"}) {
         HttpResponse<String> answer = server.get("/broken-store" + path);
 
         assertThat(answer.statusCode()).as("%s %s", flaw, path).isEqualTo(500);
-        assertThat(answer.body()).contains(flaw.told);
+        assertThat(answer.body()).contains(flaw.message);
       }
       assertThat(server.context().getBean(Routes.class).entered).hasValue(0);
     }
@@ -87,10 +87,10 @@ class BrokenStoreTest {
     NULL_VERDICT_LATE(
         "The store gave no verdict on io.limiter.micronaut.behaviour.BrokenStoreTest");
 
-    final String told;
+    final String message;
 
-    Flaw(String told) {
-      this.told = told;
+    Flaw(String message) {
+      this.message = message;
     }
 
     CompletionStage<Verdict> decide() {

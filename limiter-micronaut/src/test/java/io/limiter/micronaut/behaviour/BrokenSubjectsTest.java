@@ -21,9 +21,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * The application's own code tells who is counted, and fails: nobody is let in uncounted, nothing
- * is counted, and what was thrown reaches the application's handlers as if the method had thrown
- * it.
+ * The application's own code that determines the subject fails: no call is admitted uncounted,
+ * nothing is counted, and what was thrown reaches the application's handlers as if the method had
+ * thrown it.
  */
 class BrokenSubjectsTest {
 
@@ -72,8 +72,7 @@ class BrokenSubjectsTest {
         "/broken/resolver?how=null",
         500,
         Tenant.class.getName()
-            + " gave null: let it give Optional.empty() where there is no "
-            + "subject");
+            + " gave null: let it give Optional.empty() where there is no subject");
   }
 
   @ParameterizedTest
@@ -89,15 +88,15 @@ class BrokenSubjectsTest {
   /** An expression may call Java's own methods on what the caller sent. */
   @ParameterizedTest
   @CsvSource({"ab,200", "a,400"})
-  void whatACallerSentIsHisFault(String text, int status) {
+  void invalidInputIsABadRequest(String text, int status) {
     assertThat(server.get("/broken/cut?text=" + text).statusCode()).isEqualTo(status);
   }
 
-  private void assertFailed(String path, int status, String told) {
+  private void assertFailed(String path, int status, String message) {
     java.net.http.HttpResponse<String> answer = server.get(path);
 
     assertThat(answer.statusCode()).as(path).isEqualTo(status);
-    assertThat(answer.body()).contains(told);
+    assertThat(answer.body()).contains(message);
     assertThat(answer.headers().map()).doesNotContainKeys("ratelimit", "retry-after");
     assertThat(routes.entered).hasValue(0);
     assertThat(server.keys().all()).isEmpty();

@@ -207,7 +207,7 @@ abstract class BypassContract {
 
   @ParameterizedTest
   @ValueSource(strings = {"handled", "own-route", "broken-route", "status", "nobody"})
-  void whoeverAnswersAFailureItWasOneCall(String failure) {
+  void aFailureIsOneCallWhateverHandlesIt(String failure) {
     for (int left = 2; left >= 0; left--) {
       HttpResponse<String> failed = server.get("/bypass/failing/" + failure);
       assertThat(failed.statusCode()).isNotEqualTo(429);

@@ -25,12 +25,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
 /**
- * Who a caller is, what he sends and the secret of the keys are nowhere to be read: not in Redis,
- * not in our log, at any level, not in what he or others are answered; nor when Redis fails.
+ * The identity of a client, its input and the secret of the keys are never exposed: not in Redis,
+ * not in the limiter's log at any level, not in responses; not even when Redis fails.
  */
 class CanariesTest {
 
-  private static final String SECRET = "a secret that nobody is told";
+  private static final String SECRET = "a secret that is not exposed";
   private static final String ADDRESS = "203.0.113.77";
   private static final String USER = "ada.lovelace";
   private static final String TOKEN = "sk-secret-4711";
@@ -42,7 +42,7 @@ class CanariesTest {
     ADDRESS, USER, TOKEN, OWNER, SUBMISSION, PHONE, ITEM, SECRET
   };
 
-  /** What a request has beside its address; that of his own request a caller may be shown. */
+  /** The parts of a request except its address, which may be shown to the client itself. */
   private static final String[] OF_HEADERS = {ADDRESS, USER, TOKEN, OWNER, SUBMISSION, SECRET};
 
   private static final String[] ADA = {
@@ -133,7 +133,10 @@ class CanariesTest {
     return TestServer.start(StoredTextRoutes.SPEC, settings);
   }
 
-  /** Ada until she is refused, then Bob, who is told nothing of her; then a bad request. */
+  /**
+   * Calls of Ada until they are denied, then of Bob, whose responses contain nothing about her;
+   * then a bad request.
+   */
   private static void callEverything(TestServer server) {
     for (String route : ROUTES) {
       int status = 0;

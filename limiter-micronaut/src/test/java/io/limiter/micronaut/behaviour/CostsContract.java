@@ -15,7 +15,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What calls cost, and what becomes of those that cannot tell, or cost too much. */
+/** The costs of calls, and the handling of calls without a valid cost, or with too large a cost. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 abstract class CostsContract {
 
@@ -44,7 +44,7 @@ abstract class CostsContract {
     server.close();
   }
 
-  /** Nobody has met him. */
+  /** A client that has not called before. */
   @BeforeEach
   void newCaller() {
     caller = "caller-" + callers++;
@@ -59,7 +59,7 @@ abstract class CostsContract {
 
   @ParameterizedTest
   @ValueSource(strings = {"argument", "bucket"})
-  void anArgumentTellsWhatACallCosts(String route) {
+  void anArgumentDeterminesTheCost(String route) {
     assertThat(left(get(route + "?n=4"))).isEqualTo(6);
     HttpResponse<String> refused = get(route + "?n=7");
     assertThat(refused.statusCode()).isEqualTo(429);
@@ -70,7 +70,7 @@ abstract class CostsContract {
 
   @ParameterizedTest
   @ValueSource(strings = {"argument", "bucket"})
-  void aCallThatCostsMoreThanARuleEverAdmitsIsToldSo(String route) {
+  void aCallThatCostsMoreThanARuleEverAdmitsHasItsOwnMessage(String route) {
     HttpResponse<String> refused = get(route + "?n=11");
 
     assertThat(refused.statusCode()).isEqualTo(429);
@@ -108,7 +108,7 @@ abstract class CostsContract {
         "[1]",
         "{\"a\":1}"
       })
-  void whatABodySaysInsteadOfANumberIsABadRequest(String value) {
+  void aBodyWithoutANumberIsABadRequest(String value) {
     assertThat(post("body", "{\"n\":" + value + "}").statusCode()).isEqualTo(400);
     assertThat(left(post("body", "{\"n\":2}"))).isEqualTo(8);
   }

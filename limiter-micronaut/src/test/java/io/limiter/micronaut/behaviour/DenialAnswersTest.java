@@ -35,7 +35,7 @@ class DenialAnswersTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"/denials/message", "/denials/message-by-argument?who=a"})
-  void aMessageOfTheAnnotationIsToldInAnyScript(String path) {
+  void aMessageOfTheAnnotationMayHaveAnyScript(String path) {
     try (TestServer server = start(Map.of())) {
       HttpResponse<String> refused = second(server, "GET", path);
 
@@ -149,7 +149,7 @@ class DenialAnswersTest {
   /** A status that Micronaut does not know, 599, is no reason to fail. */
   @ParameterizedTest
   @CsvSource({"application", "problem"})
-  void aStatusThatNobodyKnowsIsSentAllTheSame(String body) {
+  void anUnknownStatusIsSentAllTheSame(String body) {
     try (TestServer server =
         start(Map.of("limiter.denial.status", 599, "limiter.denial.body", body))) {
       HttpResponse<String> refused = second(server, "GET", "/denials/limited");

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Which header fields tell a caller where he stands, and that nobody ever stores a refusal. */
+/** The header fields that report the state of a limit, and that denials are never cached. */
 class DenialHeadersTest {
 
   private static final String CACHE_CONTROL = "test.cache-control";
@@ -42,7 +42,7 @@ class DenialHeadersTest {
   }
 
   @Test
-  void withoutThemARefusalStillSaysWhenToComeBack() {
+  void withoutThemADenialStillHasRetryAfter() {
     try (TestServer server = start(Map.of("limiter.headers.enabled", false))) {
       HttpResponse<String> admitted = server.get("/denials/limited");
       HttpResponse<String> refused = server.get("/denials/limited");
@@ -56,7 +56,7 @@ class DenialHeadersTest {
   }
 
   @Test
-  void whenToComeBackNeedNotBeSaid() {
+  void retryAfterCanBeDisabled() {
     try (TestServer server = start(Map.of("limiter.headers.retry-after", false))) {
       HttpResponse<String> refused = second(server, "GET", "/denials/limited");
 
@@ -79,7 +79,7 @@ class DenialHeadersTest {
 
   /** Of 3 in 60 s, 4 in 3600 s and 3 in 1800 s. */
   @Test
-  void olderClientsAreToldOfTheRuleThatIsExhaustedFirst() {
+  void olderClientsReceiveTheRuleThatIsExhaustedFirst() {
     try (TestServer server =
         start(
             Map.of("limiter.headers.x-rate-limit", "seconds", "limiter.headers.enabled", false))) {
@@ -97,7 +97,7 @@ class DenialHeadersTest {
   }
 
   @Test
-  void olderClientsCanBeToldTheTimeInstead() {
+  void olderClientsCanReceiveTheTimeInstead() {
     try (TestServer server = start(Map.of("limiter.headers.x-rate-limit", "epoch"))) {
       HttpResponse<String> refused = second(server, "GET", "/denials/limited");
 
@@ -110,7 +110,7 @@ class DenialHeadersTest {
   }
 
   @Test
-  void aDuplicateSaysNothingOfRulesThereAreNot() {
+  void aDuplicateHasNoFieldsOfMissingRules() {
     try (TestServer server = start(Map.of("limiter.headers.x-rate-limit", "seconds"))) {
       HttpResponse<String> refused = second(server, "POST", "/denials/duplicate");
 
@@ -128,7 +128,7 @@ class DenialHeadersTest {
     "'private,  No-Store ','private,  No-Store'",
     "no-store-at-all,no-store"
   })
-  void nobodyMayStoreARefusalWhateverTheApplicationSays(String own, String sent) {
+  void denialsAreNeverCachedWhateverTheApplicationSets(String own, String sent) {
     try (TestServer server = start(Map.of(CACHE_CONTROL, own, "limiter.headers.enabled", false))) {
       HttpResponse<String> refused = second(server, "GET", "/denials/limited");
 
@@ -138,7 +138,7 @@ class DenialHeadersTest {
   }
 
   @Test
-  void whatTheApplicationSaysItselfIsKept() {
+  void whatTheApplicationSetsItselfIsKept() {
     Map<String, Object> settings =
         Map.of(CACHE_CONTROL, "no-store", "limiter.headers.x-rate-limit", "seconds");
     try (TestServer server = start(settings)) {

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A refused caller is told in his language, in every form of the body. */
+/** The message of a denial is in the client's language, in every form of the body. */
 class DenialLanguagesTest {
 
   private static final String BUNDLES = "test.denial-bundles";
@@ -40,7 +40,7 @@ class DenialLanguagesTest {
     }
   }
 
-  /** Is told by a key of the application's. */
+  /** Has a message key of the application. */
   @Controller("/denials/keyed")
   @Requires(property = BUNDLES)
   static class Keyed {
@@ -71,7 +71,7 @@ class DenialLanguagesTest {
         "problem|application/problem+json|\"title\":\"Quota Exceeded\",\"status\":429,\"detail\":\"%s\"",
         "template|application/json|{\"msg\":\"%s\",\"title\":\"Too Many Requests\"}"
       })
-  void programsAreToldInTheLanguageOfTheRequest(String body, String type, String told) {
+  void programsReceiveTheLanguageOfTheRequest(String body, String type, String message) {
     Map<String, Object> settings = new LinkedHashMap<>(Map.of("limiter.denial.body", body));
     if (body.equals("template")) {
       settings.put("limiter.denial.template.msg", "{message}");
@@ -84,8 +84,8 @@ class DenialLanguagesTest {
       HttpResponse<String> french = server.get("/denials/limited", "Accept-Language", "fr");
 
       assertThat(field(chinese, "Content-Type")).isEqualTo(type);
-      assertThat(chinese.body()).contains(told.formatted(CHINESE));
-      assertThat(french.body()).contains(told.formatted("Too many requests, try again later"));
+      assertThat(chinese.body()).contains(message.formatted(CHINESE));
+      assertThat(french.body()).contains(message.formatted("Too many requests, try again later"));
     }
   }
 
@@ -101,18 +101,18 @@ class DenialLanguagesTest {
         ";|English",
         "zh;q=high|English"
       })
-  void whatTheCallerPrefersCounts(String accepted, String told) {
+  void whatTheCallerPrefersCounts(String accepted, String message) {
     try (TestServer server = DenialAnswersTest.start(Map.of())) {
       server.get("/denials/limited");
 
       assertThat(server.get("/denials/limited", "Accept-Language", accepted).body())
-          .contains(told.equals("Chinese") ? CHINESE : "Too many requests");
+          .contains(message.equals("Chinese") ? CHINESE : "Too many requests");
     }
   }
 
   /** Locales that are made up could use up what is remembered of them. */
   @Test
-  void nobodyCanTakeOthersTheirLanguage() {
+  void noClientCanChangeTheLanguageOfOthers() {
     try (TestServer server = DenialAnswersTest.start(Map.of())) {
       server.get("/denials/limited");
       for (int i = 0; i < 600; i++) {
@@ -125,7 +125,7 @@ class DenialLanguagesTest {
   }
 
   @Test
-  void peopleAreToldInTheLanguageOfTheirBrowser() {
+  void browsersReceiveTheirPreferredLanguage() {
     try (TestServer server = DenialAnswersTest.start(Map.of())) {
       server.get("/denials/limited");
       HttpResponse<String> page =
@@ -150,7 +150,7 @@ class DenialLanguagesTest {
   }
 
   @Test
-  void aKeyOfAnAnnotationIsToldWhereALanguageHasIt() {
+  void aKeyOfAnAnnotationIsUsedWhereALanguageHasIt() {
     try (TestServer server = DenialAnswersTest.start(Map.of(BUNDLES, true))) {
       server.get("/denials/keyed");
       HttpResponse<String> german = server.get("/denials/keyed", "Accept-Language", "de-DE");
@@ -164,13 +164,14 @@ class DenialLanguagesTest {
   @Test
   void aTextHasItsArguments() {
     try (TestServer server = DenialAnswersTest.start(Map.of())) {
-      HttpResponse<String> told = DenialAnswersTest.second(server, "GET", "/denials/arguments?a=b");
+      HttpResponse<String> answered =
+          DenialAnswersTest.second(server, "GET", "/denials/arguments?a=b");
       HttpResponse<String> only = DenialAnswersTest.second(server, "GET", "/denials/sms");
 
-      assertThat(told.body())
+      assertThat(answered.body())
           .contains(
               "\"message\":\"rate_limited told half-hour 1 0 1800 GET /denials/arguments {it's} %s\""
-                  .formatted(field(told, "Retry-After")));
+                  .formatted(field(answered, "Retry-After")));
       assertThat(only.body()).contains("\"message\":\"" + field(only, "Retry-After") + "\"");
     }
   }
@@ -196,13 +197,13 @@ class DenialLanguagesTest {
     "/denials/submission?missing=false,en,The Idempotency-Key header is invalid",
     "/denials/submission?missing=false,zh-Hant,Idempotency-Key 標頭無效"
   })
-  void whoLacksWhatTheLimitNeedsIsToldToo(String path, String language, String told) {
+  void badRequestsHaveTheLanguageOfTheRequestToo(String path, String language, String message) {
     try (TestServer server = DenialAnswersTest.start(Map.of())) {
       HttpResponse<String> bad = server.get(path, "Accept-Language", language);
 
       assertThat(bad.statusCode()).isEqualTo(400);
       assertThat(field(bad, "Content-Type")).isEqualTo("application/json");
-      assertThat(bad.body()).contains("\"errors\":[{\"message\":\"" + told + "\"}]");
+      assertThat(bad.body()).contains("\"errors\":[{\"message\":\"" + message + "\"}]");
     }
   }
 

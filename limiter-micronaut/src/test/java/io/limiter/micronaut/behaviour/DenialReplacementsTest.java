@@ -190,12 +190,12 @@ class DenialReplacementsTest {
     "subjects,/denials/message-by-argument?who=,Who are you on /denials/message-by-argument?",
     "keys,/denials/submission?missing=true,GET it with a key"
   })
-  void theAnswersToBadRequests(String replaced, String path, String told) {
+  void theAnswersToBadRequests(String replaced, String path, String message) {
     try (TestServer server = start(replaced, "limiter.denial.body", "problem")) {
       HttpResponse<String> bad = server.get(path);
 
       assertThat(bad.statusCode()).isEqualTo(400);
-      assertThat(bad.body()).contains("\"errors\":[{\"message\":\"" + told + "\"}]");
+      assertThat(bad.body()).contains("\"errors\":[{\"message\":\"" + message + "\"}]");
     }
   }
 

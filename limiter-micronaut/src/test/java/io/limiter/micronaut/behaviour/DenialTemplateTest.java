@@ -66,7 +66,7 @@ class DenialTemplateTest {
   }
 
   @Test
-  void ofSeveralRulesTheOneToWaitLongestForIsTold() {
+  void ofSeveralRulesTheOneWithTheLongestWaitIsUsed() {
     try (TestServer server = start(EVERYTHING)) {
       HttpResponse<String> refused = second(server, "GET", "/denials/stack");
 
@@ -100,7 +100,7 @@ class DenialTemplateTest {
   }
 
   @Test
-  void theTimeUntilUnitsComeBackAndTheTimeOfTheAnswerCanBeTold() {
+  void resetTimeAndTimestampAreAvailable() {
     String clock =
         "limiter: {denial: {body: template, template: {reset: \"{reset}\", at: \"{timestamp}\"}}}";
     try (TestServer server = start(clock)) {

@@ -150,7 +150,7 @@ class DenyCacheTest {
   }
 
   @Test
-  void anErrorMethodIsToldByWhomItIsRefused() {
+  void anErrorMethodReceivesTheSourceOfTheDenial() {
     server.clear();
     server.get("/answered");
 

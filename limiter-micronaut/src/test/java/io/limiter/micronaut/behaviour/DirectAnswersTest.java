@@ -40,7 +40,7 @@ class DirectAnswersTest {
     }
   }
 
-  /** Tells which request it is told to be about, as whatever runs in the request can. */
+  /** Returns the current request, as any code that runs in the request can. */
   @Singleton
   @Requires(property = "spec.name", value = SPECIFICATION)
   @Requires(property = "test.body")
@@ -67,7 +67,7 @@ class DirectAnswersTest {
   }
 
   @Test
-  void aServerThatTellsNoDateTellsNoneHere() {
+  void aServerWithoutADateFieldHasNoneHere() {
     assertThat(refused(Map.of("micronaut.server.date-header", false)).headers().map())
         .doesNotContainKey("date");
   }

@@ -163,7 +163,7 @@ abstract class DuplicatesContract {
   }
 
   @Test
-  void asManyAreAcceptedAsTheRuleSays() {
+  void asManyAreAcceptedAsTheRuleAllows() {
     List<Integer> answers =
         List.of(
             submit("twice", "{}").statusCode(),
@@ -174,7 +174,7 @@ abstract class DuplicatesContract {
   }
 
   @Test
-  void aGuardWithoutRulesTellsOfNoLimit() {
+  void aGuardWithoutRulesHasNoLimitFields() {
     HttpResponse<String> accepted = submit("guard-only", "{}");
     HttpResponse<String> duplicate = submit("guard-only", "{}");
 

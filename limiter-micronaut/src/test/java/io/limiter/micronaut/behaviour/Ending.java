@@ -17,7 +17,7 @@ enum Ending {
   MAPPED,
   /** By an {@link ExceptionHandler}. */
   HANDLED,
-  /** By nobody, so the status is 500. */
+  /** By no handler, so the status is 500. */
   UNEXPECTED;
 
   /** Returns the answer of this status, or throws what becomes one. */

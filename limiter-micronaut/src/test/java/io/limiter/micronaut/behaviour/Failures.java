@@ -21,7 +21,7 @@ final class Failures {
 
   /** What can be thrown. */
   enum Failure {
-    /** Answered as any exception that nobody handles. */
+    /** Handled as any exception without a handler. */
     UNEXPECTED(500, () -> new IllegalStateException("unexpected")),
     /** The compiler knows it; what calls the method in its place does not declare it. */
     CHECKED(500, () -> new IOException("checked")),

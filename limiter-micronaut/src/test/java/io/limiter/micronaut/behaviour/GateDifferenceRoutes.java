@@ -63,7 +63,7 @@ class GateDifferenceRoutes {
     }
   }
 
-  /** Tells on which sort of thread it was asked. */
+  /** Returns the kind of thread on which it was called. */
   @Singleton
   @Requires(property = "spec.name", value = SPEC)
   static class Asked implements SubjectResolver {

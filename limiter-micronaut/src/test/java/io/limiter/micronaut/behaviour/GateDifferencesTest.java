@@ -80,14 +80,14 @@ class GateDifferencesTest {
   }
 
   @Test
-  void suchACallIsToldWhereItsCallerStandsOnlyByTheGate() {
+  void suchACallHasHeaderFieldsOnlyWithTheGate() {
     assertThat(with.post("/doors/body", BROKEN).headers().firstValue("RateLimit")).isPresent();
     assertThat(without.post("/doors/body", BROKEN).headers().firstValue("RateLimit")).isEmpty();
   }
 
   @ParameterizedTest
   @CsvSource({"{\"item\":, 400", "TOO BIG, 413"})
-  void whoIsOverHisLimitIsToldThatFirstOnlyByTheGate(String body, int otherwise) {
+  void theLimitIsReportedFirstOnlyWithTheGate(String body, int otherwise) {
     String sent = body.equals("TOO BIG") ? '"' + "x".repeat(2_000) : body;
     both(server -> server.post("/doors/body", WHOLE));
     both(server -> server.post("/doors/body", WHOLE));
@@ -121,7 +121,7 @@ class GateDifferencesTest {
   }
 
   @Test
-  void aUserWhomAFilterBehindTheGateLogsInIsAStrangerToIt() {
+  void aUserOfAFilterAfterTheGateIsAnonymousToIt() {
     for (String user : new String[] {"ada", "bob"}) {
       both(server -> server.get("/doors/user", LATE_USER, user));
     }

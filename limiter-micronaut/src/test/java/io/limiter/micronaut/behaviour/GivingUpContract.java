@@ -19,12 +19,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.Disposable;
 
-/** Whoever goes away while he waits frees his place, and is not served. */
+/** A call whose client disconnects while it waits frees its place, and is not made. */
 abstract class GivingUpContract extends WaitingCaller {
 
   @ParameterizedTest
   @ValueSource(strings = {"slow", "slow-argument?who="})
-  void whoGoesAwayFreesHisPlaceAndIsNotServed(String route) throws Exception {
+  void anAbandonedCallFreesItsPlaceAndIsNotMade(String route) throws Exception {
     assertThat(call(route).join().statusCode()).isEqualTo(200);
     for (int i = 0; i < 5; i++) {
       leaveWhileWaiting(route);
@@ -46,7 +46,7 @@ abstract class GivingUpContract extends WaitingCaller {
   }
 
   @Test
-  void aSubscriberWhoCancelsFreesHisPlace() {
+  void aCancelledSubscriptionFreesItsPlace() {
     assertThat(service.slowMono().block(PATIENCE)).isEqualTo("departed");
     for (int i = 0; i < 5; i++) {
       Disposable waiting = service.slowMono().subscribe();
@@ -59,7 +59,7 @@ abstract class GivingUpContract extends WaitingCaller {
   }
 
   @Test
-  void whoCancelsAStageFreesHisPlace() {
+  void aCancelledStageFreesItsPlace() {
     assertThat(service.slowStage().toCompletableFuture().join()).isEqualTo("departed");
     for (int i = 0; i < 5; i++) {
       CompletableFuture<String> waiting = service.slowStage().toCompletableFuture();
@@ -114,7 +114,7 @@ abstract class GivingUpContract extends WaitingCaller {
     }
   }
 
-  /** As messages that are to be sent, whoever has asked for it. */
+  /** As messages that are sent independently of the request. */
   @Test
   void whatAnAnsweredRequestHasLeftBehindIsNotGivenUp() throws IOException {
     try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {

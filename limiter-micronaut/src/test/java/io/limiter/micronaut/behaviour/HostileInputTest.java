@@ -18,9 +18,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/**
- * Whatever a caller sends, he is limited, told nothing, and never the cause of an error of ours.
- */
+/** Any input of a client is limited, reveals nothing, and never causes an internal error. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class HostileInputTest {
 
@@ -87,7 +85,7 @@ class HostileInputTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"query?who=", "query?who=%20%09", "query", "query-mono", "query-flux"})
-  void aCallThatNamesNobodyIsABadRequestAndNotLetThrough(String call) {
+  void aCallWithoutASubjectIsABadRequestAndNotAdmitted(String call) {
     HttpResponse<String> refused = server.get("/hostile/" + call);
 
     assertThat(refused.statusCode()).isEqualTo(400);
@@ -147,7 +145,7 @@ class HostileInputTest {
         "{\"who\":[\"a\"]}",
         "null"
       })
-  void aBodyThatNamesNobodyIsABadRequest(String json) {
+  void aBodyWithoutASubjectIsABadRequest(String json) {
     assertThat(server.post("/hostile/body", json).statusCode()).isEqualTo(400);
     assertThat(server.keys().all()).isEmpty();
   }

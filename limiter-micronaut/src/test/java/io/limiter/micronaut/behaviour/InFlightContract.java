@@ -62,7 +62,7 @@ abstract class InFlightContract {
     server.close();
   }
 
-  /** Nobody has met him. */
+  /** A client that has not called before. */
   @BeforeEach
   void newCaller() {
     caller = new InFlightCaller("caller-" + callers++, server, calls);
@@ -88,7 +88,7 @@ abstract class InFlightContract {
         "bean/mono",
         "bean/flux"
       })
-  void twoRunAtOnceAndWhoeverHasHisAnswerFindsHisPlaceFree(String route) {
+  void twoRunAtOnceAndAPermitIsFreeAfterTheResponse(String route) {
     for (int round = 0; round < 3; round++) {
       List<CompletableFuture<HttpResponse<String>>> two = caller.begin(route, 2);
       assertThat(caller.call(route).join().statusCode()).isEqualTo(429);
@@ -153,7 +153,7 @@ abstract class InFlightContract {
   }
 
   @Test
-  void nobodyKnowsWhenAPlaceIsFreeSoNoWaitIsTold() {
+  void noWaitIsReportedForAConcurrencyPermit() {
     caller.begin("stage", 2);
 
     HttpResponse<String> refused = caller.call("stage").join();
@@ -190,7 +190,10 @@ abstract class InFlightContract {
     caller.begin("body", 2);
   }
 
-  /** Its answer is written in vain: nobody hears that its client has left. */
+  /**
+   * Its response is written without effect: the server is not notified that its client has
+   * disconnected.
+   */
   @ParameterizedTest
   @ValueSource(strings = {"stage", "mono", "sync", "argument?who="})
   void aCallWhoseCallerHasGoneHoldsItsPlaceUntilItEnds(String route) throws IOException {

@@ -209,7 +209,7 @@ class InFlightRoutes {
     };
   }
 
-  /** A bean that is no route: nobody answers for it. */
+  /** A bean that is not a route: there is no response. */
   @Singleton
   @Requires(property = "spec.name", value = SPEC)
   static class Service {

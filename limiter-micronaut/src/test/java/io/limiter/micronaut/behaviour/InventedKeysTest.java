@@ -75,7 +75,7 @@ class InventedKeysTest {
     "Cookie, admin=1",
     "Cache-Control, no-cache",
   })
-  void noHeaderOfACallersLetsHimPass(String name, String value) {
+  void noHeaderOfAClientBypassesTheLimit(String name, String value) {
     for (int call = 0; call < 2; call++) {
       assertThat(get("/invented/plain", name, value)).isEqualTo(200);
     }

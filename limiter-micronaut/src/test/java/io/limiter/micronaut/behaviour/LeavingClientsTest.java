@@ -87,7 +87,7 @@ class LeavingClientsTest {
     leave(10_000);
   }
 
-  /** Its command was on its way: the caller has used a unit, whether or not he waits. */
+  /** Its command was already sent: the client has used a unit, whether or not it waits. */
   @Test
   void aCallThatWasAskedCounts() throws Exception {
     start("10s"); // whatever the machine does, Redis decides
@@ -105,7 +105,7 @@ class LeavingClientsTest {
     assertThat(server.get("/leaving/few").statusCode()).isEqualTo(429);
   }
 
-  /** It never was a request, so nobody was asked. */
+  /** It never was a complete request, so it was not decided. */
   @Test
   void halfARequestCountsNothing() throws Exception {
     start("10s");
@@ -133,12 +133,12 @@ class LeavingClientsTest {
       assertThat(witness.decisions.decided()).isGreaterThan(clients / 4);
       assertThat(server.get("/leaving/many").statusCode()).isEqualTo(200);
 
-      assertNobodyIsRemembered();
+      assertNoRequestIsRetained();
       assertThat(warnings.excess()).isEmpty();
     }
   }
 
-  private void assertNobodyIsRemembered() {
+  private void assertNoRequestIsRetained() {
     await()
         .atMost(Duration.ofSeconds(20))
         .untilAsserted(

@@ -58,7 +58,7 @@ abstract class LimitedRoutesContract {
 
   @ParameterizedTest
   @MethodSource("allRoutes")
-  void admitsExactlyTheCountAndTellsWhereTheCallerStands(RouteKind kind, Decider decider) {
+  void admitsExactlyTheCountAndSendsTheHeaderFields(RouteKind kind, Decider decider) {
     for (int left = 2; left >= 0; left--) {
       HttpResponse<String> answer = kind.call(server, decider);
 

@@ -25,7 +25,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /**
- * Who guesses somebody's password from elsewhere does not lock him out; a proxy tells from where.
+ * Guessing a user's password from another address does not lock the user out; a proxy reports the
+ * address.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class LockoutTest {
@@ -105,7 +106,7 @@ class LockoutTest {
   }
 
   @Test
-  void aLimitByTheUserAloneLocksHimOut() {
+  void aLimitByTheUserAloneLocksTheUserOut() {
     for (int guess = 0; guess < 3; guess++) {
       assertThat(logIn("user-alone", ATTACKER, "ann", "guess")).isEqualTo(401);
     }
@@ -114,7 +115,7 @@ class LockoutTest {
   }
 
   @Test
-  void whereTheUserIsPairedWithTheAddressTheVictimLogsInFromHisOwn() {
+  void whereTheUserIsPairedWithTheAddressTheVictimCanLogIn() {
     for (int guess = 0; guess < 3; guess++) {
       assertThat(logIn("paired", ATTACKER, "ann", "guess")).isEqualTo(401);
     }

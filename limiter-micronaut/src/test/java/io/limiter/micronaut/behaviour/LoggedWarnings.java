@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
 public final class LoggedWarnings implements AutoCloseable {
 
   /** They say that Redis is away, each once in a while: so it shall be. */
-  private static final List<String> TOLD =
+  private static final List<String> EXPECTED =
       List.of(
           "io.limiter.core.resilience.FallbackStore",
           "io.limiter.core.redis.connection.Breaker",
@@ -68,7 +68,8 @@ public final class LoggedWarnings implements AutoCloseable {
   private List<String> excess(String loggers) {
     return events.stream()
         .filter(event -> event.getLoggerName().startsWith(loggers))
-        .filter(event -> !TOLD.contains(event.getLoggerName()) || event.getThrowableProxy() != null)
+        .filter(
+            event -> !EXPECTED.contains(event.getLoggerName()) || event.getThrowableProxy() != null)
         .map(
             event ->
                 "%s %s: %s (%s)"

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A policy that is only observed tells what it would do, and refuses nothing. */
+/** A policy that is only observed reports what it would decide, and never denies. */
 class ObservedPolicyTest {
 
   private static final String SPEC = "ObservedPolicyTest";
@@ -56,7 +56,7 @@ class ObservedPolicyTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void everyCallPassesAndIsToldWhereItWouldStand(boolean gate) {
+  void everyCallIsAdmittedWithTheHeaderFields(boolean gate) {
     try (TestServer server = start(Map.of("limiter.gate.enabled", gate))) {
       for (String path : new String[] {"/observed/rule", "/observed/argument?who=a"}) {
         for (int i = 0; i < 3; i++) {
@@ -82,7 +82,7 @@ class ObservedPolicyTest {
   }
 
   @Test
-  void thatNobodyDecidesRefusesNothingEither() {
+  void aStoreThatIsAwayDeniesNothingEither() {
     try (RedisProcess redis = RedisProcess.onFreePort().start();
         TestServer server = start(Map.of("redis.uri", redis.uri(), "limiter.fallback", "deny"))) {
       assertThat(server.get("/observed/rule").statusCode()).isEqualTo(200);

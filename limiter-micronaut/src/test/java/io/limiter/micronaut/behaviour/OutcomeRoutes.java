@@ -41,7 +41,7 @@ class OutcomeRoutes {
     DENIED,
     /** An exception that is answered with 200. */
     HANDLED,
-    /** An exception that nobody handles. */
+    /** An exception without a handler. */
     BROKEN;
 
     HttpResponse<String> end() {

@@ -57,7 +57,7 @@ abstract class OutcomesContract {
     server.close();
   }
 
-  /** Nobody has met him. */
+  /** A client that has not called before. */
   @BeforeEach
   void newCaller() {
     caller = "caller-" + callers++;
@@ -73,7 +73,7 @@ abstract class OutcomesContract {
         "failures/flux",
         "failures/flux-throws"
       })
-  void whoeverSucceedsMayCallAgainAtOnce(String route) {
+  void aSuccessfulCallMayBeRepeatedAtOnce(String route) {
     for (int i = 0; i < 6; i++) {
       assertThat(call(route, End.OK)).isEqualTo(200);
     }
@@ -181,7 +181,7 @@ abstract class OutcomesContract {
   }
 
   @Test
-  void whoHangsUpWhileHisCallRunsHasUsedHisTry() throws IOException {
+  void aClientThatDisconnectsDuringItsCallHasUsedAnAttempt() throws IOException {
     for (int i = 0; i < 2; i++) {
       try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
         client
@@ -203,7 +203,10 @@ abstract class OutcomesContract {
                 server.get("/outcomes/endless", StatedCallers.ADDRESS, caller).statusCode() == 429);
   }
 
-  /** Its answer is a 400, whoever found the mistake. Around the method it is no call at all. */
+  /**
+   * Its response is a 400, wherever the mistake was found. Around the method it is not a call at
+   * all.
+   */
   @Test
   void aBrokenBodyIsAFailureWhereTheGateHasCountedIt() {
     for (int i = 0; i < 2; i++) {

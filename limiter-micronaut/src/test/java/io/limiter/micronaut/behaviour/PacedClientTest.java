@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
-/** The calls of a declarative client leave evenly, whoever makes them. */
+/** The calls of a declarative client depart evenly, from any caller. */
 class PacedClientTest {
 
   private static final String SPEC = "PacedClientTest";

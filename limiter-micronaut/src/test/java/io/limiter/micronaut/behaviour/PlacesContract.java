@@ -55,7 +55,7 @@ abstract class PlacesContract {
     assertThat(server.keys().all()).isEmpty();
   }
 
-  /** The failing route is counted, and its answer tells; the error route takes nothing more. */
+  /** The failing route is counted, as its response shows; the error route takes nothing more. */
   @Test
   void anErrorRouteIsNotLimitedByItsClass() {
     assertThat(field(server.get("/shop/fail"), "RateLimit")).startsWith("\"2-per-60s\";r=1;");

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Who decides while Redis is away can be said for each policy, and how long it is waited for. */
+/** The fallback and the deadline can be configured for each policy. */
 class PolicyFallbacksTest {
 
   private static final String SPEC = "PolicyFallbacksTest";

@@ -83,7 +83,7 @@ final class RawCallers implements AutoCloseable {
         .getBytes(StandardCharsets.US_ASCII);
   }
 
-  /** Reads one answer, whose length has to be told. */
+  /** Reads one response, which must have a Content-Length. */
   private static int answer(InputStream in) throws IOException {
     int status = Integer.parseInt(line(in).split(" ")[1]);
     int length = 0;

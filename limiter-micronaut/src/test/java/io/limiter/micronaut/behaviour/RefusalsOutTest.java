@@ -25,7 +25,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Whatever refuses a request, and whoever answers it, the answer says what every refusal says. */
+/**
+ * Every denial has the same header fields, whatever denied the request and whatever handles the
+ * denial.
+ */
 class RefusalsOutTest {
 
   private static final String SPEC = "RefusalsOutTest";
@@ -44,7 +47,7 @@ class RefusalsOutTest {
     "both, 1-per-90s",
     "route?replaced, 1-per-100s"
   })
-  void itIsNotToBeStoredAndTellsOfTheRulesThatRefused(String path, String rule) {
+  void itIsNotCachedAndHasTheFieldsOfTheDenyingRules(String path, String rule) {
     assertThat(server.get("/out/" + path).statusCode()).isEqualTo(200);
 
     java.net.http.HttpResponse<String> refused = server.get("/out/" + path);

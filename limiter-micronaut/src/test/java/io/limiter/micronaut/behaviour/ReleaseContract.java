@@ -114,7 +114,7 @@ abstract class ReleaseContract {
 
   @ParameterizedTest
   @EnumSource(Failure.class)
-  void aFailedSubmissionStaysAcceptedWhereThePlanSaysSo(Failure failure) {
+  void aFailedSubmissionStaysAcceptedIfConfigured(Failure failure) {
     failures.failNext(failure);
 
     assertThat(submit("kept").statusCode()).isEqualTo(failure.status);

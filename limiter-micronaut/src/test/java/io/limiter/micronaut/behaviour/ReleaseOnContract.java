@@ -59,7 +59,7 @@ abstract class ReleaseOnContract {
 
   @ParameterizedTest
   @MethodSource("endings")
-  void aListedStatusReleasesWhoeverMadeIt(String route, Ending end) {
+  void aListedStatusReleasesWhateverProducedIt(String route, Ending end) {
     for (int listed : new int[] {422, 503}) {
       assertThat(submit(route, end, listed)).isEqualTo(listed);
       assertThat(submit(route, end, listed)).isEqualTo(listed);
@@ -68,7 +68,7 @@ abstract class ReleaseOnContract {
 
   @ParameterizedTest
   @MethodSource("endings")
-  void anotherStatusDoesNotWhoeverMadeIt(String route, Ending end) {
+  void anotherStatusDoesNotWhateverProducedIt(String route, Ending end) {
     for (int other : new int[] {400, 409, 421, 500, 502, 504}) {
       server.clear();
       assertThat(submit(route, end, other)).isEqualTo(other);
@@ -79,14 +79,14 @@ abstract class ReleaseOnContract {
 
   @ParameterizedTest
   @ValueSource(strings = {"sync", "stage", "stage-throws", "mono", "flux-throws", "flux"})
-  void anExceptionThatNobodyAnswersIsA500WhichIsNotListed(String route) {
+  void anUnhandledExceptionIsA500WhichIsNotListed(String route) {
     assertThat(submit(route, Ending.UNEXPECTED, 503)).isEqualTo(500);
     assertThat(submit(route, Ending.UNEXPECTED, 503)).isEqualTo(409);
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"sync", "stage", "mono", "flux"})
-  void anExceptionThatNobodyAnswersIsA500WhichIsListed(String route) {
+  void anUnhandledExceptionIsA500WhichIsListed(String route) {
     assertThat(submit("500/" + route)).isEqualTo(500);
     assertThat(submit("500/" + route)).isEqualTo(500);
     assertThat(server.keys().all()).isEmpty();
@@ -108,7 +108,7 @@ abstract class ReleaseOnContract {
 
   @ParameterizedTest
   @MethodSource("neverReleased")
-  void noFailureReleasesWhereThePlanSaysSo(String route, Ending end, int status) {
+  void noFailureReleasesIfConfigured(String route, Ending end, int status) {
     assertThat(submit("never/" + route, end, status)).isEqualTo(status);
     assertThat(submit("never/" + route, end, status)).isEqualTo(409);
   }

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A call takes what is estimated, and has cost what its result tells. */
+/** A call takes its estimated cost, and its actual cost is computed from its result. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 abstract class ResultCostsContract {
 
@@ -44,7 +44,7 @@ abstract class ResultCostsContract {
     server.close();
   }
 
-  /** Nobody has met him. */
+  /** A client that has not called before. */
   @BeforeEach
   void newCaller() {
     caller = "caller-" + callers++;
@@ -72,7 +72,7 @@ abstract class ResultCostsContract {
 
   /** 66 and 77 rows are more than it can tell of. */
   @Test
-  void anEstimateStaysWhereNobodyCanTellTheCost() {
+  void anEstimateStaysWhereTheCostIsUnknown() {
     assertThat(left(rows("rows", 66))).isEqualTo(90);
     assertThat(left(rows("rows", 77))).isEqualTo(80);
     assertThat(left(rows("rows", 1))).isEqualTo(70);

@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
-/** Nobody has an answer before Redis has taken note that the call is over. */
+/** A response is sent only after Redis has settled the call. */
 class SettledAnswersTest {
 
   private static final String SPEC = "SettledAnswersTest";
@@ -90,7 +90,7 @@ class SettledAnswersTest {
     assertThat(answer.join().statusCode()).isEqualTo(200);
   }
 
-  /** Nobody subscribes to it, so that it cannot end. */
+  /** Without a subscriber, so that it cannot end. */
   @Test
   void aStreamThatAFilterPutsSomethingElseInPlaceOfHoldsNoPlace() {
     for (int i = 0; i < 3; i++) {

@@ -22,10 +22,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/**
- * A service ends while it serves: whoever was let in to be decided is decided, and nothing is
- * noisy.
- */
+/** A service shuts down under load: every pending decision is made, and nothing is noisy. */
 class ShutdownUnderLoadTest {
 
   private static final String SPEC = "ShutdownUnderLoadTest";

@@ -19,8 +19,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Answers what the store answers, but never at once and always from a thread of its own: whoever
- * goes on there is caught. It can be told to fail.
+ * Returns the results of the store, but never at once and always on its own thread, so that code
+ * that continues there is detected. It can be configured to fail.
  */
 @Singleton
 @Requires(property = "test.slow-store", value = "true")

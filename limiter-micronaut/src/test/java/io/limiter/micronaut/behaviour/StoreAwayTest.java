@@ -128,11 +128,12 @@ class StoreAwayTest {
 
   @ParameterizedTest
   @CsvSource({"zh,服务繁忙，请稍后再试", "fr,'The service is busy, try again in a moment'"})
-  void itIsToldInTheLanguageOfTheRequest(String language, String told) {
+  void theMessageIsInTheLanguageOfTheRequest(String language, String message) {
     try (TestServer server = deny(Map.of())) {
       redis.kill();
 
-      assertThat(server.get("/denials/limited", "Accept-Language", language).body()).contains(told);
+      assertThat(server.get("/denials/limited", "Accept-Language", language).body())
+          .contains(message);
     }
   }
 
@@ -147,8 +148,7 @@ class StoreAwayTest {
           .isInstanceOf(LimiterUnavailableException.class)
           .isInstanceOf(LimitDeniedException.class)
           .hasMessage(
-              "The limit of 'plain' cannot be checked, so the call is denied: the store does "
-                  + "not answer (DISCONNECTED)")
+              "The limit of 'plain' cannot be checked, so the call is denied: the store does not answer (DISCONNECTED)")
           .satisfies(
               thrown ->
                   assertThat(((LimitDeniedException) thrown).verdict().outcome())

@@ -107,7 +107,7 @@ class StoredTextRoutes {
     throw new MissingSubjectException("no subject\r\n\u2028" + "long ".repeat(10_000) + phone);
   }
 
-  /** An owner is whom the header names. */
+  /** The header names the owner. */
   @Singleton
   @Requires(property = "spec.name", value = SPEC)
   static class Owner implements SubjectResolver {

@@ -105,7 +105,7 @@ abstract class SubjectsContract {
   }
 
   @Test
-  void whomAResolverDoesNotTellIsCountedByAddress() {
+  void callsWithoutAResolvedSubjectAreCountedByAddress() {
     assertThat(call("resolver", "X-Address", "192.0.2.8")).isEqualTo(200);
     assertThat(call("resolver", "X-Address", "192.0.2.8", "X-Tenant", "empty")).isEqualTo(200);
 
@@ -115,7 +115,7 @@ abstract class SubjectsContract {
   }
 
   @Test
-  void aRuleMayNameWhomItCountsItself() {
+  void aRuleMayHaveItsOwnSubject() {
     assertTwoAdmitted("several", "X-User", "ada", "X-Api-Key", "k-1");
     assertThat(call("several", "X-User", "bob", "X-Api-Key", "k-1")).isEqualTo(200);
     assertThat(call("several", "X-User", "bob", "X-Api-Key", "k-1")).as("the key").isEqualTo(429);
@@ -147,7 +147,7 @@ abstract class SubjectsContract {
 
   @ParameterizedTest
   @ValueSource(strings = {"by-bean", "by-bean?who=.x"})
-  void aBeanThatNamesNobodyMakesABadRequest(String call) {
+  void aBeanWithoutASubjectMakesABadRequest(String call) {
     assertThat(call(call)).isEqualTo(400);
     assertThat(server.keys().all()).isEmpty();
   }
@@ -166,7 +166,7 @@ abstract class SubjectsContract {
   }
 
   @Test
-  void whoSaysNothingIsTheCallerAtHisAddress() {
+  void theDefaultSubjectIsTheAddress() {
     assertTwoAdmitted("ip");
 
     assertThat(call("ip", "X-Address", StatedCallers.DEFAULT_ADDRESS)).isEqualTo(429);

@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A server of its own with the test beans of one specification, a client, and the keys that its
- * limiter has in Redis, which are nobody else's.
+ * limiter has in Redis, which no other test uses.
  */
 final class TestServer implements AutoCloseable {
 

@@ -37,7 +37,7 @@ class ThreadsTest {
   private SlowStore store;
 
   /**
-   * What a route tells of itself.
+   * What a route reports about itself.
    *
    * @param thread where it runs
    * @param loop the event loop that reads its request
@@ -173,7 +173,7 @@ class ThreadsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"sync", "stage", "mono", "flux", "by-argument/sync?who=a"})
-  void aLateFailureThatNobodyHandlesLetsNobodyIn(String route) {
+  void aLateUnhandledFailureAdmitsNoCall(String route) {
     store.failNext(new StoreException(FailureReason.ERROR, "away", null));
 
     assertThat(server.get("/threads/" + route).statusCode()).isEqualTo(500);

@@ -102,7 +102,7 @@ abstract class ToldApartContract {
 
   @ParameterizedTest
   @ValueSource(strings = {"caller-twice", "arguments-twice", "expression-twice", "key-twice"})
-  void asManyAreAcceptedAsTheRuleSays(String route) {
+  void asManyAreAcceptedAsTheRuleAllows(String route) {
     assertThat(submit("ada", route, "a")).isEqualTo(200);
     assertThat(submit("ada", route, "a")).isEqualTo(200);
     assertThat(submit("ada", route, "a")).isEqualTo(409);

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
-/** Users' submissions, told apart in each way that there is. */
+/** Users' submissions, distinguished in every supported way. */
 @Controller("/told-apart")
 @Requires(property = "spec.name", value = ToldApartRoutes.SPEC)
 class ToldApartRoutes {

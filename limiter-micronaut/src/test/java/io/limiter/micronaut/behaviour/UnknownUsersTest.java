@@ -117,7 +117,7 @@ class UnknownUsersTest {
     try (TestServer server = TestServer.start("UnknownUsersTest.late")) {
       logged.list.clear();
       assertThat(server.get("/users").statusCode()).isEqualTo(200);
-      assertThat(logged.list).as("nobody logs in").isEmpty();
+      assertThat(logged.list).as("no user logs in").isEmpty();
 
       for (String user : List.of("ann", "bob", "ann")) {
         assertThat(server.get("/users", USER, user).statusCode()).isEqualTo(200);

@@ -109,7 +109,7 @@ class UnwritableArgumentsTest {
     "broken, Broken, cannot be written as JSON",
     "hidden, Hidden, 'is written as an empty JSON object, whatever its content'"
   })
-  void theCallFailsAndSaysWhy(String method, String type, String mistake) {
+  void theCallFailsWithTheReason(String method, String type, String mistake) {
     try (TestServer server = TestServer.start(SPEC)) {
       HttpResponse<String> answer =
           server.post("/unwritable/" + method + "?n=1", "{\"item\":\"secret tea\"}");

@@ -13,7 +13,7 @@ class UploadsTest {
       "POST /bypass/upload HTTP/1.1\nHost: localhost\nContent-Type: application/json\n";
 
   @Test
-  void whoIsOverHisLimitIsRefusedBeforeHisBodyIsThere() {
+  void aDeniedRequestIsAnsweredBeforeItsBodyIsThere() {
     try (TestServer server =
         TestServer.start(
             BypassRoutes.SPEC, Map.of("micronaut.server.max-request-size", 2_000_000_000))) {

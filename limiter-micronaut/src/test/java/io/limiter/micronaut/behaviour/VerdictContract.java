@@ -14,7 +14,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A method with a parameter for the verdict is always called, and told. */
+/** A method with a parameter for the verdict is always called, and receives the verdict. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 abstract class VerdictContract {
 
@@ -64,7 +64,7 @@ abstract class VerdictContract {
   }
 
   @Test
-  void aMethodOfABeanIsToldWhateverWasPassed() {
+  void aMethodOfABeanReceivesTheVerdictWhateverWasPassed() {
     assertThat(server.get("/verdicts/bean").body()).isEqualTo("ALLOWED [0]");
     assertThat(server.get("/verdicts/bean").body()).isEqualTo("LIMITED [0]");
   }

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
-/** Methods that decide themselves what becomes of a call that is refused. */
+/** Methods that handle denied calls themselves. */
 @Controller("/verdicts")
 @Requires(property = "spec.name", value = VerdictRoutes.SPEC)
 class VerdictRoutes {
@@ -36,56 +36,56 @@ class VerdictRoutes {
     this.service = service;
   }
 
-  private static String told(Verdict verdict) {
+  private static String summary(Verdict verdict) {
     return verdict.outcome() + " " + verdict.rules().stream().map(r -> r.remaining()).toList();
   }
 
   @Get("/sync")
   @RateRule(count = 1)
   String sync(Verdict verdict) {
-    return told(verdict);
+    return summary(verdict);
   }
 
   @Get("/stage")
   @RateRule(count = 1)
   CompletionStage<String> stage(Verdict verdict) {
-    return CompletableFuture.completedFuture(told(verdict));
+    return CompletableFuture.completedFuture(summary(verdict));
   }
 
   @Get("/mono")
   @RateRule(count = 1)
   Mono<String> mono(Verdict verdict) {
-    return Mono.fromSupplier(() -> told(verdict));
+    return Mono.fromSupplier(() -> summary(verdict));
   }
 
   @Get("/flux")
   @RateRule(count = 1)
   Flux<String> flux(Verdict verdict) {
-    return Flux.just(told(verdict));
+    return Flux.just(summary(verdict));
   }
 
   @Get("/argument")
   @RateLimiter(subject = "#{who}", rules = @RateRule(count = 1))
   Mono<String> argument(Verdict verdict, @QueryValue String who) {
-    return Mono.just(told(verdict));
+    return Mono.just(summary(verdict));
   }
 
   @Get("/argument-sync")
   @RateLimiter(subject = "#{who}", rules = @RateRule(count = 1))
   String argumentSync(@QueryValue String who, Verdict verdict) {
-    return told(verdict);
+    return summary(verdict);
   }
 
   /** The verdict is no part of what is submitted. */
   @Post("/submission")
   @RateLimiter(preventDuplicate = true, duplicateBy = DuplicateBy.ARGUMENTS)
   String submission(@Body Map<String, Integer> body, Verdict verdict) {
-    return told(verdict);
+    return summary(verdict);
   }
 
   @Get("/unlimited")
   String unlimited(Verdict verdict) {
-    return told(verdict);
+    return summary(verdict);
   }
 
   @Get("/bean")
@@ -101,7 +101,7 @@ class VerdictRoutes {
 
     @RateLimiter(limitType = LimitType.GLOBAL, rules = @RateRule(count = 1))
     String call(String other, @Nullable Verdict verdict) {
-      return told(Objects.requireNonNull(verdict));
+      return summary(Objects.requireNonNull(verdict));
     }
   }
 }

@@ -14,7 +14,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A store as it is, with notes of what becomes of its decisions. */
+/** A store that records the outcomes of its decisions. */
 final class WatchedStore implements LimitStore {
 
   private final LimitStore store;
@@ -27,7 +27,7 @@ final class WatchedStore implements LimitStore {
 
   private record Decision(Mode mode, long begin, long end) {}
 
-  /** What became of all decisions. */
+  /** The outcomes of all decisions. */
   static final class Notes {
 
     private final Queue<Throwable> failures = new ConcurrentLinkedQueue<>();

@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** A message or a template that cannot be told stops the start: which property, value, remedy. */
+/** An unusable message or template stops the start, with the property, the value and the remedy. */
 class DenialMistakesTest {
 
   @ParameterizedTest
@@ -27,7 +27,7 @@ class DenialMistakesTest {
     "duplicate-message",
     "unavailable-message"
   })
-  void aMessageThatCannotBeTold(String property) {
+  void anUnusableMessage(String property) {
     String name = "limiter.denial." + property;
 
     assertThat(Starts.mistake(Map.of(name, "Wait {seconds}")))
@@ -50,13 +50,10 @@ class DenialMistakesTest {
             "limiter.denial.template.data.rows[1].wait = in {wait} s: unknown placeholder {wait}: use {code},"),
         arguments(
             "{data: \"{message\"}",
-            "limiter.denial.template.data = {message: the brace at character 1 does not begin a "
-                + "placeholder: write {name}, or {{ for a brace"),
+            "limiter.denial.template.data = {message: the brace at character 1 does not begin a placeholder: write {name}, or {{ for a brace"),
         arguments(
             "{}",
-            "limiter.denial.body = template: no fields are configured under "
-                + "limiter.denial.template: write the fields of the body there, such as "
-                + "limiter.denial.template.code = {code}"));
+            "limiter.denial.body = template: no fields are configured under limiter.denial.template: write the fields of the body there, such as limiter.denial.template.code = {code}"));
   }
 
   @ParameterizedTest
@@ -72,8 +69,7 @@ class DenialMistakesTest {
   void aTemplateThatIsNotThere() {
     assertThat(Starts.mistake(Map.of("limiter.denial.body", "template")))
         .hasMessageContaining(
-            "limiter.denial.body = template: no fields are configured under "
-                + "limiter.denial.template");
+            "limiter.denial.body = template: no fields are configured under limiter.denial.template");
   }
 
   @ParameterizedTest
@@ -87,7 +83,7 @@ class DenialMistakesTest {
   }
 
   @Test
-  void whatCanBeToldIsFine() {
+  void usableMessagesAreAccepted() {
     Map<String, Object> settings =
         yaml(
             """

@@ -30,7 +30,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
-/** {@code limiter.redis.key-secret}: whom it keeps together, and that it is never told. */
+/** {@code limiter.redis.key-secret}: its effect on keys, and that it is never exposed. */
 class KeySecretTest {
 
   private static final String SECRET = "sixteen or more random characters";
@@ -102,16 +102,16 @@ class KeySecretTest {
   }
 
   @Test
-  void aStartWithoutOneSaysOnceWhatThatMeans() {
+  void aStartWithoutASecretWarnsOnce() {
     try (ApplicationContext unused = instance("")) {
       assertThat(saidOfTheSecret())
           .hasSize(1)
-          .allMatch(said -> said.contains("can test guesses of who was counted"));
+          .allMatch(line -> line.contains("can test guesses of who was counted"));
     }
   }
 
   @Test
-  void aStartWithOneSaysNothingOfIt() {
+  void aStartWithASecretDoesNotLogIt() {
     try (ApplicationContext instance = instance(SECRET)) {
       assertThat(saidOfTheSecret()).isEmpty();
       assertThat(logged.list).noneMatch(event -> event.getFormattedMessage().contains(SECRET));
@@ -121,7 +121,7 @@ class KeySecretTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", "fifteen letters", "zzzzzzzzzzzzzzzzzzzz"})
-  void oneThatIsNoneStopsTheStartAndIsNotTold(String text) {
+  void anInvalidSecretStopsTheStartAndIsNotQuoted(String text) {
     Throwable mistake =
         Starts.mistake(
             Map.of("redis.uri", "redis://127.0.0.1:1", "limiter.redis.key-secret", text));

@@ -21,7 +21,7 @@ class BoundedLocalesTest {
   }
 
   @Test
-  void whoeverSendsNewOnesAllTheTimeMakesNobodyRememberThem() {
+  void newLocalesAreNotStoredWithoutBound() {
     assertThat(bound("pt-BR")).hasToString("pt_BR");
     Set<Locale> asked = new HashSet<>();
     for (int i = 0; i < 10_000; i++) {

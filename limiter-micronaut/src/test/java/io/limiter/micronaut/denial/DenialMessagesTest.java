@@ -28,7 +28,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** How a message is told: a text, or a key that the application's bundles or ours have. */
+/** Rendering of messages: a text, or a key in a bundle of the application or the limiter. */
 class DenialMessagesTest {
 
   static final String BUNDLES = "test.bundles";
@@ -83,8 +83,8 @@ class DenialMessagesTest {
         "{sms.limited}|zh|请求过于频繁，请稍后再试",
         "{sms.told}|fr|It's 7 s for /{code}nothing"
       })
-  void itIsToldInTheLanguageOfTheRequest(String message, String language, String told) {
-    assertThat(render(message, language)).isEqualTo(told);
+  void theMessageIsInTheLanguageOfTheRequest(String message, String language, String expected) {
+    assertThat(render(message, language)).isEqualTo(expected);
   }
 
   @ParameterizedTest
@@ -95,7 +95,7 @@ class DenialMessagesTest {
   }
 
   @Test
-  void whoeverSendsNewLanguagesAllTheTimeIsNotRemembered() {
+  void newLanguagesAreNotStoredWithoutBound() {
     Set<Locale> asked = ConcurrentHashMap.newKeySet();
     DenialMessages listened =
         new DenialMessages(
@@ -156,7 +156,7 @@ class DenialMessagesTest {
         "{limiter.duplicate}!|unknown argument {limiter.duplicate}: use",
         "Wait {|does not begin a placeholder: write {name}, or {{ for a brace"
       })
-  void whatCannotBeToldIsRefusedWithTheRemedy(String message, String remedy) {
+  void unusableMessagesAreRejectedWithTheRemedy(String message, String remedy) {
     assertThatThrownBy(() -> messages.requireUsable(message))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining(remedy);

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Which language the limiter's own messages are told in. */
+/** The language of the limiter's own messages. */
 class ShippedMessagesTest {
 
   private static final String ENGLISH = "This request was already submitted";
@@ -44,8 +44,8 @@ class ShippedMessagesTest {
     "fr," + ENGLISH,
     "und," + ENGLISH
   })
-  void theLanguageOfTheRequestDecidesAndOthersAreToldInEnglish(String tag, String told) {
-    assertThat(told("en", tag)).isEqualTo(told);
+  void theLanguageOfTheRequestDecidesAndOthersUseEnglish(String tag, String expected) {
+    assertThat(message("en", tag)).isEqualTo(expected);
   }
 
   @ParameterizedTest
@@ -55,27 +55,27 @@ class ShippedMessagesTest {
     "zh-TW,fr," + TRADITIONAL,
     "de,fr," + ENGLISH
   })
-  void otherLanguagesAreToldInTheDefaultOneOfTheApplication(
-      String application, String tag, String told) {
-    assertThat(told(application, tag)).isEqualTo(told);
+  void otherLanguagesUseTheDefaultOneOfTheApplication(
+      String application, String tag, String expected) {
+    assertThat(message(application, tag)).isEqualTo(expected);
   }
 
   @ParameterizedTest
   @CsvSource({"en," + ENGLISH, "fr," + ENGLISH, "zh," + SIMPLIFIED})
-  void theLanguageOfTheMachineChangesNothing(String tag, String told) {
+  void theLanguageOfTheMachineChangesNothing(String tag, String expected) {
     Locale.setDefault(Locale.SIMPLIFIED_CHINESE);
-    assertThat(told("en", tag)).isEqualTo(told);
+    assertThat(message("en", tag)).isEqualTo(expected);
 
     Locale.setDefault(Locale.US);
-    assertThat(told("en", tag)).isEqualTo(told);
+    assertThat(message("en", tag)).isEqualTo(expected);
   }
 
   @Test
-  void theLanguageOfTheMachineIsTheApplicationsUnlessThatSaysOtherwise() {
+  void theLanguageOfTheMachineIsTheApplicationsDefault() {
     Locale.setDefault(Locale.SIMPLIFIED_CHINESE);
     try (ApplicationContext context = ApplicationContext.run()) {
-      assertThat(told(context, "en")).isEqualTo(ENGLISH);
-      assertThat(told(context, "fr")).isEqualTo(SIMPLIFIED);
+      assertThat(message(context, "en")).isEqualTo(ENGLISH);
+      assertThat(message(context, "fr")).isEqualTo(SIMPLIFIED);
     }
   }
 
@@ -113,13 +113,13 @@ class ShippedMessagesTest {
         ResourceBundle.Control.getNoFallbackControl(ResourceBundle.Control.FORMAT_PROPERTIES));
   }
 
-  private static String told(String application, String tag) {
+  private static String message(String application, String tag) {
     try (ApplicationContext context = ApplicationContext.run(Map.of(DEFAULT_LOCALE, application))) {
-      return told(context, tag);
+      return message(context, tag);
     }
   }
 
-  private static String told(ApplicationContext context, String tag) {
+  private static String message(ApplicationContext context, String tag) {
     return context
         .getBean(MessageSource.class)
         .getMessage("limiter.duplicate", Locale.forLanguageTag(tag))

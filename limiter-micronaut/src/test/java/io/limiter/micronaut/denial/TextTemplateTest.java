@@ -50,7 +50,6 @@ class TextTemplateTest {
     assertThatThrownBy(() -> TextTemplate.parse(text))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage(
-            "the brace at character 3 does not begin a placeholder: write {name}, or {{ for a "
-                + "brace");
+            "the brace at character 3 does not begin a placeholder: write {name}, or {{ for a brace");
   }
 }

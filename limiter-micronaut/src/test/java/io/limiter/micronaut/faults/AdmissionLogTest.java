@@ -35,7 +35,7 @@ class AdmissionLogTest {
   }
 
   @Test
-  void anAnswerThatNobodyAskedForCountsNothing() {
+  void aResponseWithoutARequestCountsNothing() {
     log.answered("1", "ada", true);
     assertThat(log.admitted()).isZero();
   }

@@ -14,7 +14,8 @@ import java.util.stream.Stream;
 
 /**
  * How long threads of this JVM were ready to run and had no core, as Linux counts it; nothing
- * elsewhere. So a machine that is busy with other builds is told apart from a service that is slow.
+ * elsewhere. So a machine that is busy with other builds is distinguished from a service that is
+ * slow.
  */
 final class CoreWaits implements AutoCloseable {
 

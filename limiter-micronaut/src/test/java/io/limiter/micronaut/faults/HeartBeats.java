@@ -10,10 +10,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A beat on each event loop every ten milliseconds. One that comes late tells that something has
- * held the loop up, and all requests on it. Not counted is the time for which its thread had no
- * core to run on, and that for which the whole JVM stood still, as in a collection: then a thread
- * that does nothing but beat was late as well.
+ * A beat on each event loop every ten milliseconds. A late one indicates that something has held
+ * the loop up, and all requests on it. Not counted is the time for which its thread had no core to
+ * run on, and that for which the whole JVM stood still, as in a collection: then a thread that does
+ * nothing but beat was late as well.
  */
 final class HeartBeats implements AutoCloseable {
 
@@ -42,7 +42,7 @@ final class HeartBeats implements AutoCloseable {
     return hearts;
   }
 
-  /** How late the beats were that came until now; begins anew. */
+  /** The delays of the beats so far; resets them. */
   Times nextLags() {
     Times ended = lags;
     lags = new Times();

@@ -36,7 +36,7 @@ import java.util.function.LongFunction;
  */
 final class HttpLoad implements AutoCloseable {
 
-  /** The header that tells whose request it is. */
+  /** The header with the client of a request. */
   static final String CALLER = "X-Caller";
 
   private static final String THREAD = "http-load";
@@ -72,7 +72,7 @@ final class HttpLoad implements AutoCloseable {
     this.answered = answered;
   }
 
-  /** Is told of each answer, on the load's thread. */
+  /** Receives each response, on the load's thread. */
   interface Answered {
     void answer(String path, int status, String body);
   }

@@ -57,7 +57,7 @@ final class LimitedService implements AutoCloseable {
       return "late";
     }
 
-    /** Decided by the guard, for callers of whom each comes once. */
+    /** Decided by the guard, for clients that each call once. */
     @Get("/stranger")
     @RateLimiter(subject = "#{call}", rules = @RateRule(count = COUNT, time = 1))
     String stranger(@QueryValue String call) {

@@ -38,7 +38,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 
 /**
- * A service in a JVM of its own, which can be stopped as a whole. It tells what became of its
+ * A service in a JVM of its own, which can be stopped as a whole. It reports the outcomes of its
  * calls, and ends when its standard input does, so that it does not outlive the test.
  */
 final class PausedService {
@@ -61,7 +61,7 @@ final class PausedService {
    */
   public static void main(String[] args) throws IOException {
     PrintStream parent = System.out;
-    System.setOut(System.err); // nobody reads logs from a pipe
+    System.setOut(System.err); // logs must not go to the pipe
     EmbeddedServer server =
         ApplicationContext.run(
             EmbeddedServer.class,
@@ -83,7 +83,7 @@ final class PausedService {
     Runtime.getRuntime().halt(0);
   }
 
-  /** Calls, and what became of them. */
+  /** Calls and their outcomes. */
   @Controller(value = "/paused", produces = MediaType.TEXT_PLAIN)
   @Requires(property = "spec.name", value = SPEC)
   static class Routes {

@@ -56,14 +56,14 @@ final class ServiceProcess implements AutoCloseable {
   private static int port(Process process) throws IOException {
     BufferedReader lines =
         new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
-    StringBuilder said = new StringBuilder();
+    StringBuilder output = new StringBuilder();
     for (String line = lines.readLine(); line != null; line = lines.readLine()) {
       if (line.startsWith(PausedService.READY)) {
         return Integer.parseInt(line.substring(PausedService.READY.length()));
       }
-      said.append(line).append('\n');
+      output.append(line).append('\n');
     }
-    throw new IllegalStateException("The service ended before it listened: " + said);
+    throw new IllegalStateException("The service ended before it listened: " + output);
   }
 
   int port() {

@@ -24,8 +24,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A service with the settings that it comes with, under steady load for as long as one likes: a
- * minute, or what {@code -Dlimiter.soak} says ({@code PT1H}). Nothing of it grows, and nobody is
- * admitted once too often.
+ * minute, or the time of {@code -Dlimiter.soak} ({@code PT1H}). Nothing of it grows, and no subject
+ * is admitted once too often.
  */
 @Tag("soak")
 class SoakTest {
@@ -35,7 +35,7 @@ class SoakTest {
   private static final String TIME = "limiter.soak";
   private static final int PER_SECOND = 300;
 
-  /** Each asks twice for what he may have of a route. */
+  /** Each requests twice its limit of a route. */
   private static final int CALLERS = 10;
 
   private static final Duration SECOND = Duration.ofSeconds(1);

@@ -6,12 +6,12 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What became of the requests of a load that were due within some time. */
+/** The outcomes of the requests of a load that were due within some time. */
 final class Tally {
 
   final AtomicLong sent = new AtomicLong();
 
-  /** Connections that were lost, and answers that nobody had asked for. */
+  /** Lost connections, and responses without a request. */
   final AtomicLong strange = new AtomicLong();
 
   /** From the moment at which a request was due to its answer. */

@@ -268,7 +268,7 @@ class HealthTest {
     "redis.caches.tea.expire-after-write, 1h, redis.caches",
     "micronaut.session.http.redis.enabled, true, micronaut.session.http.redis.enabled"
   })
-  void whereTheApplicationUsesRedisItsIndicatorStaysAndALineSaysWhatToSet(
+  void whereTheApplicationUsesRedisItsIndicatorStaysAndALineStatesWhatToSet(
       String property, String value, String user) throws IOException {
     try (Lines lines = Lines.begin();
         EmbeddedServer server = start(property, value)) {

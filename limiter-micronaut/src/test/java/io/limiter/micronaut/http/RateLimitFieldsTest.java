@@ -122,7 +122,7 @@ class RateLimitFieldsTest {
             "\"abnormal-usage-detected\";r=0;t=%d, \"10-per-60s\";r=0;t=%d".formatted(ban, rule));
   }
 
-  /** The ban outlives what the rule says, which would admit him again. */
+  /** The ban lasts longer than the rule's denial, which would end earlier. */
   @Test
   void olderClientsAreToldOfTheBanToo() {
     configuration.setXRateLimit("seconds");

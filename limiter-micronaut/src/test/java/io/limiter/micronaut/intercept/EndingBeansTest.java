@@ -165,7 +165,7 @@ class EndingBeansTest {
     assertRefused(() -> bean.failures(Mono.just("ok")).block(PATIENCE));
   }
 
-  /** Else whoever gives up in time could try for ever. */
+  /** Otherwise a client that disconnects in time could try without limit. */
   @Test
   void aCallThatIsCancelledWhileItRunsHasCounted() {
     bean.failures(Mono.never()).subscribe().dispose();
@@ -181,7 +181,7 @@ class EndingBeansTest {
   }
 
   @Test
-  void aResultTellsWhatItHasCost() {
+  void aResultDeterminesItsCost() {
     assertThat(bean.rows(8)).isEqualTo(8);
     assertRefused(() -> bean.rows(0)); // two are left, and four are estimated
   }

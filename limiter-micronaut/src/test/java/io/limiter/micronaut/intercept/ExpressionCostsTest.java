@@ -128,7 +128,7 @@ class ExpressionCostsTest {
   }
 
   @Test
-  void whoIsBannedIsOverHisLimitToWhomeverDoesNotTellThemApart() {
+  void aBanIsAnExceededLimitToCodeThatDoesNotDistinguishThem() {
     exports.banned();
     exports.refused(exports::banned);
 

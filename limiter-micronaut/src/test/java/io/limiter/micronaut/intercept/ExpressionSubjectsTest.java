@@ -26,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.NullSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whom a call is counted for, by an expression over its arguments. */
+/** The subject of a call, by an expression over its arguments. */
 class ExpressionSubjectsTest {
 
   private final ApplicationContext context = Starts.inMemory("ExpressionSubjectsTest");
@@ -68,7 +68,7 @@ class ExpressionSubjectsTest {
   @ParameterizedTest
   @NullSource
   @ValueSource(strings = {"", " ", "\t\n"})
-  void aCallThatNamesNobodyIsRefused(@Nullable String phone) {
+  void aCallWithoutASubjectIsDenied(@Nullable String phone) {
     assertMissing(() -> sender.toPhone(phone), "toPhone(java.lang.String)", "give it a value");
   }
 
@@ -117,7 +117,7 @@ class ExpressionSubjectsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"IP", "USER_ID"})
-  void whomOnlyARequestKnowsIsNotCountedOutsideOfOne(String type) {
+  void subjectsOfRequestsAreNotCountedOutsideOfOne(String type) {
     assertRefused(
         IllegalStateException.class,
         type.equals("IP") ? sender::byAddress : sender::byUser,

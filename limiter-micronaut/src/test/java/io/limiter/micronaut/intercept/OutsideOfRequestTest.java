@@ -57,9 +57,9 @@ class OutsideOfRequestTest {
   }
 
   @Test
-  void aResolverThatNamesNobodyFailsTheCallWithTheRemedy() {
-    for (Optional<String> nobody : List.of(Optional.<String>empty(), Optional.of(" "))) {
-      shift.worker = nobody;
+  void aResolverWithoutASubjectFailsTheCallWithTheRemedy() {
+    for (Optional<String> noSubject : List.of(Optional.<String>empty(), Optional.of(" "))) {
+      shift.worker = noSubject;
       assertThatExceptionOfType(IllegalStateException.class)
           .isThrownBy(jobs::run)
           .withMessageStartingWith(Jobs.class.getName() + ".run(): @RateLimiter.resolver = ")
@@ -88,7 +88,7 @@ class OutsideOfRequestTest {
   }
 
   @Test
-  void anExpressionTellsSubmissionsApart() {
+  void anExpressionDistinguishesSubmissions() {
     jobs.book("7", "a");
     jobs.book("8", "a");
 

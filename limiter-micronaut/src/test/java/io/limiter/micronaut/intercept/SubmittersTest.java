@@ -61,7 +61,7 @@ class SubmittersTest {
   }
 
   @Test
-  void whereEverybodyIsCountedAsOneEachCallersSubmissionsAreHisOwn() {
+  void whereAllAreCountedAsOneSubmissionsAreStillPerClient() {
     as("ann", shop::vote);
     as("bob", shop::vote);
 

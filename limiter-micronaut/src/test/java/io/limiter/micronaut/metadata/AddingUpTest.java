@@ -65,7 +65,7 @@ class AddingUpTest {
   }
 
   @Test
-  void aRuleThatSaysWhomItCountsCountsThatInstead() {
+  void aRuleWithItsOwnSubjectCountsThatInstead() {
     assertThat(logs("subjectsOfTheirOwn"))
         .containsExactly(
             "limitType = USER_ID: 1-per-60s",
@@ -101,7 +101,7 @@ class AddingUpTest {
   }
 
   @Test
-  void aRuleCountsWhomItsOwnPlaceSaysWhereverItHolds() {
+  void aRuleCountsTheSubjectOfItsOwnPlace() {
     assertThat(plans.logs(Implementation.class, "call"))
         .containsExactly("limitType = USER_ID: 1-per-60s", "limitType = IP: 2-per-60s");
   }

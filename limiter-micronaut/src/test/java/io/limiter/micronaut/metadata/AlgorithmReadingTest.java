@@ -34,7 +34,7 @@ class AlgorithmReadingTest {
   }
 
   @Test
-  void aRuleIsAnExactLogUnlessItSaysOtherwise() {
+  void aRuleIsAnExactLogByDefault() {
     assertThat(rules("logs"))
         .containsExactly(SlidingWindowLog.of(10, MINUTE), SlidingWindowLog.of(9, MINUTE));
   }
@@ -47,7 +47,7 @@ class AlgorithmReadingTest {
   }
 
   @Test
-  void aBucketIsFullAndRefilledToItsCountUnlessItSaysOtherwise() {
+  void aBucketIsFullAndRefilledToItsCountByDefault() {
     Duration second = Duration.ofSeconds(1);
 
     assertThat(rules("buckets"))
@@ -93,7 +93,7 @@ class AlgorithmReadingTest {
     assertThat(plans.logs(Annotated.class, "equal")).containsExactly("limitType = IP: 10-per-60s");
   }
 
-  /** In annotations that stand on another place, and as rules for callers who cannot be told. */
+  /** In annotations in another place, and as rules for calls without a subject. */
   @Test
   void everyRuleHasAnAlgorithm() {
     assertThat(plans.of(Annotated.class, "strangers").quotas())

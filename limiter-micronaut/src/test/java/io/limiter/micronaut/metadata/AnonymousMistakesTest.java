@@ -13,23 +13,22 @@ import java.util.stream.Stream;
 import org.junit.jupiter.params.provider.Arguments;
 
 /**
- * What is said of callers who cannot be told must have a sense; rules for them count them alone.
+ * Settings for calls without a subject must have an effect; rules for them count only such calls.
  */
 class AnonymousMistakesTest extends MistakesContract {
 
-  private static final String NOBODY =
+  private static final String NEVER_ANONYMOUS =
       "only limitType = USER_ID or HEADER and a resolver have anonymous callers: remove it";
   private static final String AROUND =
       "this rule counts the subject of the surrounding @RateLimiter: remove it";
   private static final String BOTH =
-      "they replace the rules for calls without a subject that are not denied: set both, and "
-          + "anonymous = ADDRESS";
+      "they replace the rules for calls without a subject that are not denied: set both, and anonymous = ADDRESS";
 
   static Stream<Arguments> mistakes() {
     return Stream.of(
-        arguments(AnonymousAddress.class, "@RateLimiter.anonymous = REFUSE", NOBODY),
-        arguments(AnonymousArgument.class, "@RateLimiter.anonymous = ADDRESS", NOBODY),
-        arguments(AnonymousRulesOfAddress.class, "@RateLimiter.anonymousRules = ", NOBODY),
+        arguments(AnonymousAddress.class, "@RateLimiter.anonymous = REFUSE", NEVER_ANONYMOUS),
+        arguments(AnonymousArgument.class, "@RateLimiter.anonymous = ADDRESS", NEVER_ANONYMOUS),
+        arguments(AnonymousRulesOfAddress.class, "@RateLimiter.anonymousRules = ", NEVER_ANONYMOUS),
         arguments(AnonymousRulesAlone.class, "@RateLimiter.anonymousRules = [1-per-60s]", BOTH),
         arguments(AnonymousRulesEmpty.class, "@RateLimiter.anonymousRules = []", BOTH),
         arguments(AnonymousRulesRefused.class, "@RateLimiter.anonymousRules = [1-per-60s]", BOTH),

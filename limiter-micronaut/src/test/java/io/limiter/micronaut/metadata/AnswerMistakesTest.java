@@ -11,7 +11,7 @@ import jakarta.inject.Singleton;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.provider.Arguments;
 
-/** What is said of duplicates, and of answers, must have a sense together. */
+/** Settings of duplicates and of responses must be consistent. */
 class AnswerMistakesTest extends MistakesContract {
 
   private static final String NO_GUARD =

@@ -51,8 +51,7 @@ class BanMistakesTest extends MistakesContract {
         arguments(
             OnlyEverybody.class,
             "@RateLimiter.ban = 5 within PT1M for PT1M",
-            "banning all of them would be an outage: add a rule that distinguishes subjects, or "
-                + "remove it"),
+            "banning all of them would be an outage: add a rule that distinguishes subjects, or remove it"),
         arguments(
             OnlyEverybodyByRules.class,
             "@RateLimiter.ban = 5 within PT1M for PT1M",

@@ -22,29 +22,29 @@ import org.junit.jupiter.params.provider.Arguments;
 /** What is decided before security must not need what comes later. */
 class BeforeSecurityMistakesTest extends MistakesContract {
 
-  private static final String SAID = "@RateLimiter.beforeSecurity = true";
+  private static final String MEMBER = "@RateLimiter.beforeSecurity = true";
   private static final String APART =
       "count the address or a header, or put this limit on a method that the route calls";
 
   static Stream<Arguments> mistakes() {
     return Stream.of(
-        arguments(EarlyBean.class, SAID, "security protects only routes"),
+        arguments(EarlyBean.class, MEMBER, "security protects only routes"),
         arguments(
             EarlyUser.class,
-            SAID,
+            MEMBER,
             "limitType = USER_ID counts the user, who is known only after security: " + APART),
-        arguments(EarlyBesideUser.class, SAID, "who is known only after security: " + APART),
-        arguments(EarlyUnderUser.class, SAID, "who is known only after security: " + APART),
-        arguments(EarlyArgument.class, SAID, "subject = #{phone} needs the arguments, which are"),
-        arguments(EarlyCost.class, SAID, "the cost depends on the arguments"),
-        arguments(EarlySubmission.class, SAID, "use duplicateBy = CALLER or IDEMPOTENCY_KEY"),
-        arguments(EarlySubmitter.class, SAID, "that counts the address or a header"));
+        arguments(EarlyBesideUser.class, MEMBER, "who is known only after security: " + APART),
+        arguments(EarlyUnderUser.class, MEMBER, "who is known only after security: " + APART),
+        arguments(EarlyArgument.class, MEMBER, "subject = #{phone} needs the arguments, which are"),
+        arguments(EarlyCost.class, MEMBER, "the cost depends on the arguments"),
+        arguments(EarlySubmission.class, MEMBER, "use duplicateBy = CALLER or IDEMPOTENCY_KEY"),
+        arguments(EarlySubmitter.class, MEMBER, "that counts the address or a header"));
   }
 
   @Test
   void nothingIsBeforeSecurityWithoutTheGate() {
     assertThat(Starts.mistake(Map.of("spec.name", "EarlyAddress", "limiter.gate.enabled", "false")))
-        .hasMessageStartingWith(EarlyAddress.class.getName() + ".call(): " + SAID)
+        .hasMessageStartingWith(EarlyAddress.class.getName() + ".call(): " + MEMBER)
         .hasMessageContaining("limiter.gate.enabled = false")
         .hasMessageContaining("enable the gate, or remove it");
   }

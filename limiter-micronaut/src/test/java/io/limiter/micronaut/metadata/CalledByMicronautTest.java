@@ -20,7 +20,10 @@ import jakarta.inject.Singleton;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** A class's limit is for those who call its methods, not for Micronaut, which nobody refuses. */
+/**
+ * A class's limit applies to callers of its methods, not to Micronaut, whose calls are never
+ * denied.
+ */
 class CalledByMicronautTest {
 
   @Test
@@ -51,7 +54,7 @@ class CalledByMicronautTest {
 
   /** What a subclass is submitted is known only there. */
   @Test
-  void aGenericSuperclassMayTellSubmissionsApartByItsArguments() {
+  void aGenericSuperclassMayDistinguishSubmissionsByItsArguments() {
     try (ApplicationContext context = Starts.inMemory("GenericSubmissions")) {
       assertThat(context.getBean(Orders.class)).isNotNull();
     }

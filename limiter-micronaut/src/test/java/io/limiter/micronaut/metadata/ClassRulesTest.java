@@ -61,7 +61,7 @@ class ClassRulesTest {
     }
   }
 
-  /** Whoever logs a bean, or puts it into a set, makes no call of it. */
+  /** Logging a bean, or putting it into a set, is not a call to limit. */
   @Test
   void itDoesNotSpeakForTheMethodsOfObject() {
     Mailer bean = plans.context().getBean(Mailer.class);
@@ -106,7 +106,7 @@ class ClassRulesTest {
   }
 
   @Test
-  void aRuleThatTheMethodSaysTooCountsOnce() {
+  void aRuleThatTheMethodRepeatsCountsOnce() {
     assertThat(plans.logs(Mixed.class, "equal"))
         .containsExactly("limitType = IP: 1-per-60s", "key = all, limitType = GLOBAL: 5-per-60s");
   }

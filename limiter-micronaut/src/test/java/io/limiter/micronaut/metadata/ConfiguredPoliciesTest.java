@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Settings of a policy that does not exist stop the start: whoever was meant would lack them. */
+/** Settings of a policy that does not exist stop the start: the intended policy would lack them. */
 class ConfiguredPoliciesTest {
 
   private static final String SPEC = "ConfiguredPoliciesTest";
@@ -64,20 +64,18 @@ class ConfiguredPoliciesTest {
   void theMessageNamesPropertyValueKnownNamesAndRemedy() {
     assertThat(mistake("limiter.policies.smss.fallback", "deny"))
         .isEqualTo(
-            "limiter.policies.smss.fallback = deny: no policy is named 'smss': use one of "
-                + "login-failures, mail, sms, give a @RateLimiter this name, or, for a policy "
-                + "from code, make it a bean of type io.limiter.core.Policy");
+            "limiter.policies.smss.fallback = deny: no policy is named 'smss': use one of login-failures, mail, sms, give a @RateLimiter this name, or, for a policy from code, make it a bean of type io.limiter.core.Policy");
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"SMS", "Sms", "sms ", "login_failures", "io.limiter"})
-  void namesAreToldApartByEveryCharacter(String name) {
+  void everyCharacterDistinguishesNames(String name) {
     assertThat(mistake("limiter.policies." + name + ".deadline", "50ms"))
         .contains("no policy is named '" + name + "'");
   }
 
   @Test
-  void whereNoPolicyHasANameTheMessageSaysSo() {
+  void whereNoPolicyHasANameTheMessageStatesIt() {
     assertThat(Starts.mistake(Map.of("limiter.policies.sms.fallback", "deny")).getMessage())
         .startsWith("limiter.policies.sms.fallback = deny: no policy is named 'sms': use ");
   }
@@ -111,9 +109,7 @@ class ConfiguredPoliciesTest {
   void aPolicyThatCodeAsksForIsObservedThere() {
     assertThat(mistake("limiter.policies.login-failures.observe", "true"))
         .isEqualTo(
-            "limiter.policies.login-failures.observe: only policies of annotated methods are "
-                + "observed by configuration, and this one comes from code: remove it, and use "
-                + "request.observe() there");
+            "limiter.policies.login-failures.observe: only policies of annotated methods are observed by configuration, and this one comes from code: remove it, and use request.observe() there");
   }
 
   @Test

@@ -11,7 +11,7 @@ import jakarta.inject.Singleton;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.provider.Arguments;
 
-/** A cost that no call could pay, or that nobody could tell, stops the start. */
+/** A cost that no call could pay, or that cannot be determined, stops the start. */
 class CostMistakesTest extends MistakesContract {
 
   private static final String BOUNDS =

@@ -41,7 +41,7 @@ class CostReadingTest {
   }
 
   @Test
-  void whatArgumentsCostOnlyACallTells() {
+  void theCostOfArgumentsIsKnownOnlyToACall() {
     assertThat(quotas("byArguments"))
         .extracting(quota -> quota.cost().toString())
         .containsExactly("#{n}");

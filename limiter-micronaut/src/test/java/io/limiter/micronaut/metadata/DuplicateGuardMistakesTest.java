@@ -71,8 +71,7 @@ class DuplicateGuardMistakesTest extends MistakesContract {
         bean,
         "@RateLimiter.duplicateBy = ARGUMENTS: the parameter 'order' cannot be digested because of "
             + type,
-        "make it plain data or an @Introspected type, remove it from the method, or use "
-            + "DuplicateBy.CALLER");
+        "make it plain data or an @Introspected type, remove it from the method, or use DuplicateBy.CALLER");
   }
 
   /** Kotlin passes another to each call of a suspending function. */

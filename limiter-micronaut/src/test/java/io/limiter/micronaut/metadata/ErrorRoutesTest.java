@@ -20,8 +20,7 @@ class ErrorRoutesTest {
     assertThat(Starts.mistake(Map.of("spec.name", "ErrorRoutesTest")))
         .hasMessage(
             Limited.class.getName()
-                + ".answer(java.lang.IllegalStateException): @Error = a limited method: error "
-                + "routes cannot be limited: remove the limit");
+                + ".answer(java.lang.IllegalStateException): @Error = a limited method: error routes cannot be limited: remove the limit");
   }
 
   @Controller

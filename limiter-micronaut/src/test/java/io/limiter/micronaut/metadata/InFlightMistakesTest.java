@@ -18,9 +18,7 @@ import org.junit.jupiter.params.provider.Arguments;
 class InFlightMistakesTest extends MistakesContract {
 
   private static final String LEASE =
-      "it is the time after which a concurrency permit expires. A permit is renewed each third "
-          + "of it, so it must be longer than a pause of the service; it is also the time for "
-          + "which a permit stays taken if the service dies: give it 1 s to 1 h";
+      "it is the time after which a concurrency permit expires. A permit is renewed each third of it, so it must be longer than a pause of the service; it is also the time for which a permit stays taken if the service dies: give it 1 s to 1 h";
 
   static Stream<Arguments> mistakes() {
     return Stream.of(
@@ -34,8 +32,7 @@ class InFlightMistakesTest extends MistakesContract {
         arguments(
             FailuresInFlight.class,
             "@RateRule.counts = FAILURES",
-            "algorithm = CONCURRENCY_LIMIT counts calls while they run, when their completion "
-                + "is not yet known: remove it, or write another algorithm"),
+            "algorithm = CONCURRENCY_LIMIT counts calls while they run, when their completion is not yet known: remove it, or write another algorithm"),
         arguments(
             RefillInFlight.class,
             "@RateRule.refill = 5",
@@ -43,13 +40,11 @@ class InFlightMistakesTest extends MistakesContract {
         arguments(
             BanInFlight.class,
             "@RateLimiter.ban = 5 within PT1M for PT1M",
-            "its rules limit calls in flight, and the time until a permit is free is unknown: "
-                + "add other rules, or remove it"),
+            "its rules limit calls in flight, and the time until a permit is free is unknown: add other rules, or remove it"),
         arguments(
             CostInFlight.class,
             "@RateLimiter.cost = 5",
-            "a concurrency limit takes one permit for each call, whatever its cost: add other "
-                + "rules, or remove it"),
+            "a concurrency limit takes one permit for each call, whatever its cost: add other rules, or remove it"),
         arguments(
             DuplicatesInFlight.class,
             "@RateLimiter.preventDuplicateRule.algorithm = CONCURRENCY_LIMIT",

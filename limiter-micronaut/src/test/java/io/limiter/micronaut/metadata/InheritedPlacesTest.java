@@ -50,7 +50,7 @@ class InheritedPlacesTest {
         .containsExactly("limitType = GLOBAL: 2-per-60s, 1-per-60s");
   }
 
-  /** Metadata has it once. Another time or name tells the two apart. */
+  /** Metadata has it once. Another time or name distinguishes the two. */
   @Test
   void aRuleThatIsWrittenAlikeInBothPlacesCountsAsInTheNearest() {
     assertThat(plans.logs(OfTwo.class, "alike"))

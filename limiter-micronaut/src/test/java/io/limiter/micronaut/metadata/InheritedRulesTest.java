@@ -21,7 +21,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * A limit holds for whoever implements or overrides the method it stands on: Micronaut's routes are
+ * A limit applies to methods that implement or override the annotated one: Micronaut's routes are
  * inherited, and a route whose limit is not would be open to all.
  */
 class InheritedRulesTest {

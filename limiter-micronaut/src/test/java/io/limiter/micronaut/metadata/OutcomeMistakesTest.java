@@ -24,8 +24,7 @@ class OutcomeMistakesTest extends MistakesContract {
         arguments(
             FailedOnForAll.class,
             "@RateLimiter.failedOn = [401]",
-            "it has no effect without a rule with counts = FAILURES or SUCCESSES: add one, or "
-                + "remove it"),
+            "it has no effect without a rule with counts = FAILURES or SUCCESSES: add one, or remove it"),
         arguments(
             FailedOnInFlight.class,
             "@RateLimiter.failedOn = [401]",

@@ -36,7 +36,7 @@ class OutcomeReadingTest {
   }
 
   @Test
-  void aLeaseLastsHalfAMinuteUnlessItIsSaid() throws ReflectiveOperationException {
+  void aPermitLastsHalfAMinuteByDefault() throws ReflectiveOperationException {
     assertThat(lease("usual")).isEqualTo(new ConcurrencyLimit("3-in-flight", 3, seconds(30)));
     assertThat(lease("unit")).as("a unit alone").isEqualTo(lease("usual"));
     assertThat(lease("written")).isEqualTo(new ConcurrencyLimit("places", 3, seconds(120)));
@@ -70,8 +70,7 @@ class OutcomeReadingTest {
     "denials, 403, false, true",
     "denials, 500, true, false"
   })
-  void whatIsAFailureIsAsTheAnnotationSays(
-      String method, int status, boolean threw, boolean failed) {
+  void failuresAreAsTheAnnotationDefines(String method, int status, boolean threw, boolean failed) {
     CompletionPlan outcomes = plans.of(Calls.class, method).outcomes();
 
     assertThat(outcomes.decide()).isTrue();
@@ -82,14 +81,14 @@ class OutcomeReadingTest {
   }
 
   @Test
-  void nobodySeesTheEndOfCallsThatItDecidesNothingAbout() {
+  void completionsWithoutEffectAreNotObserved() {
     assertThat(plans.of(Calls.class, "plain").outcomes()).isSameAs(CompletionPlan.NONE);
     assertThat(plans.of(Calls.class, "usual").outcomes().decide()).isTrue();
     assertThat(plans.of(Calls.class, "rows").outcomes().decide()).isTrue();
   }
 
   @Test
-  void onlyTheRulesOfTheAnnotationThatSaysSoAreToldWhatACallHasCost() {
+  void onlyTheRulesOfTheAnnotationHaveItsResultCost() {
     assertThat(quotas("rows"))
         .extracting(quota -> Plans.names(quota.rules()), quota -> quota.actualCost().isPresent())
         .containsExactly(tuple("100-per-60s", true), tuple("10-per-60s", false));

@@ -22,8 +22,7 @@ import org.junit.jupiter.params.provider.Arguments;
 class PlacementMistakesTest extends MistakesContract {
 
   private static final String SEVERAL =
-      "there are several @RateLimiters in the same place: put it into the rules of the one it "
-          + "belongs to";
+      "there are several @RateLimiters in the same place: put it into the rules of the one it belongs to";
   private static final String CONTRADICTS = "one contradicts the other: remove one of them";
   private static final String ERROR_ROUTE = "error routes cannot be limited: remove the limit";
   private static final String EIGHT = "give it 1 to 8";

@@ -54,7 +54,7 @@ final class Plans implements AutoCloseable {
     return find(bean, method).map(Plans::logs).orElse(List.of());
   }
 
-  /** A line for each log: its key, where it has one; whom it counts, by which rules. */
+  /** A line for each log: its key, if it has one, its subject and its rules. */
   static List<String> logs(LimitPlan plan) {
     return plan.quotas().stream()
         .map(

@@ -13,7 +13,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.params.provider.Arguments;
 import reactor.core.publisher.Flux;
 
-/** A cost by the result that makes no sense, or that nobody could tell, stops the start. */
+/** A cost by the result that has no effect, or that cannot be determined, stops the start. */
 class ResultCostMistakesTest extends MistakesContract {
 
   static Stream<Arguments> mistakes() {
@@ -26,8 +26,7 @@ class ResultCostMistakesTest extends MistakesContract {
         arguments(
             ResultCostOfAStream.class,
             "@RateLimiter.resultCost = " + Units.class.getName(),
-            "the method streams, so there is no result to compute the cost from: let it return "
-                + "a list, a Mono or a CompletionStage, or remove it"),
+            "the method streams, so there is no result to compute the cost from: let it return a list, a Mono or a CompletionStage, or remove it"),
         arguments(
             ResultCostOfNoBean.class,
             "@RateLimiter.resultCost = " + NoBean.class.getName(),

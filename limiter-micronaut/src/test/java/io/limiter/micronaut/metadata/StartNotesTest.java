@@ -27,7 +27,8 @@ import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whoever may say who he is may say another each time: a start names where that is all there is.
+ * A client that chooses its subject may choose another each time: the log names at the start the
+ * methods that count nothing else.
  */
 class StartNotesTest {
 
@@ -99,7 +100,7 @@ class StartNotesTest {
 
   @Test
   void aStartNamesTheMethodsThatCountByNothingElse() {
-    assertThat(said(Map.of("spec.name", "StartNotesTest")))
+    assertThat(logged(Map.of("spec.name", "StartNotesTest")))
         .singleElement()
         .satisfies(
             line -> {
@@ -114,7 +115,7 @@ class StartNotesTest {
   @Test
   void aStartNamesWhatTheDefaultOfDuplicateByChose() {
     String bean = Guarded.class.getName() + '.';
-    assertThat(said(Map.of("spec.name", "StartNotesTest.duplicates")))
+    assertThat(logged(Map.of("spec.name", "StartNotesTest.duplicates")))
         .singleElement()
         .satisfies(
             line -> {
@@ -125,8 +126,7 @@ class StartNotesTest {
                       bean
                           + "arguments(java.lang.String,java.util.Map,io.micronaut.http.HttpRequest): ARGUMENTS (shop, order)",
                       bean
-                          + "nothing(io.micronaut.http.HttpRequest): CALLER (the caller "
-                          + "provides no argument)",
+                          + "nothing(io.micronaut.http.HttpRequest): CALLER (the caller provides no argument)",
                       bean
                           + "stream(java.io.InputStream): CALLER ('photo' cannot be compared because of java.io.InputStream)",
                       bean + "early(java.util.Map): CALLER (beforeSecurity = true)")
@@ -135,11 +135,11 @@ class StartNotesTest {
   }
 
   @Test
-  void whereThereIsNoneItSaysNothing() {
-    assertThat(said(Map.of("spec.name", "StartNotesTest.none"))).isEmpty();
+  void withoutSuchMethodsNothingIsLogged() {
+    assertThat(logged(Map.of("spec.name", "StartNotesTest.none"))).isEmpty();
   }
 
-  private List<ILoggingEvent> said(Map<String, Object> settings) {
+  private List<ILoggingEvent> logged(Map<String, Object> settings) {
     try (ApplicationContext context = ApplicationContext.run(settings)) {
       assertThat(context.isRunning()).isTrue();
     }

@@ -14,7 +14,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.provider.Arguments;
 
-/** Whom to count must be said once, and so that it can be told. */
+/** The subject must be specified once, and must be determinable. */
 class SubjectMistakesTest extends MistakesContract {
 
   private static final String NAME_IT = "name the header, such as header = \"X-Api-Key\"";
@@ -52,7 +52,7 @@ class SubjectMistakesTest extends MistakesContract {
             "the resolver already defines who is counted: remove one of them"),
         arguments(
             ResolverWithoutBean.class,
-            "@RateLimiter.resolver = io.limiter.micronaut.metadata.SubjectMistakesTest$Nobody",
+            "@RateLimiter.resolver = io.limiter.micronaut.metadata.SubjectMistakesTest$NoBean",
             "there is no bean of this type: make it a @Singleton"),
         arguments(
             ResolverOfTwoBeans.class,
@@ -130,28 +130,28 @@ class SubjectMistakesTest extends MistakesContract {
   @Singleton
   @Requires(property = "spec.name", value = "SubjectAndResolver")
   static class SubjectAndResolver {
-    @RateLimiter(subject = "#{phone}", resolver = Nobody.class, rules = @RateRule)
+    @RateLimiter(subject = "#{phone}", resolver = NoBean.class, rules = @RateRule)
     void call(String phone) {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "ResolverAndHeader")
   static class ResolverAndHeader {
-    @RateLimiter(resolver = Nobody.class, header = "X-Api-Key", rules = @RateRule)
+    @RateLimiter(resolver = NoBean.class, header = "X-Api-Key", rules = @RateRule)
     void call() {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "ResolverAndType")
   static class ResolverAndType {
-    @RateLimiter(resolver = Nobody.class, limitType = LimitType.GLOBAL, rules = @RateRule)
+    @RateLimiter(resolver = NoBean.class, limitType = LimitType.GLOBAL, rules = @RateRule)
     void call() {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "ResolverWithoutBean")
   static class ResolverWithoutBean {
-    @RateLimiter(resolver = Nobody.class, rules = @RateRule)
+    @RateLimiter(resolver = NoBean.class, rules = @RateRule)
     void call() {}
   }
 
@@ -169,7 +169,7 @@ class SubjectMistakesTest extends MistakesContract {
     void call(String phone) {}
   }
 
-  abstract static class Nobody implements SubjectResolver {}
+  abstract static class NoBean implements SubjectResolver {}
 
   abstract static class Tenant implements SubjectResolver {
     @Override

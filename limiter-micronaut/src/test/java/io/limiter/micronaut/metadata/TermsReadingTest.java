@@ -23,7 +23,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What an annotation says of all its rules: whom they ban, and what a call takes from them. */
+/** The settings of an annotation for all its rules: their ban, and the cost of a call. */
 class TermsReadingTest {
 
   private static final io.limiter.core.rule.BanRule USUAL =
@@ -37,7 +37,7 @@ class TermsReadingTest {
   }
 
   @Test
-  void nobodyIsBannedAndACallCostsOneUnlessItIsSaid() throws ReflectiveOperationException {
+  void byDefaultThereIsNoBanAndACallCostsOne() throws ReflectiveOperationException {
     assertThat(quotas("unsaid"))
         .singleElement()
         .satisfies(
@@ -74,7 +74,7 @@ class TermsReadingTest {
   }
 
   @Test
-  void aBanThatGrowsLastsADayAtMostUnlessItIsSaid() {
+  void aGrowingBanLastsAtMostADayByDefault() {
     assertThat(ban("growing")).isEqualTo(USUAL.growing(2, Duration.ofHours(24)));
   }
 
@@ -98,7 +98,7 @@ class TermsReadingTest {
   }
 
   @Test
-  void callersWhoCannotBeToldAreBannedToo() {
+  void callsWithoutASubjectAreBannedToo() {
     assertThat(quotas("strangers"))
         .singleElement()
         .extracting(PlannedCharge::anonymousRules)

@@ -21,8 +21,7 @@ class WaitingMistakesTest extends MistakesContract {
         arguments(
             NoQueue.class,
             "@RateRule.queue = 0",
-            "set how many calls may wait for their turn, 1 to 10000; if no call is to wait, "
-                + "write algorithm = TOKEN_BUCKET with count = 1"),
+            "set how many calls may wait for their turn, 1 to 10000; if no call is to wait, write algorithm = TOKEN_BUCKET with count = 1"),
         arguments(QueueTooLong.class, "@RateRule.queue = 10001", "1 to 10000"),
         arguments(
             WaitTooLong.class,
@@ -36,9 +35,7 @@ class WaitingMistakesTest extends MistakesContract {
         arguments(
             WaitingFailures.class,
             "@RateRule.counts = FAILURES",
-            "algorithm = LEAKY_BUCKET assigns each call its turn on arrival, and a turn that "
-                + "has passed cannot be refunded: remove it, and let another rule count by "
-                + "outcome"),
+            "algorithm = LEAKY_BUCKET assigns each call its turn on arrival, and a turn that has passed cannot be refunded: remove it, and let another rule count by outcome"),
         arguments(
             TwoQueues.class,
             "@RateRule.algorithm = LEAKY_BUCKET",

@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** Whose words are told where several rules refuse. */
+/** The message that is used if several rules deny. */
 class DenialPlanTest {
 
   private static final Rule SHORT = SlidingWindowLog.of(1, Duration.ofMinutes(1)).withName("short");

@@ -117,7 +117,7 @@ class ConnectingStoreTest {
   private record Attempted(CompletionStage<Boolean> firstAttempt) implements ConnectionSource {
     @Override
     public RedisClusterAsyncCommands<byte[], byte[]> commands() {
-      throw new AssertionError("Nobody asks");
+      throw new AssertionError("not called");
     }
 
     @Override

@@ -148,7 +148,7 @@ final class FirstCallsProcess {
     for (RecordedFrame frame : event.getStackTrace().getFrames()) {
       String type = frame.getMethod().getType().getName();
       if (type.startsWith("io.micronaut.")) {
-        return ""; // is its affair, whoever has called it
+        return ""; // not relevant here
       }
       if (type.startsWith(OURS)) {
         return type + '.' + frame.getMethod().getName() + ':' + frame.getLineNumber();

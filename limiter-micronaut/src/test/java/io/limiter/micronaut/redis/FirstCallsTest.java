@@ -112,9 +112,9 @@ class FirstCallsTest {
     command.addAll(List.of(settings));
     Process process = new ProcessBuilder(command).redirectError(Redirect.INHERIT).start();
     try {
-      String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
       assertThat(process.waitFor(10, TimeUnit.SECONDS)).isTrue();
-      return said.lines().toList();
+      return output.lines().toList();
     } finally {
       process.destroyForcibly();
     }

@@ -122,7 +122,7 @@ class PendingConnectionsTest {
 
     @Override
     public RedisClusterAsyncCommands<byte[], byte[]> commands() {
-      throw new AssertionError("Nobody asks");
+      throw new AssertionError("not called");
     }
 
     @Override

@@ -14,7 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Redis may forget its scripts at any time: nobody is to notice. */
+/** Redis may lose its scripts at any time, without any effect on calls. */
 class ScriptLossTest {
 
   private final RedisProcess redis = RedisProcess.onFreePort().start();

@@ -60,7 +60,7 @@ class SentinelServiceTest {
     assertThat(service.used()).isEqualTo(20);
   }
 
-  /** Those of the service: not of replicas, of sentinels, or of whoever asks. */
+  /** Those of the service: not of replicas, of sentinels, or of this test. */
   private static long connections(RedisProcess server) throws IOException {
     return TypedCommand.reply(server.port(), "CLIENT LIST")
         .lines()

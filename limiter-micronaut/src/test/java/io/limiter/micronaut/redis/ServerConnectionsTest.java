@@ -67,7 +67,7 @@ class ServerConnectionsTest {
   }
 
   @Test
-  void aServiceThatServesNobodyConnectsAllTheSame() {
+  void aServiceWithoutAServerConnectsAllTheSame() {
     try (ApplicationContext context = ApplicationContext.run(settings(Map.of()))) {
       assertThat(context.isRunning()).isTrue();
       assertThat(clients()).isEqualTo(3);

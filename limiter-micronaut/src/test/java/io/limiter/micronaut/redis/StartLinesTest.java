@@ -22,8 +22,7 @@ import org.slf4j.LoggerFactory;
 class StartLinesTest {
 
   private static final String ALONE =
-      "WARN Neither redis.uri nor redis.uris is set: each instance of this service counts "
-          + "separately";
+      "WARN Neither redis.uri nor redis.uris is set: each instance of this service counts separately";
 
   private final Logger logger = (Logger) LoggerFactory.getLogger("io.limiter");
   private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
@@ -45,7 +44,7 @@ class StartLinesTest {
   void withoutARedisThatEachInstanceCountsForItself() {
     try (ApplicationContext context = ApplicationContext.run(Map.of("spec.name", "none"))) {
       assertThat(context.isRunning()).isTrue();
-      assertThat(said()).containsOnlyOnce(ALONE);
+      assertThat(lines()).containsOnlyOnce(ALONE);
     }
   }
 
@@ -53,7 +52,7 @@ class StartLinesTest {
   void nothingWhereTheLimiterIsSwitchedOff() {
     try (ApplicationContext context = ApplicationContext.run(Map.of("limiter.enabled", false))) {
       assertThat(context.isRunning()).isTrue();
-      assertThat(said()).isEmpty();
+      assertThat(lines()).isEmpty();
     }
   }
 
@@ -74,13 +73,13 @@ class StartLinesTest {
       assertThat(context.isRunning()).isTrue();
       await()
           .atMost(Duration.ofSeconds(10))
-          .until(() -> said().stream().anyMatch(line -> line.contains("Connected to")));
-      assertThat(said())
+          .until(() -> lines().stream().anyMatch(line -> line.contains("Connected to")));
+      assertThat(lines())
           .containsOnlyOnce(
               "INFO Connected to Redis at 127.0.0.1:%d: stand-alone, 2 connections, each on an event loop of its own"
                   .formatted(redis.port()))
           .doesNotContain(ALONE);
-      assertThat(String.join("\n", said())).doesNotContain("s3cret");
+      assertThat(String.join("\n", lines())).doesNotContain("s3cret");
     }
   }
 
@@ -93,19 +92,19 @@ class StartLinesTest {
       try (ApplicationContext context =
           ApplicationContext.run(Map.of("spec.name", "none", "redis.servers.a.uri", uri))) {
         assertThat(context.isRunning()).isTrue();
-        assertThat(said()).containsOnlyOnce(line);
+        assertThat(lines()).containsOnlyOnce(line);
       }
       lines.list.clear();
       try (ApplicationContext context =
           ApplicationContext.run(
               Map.of("spec.name", "none", "redis.servers.a.uri", uri, "redis.uri", uri))) {
         assertThat(context.isRunning()).isTrue();
-        assertThat(said()).noneMatch(text -> text.contains("redis.servers"));
+        assertThat(lines()).noneMatch(text -> text.contains("redis.servers"));
       }
     }
   }
 
-  private List<String> said() {
+  private List<String> lines() {
     return List.copyOf(lines.list).stream()
         .map(line -> line.getLevel() + " " + line.getFormattedMessage())
         .toList();

@@ -92,7 +92,7 @@ class CallerAddressTest {
   }
 
   @Test
-  void aProxyThatTellsNobodyIsCountedItself() throws UnknownHostException {
+  void aProxyThatReportsNoClientIsCountedItself() throws UnknownHostException {
     configuration.setTrustedProxies(List.of("10.0.0.0/8"));
 
     assertThat(of(peer("10.0.0.1"))).isEqualTo("10.0.0.1");

@@ -139,7 +139,7 @@ class IdempotencyKeyTest {
     return IdempotencyKey.of(new FakeRequest().header(IdempotencyKey.HEADER, field));
   }
 
-  /** What is wrong is said without the value, which is the caller's. */
+  /** The mistake is reported without the client's value. */
   private static void assertRefused(String field, String why) {
     assertThatExceptionOfType(InvalidIdempotencyKeyException.class)
         .isThrownBy(() -> of(field))

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
-/** Settings that do not fit the proxies are told once, with the remedy. */
+/** Settings that do not match the proxies are logged once, with the remedy. */
 class ProxyWarningsTest {
 
   private final Logger logger = (Logger) LoggerFactory.getLogger(CallerAddress.ProxyWarnings.class);
@@ -38,7 +38,7 @@ class ProxyWarningsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"X-Forwarded-For", "Forwarded", "X-Real-IP"})
-  void aForwardedHeaderThatNobodyIsTrustedWithIsToldOnce(String header) {
+  void aForwardedHeaderWithoutATrustedProxyIsLoggedOnce(String header) {
     configuration.setHeader("X-Real-IP");
     CallerAddress address = address();
     assertThat(address.of(from("203.0.113.7"))).isEqualTo("203.0.113.7");
@@ -53,14 +53,11 @@ class ProxyWarningsTest {
         .containsExactly(
             "A request has the header "
                 + header
-                + ", which is ignored, since no proxy is trusted. If one of your proxies wrote "
-                + "it, all its clients are counted as one: add the proxy's address or "
-                + "network to limiter.address.trusted-proxies. If you have no proxy, a "
-                + "client forged the header, and no action is needed");
+                + ", which is ignored, since no proxy is trusted. If one of your proxies wrote it, all its clients are counted as one: add the proxy's address or network to limiter.address.trusted-proxies. If you have no proxy, a client forged the header, and no action is needed");
   }
 
   @Test
-  void aProxyThatSendsNoHeaderIsToldOnce() {
+  void aProxyThatSendsNoHeaderIsLoggedOnce() {
     configuration.setTrustedProxies(List.of("10.0.0.0/8"));
     CallerAddress address = address();
     assertThat(address.of(from("203.0.113.7"))).isEqualTo("203.0.113.7");
@@ -74,14 +71,11 @@ class ProxyWarningsTest {
 
     assertThat(messages())
         .containsExactly(
-            "A request came from a trusted proxy without X-Forwarded-For, so it is counted "
-                + "under the proxy's own address. Let the proxy write X-Forwarded-For, which "
-                + "limiter.address.header names, or remove peers that are not proxies from "
-                + "limiter.address.trusted-proxies");
+            "A request came from a trusted proxy without X-Forwarded-For, so it is counted under the proxy's own address. Let the proxy write X-Forwarded-For, which limiter.address.header names, or remove peers that are not proxies from limiter.address.trusted-proxies");
   }
 
   @Test
-  void aProxyThatWritesNoAddressIsToldOnce() {
+  void aProxyThatWritesNoAddressIsLoggedOnce() {
     configuration.setTrustedProxies(List.of("10.0.0.0/8"));
     configuration.setHeader("Forwarded");
     CallerAddress address = address();
@@ -95,12 +89,11 @@ class ProxyWarningsTest {
         .singleElement()
         .asString()
         .startsWith(
-            "A request came from a trusted proxy with no address at the end of its Forwarded, "
-                + "so it is counted under the proxy's own address");
+            "A request came from a trusted proxy with no address at the end of its Forwarded, so it is counted under the proxy's own address");
   }
 
   @Test
-  void nonsenseOfACallerBehindATrustedProxyIsNotTold() {
+  void nonsenseOfAClientBehindATrustedProxyIsNotLogged() {
     configuration.setTrustedProxies(List.of("10.0.0.0/8"));
 
     assertThat(address().of(from("10.0.0.1").header("X-Forwarded-For", "x, 198.51.100.1")))

@@ -28,7 +28,7 @@ import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Whom a request of a real server is counted for. */
+/** The subject of a request to a real server. */
 class RequestSubjectsTest {
 
   private static final Subject LOOPBACK = new Subject("ip", "127.0.0.1");
@@ -96,7 +96,7 @@ class RequestSubjectsTest {
     assertThat(counted()).containsExactly(Subject.global(), Subject.global());
   }
 
-  /** Subjects are hashed in keys, so they are told by the key that each would have. */
+  /** Subjects are hashed in keys, so they are compared by their keys. */
   private List<Subject> counted() {
     List<Subject> known =
         List.of(
@@ -148,7 +148,7 @@ class RequestSubjectsTest {
     }
   }
 
-  /** Stands for security: whoever gives a name is logged in under it. */
+  /** Stands for security: authenticates every user name. */
   @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
   @Requires(property = "spec.name", value = "RequestSubjectsTest")
   static class Security implements Ordered {

@@ -21,7 +21,9 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.NullSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whom headers, resolvers and logins tell, who is anonymous, and that nobody can be another. */
+/**
+ * Subjects of headers, resolvers and logins, anonymous subjects, and that no subject can be forged.
+ */
 class ToldSubjectsTest {
 
   private static final String ADDRESS = "192.0.2.7";
@@ -42,7 +44,7 @@ class ToldSubjectsTest {
   }
 
   @Test
-  void aHeaderTellsByItsValueWhateverTheCaseOfItsName() {
+  void aHeaderCountsByItsValueWhateverTheCaseOfItsName() {
     CountedSubject known = counted(header("x-key"), new FakeRequest().header("x-key", "a"));
 
     assertThat(known.anonymous()).isFalse();
@@ -82,7 +84,7 @@ class ToldSubjectsTest {
   }
 
   @Test
-  void onlyWhoIsNotToldIsAnonymous() {
+  void onlyCallsWithoutASubjectAreAnonymous() {
     FakeRequest stranger = new FakeRequest();
 
     assertThat(counted(user(Anonymous.ADDRESS), stranger).anonymous()).isTrue();
@@ -97,7 +99,7 @@ class ToldSubjectsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", " ", "\t"})
-  void anEmptyValueTellsNobody(String empty) {
+  void anEmptyValueHasNoSubject(String empty) {
     FakeRequest request = new FakeRequest().header("X-Key", empty).user(empty.strip());
 
     assertThat(counted(header("x-key"), request).anonymous()).isTrue();
@@ -108,15 +110,15 @@ class ToldSubjectsTest {
   @ParameterizedTest
   @NullSource
   @ValueSource(strings = "")
-  void strangersAreRefusedWhereThatIsSaid(String value) {
+  void anonymousCallsAreDeniedIfConfigured(String value) {
     FakeRequest stranger = value == null ? new FakeRequest() : new FakeRequest().user(value);
-    SubjectResolver nobody = request -> Optional.ofNullable(value);
+    SubjectResolver resolver = request -> Optional.ofNullable(value);
 
     for (SubjectSource source :
         List.of(
             user(Anonymous.REFUSE),
             new SubjectSource.Header("x-key", Anonymous.REFUSE),
-            new SubjectSource.Resolver(One.class, Anonymous.REFUSE, () -> nobody))) {
+            new SubjectSource.Resolver(One.class, Anonymous.REFUSE, () -> resolver))) {
       assertThatExceptionOfType(MissingSubjectException.class)
           .as(source.written())
           .isThrownBy(() -> counted(source, stranger))
@@ -133,8 +135,7 @@ class ToldSubjectsTest {
         .isThrownBy(() -> counted(source, new FakeRequest()))
         .withMessage(
             One.class.getName()
-                + " gave null: let it give Optional.empty() where there is no "
-                + "subject");
+                + " gave null: let it give Optional.empty() where there is no subject");
   }
 
   @Test
@@ -192,7 +193,7 @@ class ToldSubjectsTest {
   }
 
   @Test
-  void outsideOfARequestOnlyEverybodyAndResolversTell() {
+  void outsideOfARequestOnlyGlobalAndResolversHaveASubject() {
     SubjectResolver job =
         new SubjectResolver() {
           @Override
@@ -224,7 +225,7 @@ class ToldSubjectsTest {
     return subjects.resolve(source, request);
   }
 
-  /** Different in what becomes of them: keys of one length, without any of their text. */
+  /** Different subjects have different keys of one length, without any of their text. */
   private static void assertDifferent(CountedSubject... all) {
     List<StateKey> keys = Stream.of(all).map(each -> StateKey.of("limit", each.subject())).toList();
     assertThat(keys).doesNotHaveDuplicates();
