@@ -71,6 +71,6 @@ class WordsTest {
 
   private static boolean isRead(Path file) {
     String name = file.getFileName().toString();
-    return KINDS.contains(name.substring(name.lastIndexOf('.') + 1));
+    return Files.isRegularFile(file) && KINDS.contains(name.substring(name.lastIndexOf('.') + 1));
   }
 }

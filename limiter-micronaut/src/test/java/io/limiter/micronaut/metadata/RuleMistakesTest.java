@@ -46,7 +46,7 @@ class RuleMistakesTest extends MistakesContract {
         arguments(
             OneNameTwice.class,
             "@RateRule.name = fair-use: another rule of this method has this name",
-            "give it one of its own"));
+            "give it another name"));
   }
 
   @Test
