@@ -111,11 +111,12 @@ public final class TrustedProxies {
       if (network.bits < (ipv4 ? BEFORE_IPV4 + WIDEST_IPV4 : WIDEST_IPV6)) {
         throw new IllegalArgumentException(
             "this network is too wide: a trusted client chooses the address that it is counted by: write the networks of your proxies, none wider than /%d"
-                    .formatted(ipv4 ? WIDEST_IPV4 : WIDEST_IPV6));
+                .formatted(ipv4 ? WIDEST_IPV4 : WIDEST_IPV6));
       }
       if (!first.masked(network.bits).equals(first)) {
         throw new IllegalArgumentException(
-            "the address has bits set after its first %d bits: write that address without /%d, or the network's first one".formatted(written, written));
+            "the address has bits set after its first %d bits: write that address without /%d, or the network's first one"
+                .formatted(written, written));
       }
       return network;
     }

@@ -195,7 +195,8 @@ final class AlgorithmReader {
         throw rule.error(
             QUEUE,
             queue,
-            "set how many calls may wait for their turn, 1 to %d; if no call is to wait, write algorithm = TOKEN_BUCKET with count = 1".formatted(LeakyBucket.MAX_QUEUE));
+            "set how many calls may wait for their turn, 1 to %d; if no call is to wait, write algorithm = TOKEN_BUCKET with count = 1"
+                .formatted(LeakyBucket.MAX_QUEUE));
       }
       Duration maxWait = rule.has(MAX_WAIT) ? maxWait(rule) : untilTheLast(queue, count, window);
       try {

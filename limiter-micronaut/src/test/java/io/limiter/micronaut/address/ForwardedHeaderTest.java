@@ -219,7 +219,8 @@ class ForwardedHeaderTest {
         .isEqualTo("203.0.113.7");
     assertThat(clientOf("X-Forwarded-For", padded + " 203.0.113.7" + last)).isEqualTo("10.0.0.2");
     assertThat(
-            clientOf("X-Real-IP", "203.0.113.7" + " ".repeat(ForwardedHeader.HopWalk.MAX_CHARACTERS)))
+            clientOf(
+                "X-Real-IP", "203.0.113.7" + " ".repeat(ForwardedHeader.HopWalk.MAX_CHARACTERS)))
         .isEqualTo("-");
   }
 
