@@ -1,7 +1,7 @@
--- The same by Redis' clock, with all that a verdict tells: whether the call is admitted, and for each rule what remains and when to
+-- The same by Redis' clock, with all that a verdict contains: whether the call is admitted, and for each rule what remains and when to
 -- come back (µs).
 -- KEYS[1] the set
--- ARGV[1] a member that nobody else has, then for each rule its count and its window in ms
+-- ARGV[1] a member that no other call has, then for each rule its count and its window in ms
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local admitted, longest = 1, 0

@@ -1,6 +1,6 @@
 -- What people write by hand: a sorted set for each subject, with a member for each call; says only whether the call is refused.
 -- KEYS[1] the set
--- ARGV[1] a member that nobody else has, ARGV[2] the caller's clock in ms, then for each rule its count and its window in ms
+-- ARGV[1] a member that no other call has, ARGV[2] the caller's clock in ms, then for each rule its count and its window in ms
 local now = tonumber(ARGV[2])
 local longest = 0
 for i = 3, #ARGV, 2 do

@@ -172,7 +172,7 @@ class UnwovenLimitsTest {
           .untilAsserted(
               () ->
                   assertThat(warnings.excess())
-                      .anyMatch(line -> line.contains("Limits in 6 places do nothing")));
+                      .anyMatch(line -> line.contains("Limits in 6 places have no effect")));
       assertThat(context.isRunning()).isTrue();
     }
   }
