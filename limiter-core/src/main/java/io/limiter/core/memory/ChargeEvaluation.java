@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * does the rest. Times are microseconds. All methods are called under the lock of the stripe,
  * except those that {@link DecisionReadout} describes.
  */
-public final class ChargeEvaluation {
+final class ChargeEvaluation {
 
   private static final long[] NOTHING = {};
 
@@ -41,7 +41,7 @@ public final class ChargeEvaluation {
   private long shiftMicros;
   private long sinceNewestMicros = Long.MAX_VALUE;
 
-  public ChargeEvaluation(Charge charge, int stripe, LogTable subjects) {
+  ChargeEvaluation(Charge charge, int stripe, LogTable subjects) {
     this.charge = charge;
     this.stripe = stripe;
     this.key = charge.key();

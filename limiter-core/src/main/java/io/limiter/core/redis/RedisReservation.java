@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * interchangeable. This class ensures that only the units of this decision are given back, and only
  * once.
  */
-public final class RedisReservation implements Reservation {
+final class RedisReservation implements Reservation {
 
   private final RedisStore store;
   private final LimitRequest request;

@@ -20,7 +20,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Runs scripts on the node that has their keys, unless its breaker is open. */
-public final class ScriptRunner {
+final class ScriptRunner {
 
   private static final int TICK_MILLIS = 5;
 

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * The scripts for units after the decision that took them: one for all units of a call, on a
  * Cluster one for each slot. Never repeated.
  */
-public final class UnitScripts {
+final class UnitScripts {
 
   private static final int STAMP = 8;
 
@@ -68,7 +68,7 @@ public final class UnitScripts {
    *
    * @return the number of units
    */
-  public CompletionStage<Long> renew(List<TakenUnits> permits, Policy policy) {
+  CompletionStage<Long> renew(List<TakenUnits> permits, Policy policy) {
     DecisionTime time = DecisionTime.of(settings.deadline(policy), settings);
     return runner.isCluster()
         ? PerSlotCalls.sum(
