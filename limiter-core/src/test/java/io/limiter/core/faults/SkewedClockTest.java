@@ -82,7 +82,7 @@ class SkewedClockTest {
   }
 
   private static String readingOffset(String script) {
-    String clock = "local clock = time[1] * 1000000 + time[2]";
+    String clock = "local clock = redisTime[1] * 1000000 + redisTime[2]";
     assertThat(script).contains(clock);
     return script.replace(clock, clock + " + (call('GET', '%s') or 0)".formatted(OFFSET));
   }
