@@ -103,6 +103,6 @@ class GeneratorsTest {
     server.stop(0);
     assertThatThrownBy(() -> new ClosedLoop().run(uri("/ok"), 0.1))
         .isInstanceOf(IllegalStateException.class)
-        .hasMessageContaining("takes no connection");
+        .hasMessageContaining("accepts no connection");
   }
 }
