@@ -120,7 +120,7 @@ final class GuardWarmUp implements WarmUpStep {
         .handle((admitted, thrown) -> denied(thrown));
   }
 
-  /** A call without a ticket, of a method that need not wait. */
+  /** A call that the gate has not decided, of a method that need not wait. */
   private CompletionStage<?> decided(GuardedCall.Parts parts, LimitPlan plan) {
     return enter(parts, plan, methods.get(1), request()) instanceof CompletionStage<?> result
         ? result
