@@ -71,7 +71,14 @@ public final class GateFilter implements ConditionalFilter {
 
   @Override
   public boolean isEnabled(HttpRequest<?> request) {
-    return gate.decides() && plans.ofRoute(request).filter(LimitPlan::decidedByRequest).isPresent();
+    return plan(request).isPresent();
+  }
+
+  /** The plan by which the gate decides a request; empty if it does not. */
+  private Optional<LimitPlan> plan(HttpRequest<?> request) {
+    return gate.decides()
+        ? plans.ofRoute(request).filter(LimitPlan::decidedByRequest)
+        : Optional.empty();
   }
 
   @RequestFilter
@@ -93,11 +100,10 @@ public final class GateFilter implements ConditionalFilter {
   private CompletionStage<Optional<MutableHttpResponse<?>>> decide(
       HttpRequest<?> request, boolean beforeSecurity) {
     // Checked again: Micronaut runs filters that are not enabled where another is @PreMatching.
-    if (!isEnabled(request)) {
-      return ENTER;
-    }
-    LimitPlan plan = plans.ofRoute(request).orElseThrow();
-    return plan.beforeSecurity() == beforeSecurity ? decide(request, plan) : ENTER;
+    Optional<LimitPlan> plan = plan(request);
+    return plan.isPresent() && plan.get().beforeSecurity() == beforeSecurity
+        ? decide(request, plan.get())
+        : ENTER;
   }
 
   /** Decides a request that is limited by this plan. */

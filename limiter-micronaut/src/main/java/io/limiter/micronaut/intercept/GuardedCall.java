@@ -93,8 +93,8 @@ final class GuardedCall {
   }
 
   /**
-   * The call that a subscription to what this one gives is: in the name of the request that
-   * subscribes, else of this one's. What that one was admittedAtGate is for the first such.
+   * The call of one subscription to the publisher of this call: in the name of the request that
+   * subscribes, else of the request of this call. The first such call takes the gate's admission.
    */
   GuardedCall subscribed(ContextView subscriber) {
     Optional<HttpRequest<?>> own = request(subscriber);
