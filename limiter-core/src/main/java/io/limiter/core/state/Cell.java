@@ -22,7 +22,7 @@ public sealed interface Cell
     permits CounterCell, WindowCell, GreedyCell, IntervalCell, LeakyCell, CustomCell {
 
   /** The number of values that a script stores for a {@link LeakyBucket}. */
-  int LEAKY_SIZE = 2 + Gaps.MOST;
+  int LEAKY_SIZE = 3;
 
   /**
    * The binary logarithm of the longest time, in seconds, for which a cell is kept beside those of

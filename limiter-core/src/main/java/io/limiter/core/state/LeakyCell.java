@@ -12,26 +12,26 @@ import java.math.BigInteger;
  * The cell of a {@link LeakyBucket}. It stores the time until the next free departure, in parts of
  * a microsecond chosen so that an interval is a whole number of them. The departures before that
  * are one interval apart, back to the present, so they are not stored; those that were given up
- * are.
+ * are, as one {@link Gap}.
  *
  * @param unit parts between two departures
  * @param rate parts of a microsecond
  * @param last when a departure was last handed out
  * @param ahead the parts from then until the next free departure
- * @param gaps the departures before it that were given up
+ * @param gap the departures before it that were given up
  */
-record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, Gaps gaps)
+record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, Gap gap)
     implements Cell {
 
   static LeakyCell unused(LeakyBucket bucket) {
     long micros = Micros.of(bucket.window());
     long divisor =
         BigInteger.valueOf(micros).gcd(BigInteger.valueOf(bucket.count())).longValueExact();
-    return new LeakyCell(bucket, micros / divisor, bucket.count() / divisor, 0, 0, Gaps.NONE);
+    return new LeakyCell(bucket, micros / divisor, bucket.count() / divisor, 0, 0, Gap.NONE);
   }
 
   LeakyCell begun(long atMicros, long parts) {
-    return new LeakyCell(rule, unit, rate, atMicros, parts, Gaps.NONE);
+    return new LeakyCell(rule, unit, rate, atMicros, parts, Gap.NONE);
   }
 
   /** The parts of the longest queue. */
@@ -70,7 +70,7 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
   }
 
   LeakyCell stored(long atMicros, long parts, double[] numbers) {
-    return new LeakyCell(rule, unit, rate, atMicros, parts, Gaps.stored(numbers, 2));
+    return new LeakyCell(rule, unit, rate, atMicros, parts, Gap.stored(numbers[2]));
   }
 
   @Override
@@ -83,7 +83,7 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
 
   @Override
   public Cell under(Rule other) {
-    return new LeakyCell((LeakyBucket) other, unit, rate, last, ahead, gaps);
+    return new LeakyCell((LeakyBucket) other, unit, rate, last, ahead, gap);
   }
 
   @Override
@@ -93,7 +93,7 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
 
   /**
    * The cell at the current time. If the queue is longer than any rule with these departures
-   * allows, it was not written by this library, and its gaps are ignored.
+   * allows, it was not written by this library, and its gap is ignored.
    */
   private LeakyCell at(LeakyBucket bucket, long nowMicros) {
     long longest =
@@ -101,7 +101,7 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
             + (LeakyBucket.MAX_QUEUE + 1) * unit;
     long parts = Math.min(ahead, longest);
     long remainingParts = nowMicros - last > parts / rate ? 0 : parts - (nowMicros - last) * rate;
-    Gaps known = parts < ahead ? Gaps.NONE : gaps;
+    Gap known = parts < ahead ? Gap.NONE : gap;
     return new LeakyCell(
         bucket, unit, rate, nowMicros, remainingParts, known.of(departures(remainingParts)));
   }
@@ -122,13 +122,12 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
 
   /** The parts until the earliest departure that is known to be free, if calls may take it. */
   private long partsUntilGap() {
-    Gaps.Gap gap = rule.fair() ? null : gaps.earliest();
-    return gap == null ? Long.MAX_VALUE : ahead - gap.from() * unit;
+    return rule.fair() || !gap.isKnown() ? Long.MAX_VALUE : ahead - gap.from() * unit;
   }
 
   /** The places in the queue, and the departure of a call that finds it empty. */
   private long places() {
-    return rule.capacity() - Cell.ceil(ahead, unit) + gaps.free();
+    return rule.capacity() - Cell.ceil(ahead, unit) + gap.free();
   }
 
   /**
@@ -146,17 +145,16 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
     long missing = wanted - places();
     // A place becomes free when a waiting call departs; the last one when the next call could
     // depart.
-    long places = micros(ahead - gaps.standing(missing, departures(ahead)) * unit);
+    long places = micros(ahead - gap.standing(missing, departures(ahead)) * unit);
     long inTime = micros(ahead - longestWaitParts());
     return Math.max(places, wanted == 1 ? Math.min(inTime, microsUntilGapInTime(places)) : inTime);
   }
 
   /** The time at which the earliest gap at that time is near enough. */
   private long microsUntilGapInTime(long thenMicros) {
-    Gaps gapsThen = gaps.of(departures(ahead - thenMicros * rate));
+    Gap gapThen = gap.of(departures(ahead - thenMicros * rate));
     return micros(
-        new LeakyCell(rule, unit, rate, last, ahead, gapsThen).partsUntilGap()
-            - longestWaitParts());
+        new LeakyCell(rule, unit, rate, last, ahead, gapThen).partsUntilGap() - longestWaitParts());
   }
 
   /** Time until more units are left than now; for an empty queue, one interval. */
@@ -175,8 +173,8 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
 
   LeakyCell with(long units) {
     return units == 1 && partsUntilGap() < Long.MAX_VALUE
-        ? new LeakyCell(rule, unit, rate, last, ahead, gaps.withoutEarliest())
-        : new LeakyCell(rule, unit, rate, last, ahead + units * unit, gaps.moved(units));
+        ? new LeakyCell(rule, unit, rate, last, ahead, gap.withoutEarliest())
+        : new LeakyCell(rule, unit, rate, last, ahead + units * unit, gap.moved(units));
   }
 
   /** A departure that has passed cannot be given back. */
@@ -196,19 +194,14 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
     if (later % unit != 0 || from < units) {
       return this; // another queue has begun in the meantime
     }
-    Gaps more = gaps.of(departures(ahead - (nowMicros - last) * rate)).with(from, units);
+    Gap more = gap.of(departures(ahead - (nowMicros - last) * rate)).with(from, units);
     if (more == null) {
       return this;
     }
-    long parts = ahead;
-    boolean fair = ((LeakyBucket) under).fair();
-    if (!fair) { // the last departures are taken back
-      for (long free = more.last(); free > 0; free = more.last()) {
-        more = more.withoutLast().moved(-free);
-        parts -= free * unit;
-      }
-    }
-    return new LeakyCell(rule, unit, rate, last, parts, more);
+    long takenBack = ((LeakyBucket) under).fair() ? 0 : more.last();
+    return takenBack == 0
+        ? new LeakyCell(rule, unit, rate, last, ahead, more)
+        : new LeakyCell(rule, unit, rate, last, ahead - takenBack * unit, Gap.NONE);
   }
 
   @Override
@@ -218,7 +211,7 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
 
   @Override
   public String toString() {
-    return "LeakyCell[last=%d, ahead=%d, gaps=%s]".formatted(last, ahead, gaps);
+    return "LeakyCell[last=%d, ahead=%d, gap=%s]".formatted(last, ahead, gap);
   }
 
   private static final class Waiting implements CellReadout {

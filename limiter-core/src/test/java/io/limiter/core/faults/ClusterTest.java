@@ -34,6 +34,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A healthy Redis Cluster, at the start and while its slots move. */
+@Tag("faults")
 class ClusterTest {
 
   private static ClusterGroup group;
@@ -78,7 +79,6 @@ class ClusterTest {
   }
 
   @Test
-  @Tag("faults")
   @DisplayName("F16: a hot slot moves to and fro, for long")
   void aSlotThatMovesForLongFailsNoCall() {
     moveUnderLoad(30, false);
@@ -156,7 +156,6 @@ class ClusterTest {
   }
 
   @Test
-  @Tag("faults")
   @DisplayName("a primary that joins is connected to before it has slots")
   void aNewPrimaryIsWarmBeforeItHasSlots() {
     RedisProcess joined = group.join();

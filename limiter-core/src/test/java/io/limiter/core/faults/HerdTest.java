@@ -19,9 +19,11 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Fifty instances of a service lose Redis at once. */
+@Tag("faults")
 class HerdTest {
 
   private static final int INSTANCES = 50;

@@ -29,6 +29,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Connections that end, at the worst moment, repeatedly. */
+@Tag("faults")
 class LostConnectionTest {
 
   private static final Duration SECOND = Duration.ofSeconds(1);
@@ -92,7 +93,6 @@ class LostConnectionTest {
   }
 
   @Test
-  @Tag("faults")
   @DisplayName("F7: 64 calls in flight when the connection is cut, 200 times")
   void nothingIsEverReplayed() {
     cutInFlight(200);
@@ -204,7 +204,6 @@ class LostConnectionTest {
   }
 
   @Test
-  @Tag("faults")
   @DisplayName("F37: the way to Redis comes and goes, for a minute")
   void aRedisThatFlapsForLongDelaysNoCall() {
     flap(Duration.ofMinutes(1));

@@ -22,11 +22,13 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Counts are lost, or overwritten by another client. */
+@Tag("faults")
 class LostCountsTest {
 
   private static final Duration SECOND = Duration.ofSeconds(1);

@@ -25,9 +25,11 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** An instance dies with calls in flight; by Redis' own clock. */
+@Tag("faults")
 class LostInstanceTest {
 
   private static final Duration PERMIT_DURATION = ConcurrencyLimit.MIN_PERMIT_DURATION;

@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The primary is lost under load, and its sentinels name another. */
+@Tag("faults")
 class LostPrimaryTest {
 
   /** Longer than the failover, so that a window sees both primaries. */
@@ -45,14 +46,12 @@ class LostPrimaryTest {
   }
 
   @Test
-  @Tag("faults")
   @DisplayName("F12: the primary is killed (SIGKILL), at 2,000 calls a second")
   void aKilledPrimaryIsReplacedUnderHeavyLoad() {
     lose(DOWN_AFTER, RedisProcess::kill, 2_000, HEALED);
   }
 
   @Test
-  @Tag("faults")
   @DisplayName("F12: the primary falls silent (SIGSTOP) and stays so")
   void aSilentPrimaryIsReplacedWithItsCounts() {
     lose(DOWN_AFTER, RedisProcess::suspend, 500, SILENCE.plus(HEALED));
@@ -60,7 +59,6 @@ class LostPrimaryTest {
 
   /** By then its connection has been given up, and attempts to open another hang. */
   @Test
-  @Tag("faults")
   @DisplayName("F12: the primary falls silent (SIGSTOP) and is replaced six seconds later")
   void aSilentPrimaryThatIsReplacedLateIsFoundSoonAfter() {
     lose(Duration.ofSeconds(6), RedisProcess::suspend, 500, HANGING.plus(HEALED));

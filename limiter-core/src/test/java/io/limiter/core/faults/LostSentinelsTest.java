@@ -24,6 +24,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The sentinels are down, silent, or wrong, and the primary is up. */
+@Tag("faults")
 class LostSentinelsTest {
 
   private static final LimitRequest CALL = call("sentinels", 1_000_000, HOUR);
@@ -65,7 +66,6 @@ class LostSentinelsTest {
   }
 
   @Test
-  @Tag("faults")
   @DisplayName("The sentinel that is named first is silent (SIGSTOP)")
   void aSilentSentinelIsPassedOver() {
     SentinelGroup group = SentinelGroup.start();
@@ -74,7 +74,6 @@ class LostSentinelsTest {
   }
 
   @Test
-  @Tag("faults")
   @DisplayName("Two of three sentinels are silent (SIGSTOP)")
   void twoSilentSentinelsArePassedOver() {
     SentinelGroup group = SentinelGroup.start();
@@ -94,7 +93,6 @@ class LostSentinelsTest {
   }
 
   @Test
-  @Tag("faults")
   @DisplayName("The sentinel that is named first names a replica, and stays wrong")
   void aSentinelThatNamesAReplicaIsPassedOver() {
     SentinelGroup group = SentinelGroup.start();

@@ -27,6 +27,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** One primary of a Redis Cluster is lost under load, and its replica promoted. */
+@Tag("faults")
 class LostShardTest {
 
   /** More than are requested in a second, so that over-admission is possible. */
@@ -39,14 +40,12 @@ class LostShardTest {
   }
 
   @Test
-  @Tag("faults")
   @DisplayName("F15: a primary falls silent (SIGSTOP), and comes back when it has been replaced")
   void aSilentPrimaryIsReplacedToo() {
     lose(RedisProcess::suspend, false);
   }
 
   @Test
-  @Tag("faults")
   @DisplayName("F15: a primary is killed, and the Cluster wants all slots or none")
   void aClusterThatWantsAllSlotsIsAwayAsAWhole() {
     lose(RedisProcess::kill, true);
@@ -110,7 +109,6 @@ class LostShardTest {
   }
 
   @Test
-  @Tag("faults")
   @DisplayName("F15: of two subjects of a call, one has its primary killed")
   void noSubjectIsEverChargedLessThanItWasGranted() {
     ClusterGroup group = ClusterGroup.start("--cluster-require-full-coverage", "no");

@@ -15,12 +15,14 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Arbitrary replies: of every type of RESP, nested, too short, too long, or not RESP. Runs for some
  * seconds; the seed is the same each time, unless {@code -Dlimiter.seed} gives another.
  */
+@Tag("faults")
 class RandomRepliesTest {
 
   private static final Duration FOR = Duration.ofSeconds(Long.getLong("limiter.fuzz-seconds", 4));

@@ -35,12 +35,14 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Redis answers with an error, and nothing ran. */
+@Tag("faults")
 class RefusingRedisTest {
 
   private static final LimitRequest CALL = call("rejected", 1_000, HOUR);

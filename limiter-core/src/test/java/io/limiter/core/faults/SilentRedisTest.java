@@ -28,6 +28,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Redis does not answer: stopped, behind a dead network, or with one reply lost. */
+@Tag("faults")
 class SilentRedisTest {
 
   private static final Duration SECOND = Duration.ofSeconds(1);
@@ -39,7 +40,6 @@ class SilentRedisTest {
   }
 
   @Test
-  @Tag("faults")
   @DisplayName("F3: Redis stopped for three seconds (SIGSTOP) and continued")
   void aRedisThatStopsForLongDelaysNoCallAndRunsNothingTwice() {
     stopFor(Duration.ofSeconds(3));
@@ -79,7 +79,6 @@ class SilentRedisTest {
   }
 
   @Test
-  @Tag("faults")
   @DisplayName("F4: black hole, the connection is given up and reopened")
   void aConnectionThatLeadsNowhereIsGivenUp() {
     try (FaultBench bench = FaultBench.start()) {

@@ -25,6 +25,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The replica that is promoted has another clock than the previous primary. */
+@Tag("faults")
 class SkewedClockTest {
 
   /** Longer than a failover takes, so that units admitted by the old primary still count. */
@@ -48,7 +49,6 @@ class SkewedClockTest {
     promoteWithClockInScript(seconds);
   }
 
-  @Tag("faults")
   @ParameterizedTest(name = "F27: by {0} seconds")
   @ValueSource(ints = -5)
   void aClockThatIsBehind(int seconds) {
@@ -56,7 +56,6 @@ class SkewedClockTest {
   }
 
   /** The unchanged script, and the times at which keys expire. */
-  @Tag("faults")
   @ParameterizedTest(name = "F27: by {0} seconds, of the whole server")
   @ValueSource(ints = {5, -5})
   void aServerWithAnotherClock(int seconds) {

@@ -20,9 +20,11 @@ import io.limiter.core.LimitRequest;
 import java.time.Duration;
 import java.util.Collection;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** F5: Redis answers slowly. */
+@Tag("faults")
 class SlowRedisTest {
 
   @Test

@@ -10,10 +10,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
 import java.util.Collection;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Replies that Redis would not send, or not as often. */
+@Tag("faults")
 class StrangeRepliesTest {
 
   @ParameterizedTest(name = "F40: {0}")

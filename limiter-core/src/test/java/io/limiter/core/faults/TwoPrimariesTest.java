@@ -29,6 +29,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A primary that was replaced is not aware of it yet, or has just been informed. */
+@Tag("faults")
 class TwoPrimariesTest {
 
   private static final Duration WINDOW = Duration.ofSeconds(2);
@@ -40,7 +41,6 @@ class TwoPrimariesTest {
   private static final Duration DEMOTED = Duration.ofSeconds(20);
 
   @Test
-  @Tag("faults")
   @DisplayName("F13: a primary that was stopped (SIGSTOP) and replaced comes back")
   void eachOfTwoPrimariesAdmitsTheCount() {
     try (SentinelBench bench = SentinelBench.start()) {
@@ -53,7 +53,6 @@ class TwoPrimariesTest {
   }
 
   @Test
-  @Tag("faults")
   @DisplayName("F13: the same with min-replicas-to-write 1")
   void anOldPrimaryThatWantsAReplicaDecidesNothing() {
     try (SentinelBench bench = SentinelBench.start("--min-replicas-to-write", "1")) {
@@ -125,7 +124,6 @@ class TwoPrimariesTest {
   }
 
   @Test
-  @Tag("faults")
   @DisplayName("F14: SENTINEL FAILOVER, and all is left to Sentinel")
   void aFailoverByHandIsFollowed() {
     try (SentinelBench bench = SentinelBench.start()) {

@@ -27,6 +27,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -34,6 +35,7 @@ import org.junit.jupiter.api.Test;
  * scenarios, and no policy changes: then outcomes must be the same, and no retry-after may be too
  * long. {@link Seeds} selects the stacks.
  */
+@Tag("matrix")
 class DenyCacheDifferentialTest {
 
   private static final int DECISIONS = 200_000;

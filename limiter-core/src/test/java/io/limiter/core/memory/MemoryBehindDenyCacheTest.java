@@ -12,11 +12,13 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 
 /**
  * The guarantees of a store hold with the cache in front, except for units that are given back and
  * a clock that is set back: these are detected when the store is asked next, which is at once here.
  */
+@Tag("matrix")
 class MemoryBehindDenyCacheTest implements LimitStoreContract {
 
   private long clock = 1_700_000_000_000_000L;

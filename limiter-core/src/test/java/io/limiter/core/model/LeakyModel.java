@@ -157,9 +157,7 @@ final class LeakyModel extends CellModel {
     }
     leavers = more;
     if (!under.fair()) {
-      for (var free = more.takeLast(next); free.isPresent(); free = more.takeLast(next)) {
-        next = free.get();
-      }
+      next = more.takeLast(next).orElse(next);
     }
     return true;
   }

@@ -2,23 +2,18 @@
 package io.limiter.core.model;
 
 import java.math.BigInteger;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Optional;
 
-/** The future departures of a {@link LeakyModel} that were given up. */
+/**
+ * The future departures of a {@link LeakyModel} that were given up, as one span from the first to
+ * the last of them. Which departures of the span are free is unknown unless all are.
+ */
 final class LeaversModel {
 
-  private static final int MOST_SPANS = 8;
-
-  /**
-   * Consecutive departures of which {@code free} were given up; which ones is unknown unless all
-   * were.
-   */
-  private record Span(BigInteger first, BigInteger last, long free) {}
-
   private final BigInteger interval;
-  private final List<Span> spans = new ArrayList<>();
+  private BigInteger first = BigInteger.ZERO;
+  private BigInteger last = BigInteger.ZERO;
+  private long free;
 
   /**
    * @param interval between two departures
@@ -30,47 +25,36 @@ final class LeaversModel {
   /** What is left of them at a time: the free ones are assumed to be the earliest. */
   LeaversModel at(BigInteger time) {
     LeaversModel left = new LeaversModel(interval);
-    for (Span span : spans) {
-      BigInteger first = span.first;
-      long free = span.free;
-      while (first.compareTo(time) <= 0 && free > 0) {
-        first = first.add(interval);
-        free--;
-      }
-      if (free > 0) {
-        left.spans.add(new Span(first, span.last, free));
-      }
+    left.first = first;
+    left.last = last;
+    left.free = free;
+    while (left.free > 0 && left.first.compareTo(time) <= 0) {
+      left.takeEarliest();
     }
     return left;
   }
 
   long free() {
-    return spans.stream().mapToLong(Span::free).sum();
+    return free;
   }
 
-  private long departures(BigInteger from, BigInteger to) {
-    return to.subtract(from).divide(interval).longValueExact();
+  private boolean isKnown() {
+    return free > 0 && length(first, last) == free;
   }
 
-  private long length(Span span) {
-    return departures(span.first, span.last) + 1;
+  private long length(BigInteger from, BigInteger to) {
+    return to.subtract(from).divide(interval).longValueExact() + 1;
   }
 
-  private boolean isKnown(Span span) {
-    return span.free == length(span);
-  }
-
-  /** The earliest that is known to be free. */
+  /** The earliest, if it is known to be free. */
   Optional<BigInteger> earliest() {
-    return spans.stream().filter(this::isKnown).findFirst().map(Span::first);
+    return isKnown() ? Optional.of(first) : Optional.empty();
   }
 
-  /** The earliest is handed out again. */
+  /** The earliest is handed out again, or has come. */
   void takeEarliest() {
-    Span span = spans.stream().filter(this::isKnown).findFirst().orElseThrow();
-    int index = spans.indexOf(span);
-    spans.set(index, new Span(span.first.add(interval), span.last, span.free - 1));
-    spans.removeIf(one -> one.free == 0);
+    first = first.add(interval);
+    free--;
   }
 
   /**
@@ -78,70 +62,27 @@ final class LeaversModel {
    * first.
    */
   Optional<BigInteger> takeLast(BigInteger next) {
-    if (spans.isEmpty()) {
+    if (!isKnown() || !last.add(interval).equals(next)) {
       return Optional.empty();
     }
-    Span last = spans.get(spans.size() - 1);
-    if (!isKnown(last) || !last.last.add(interval).equals(next)) {
-      return Optional.empty();
-    }
-    spans.remove(last);
-    return Optional.of(last.first);
+    free = 0;
+    return Optional.of(first);
   }
 
   /**
-   * Adds consecutive departures that are given up. Returns false if some of them are already free.
+   * Adds consecutive departures that are given up. Returns false if some of them must be free
+   * already.
    */
-  boolean add(BigInteger first, BigInteger last) {
-    Span given = new Span(first, last, departures(first, last) + 1);
-    for (Span span : spans) {
-      if (span.last.compareTo(first) >= 0 && span.first.compareTo(last) <= 0) {
-        return addTo(span, given);
-      }
+  boolean add(BigInteger from, BigInteger to) {
+    BigInteger earliest = free == 0 ? from : first.min(from);
+    BigInteger latest = free == 0 ? to : last.max(to);
+    long all = free + length(from, to);
+    if (all > length(earliest, latest)) {
+      return false;
     }
-    spans.add(given);
-    spans.sort((one, other) -> one.first.compareTo(other.first));
-    int at = spans.indexOf(given);
-    if (at + 1 < spans.size() && isKnown(spans.get(at + 1)) && distance(at) == 1) {
-      join(at);
-    }
-    if (at > 0 && isKnown(spans.get(at - 1)) && distance(at - 1) == 1) {
-      join(at - 1);
-    }
-    if (spans.size() > MOST_SPANS) {
-      join(closest());
-    }
+    first = earliest;
+    last = latest;
+    free = all;
     return true;
-  }
-
-  private boolean addTo(Span span, Span given) {
-    boolean inside =
-        span.first.compareTo(given.first) <= 0
-            && span.last.compareTo(given.last) >= 0
-            && span.free + given.free <= length(span);
-    if (inside) {
-      int index = spans.indexOf(span);
-      spans.set(index, new Span(span.first, span.last, span.free + given.free));
-    }
-    return inside;
-  }
-
-  /** The number of departures between the end of a span and the next one. */
-  private long distance(int index) {
-    return departures(spans.get(index).last, spans.get(index + 1).first);
-  }
-
-  private int closest() {
-    int closest = 0;
-    for (int i = 1; i + 1 < spans.size(); i++) {
-      closest = distance(i) < distance(closest) ? i : closest;
-    }
-    return closest;
-  }
-
-  private void join(int index) {
-    Span one = spans.get(index);
-    Span other = spans.remove(index + 1);
-    spans.set(index, new Span(one.first, other.last, one.free + other.free));
   }
 }

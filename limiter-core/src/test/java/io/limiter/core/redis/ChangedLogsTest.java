@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -33,6 +34,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * What Redis holds of logs whose rules change, and that it counts them as memory does (I10), also
  * beside an instance of the release before wide headers.
  */
+@Tag("matrix")
 class ChangedLogsTest {
 
   private static final int PLAIN = 37;

@@ -13,12 +13,14 @@ import io.limiter.core.testing.Seeds;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * The rules of one subject change again and again, and instances with the old and the new ones call
  * in turn. The memory store and the Redis store have to answer alike.
  */
+@Tag("matrix")
 class ChangedRulesDifferentialTest {
 
   private static final int DECISIONS = 120_000;

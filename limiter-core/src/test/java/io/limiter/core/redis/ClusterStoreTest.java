@@ -44,9 +44,11 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The contract of every store, on a Redis Cluster, whose calls may have keys in several slots. */
+@Tag("matrix")
 class ClusterStoreTest implements LimitStoreContract {
 
   private static final Duration READY = Duration.ofSeconds(10);

@@ -51,7 +51,7 @@ class LeakyCellTest {
     Duration wait = Duration.ofMillis(5_500);
     LeakyQueue queue = new LeakyQueue(new LeakyBucket("full", 2, SECOND, 10, wait, false));
     queue.takeEach(11);
-    assertThat(queue.leave(7)).isTrue();
+    assertThat(queue.leave(4)).isTrue();
     assertThat(queue.leave(3)).isTrue();
     assertThat(queue.take(2)).isEqualTo(11 * HALF);
     assertThat(queue.left()).isZero();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.address;
 
+import org.junit.jupiter.api.Tag;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.fail;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
@@ -19,6 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Every header is read as a second implementation reads it, and elements further left do not change
  * the result. {@link Seeds} selects the headers.
  */
+@Tag("matrix")
 class ForwardedHeaderFuzzTest {
 
   private static final long HEADERS = 1_000_000;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
+import org.junit.jupiter.api.Tag;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -58,6 +59,7 @@ import reactor.core.publisher.Mono;
  * Messages of one WebSocket, and requests of one HTTP/1.1 connection, go on in the order in which
  * they came, in whatever order their decisions come.
  */
+@Tag("matrix")
 class ConnectionOrderTest {
 
   private static final String SPEC = "ConnectionOrderTest";

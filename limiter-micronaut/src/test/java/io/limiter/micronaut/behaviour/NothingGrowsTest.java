@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
+import org.junit.jupiter.api.Tag;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.micronaut.annotation.Algorithm;
@@ -46,6 +47,7 @@ import org.junit.jupiter.api.Test;
  * scope: no map, queue or cache of the limiter grows beyond its bound, and neither does the heap.
  * As many as {@code -Dlimiter.requests} has, 30,000 by default.
  */
+@Tag("matrix")
 class NothingGrowsTest {
 
   private static final String SPEC = "NothingGrowsTest";

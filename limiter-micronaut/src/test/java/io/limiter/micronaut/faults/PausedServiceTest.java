@@ -30,6 +30,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The JVM of a service stands still under load, and Redis does not. */
+@Tag("faults")
 class PausedServiceTest {
 
   private static final Logger LOG = LoggerFactory.getLogger(PausedServiceTest.class);
@@ -64,7 +65,6 @@ class PausedServiceTest {
   }
 
   @ParameterizedTest
-  @Tag("faults")
   @ValueSource(strings = {"event-loop", "shared"})
   @DisplayName("F30: the JVM stands still for ten seconds (SIGSTOP) and goes on")
   void aLongPauseOfTheServiceIsNotTakenForOneOfRedis(String connections) throws IOException {

@@ -23,6 +23,7 @@ import org.slf4j.LoggerFactory;
  * A whole service under steady load over HTTP, whose Redis falls silent: it goes on in time, with
  * the threads and the memory that it had.
  */
+@Tag("faults")
 class StalledServiceTest {
 
   private static final Logger LOG = LoggerFactory.getLogger(StalledServiceTest.class);
@@ -52,7 +53,6 @@ class StalledServiceTest {
   }
 
   @ParameterizedTest
-  @Tag("faults")
   @CsvSource({
     "event-loop, early, 2000, STOPPED",
     "event-loop, early, 2000, BLACK_HOLE",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.redis;
 
+import org.junit.jupiter.api.Tag;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.testing.RedisFixture;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.Test;
  * of Lettuce, of the serializer, or that {@code invokedynamic} spins for them. What Micronaut,
  * Netty and the JDK load for their own first request is theirs.
  */
+@Tag("matrix")
 class FirstCallsTest {
 
   private static final List<String> COUNTED =

@@ -15,9 +15,9 @@
 -- Reports the time (d) and the numbers before this call; then, if there is a ban, for how long it still holds (d).
 --
 -- Constants, functions and variables of the script:
--- luacheck: read globals EXACT PEEK ACQUIRE RECORD OBSERVE CELLS_MARK SECONDS_LIMIT BAN_SIZE GAP_LIMIT DESCRIPTION
+-- luacheck: read globals EXACT PEEK ACQUIRE RECORD OBSERVE CELLS_MARK SECONDS_LIMIT BAN_SIZE DESCRIPTION
 -- luacheck: read globals SLIDING_COUNTER FIXED_WINDOW ALIGNED_WINDOW TOKEN_BUCKET INTERVAL_BUCKET LEAKY_BUCKET BAN
--- luacheck: read globals MAX_WAIT MAX_DEPARTURES MAX_QUEUE
+-- luacheck: read globals MAX_WAIT MAX_DEPARTURES MAX_QUEUE GAP_LENGTH_UNIT GAP_FIRST_UNIT
 -- luacheck: read globals call pack unpack byte sub clock group
 -- Of this key:
 -- luacheck: read globals i key plan value arguments mode cost age cellCount logRules cellsLength fingerprint writer
@@ -153,45 +153,41 @@ for _ = 1, cellCount do
       ttls[i] = string.format('%.0f', math.max(math.ceil(needed / 1000) + 1000, ttls[i] or arguments[2 * i]))
     end
     newCell = pack('>dd', last, used)
-  elseif algorithm == LEAKY_BUCKET then -- time of the last write, parts until the next free departure, then the gaps
+  elseif algorithm == LEAKY_BUCKET then -- time of the last write, parts until the next free departure, the gap
     local _, unit, rate, queue, maxWait, fair = unpack('>Bddddd', plan, planPos)
-    local last, ahead = unpack('>dd', cellBytes, cellPos) -- `ahead`: parts until the next free departure
-    local gaps, freeInGaps, usableGap, readGaps, packGaps
+    local last, ahead, gap = unpack('>ddd', cellBytes, cellPos) -- `ahead`: parts until the next free departure
+    local gapFirst, gapLength, gapFree = 0, 0, 0
+    planPos, cellPos = planPos + 41, cellPos + 24
     if last >= 0 and last <= now and ahead > 0 then
       local maxAhead = math.min(MAX_WAIT * rate, MAX_DEPARTURES * unit) + (MAX_QUEUE + 1) * unit
       local stillAhead = math.min(ahead, maxAhead) - (now - last) * rate
-      -- No rule can have made a longer queue. The gaps of one are not where they were.
-      if stillAhead > unit and ahead <= maxAhead and unpack('>d', cellBytes, cellPos + 16) >= 1 then
-        --%gaps
-        gaps, freeInGaps = readGaps(cellPos + 16, math.ceil(stillAhead / unit) - 1)
-        for g = fair == 0 and #gaps or 0, 1, -1 do
-          if gaps[g][2] == gaps[g][3] then usableGap = g end
-        end
+      if stillAhead > unit and ahead <= maxAhead and gap ~= 0 then -- no rule can have made a longer queue
+        local readGap
+        --%gap
+        gapFirst, gapLength, gapFree = readGap(gap, math.ceil(stillAhead / unit) - 1)
       end
       ahead = math.max(0, stillAhead)
     else
       ahead = 0
     end
-    remaining = queue + 1 - math.ceil(ahead / unit) + (freeInGaps or 0)
-    if ahead > maxWait then -- too far ahead: only a gap may be near enough
-      remaining = math.min(remaining, usableGap and ahead - gaps[usableGap][1] * unit <= maxWait and 1 or 0)
+    local gapIsUsable = fair == 0 and gapFree > 0 and gapFree == gapLength
+    remaining = queue + 1 - math.ceil(ahead / unit) + gapFree
+    if ahead > maxWait then -- too far ahead: only the gap may be near enough
+      remaining = math.min(remaining, gapIsUsable and ahead - gapFirst * unit <= maxWait and 1 or 0)
     end
     local aheadBefore, unitsTaken = ahead, mode == RECORD and math.max(0, math.min(cost, remaining)) or cost
-    if usableGap and unitsTaken == 1 then
-      local gap = gaps[usableGap]
-      gaps[usableGap] = { gap[1] - 1, gap[2] - 1, gap[3] - 1 }
-      if gap[2] == 1 then table.remove(gaps, usableGap) end
+    if gapIsUsable and unitsTaken == 1 then
+      gapFirst, gapLength, gapFree = gapFirst - 1, gapLength - 1, gapFree - 1
     else
-      ahead = ahead + unitsTaken * unit
-      for g = 1, gaps and #gaps or 0 do gaps[g][1] = gaps[g][1] + unitsTaken end
+      ahead, gapFirst = ahead + unitsTaken * unit, gapFirst + unitsTaken
     end
     local needed = (remaining >= cost or mode == RECORD) and ahead or aheadBefore
     if needed > maxWait + unit then -- longer than after a call of cost 1
       ttls = ttls or {}
       ttls[i] = string.format('%.0f', math.max(math.ceil(needed / rate / 1000) + 1000, ttls[i] or arguments[2 * i]))
     end
-    newCell = pack('>dd', now, ahead) .. (gaps and packGaps(gaps) or string.rep('\0', 8 * GAP_LIMIT))
-    planPos, cellPos = planPos + 41, cellPos + 16 + 8 * GAP_LIMIT
+    gap = gapFree > 0 and gapFirst * GAP_FIRST_UNIT + gapLength * GAP_LENGTH_UNIT + gapFree or 0
+    newCell = pack('>ddd', now, ahead, gap)
   elseif algorithm == BAN then -- after all rules
     local _, limit, within, banTime, growth, maxBan = unpack('>Bddddd', plan, planPos)
     -- The first violation that counts, or the start of the ban less half a microsecond; how many violations; the end of

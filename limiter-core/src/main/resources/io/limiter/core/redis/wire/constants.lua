@@ -27,9 +27,9 @@ local SLIDING_COUNTER, FIXED_WINDOW, ALIGNED_WINDOW, TOKEN_BUCKET = 1, 2, 3, 4
 local INTERVAL_BUCKET, LEAKY_BUCKET, BAN, CUSTOM = 5, 6, 9, 64
 -- The fingerprint of the first cell, which describes the others.
 local DESCRIPTION = 10
--- A ban has so many numbers; a leaky bucket has so many gaps.
-local BAN_SIZE, GAP_LIMIT = 4, 8
--- How a gap is packed into one number (gaps.lua): 2^17, 2^34.
+-- A ban has so many numbers.
+local BAN_SIZE = 4
+-- How the gap of a leaky bucket is packed into one number (gap.lua): 2^17, 2^34.
 local GAP_LENGTH_UNIT, GAP_FIRST_UNIT = 131072, 17179869184
 -- The most that any leaky bucket may have: microseconds to wait, departures in that time, and units that wait.
 local MAX_WAIT, MAX_DEPARTURES, MAX_QUEUE = 300000000, 120000, 10000

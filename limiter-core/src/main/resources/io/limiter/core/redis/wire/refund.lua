@@ -14,8 +14,8 @@
 -- leaky bucket gives up its departure. Once the departure has come, there is nothing to give back.
 --
 -- Defined by the included constants:
--- luacheck: read globals PLAN_HEADER LOG_HEADER CELLS_HEADER CELLS_MARK MAX_CELL_BYTES GAP_LIMIT DESCRIPTION
--- luacheck: read globals PLAIN_HEADER SHARED_HEADER
+-- luacheck: read globals PLAN_HEADER LOG_HEADER CELLS_HEADER CELLS_MARK MAX_CELL_BYTES DESCRIPTION
+-- luacheck: read globals PLAIN_HEADER SHARED_HEADER GAP_LENGTH_UNIT GAP_FIRST_UNIT
 -- luacheck: read globals SLIDING_COUNTER FIXED_WINDOW ALIGNED_WINDOW TOKEN_BUCKET INTERVAL_BUCKET LEAKY_BUCKET
 
 local call, pack, unpack, byte, sub = redis.call, struct.pack, struct.unpack, string.byte, string.sub
@@ -26,38 +26,6 @@ local returnedTotal = 0
 -- gave back. The cells may stand among cells of other rules. Cells that were created after the units were taken do not
 -- contain them.
 local function withoutUnitsOfCells(cellBytes, takenAt, plan)
-  -- Adds departures to the gaps of a leaky bucket (gaps.lua); returns false if some of them are free already.
-  local function addGap(gaps, from, units)
-    local to, g, added = from - units + 1, 1, { from, units, units }
-    while gaps[g] and gaps[g][1] - gaps[g][2] + 1 > from do g = g + 1 end
-    local after = gaps[g]
-    if after and after[1] >= to then
-      if after[1] < from or after[1] - after[2] + 1 > to or after[3] + units > after[2] then return false end
-      after[3] = after[3] + units
-      return true
-    end
-    if after and after[2] == after[3] and after[1] + 1 == to then
-      added = { from, units + after[2], units + after[2] }
-      table.remove(gaps, g)
-    end
-    local before = gaps[g - 1]
-    if before and before[2] == before[3] and before[1] - before[2] == from then
-      g, added = g - 1, { before[1], before[2] + added[2], before[2] + added[2] }
-      table.remove(gaps, g)
-    end
-    table.insert(gaps, g, added)
-    if #gaps > GAP_LIMIT then -- merge the two closest gaps: which departures of the result are free is not known
-      local closest, least = 1, 1 / 0
-      for candidate = 1, #gaps - 1 do
-        local between = gaps[candidate][1] - gaps[candidate][2] - gaps[candidate + 1][1]
-        if between < least then closest, least = candidate, between end
-      end
-      local earlier, later = gaps[closest], table.remove(gaps, closest + 1)
-      gaps[closest] = { earlier[1], earlier[1] - later[1] + later[2], earlier[3] + later[3] }
-    end
-    return true
-  end
-
   local _, _, partCounts, _, _, cellsLength = unpack('>BI4BI4I4I2', plan)
   local cellCount, stored, most = partCounts % 16, {}, 0
   local planCells = PLAN_HEADER + 1 + (partCounts >= 16 and 20 * (partCounts - cellCount) / 16 + LOG_HEADER or 0)
@@ -103,23 +71,25 @@ local function withoutUnitsOfCells(cellBytes, takenAt, plan)
       local _, unit, rate, _, _, fair = unpack('>Bddddd', plan, codePos)
       local partsWaited = unpack('>d', plan, #plan - 7)
       if partsWaited > 0 and units > 0 and units == unitsTaken then
-        local readGaps, packGaps
-        --%gaps
+        local readGap
+        --%gap
         local redisTime, newest, shift = call('TIME'), unpack('>dd', cellBytes, 9)
         local now = math.max(redisTime[1] * 1000000 + redisTime[2] + shift, newest)
         local from = (second - partsWaited + (first - takenAt) * rate) / unit
         local departures = math.ceil((second - (now - first) * rate) / unit) - 1
         if first >= takenAt and from % 1 == 0 and from >= units and from <= departures then
-          local gaps = readGaps(cellPos + 16, departures)
-          if addGap(gaps, from, units) then
-            local last = fair == 0 and gaps[#gaps]
-            while last and last[2] == last[3] and last[1] == last[2] do -- the last departures: not handed out any more
-              second = second - last[2] * unit
-              table.remove(gaps)
-              for g = 1, #gaps do gaps[g][1] = gaps[g][1] - last[2] end
-              last = gaps[#gaps]
+          local gapFirst, gapLength, gapFree = readGap(unpack('>d', cellBytes, cellPos + 16), departures)
+          local earliest, behind = from, from - units
+          if gapFree > 0 then -- one gap covers both, and what stands between them
+            earliest, behind = math.max(gapFirst, from), math.min(gapFirst - gapLength, behind)
+          end
+          local length, free = earliest - behind, gapFree + units
+          if free <= length then -- else some of them are free already
+            local gap = earliest * GAP_FIRST_UNIT + length * GAP_LENGTH_UNIT + free
+            if fair == 0 and free == length and behind == 0 then -- the last departures: not handed out any more
+              second, gap = second - length * unit, 0
             end
-            newCell = pack('>dd', first, second) .. packGaps(gaps)
+            newCell = pack('>ddd', first, second, gap)
           end
         end
       end

@@ -182,7 +182,6 @@ public class ScriptSourceTest {
     expected.put("CUSTOM", algorithm(CustomRule.of(new FadingCounter(), 1, SECOND, 2.0)));
     expected.put("DESCRIPTION", (long) CellCode.DATA);
     expected.put("BAN_SIZE", (long) CellCode.BAN_SIZE);
-    expected.put("GAP_LIMIT", Cell.LEAKY_SIZE - 2L);
     expected.put("GAP_LENGTH_UNIT", 1L << 17);
     expected.put("GAP_FIRST_UNIT", 1L << 34);
     expected.put("MAX_WAIT", Micros.of(LeakyBucket.MAX_WAIT));
