@@ -20,13 +20,12 @@ import io.limiter.core.redis.wire.StoredDecision;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
+import io.limiter.core.util.BoundedCache;
 import java.util.Collection;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -64,8 +63,7 @@ public final class RedisStore implements LimitStore {
   private final ScriptRunner runner;
   private final UnitScripts units;
   private final RedisHealth health;
-  private final LongSupplier wallMicros;
-  private final Map<RuleStack, EncodedStack> encoded = new ConcurrentHashMap<>();
+  private final BoundedCache<RuleStack, EncodedStack> encoded;
 
   public RedisStore(ConnectionSource connections, RedisSettings settings) {
     this(connections, settings, DecisionScripts.load(settings.algorithms()));
@@ -93,9 +91,11 @@ public final class RedisStore implements LimitStore {
       DecisionScripts scripts,
       NodeBreakers breakers,
       LongSupplier wallMicros) {
-    this.wallMicros = wallMicros;
     this.settings = settings;
     this.scripts = scripts;
+    this.encoded =
+        new BoundedCache<>(
+            MAX_ENCODED, stack -> new EncodedStack(stack, scripts.algorithms(), wallMicros));
     this.runner = new ScriptRunner(connections, breakers);
     this.units = new UnitScripts(runner, scripts, settings);
     this.health =
@@ -104,7 +104,7 @@ public final class RedisStore implements LimitStore {
 
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
-    EncodedCall call = EncodedCall.of(request, settings::name, this::encoded);
+    EncodedCall call = EncodedCall.of(request, settings::name, encoded::get);
     DecisionTime time = DecisionTime.of(settings.deadline(request.policy()), settings);
     if (runner.isCluster() && call.size() > 1) {
       // One script for each slot; one slot has all rules and the guard of one subject.
@@ -220,18 +220,6 @@ public final class RedisStore implements LimitStore {
   /** The health check over the connections of this store. */
   public RedisHealth health() {
     return health;
-  }
-
-  private EncodedStack encoded(RuleStack stack) {
-    EncodedStack known = encoded.get(stack);
-    if (known != null) {
-      return known;
-    }
-    EncodedStack made = new EncodedStack(stack, scripts.algorithms(), wallMicros);
-    if (encoded.size() < MAX_ENCODED) {
-      encoded.put(stack, made);
-    }
-    return made;
   }
 
   private static long wallMicros() {

@@ -13,6 +13,7 @@ import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
+import io.limiter.core.util.LogThrottle;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.Optional;
@@ -54,8 +55,9 @@ public final class FallbackStore implements LimitStore {
   private final KnownSubjectTable known;
   private final LimitStore allow = new FixedAnswerStore(Outcome.ALLOWED);
   private final LimitStore deny = new FixedAnswerStore(Outcome.UNAVAILABLE);
-  private final FailureLog failures;
-  private final FailureLog lateness;
+  private final Logger log;
+  private final LogThrottle failures;
+  private final LogThrottle lateness;
 
   /** Creates a store that asks the local store under every policy. */
   public FallbackStore(LimitStore store, LimitStore local) {
@@ -103,13 +105,27 @@ public final class FallbackStore implements LimitStore {
     this.counts = counts;
     this.nanos = nanos;
     this.known = new KnownSubjectTable(maxKnown, nanos);
-    this.failures = FailureLog.ofTheStore(log);
-    this.lateness = FailureLog.ofThisProcess(log);
+    this.log = log;
+    this.failures = new LogThrottle(nanos);
+    this.lateness = new LogThrottle(nanos);
   }
 
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
     return new Decision(request, mode, fallbacks.of(request.policy())).decide();
+  }
+
+  private void report(StoreException failure) {
+    boolean late = failure.reason() == FailureReason.PROCESS_LATE;
+    long decisions = (late ? lateness : failures).count();
+    if (decisions > 0) {
+      log.warn(
+          "{} ({}): {}. Decisions taken by the fallback since the last message: {}",
+          late ? "This process is late, not the limit store" : "The limit store fails",
+          failure.reason(),
+          failure.getMessage(),
+          decisions);
+    }
   }
 
   /** One call, from the store to the fallback. */
@@ -167,7 +183,7 @@ public final class FallbackStore implements LimitStore {
       }
       known.unanswered(request, subjects);
       if (unwrap(failure) instanceof StoreException why) {
-        (why.reason() == FailureReason.PROCESS_LATE ? lateness : failures).report(why);
+        report(why);
         decideWithout(why);
       } else {
         completeExceptionally(failure);

@@ -15,14 +15,13 @@ import io.limiter.core.store.KnownUse;
 import io.limiter.core.store.KnownUse.RuleUse;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
+import io.limiter.core.util.BoundedCache;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Gives each of several instances its share, where each counts for itself: the count of every rule
@@ -42,7 +41,8 @@ public final class ShareStore implements LimitStore {
 
   private final LimitStore store;
   private final int instances;
-  private final Map<RuleStack, RuleStack> shares = new ConcurrentHashMap<>();
+  private final BoundedCache<RuleStack, RuleStack> shares =
+      new BoundedCache<>(MAX_REMEMBERED, this::share);
 
   /**
    * @param instances the number of instances, 1 or more
@@ -63,7 +63,11 @@ public final class ShareStore implements LimitStore {
             .map(
                 all ->
                     new Charge(
-                        all.limit(), all.key(), share(all.stack()), all.cost(), all.observed()))
+                        all.limit(),
+                        all.key(),
+                        shares.get(all.stack()),
+                        all.cost(),
+                        all.observed()))
             .toList();
     return store
         .decide(new LimitRequest(request.policy(), charges, request.duplicate()), mode)
@@ -78,7 +82,7 @@ public final class ShareStore implements LimitStore {
    */
   @Override
   public void adopt(Charge undivided, KnownUse known) {
-    RuleStack share = share(undivided.stack());
+    RuleStack share = shares.get(undivided.stack());
     List<RuleUse> uses = new ArrayList<>(known.rules().size());
     for (int r = 0; r < known.rules().size(); r++) {
       RuleUse use = known.rules().get(r);
@@ -98,17 +102,8 @@ public final class ShareStore implements LimitStore {
   }
 
   private RuleStack share(RuleStack undivided) {
-    RuleStack known = shares.get(undivided);
-    if (known != null) {
-      return known;
-    }
     RuleStack rules = RuleStack.of(undivided.rules().stream().map(this::share).toList());
-    RuleStack made =
-        undivided.ban().map(rules::withBan).orElse(rules).withCounting(undivided.counting());
-    if (shares.size() < MAX_REMEMBERED) {
-      shares.put(undivided, made);
-    }
-    return made;
+    return undivided.ban().map(rules::withBan).orElse(rules).withCounting(undivided.counting());
   }
 
   private Rule share(Rule undivided) {

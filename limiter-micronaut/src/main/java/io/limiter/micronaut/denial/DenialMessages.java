@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.denial;
 
+import io.limiter.core.util.BoundedCache;
 import io.limiter.micronaut.log.BrokenPartLog;
 import io.micronaut.context.MessageSource;
 import io.micronaut.core.util.LocaleResolver;
@@ -11,7 +12,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -51,7 +51,11 @@ public class DenialMessages {
   private final Locale usual;
   private final RequestLanguage.BoundedLocales bounded = new RequestLanguage.BoundedLocales();
   private final ShippedMessages shipped;
-  private final Map<String, TextTemplate> templates = new ConcurrentHashMap<>();
+
+  /** Messages come from annotations and settings, so their number is small. */
+  private final BoundedCache<String, TextTemplate> templates =
+      new BoundedCache<>(MAX_REMEMBERED, TextTemplate::parse);
+
   private final BrokenPartLog log =
       new BrokenPartLog(LoggerFactory.getLogger(DenialMessages.class));
 
@@ -81,7 +85,7 @@ public class DenialMessages {
     if (message.indexOf('{') < 0 && message.indexOf('}') < 0) {
       return message;
     }
-    TextTemplate text = parsed(message);
+    TextTemplate text = templates.get(message);
     Optional<String> key = key(text);
     if (key.isEmpty()) {
       Map<String, Object> values = arguments.get();
@@ -103,20 +107,7 @@ public class DenialMessages {
 
   private Optional<String> usual(
       String otherwise, MessageSource source, MessageSource.MessageContext context) {
-    return key(parsed(otherwise)).flatMap(own -> source.getMessage(own, context));
-  }
-
-  /** Messages come from annotations and settings, so their number is small. */
-  private TextTemplate parsed(String message) {
-    TextTemplate known = templates.get(message);
-    if (known != null) {
-      return known;
-    }
-    TextTemplate made = TextTemplate.parse(message);
-    if (templates.size() < MAX_REMEMBERED) {
-      templates.put(message, made);
-    }
-    return made;
+    return key(templates.get(otherwise)).flatMap(own -> source.getMessage(own, context));
   }
 
   /**

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.log;
 
+import io.limiter.core.util.LogThrottle;
 import io.micronaut.core.annotation.Internal;
-import java.time.Duration;
-import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 
 /**
@@ -13,11 +12,8 @@ import org.slf4j.Logger;
 @Internal
 public final class BrokenPartLog {
 
-  private static final long INTERVAL_NANOS = Duration.ofSeconds(10).toNanos();
-
   private final Logger log;
-  private final AtomicLong unreported = new AtomicLong();
-  private final AtomicLong nextReport = new AtomicLong(System.nanoTime());
+  private final LogThrottle throttle = new LogThrottle();
 
   public BrokenPartLog(Logger log) {
     this.log = log;
@@ -27,11 +23,9 @@ public final class BrokenPartLog {
    * @param instead which part has failed, and what is done instead
    */
   public void report(String instead, Throwable failure) {
-    unreported.incrementAndGet();
-    long now = System.nanoTime();
-    long due = nextReport.get();
-    if (now - due >= 0 && nextReport.compareAndSet(due, now + INTERVAL_NANOS)) {
-      log.error("{}. Times since the last message: {}", instead, unreported.getAndSet(0), failure);
+    long times = throttle.count();
+    if (times > 0) {
+      log.error("{}. Times since the last message: {}", instead, times, failure);
     }
   }
 }

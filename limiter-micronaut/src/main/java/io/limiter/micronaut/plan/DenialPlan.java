@@ -4,12 +4,12 @@ package io.limiter.micronaut.plan;
 import io.limiter.core.Outcome;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
+import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.exception.DenialText;
 import io.micronaut.core.annotation.Internal;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -24,13 +24,11 @@ public final class DenialPlan {
 
   private static final Logger LOG = LoggerFactory.getLogger(DenialPlan.class);
   private static final Duration NEVER = Duration.ofSeconds(Long.MAX_VALUE);
-  private static final long INTERVAL_NANOS = Duration.ofSeconds(10).toNanos();
 
   private final String policy;
   private final boolean observed;
   private final boolean takesVerdict;
-  private final AtomicLong unreported = new AtomicLong();
-  private final AtomicLong nextReport = new AtomicLong(System.nanoTime());
+  private final LogThrottle throttle = new LogThrottle();
 
   /**
    * @param policy the policy's name
@@ -66,14 +64,12 @@ public final class DenialPlan {
   }
 
   private void report() {
-    unreported.incrementAndGet();
-    long now = System.nanoTime();
-    long due = nextReport.get();
-    if (now - due >= 0 && nextReport.compareAndSet(due, now + INTERVAL_NANOS)) {
+    long calls = throttle.count();
+    if (calls > 0) {
       LOG.info(
           "The policy '{}' is only observed. Calls that it would have denied since the last message: {}",
           policy,
-          unreported.getAndSet(0));
+          calls);
     }
   }
 

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.util;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+class LogThrottleTest {
+
+  /** Near the largest long: nanoseconds may start anywhere, and overflow. */
+  private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5);
+
+  private final LogThrottle throttle = new LogThrottle(nanos::get);
+
+  @Test
+  void theFirstEventIsLoggedAtOnce() {
+    assertThat(throttle.count()).isEqualTo(1);
+  }
+
+  @Test
+  void furtherEventsAreLoggedOnceInTenSecondsHoweverMany() {
+    long messages = 0;
+    for (int i = 0; i < 1_000; i++) {
+      messages += throttle.count();
+    }
+    assertThat(messages).isEqualTo(1);
+    nanos.addAndGet(Duration.ofSeconds(10).toNanos() - 1);
+    assertThat(throttle.count()).isZero();
+    nanos.incrementAndGet();
+    assertThat(throttle.count()).isEqualTo(1_001);
+    assertThat(throttle.count()).isZero();
+  }
+
+  @Test
+  void ofSeveralThreadsOneLogs() throws InterruptedException {
+    AtomicLong messages = new AtomicLong();
+    ExecutorService threads = Executors.newFixedThreadPool(4);
+    for (int i = 0; i < 400; i++) {
+      threads.execute(() -> messages.addAndGet(throttle.count() > 0 ? 1 : 0));
+    }
+    threads.shutdown();
+    assertThat(threads.awaitTermination(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(messages).hasValue(1);
+  }
+}
