@@ -22,11 +22,7 @@ import io.limiter.micronaut.denial.TextTemplate;
 import io.limiter.micronaut.http.BadRequestHandler;
 import io.limiter.micronaut.http.CallAbandonedHandler;
 import io.limiter.micronaut.http.DenialResponseFactory;
-import io.limiter.micronaut.http.InvalidCostHandler;
-import io.limiter.micronaut.http.InvalidIdempotencyKeyHandler;
-import io.limiter.micronaut.http.InvalidSubmissionHandler;
 import io.limiter.micronaut.http.LimitDeniedHandler;
-import io.limiter.micronaut.http.MissingSubjectHandler;
 import io.limiter.micronaut.http.RateLimitFields;
 import io.limiter.micronaut.intercept.LimitInterceptor;
 import io.limiter.micronaut.redis.LimitStores;
@@ -262,14 +258,10 @@ class PackageArrowsTest {
               DenialBody.class,
               DenialMessages.class,
               DenialResponseFactory.class,
-              InvalidCostHandler.class,
-              InvalidIdempotencyKeyHandler.class,
-              InvalidSubmissionHandler.class,
               IpAddress.class,
               LimitDeniedHandler.class,
               LimitInterceptor.class,
               LimitStores.class,
-              MissingSubjectHandler.class,
               RateLimitFields.class,
               RequestSubjects.class,
               SubjectSource.class,

@@ -5,14 +5,16 @@ package io.limiter.micronaut.exception;
  * A request lacks a required {@code Idempotency-Key}, or has an invalid one. Over HTTP it is a bad
  * request; nothing was counted.
  */
-public final class InvalidIdempotencyKeyException extends RuntimeException {
+public final class InvalidIdempotencyKeyException extends InvalidCallException {
 
   private static final long serialVersionUID = 1L;
 
   private final boolean missing;
 
   private InvalidIdempotencyKeyException(String message, boolean missing) {
-    super(message, null, false, false);
+    super(
+        message,
+        missing ? "{limiter.idempotency-key-missing}" : "{limiter.idempotency-key-malformed}");
     this.missing = missing;
   }
 

@@ -6,7 +6,7 @@ package io.limiter.micronaut.exception;
  * deep. Over HTTP it is a bad request. The rules of the method have counted the call, and its
  * method is not entered.
  */
-public final class InvalidSubmissionException extends RuntimeException {
+public final class InvalidSubmissionException extends InvalidCallException {
 
   private static final long serialVersionUID = 1L;
 
@@ -14,6 +14,6 @@ public final class InvalidSubmissionException extends RuntimeException {
    * @param message what is wrong with the call, for the log: nothing of what it contains
    */
   public InvalidSubmissionException(String message) {
-    super(message, null, false, false);
+    super(message, "{limiter.invalid-submission}");
   }
 }

@@ -6,7 +6,7 @@ package io.limiter.micronaut.exception;
  * anonymous and anonymous calls are denied. Over HTTP it is a bad request. The call is not
  * admitted, and calls without a subject are not counted together.
  */
-public final class MissingSubjectException extends RuntimeException {
+public final class MissingSubjectException extends InvalidCallException {
 
   private static final long serialVersionUID = 1L;
 
@@ -14,6 +14,6 @@ public final class MissingSubjectException extends RuntimeException {
    * @param message what is missing, for the log
    */
   public MissingSubjectException(String message) {
-    super(message, null, false, false);
+    super(message, "{limiter.missing-subject}");
   }
 }

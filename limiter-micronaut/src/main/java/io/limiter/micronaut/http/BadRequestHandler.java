@@ -2,25 +2,27 @@
 package io.limiter.micronaut.http;
 
 import io.limiter.micronaut.denial.DenialMessages;
+import io.limiter.micronaut.exception.InvalidCallException;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponse;
 import io.micronaut.http.HttpStatus;
+import io.micronaut.http.annotation.Produces;
 import io.micronaut.http.server.exceptions.ExceptionHandler;
 import io.micronaut.http.server.exceptions.response.ErrorContext;
 import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
+import jakarta.inject.Singleton;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Responds to requests without a value that rate limiting needs, in the error format of the
- * application. The log names the value at debug level; the response does not.
- *
- * @param <E> what is wrong with them
+ * Responds to requests without a value that rate limiting needs, or with an invalid one, in the
+ * error format of the application. The log names the value at debug level; the response does not.
  */
-public abstract class BadRequestHandler<E extends RuntimeException>
-    implements ExceptionHandler<E, HttpResponse<?>> {
+@Singleton
+@Produces
+public class BadRequestHandler implements ExceptionHandler<InvalidCallException, HttpResponse<?>> {
 
   private static final Logger LOG = LoggerFactory.getLogger(BadRequestHandler.class);
 
@@ -30,16 +32,19 @@ public abstract class BadRequestHandler<E extends RuntimeException>
   private final ErrorResponseProcessor<?> errors;
   private final DenialMessages messages;
 
-  protected BadRequestHandler(ErrorResponseProcessor<?> errors, DenialMessages messages) {
+  public BadRequestHandler(ErrorResponseProcessor<?> errors, DenialMessages messages) {
     this.errors = errors;
     this.messages = messages;
   }
 
-  /** The key, in braces, of the message in the response. */
-  protected abstract String message(E mistake);
+  /** The message of the response: a text, or a key in braces. */
+  protected String message(InvalidCallException mistake) {
+    return mistake.responseMessage();
+  }
 
   @Override
-  public HttpResponse<?> handle(@SuppressWarnings("rawtypes") HttpRequest request, E mistake) {
+  public HttpResponse<?> handle(
+      @SuppressWarnings("rawtypes") HttpRequest request, InvalidCallException mistake) {
     if (LOG.isDebugEnabled()) {
       LOG.debug("Rejected: {}", oneLine(mistake.getMessage()));
     }
@@ -71,7 +76,7 @@ public abstract class BadRequestHandler<E extends RuntimeException>
     };
   }
 
-  private HttpResponse<?> answer(HttpRequest<?> request, E mistake) {
+  private HttpResponse<?> answer(HttpRequest<?> request, InvalidCallException mistake) {
     String key = message(mistake);
     String text =
         messages.render(

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
  */
 class ClassesOfARequestTest {
 
-  private static final int MOST_ADMITTED = 86;
+  private static final int MOST_ADMITTED = 88;
   private static final int MOST_MORE_DENIED = 17;
 
   @Test

@@ -11,12 +11,10 @@ import io.limiter.micronaut.config.HeadersConfiguration;
 import io.limiter.micronaut.denial.DenialBody;
 import io.limiter.micronaut.denial.DenialBodyFactory;
 import io.limiter.micronaut.denial.DenialMessages;
-import io.limiter.micronaut.exception.InvalidIdempotencyKeyException;
+import io.limiter.micronaut.exception.InvalidCallException;
 import io.limiter.micronaut.exception.LimitDeniedException;
-import io.limiter.micronaut.exception.MissingSubjectException;
+import io.limiter.micronaut.http.BadRequestHandler;
 import io.limiter.micronaut.http.DenialResponseFactory;
-import io.limiter.micronaut.http.InvalidIdempotencyKeyHandler;
-import io.limiter.micronaut.http.MissingSubjectHandler;
 import io.limiter.micronaut.http.RateLimitFields;
 import io.micronaut.context.MessageSource;
 import io.micronaut.context.annotation.Factory;
@@ -112,30 +110,30 @@ class DenialReplacementsTest {
 
   /** Bad requests. */
   @Singleton
-  @Replaces(MissingSubjectHandler.class)
+  @Replaces(BadRequestHandler.class)
   @Requires(property = REPLACED, value = "subjects")
-  static class OwnSubjects extends MissingSubjectHandler {
+  static class OwnSubjects extends BadRequestHandler {
     OwnSubjects(ErrorResponseProcessor<?> errors, DenialMessages messages) {
       super(errors, messages);
     }
 
     @Override
-    protected String message(MissingSubjectException missing) {
+    protected String message(InvalidCallException missing) {
       return "Who are you on {path}?";
     }
   }
 
   /** Bad keys. */
   @Singleton
-  @Replaces(InvalidIdempotencyKeyHandler.class)
+  @Replaces(BadRequestHandler.class)
   @Requires(property = REPLACED, value = "keys")
-  static class OwnKeys extends InvalidIdempotencyKeyHandler {
+  static class OwnKeys extends BadRequestHandler {
     OwnKeys(ErrorResponseProcessor<?> errors, DenialMessages messages) {
       super(errors, messages);
     }
 
     @Override
-    protected String message(InvalidIdempotencyKeyException invalid) {
+    protected String message(InvalidCallException invalid) {
       return "{method} it with a key";
     }
   }
