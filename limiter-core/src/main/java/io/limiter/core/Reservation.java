@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
 import java.time.Duration;
 import java.util.Optional;
@@ -58,7 +58,7 @@ public interface Reservation {
 
   /**
    * Settles the call: reports its completion to the store. One command gives back the concurrency
-   * permits of the call ({@link ConcurrencyLimit}), the units of stacks that do not count this
+   * permits of the call ({@link ConcurrencyLimitRule}), the units of stacks that do not count this
    * completion ({@link Counting}), and from the other stacks the difference if the actual cost is
    * below the reserved cost. If the actual cost is higher, the difference is recorded; no rule can
    * deny it. The duplicate guard is not affected.

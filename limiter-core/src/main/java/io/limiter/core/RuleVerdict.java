@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Rule;
 import java.time.Duration;
 import java.util.Optional;
@@ -18,11 +18,12 @@ import java.util.Optional;
  * @param retryAfter if violated, the time after which the same call would pass if there are no
  *     calls in between. Exact to the microsecond; the actual time is shorter if reserved units are
  *     given back. Empty if the rule is not violated, if the call is {@code tooCostly}, and for a
- *     {@link ConcurrencyLimit}, because the end of a running call cannot be predicted
+ *     {@link ConcurrencyLimitRule}, because the end of a running call cannot be predicted
  * @param resetAfter the time after which the rule is fully replenished if there are no calls in
- *     between; for a {@link ConcurrencyLimit} its permit duration, or zero if no call is in flight
+ *     between; for a {@link ConcurrencyLimitRule} its permit duration, or zero if no call is in
+ *     flight
  * @param effectiveWindow the time within which no more than {@code remaining} units are available;
- *     for a {@link ConcurrencyLimit} its permit duration, although units return whenever a call
+ *     for a {@link ConcurrencyLimitRule} its permit duration, although units return whenever a call
  *     ends
  * @param tooCostly whether the rule is violated because the call costs more than the rule ever
  *     admits at once, so that waiting does not help
@@ -40,7 +41,7 @@ public record RuleVerdict(
 
   /**
    * Creates the verdict of an enforced rule. It is too costly if it is violated without a
-   * retry-after, unless the rule is a {@link ConcurrencyLimit}.
+   * retry-after, unless the rule is a {@link ConcurrencyLimitRule}.
    */
   public RuleVerdict(
       Rule rule,
@@ -56,7 +57,7 @@ public record RuleVerdict(
         retryAfter,
         resetAfter,
         effectiveWindow,
-        violated && retryAfter.isEmpty() && !(rule instanceof ConcurrencyLimit),
+        violated && retryAfter.isEmpty() && !(rule instanceof ConcurrencyLimitRule),
         false);
   }
 

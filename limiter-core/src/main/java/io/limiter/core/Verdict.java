@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
-import io.limiter.core.rule.ConcurrencyLimit;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.ConcurrencyLimitRule;
+import io.limiter.core.rule.LeakyBucketRule;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -20,7 +20,7 @@ import java.util.Optional;
  * @param ban the remaining time of the ban that denies the call or that the call caused; the
  *     longest if several subjects of the call are banned
  * @param delay the time from the decision until the call may begin: zero unless a {@link
- *     LeakyBucket} makes it wait, and zero if the call is denied or was only recorded. The code
+ *     LeakyBucketRule} makes it wait, and zero if the call is denied or was only recorded. The code
  *     that runs the call waits this long without holding a thread, or refunds the call
  * @param decidedBy who decided
  * @param reason why the fallback decided; empty if the store decided
@@ -117,8 +117,8 @@ public record Verdict(
    * The time after which the same call would pass every rule and the duplicate guard if there are
    * no calls in between: the longest of all rules that deny it. If no store decided, the time after
    * which the store is asked again. Empty if the call is allowed, if waiting does not help ({@link
-   * #tooCostly()}), and if only a {@link ConcurrencyLimit} denies it, because the time at which a
-   * permit becomes free is unknown.
+   * #tooCostly()}), and if only a {@link ConcurrencyLimitRule} denies it, because the time at which
+   * a permit becomes free is unknown.
    */
   public Optional<Duration> retryAfter() {
     if (outcome == Outcome.UNAVAILABLE) {

@@ -5,7 +5,7 @@ import static io.limiter.core.StoreHarness.call;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.rule.Alignment;
-import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.FixedWindowRule;
 import java.time.Duration;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
@@ -17,11 +17,11 @@ import org.junit.jupiter.params.provider.CsvSource;
 public interface AlignedWindowContract extends StoreHarness {
 
   private static LimitRequest daily(String zone) {
-    return call(FixedWindow.aligned(3, Duration.ofDays(1), ZoneId.of(zone)));
+    return call(FixedWindowRule.aligned(3, Duration.ofDays(1), ZoneId.of(zone)));
   }
 
   private static LimitRequest each(Duration window, String zone) {
-    return call(FixedWindow.aligned(3, window, ZoneId.of(zone)));
+    return call(FixedWindowRule.aligned(3, window, ZoneId.of(zone)));
   }
 
   private void assertEndsIn(LimitRequest call, Duration rest) {
@@ -109,7 +109,7 @@ public interface AlignedWindowContract extends StoreHarness {
   default void clocksThatAreSetBackIntoAWindowThatHasEndedBeginAnother() {
     Alignment odd =
         Alignment.to(ZoneId.of("Europe/Berlin")).from(LocalDateTime.of(2024, 10, 27, 1, 40));
-    LimitRequest call = call(FixedWindow.of(3, MINUTE.multipliedBy(50)).alignedTo(odd));
+    LimitRequest call = call(FixedWindowRule.of(3, MINUTE.multipliedBy(50)).alignedTo(odd));
     at("2024-10-26T23:40:00Z"); // 01:40
     assertEndsIn(call, MINUTE.multipliedBy(50)); // 02:30, summer time
     acquire(2, call);
@@ -140,7 +140,7 @@ public interface AlignedWindowContract extends StoreHarness {
   default void aWeekMayBeginOnMonday() {
     Alignment mondays =
         Alignment.to(ZoneId.of("Europe/Berlin")).from(LocalDateTime.of(2024, 1, 1, 0, 0));
-    LimitRequest call = call(FixedWindow.of(3, Duration.ofDays(7)).alignedTo(mondays));
+    LimitRequest call = call(FixedWindowRule.of(3, Duration.ofDays(7)).alignedTo(mondays));
     at("2024-10-25T22:00:00Z"); // Saturday, 00:00, before the night that is an hour longer
     assertEndsIn(call, Duration.ofDays(2).plusHours(1));
     acquire(2, call);

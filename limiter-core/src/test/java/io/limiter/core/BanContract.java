@@ -5,9 +5,9 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.rule.BanRule;
-import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -38,7 +38,7 @@ public interface BanContract extends StoreHarness {
   @Test
   default void fiveDenialsWithinTenSecondsStartABanOfThirty() {
     for (Rule second :
-        List.of(rule(1, SECOND), FixedWindow.of(1, SECOND), TokenBucket.of(1, 1, SECOND))) {
+        List.of(rule(1, SECOND), FixedWindowRule.of(1, SECOND), TokenBucketRule.of(1, 1, SECOND))) {
       Policy policy = Policy.of(second.getClass().getSimpleName(), second).withBan(FIVE_IN_TEN);
       LimitRequest call = LimitRequest.of(policy, new Subject("user", "x"));
       assertAllowed(call);
@@ -80,7 +80,7 @@ public interface BanContract extends StoreHarness {
 
   @Test
   default void callsDuringABanChangeNothing() {
-    LimitRequest call = banning(FIVE_IN_TEN, rule(1, HOUR), FixedWindow.of(2, HOUR));
+    LimitRequest call = banning(FIVE_IN_TEN, rule(1, HOUR), FixedWindowRule.of(2, HOUR));
     assertAllowed(call);
     assertLimited(4, call);
     assertBanned(call, THIRTY);
@@ -106,7 +106,7 @@ public interface BanContract extends StoreHarness {
 
   @Test
   default void peekShowsABanAndRecordIgnoresIt() {
-    LimitRequest call = banning(BanRule.of(1, MINUTE, THIRTY), FixedWindow.of(5, SECOND));
+    LimitRequest call = banning(BanRule.of(1, MINUTE, THIRTY), FixedWindowRule.of(5, SECOND));
     assertBanned(call.withCost(6), THIRTY);
     advance(SECOND);
     Verdict look = peek(call);
@@ -123,7 +123,7 @@ public interface BanContract extends StoreHarness {
   default void bansGrowUntilTheSubjectKeepsOutOfThem() {
     Duration longest = SECOND.multipliedBy(100);
     LimitRequest call =
-        banning(BanRule.of(1, SECOND, THIRTY).growing(2, longest), FixedWindow.of(5, SECOND))
+        banning(BanRule.of(1, SECOND, THIRTY).growing(2, longest), FixedWindowRule.of(5, SECOND))
             .withCost(6);
     for (int seconds : new int[] {30, 60, 100, 100}) {
       assertBanned(call, SECOND.multipliedBy(seconds));
@@ -154,8 +154,8 @@ public interface BanContract extends StoreHarness {
 
   @Test
   default void aBanOfOneSubjectDeniesTheWholeCall() {
-    LimitRequest banned = banning(BanRule.of(1, MINUTE, THIRTY), FixedWindow.of(2, SECOND));
-    LimitRequest other = StoreHarness.call("other", rule(9, HOUR), FixedWindow.of(9, MINUTE));
+    LimitRequest banned = banning(BanRule.of(1, MINUTE, THIRTY), FixedWindowRule.of(2, SECOND));
+    LimitRequest other = StoreHarness.call("other", rule(9, HOUR), FixedWindowRule.of(9, MINUTE));
     assertBanned(banned.withCost(3), THIRTY);
     List<Optional<String>> before = stored(other);
     assertBanned(banned.and(other), THIRTY);
@@ -187,8 +187,8 @@ public interface BanContract extends StoreHarness {
 
   @Test
   default void aBanContinuesWhenItsNumbersAndTheRulesChange() {
-    LimitRequest before = banning(BanRule.of(1, MINUTE, HOUR), FixedWindow.of(5, SECOND));
-    LimitRequest after = banning(BanRule.of(9, SECOND, THIRTY), TokenBucket.of(5, 1, SECOND));
+    LimitRequest before = banning(BanRule.of(1, MINUTE, HOUR), FixedWindowRule.of(5, SECOND));
+    LimitRequest after = banning(BanRule.of(9, SECOND, THIRTY), TokenBucketRule.of(5, 1, SECOND));
     assertBanned(before.withCost(6), HOUR);
     assertBanned(after, THIRTY); // but no ban is longer than the longest, from its beginning
     advance(THIRTY.minus(SECOND));

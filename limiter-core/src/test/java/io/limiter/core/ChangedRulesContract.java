@@ -6,11 +6,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.FixedWindow;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.ZoneId;
 import java.time.temporal.ChronoUnit;
@@ -40,29 +40,29 @@ public interface ChangedRulesContract extends StoreHarness {
         List.of(
             rule(10, MINUTE), rule(20, MINUTE), rule(5, MINUTE), rule(10, MINUTE.multipliedBy(2))),
         List.of(
-            FixedWindow.of(10, MINUTE), FixedWindow.of(20, MINUTE),
-            FixedWindow.of(10, MINUTE.multipliedBy(2)),
-                FixedWindow.of(10, SECOND.multipliedBy(30))),
+            FixedWindowRule.of(10, MINUTE), FixedWindowRule.of(20, MINUTE),
+            FixedWindowRule.of(10, MINUTE.multipliedBy(2)),
+                FixedWindowRule.of(10, SECOND.multipliedBy(30))),
         List.of(
-            FixedWindow.aligned(10, HOUR, utc),
-            FixedWindow.aligned(10, HOUR, ZoneId.of("Asia/Kolkata")),
-            FixedWindow.aligned(10, HOUR.multipliedBy(24), ZoneId.of("Europe/Berlin"))),
+            FixedWindowRule.aligned(10, HOUR, utc),
+            FixedWindowRule.aligned(10, HOUR, ZoneId.of("Asia/Kolkata")),
+            FixedWindowRule.aligned(10, HOUR.multipliedBy(24), ZoneId.of("Europe/Berlin"))),
         List.of(
             SlidingWindowCounter.of(10, MINUTE),
             SlidingWindowCounter.of(20, MINUTE),
             SlidingWindowCounter.of(10, MINUTE.multipliedBy(2)),
             SlidingWindowCounter.of(10, SECOND.multipliedBy(30))),
         List.of(
-            TokenBucket.of(10, 10, MINUTE), TokenBucket.of(20, 10, MINUTE),
-            TokenBucket.of(10, 20, MINUTE), TokenBucket.of(10, 10, SECOND.multipliedBy(7))),
+            TokenBucketRule.of(10, 10, MINUTE), TokenBucketRule.of(20, 10, MINUTE),
+            TokenBucketRule.of(10, 20, MINUTE), TokenBucketRule.of(10, 10, SECOND.multipliedBy(7))),
         List.of(
-            TokenBucket.of(10, 10, MINUTE).byInterval(),
-            TokenBucket.of(10, 5, SECOND.multipliedBy(20)).byInterval(),
-            TokenBucket.of(20, 10, MINUTE).byInterval()),
+            TokenBucketRule.of(10, 10, MINUTE).byInterval(),
+            TokenBucketRule.of(10, 5, SECOND.multipliedBy(20)).byInterval(),
+            TokenBucketRule.of(20, 10, MINUTE).byInterval()),
         List.of(
-            LeakyBucket.of(10, MINUTE, 5, MINUTE),
-            LeakyBucket.of(20, MINUTE, 5, MINUTE),
-            LeakyBucket.of(10, MINUTE, 15, MINUTE.multipliedBy(3))),
+            LeakyBucketRule.of(10, MINUTE, 5, MINUTE),
+            LeakyBucketRule.of(20, MINUTE, 5, MINUTE),
+            LeakyBucketRule.of(10, MINUTE, 15, MINUTE.multipliedBy(3))),
         List.of(CustomRule.of(own, 10, MINUTE, 2.0), CustomRule.of(own, 10, MINUTE, 3.0)));
   }
 
@@ -177,19 +177,21 @@ public interface ChangedRulesContract extends StoreHarness {
   static Stream<Arguments> starts() {
     Duration two = MINUTE.multipliedBy(2);
     return Stream.of(
-        Arguments.of(FixedWindow.of(10, MINUTE), FixedWindow.of(20, two), 14),
-        Arguments.of(FixedWindow.of(10, two), FixedWindow.of(5, MINUTE), -1),
+        Arguments.of(FixedWindowRule.of(10, MINUTE), FixedWindowRule.of(20, two), 14),
+        Arguments.of(FixedWindowRule.of(10, two), FixedWindowRule.of(5, MINUTE), -1),
         Arguments.of(
-            FixedWindow.of(10, MINUTE), FixedWindow.aligned(10, HOUR, ZoneId.of("UTC")), 4),
+            FixedWindowRule.of(10, MINUTE), FixedWindowRule.aligned(10, HOUR, ZoneId.of("UTC")), 4),
         Arguments.of(SlidingWindowCounter.of(10, MINUTE), SlidingWindowCounter.of(10, two), 4),
         Arguments.of(SlidingWindowCounter.of(10, two), SlidingWindowCounter.of(10, MINUTE), 4),
-        Arguments.of(TokenBucket.of(10, 10, HOUR), TokenBucket.of(10, 20, HOUR), 4),
-        Arguments.of(TokenBucket.of(10, 10, HOUR), TokenBucket.of(20, 7, HOUR), 14),
-        Arguments.of(TokenBucket.of(10, 10, HOUR), TokenBucket.of(10, 10, HOUR).byInterval(), 4),
-        Arguments.of(TokenBucket.of(10, 10, HOUR).byInterval(), TokenBucket.of(10, 1, HOUR), 4),
+        Arguments.of(TokenBucketRule.of(10, 10, HOUR), TokenBucketRule.of(10, 20, HOUR), 4),
+        Arguments.of(TokenBucketRule.of(10, 10, HOUR), TokenBucketRule.of(20, 7, HOUR), 14),
         Arguments.of(
-            LeakyBucket.of(10, MINUTE, 9, MINUTE.multipliedBy(5)),
-            LeakyBucket.of(20, MINUTE, 9, MINUTE.multipliedBy(5)),
+            TokenBucketRule.of(10, 10, HOUR), TokenBucketRule.of(10, 10, HOUR).byInterval(), 4),
+        Arguments.of(
+            TokenBucketRule.of(10, 10, HOUR).byInterval(), TokenBucketRule.of(10, 1, HOUR), 4),
+        Arguments.of(
+            LeakyBucketRule.of(10, MINUTE, 9, MINUTE.multipliedBy(5)),
+            LeakyBucketRule.of(20, MINUTE, 9, MINUTE.multipliedBy(5)),
             4),
         Arguments.of(rule(10, MINUTE), rule(20, two), 14),
         Arguments.of(rule(10, two), rule(5, MINUTE), -1));
@@ -241,13 +243,13 @@ public interface ChangedRulesContract extends StoreHarness {
   }
 
   private static Rule bucket(long count, boolean greedy) {
-    TokenBucket bucket = TokenBucket.of(count, 1, SECOND);
+    TokenBucketRule bucket = TokenBucketRule.of(count, 1, SECOND);
     return greedy ? bucket : bucket.byInterval();
   }
 
   @Test
   default void aBanThatIsShortenedEndsWhenItWouldHave() {
-    Policy policy = Policy.of("policy", FixedWindow.of(1, SECOND));
+    Policy policy = Policy.of("policy", FixedWindowRule.of(1, SECOND));
     Subject user = new Subject("user", "x");
     LimitRequest hour = LimitRequest.of(policy.withBan(BanRule.of(1, MINUTE, HOUR)), user);
     LimitRequest seconds =
@@ -286,15 +288,15 @@ public interface ChangedRulesContract extends StoreHarness {
     BanRule hour = BanRule.of(1, MINUTE, HOUR);
     Subject user = new Subject("user", "x");
     LimitRequest banning =
-        LimitRequest.of(Policy.of("policy", FixedWindow.of(1, HOUR)).withBan(hour), user);
+        LimitRequest.of(Policy.of("policy", FixedWindowRule.of(1, HOUR)).withBan(hour), user);
     assertThat(acquire(banning.withCost(2)).outcome()).isEqualTo(Outcome.BANNED);
     for (int i = 1; i <= 40; i++) {
       advance(TICK);
-      acquire(1, call(user, TokenBucket.of(1_000, i, HOUR)));
+      acquire(1, call(user, TokenBucketRule.of(1_000, i, HOUR)));
     }
     assertThat(acquire(banning).ban()).contains(HOUR.minus(TICK.multipliedBy(40)));
-    assertThat(remaining(call(user, TokenBucket.of(1_000, 40, HOUR)))).isEqualTo(1_000 - 40);
-    assertThat(remaining(call(user, TokenBucket.of(1_000, 35, HOUR)))).isEqualTo(1_000 - 35);
+    assertThat(remaining(call(user, TokenBucketRule.of(1_000, 40, HOUR)))).isEqualTo(1_000 - 40);
+    assertThat(remaining(call(user, TokenBucketRule.of(1_000, 35, HOUR)))).isEqualTo(1_000 - 35);
   }
 
   private static LimitRequest call(Subject user, Rule rule) {

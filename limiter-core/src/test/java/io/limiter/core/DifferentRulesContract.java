@@ -6,11 +6,11 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.rule.BanRule;
-import io.limiter.core.rule.ConcurrencyLimit;
-import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.ConcurrencyLimitRule;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -36,7 +36,7 @@ public interface DifferentRulesContract extends StoreHarness {
   }
 
   private static Rule window(long count) {
-    return FixedWindow.of(count, HOUR).withName("window");
+    return FixedWindowRule.of(count, HOUR).withName("window");
   }
 
   private void assertRemaining(LimitRequest call, Long... units) {
@@ -83,7 +83,7 @@ public interface DifferentRulesContract extends StoreHarness {
   @Test
   default void otherNumbersBesideALogStandBesideEachOther() {
     LimitRequest bucket =
-        call(rule(200, HOUR), TokenBucket.of(9, 1, HOUR), SlidingWindowCounter.of(50, HOUR));
+        call(rule(200, HOUR), TokenBucketRule.of(9, 1, HOUR), SlidingWindowCounter.of(50, HOUR));
     acquire(2, both());
     acquire(3, bucket);
     assertRemaining(bucket, 195L, 6L, 47L);
@@ -99,7 +99,7 @@ public interface DifferentRulesContract extends StoreHarness {
     assertLimited(full);
     assertLimited(call(rule(units, HOUR)));
     assertLimited(call(window(units)));
-    assertLimited(call(window(units), TokenBucket.of(9, 1, HOUR)));
+    assertLimited(call(window(units), TokenBucketRule.of(9, 1, HOUR)));
     assertThat(stored(full)).isEqualTo(before);
   }
 
@@ -156,12 +156,12 @@ public interface DifferentRulesContract extends StoreHarness {
   /** Each continues from what it wrote last, and neither denies for longer than its window. */
   @Test
   default void aClockSetBackIsMadeGoodForBothKinds() {
-    LimitRequest two = call(rule(2, MINUTE), FixedWindow.of(3, MINUTE));
+    LimitRequest two = call(rule(2, MINUTE), FixedWindowRule.of(3, MINUTE));
     acquire(2, two);
     advance(HOUR.negated());
     assertRetryAfterIsExact(two, MINUTE);
     advance(HOUR.negated());
-    assertRemaining(call(FixedWindow.of(3, MINUTE)), 2L);
+    assertRemaining(call(FixedWindowRule.of(3, MINUTE)), 2L);
     assertRemaining(two, 1L, 2L);
     acquire(1, two);
     assertRetryAfterIsExact(two, MINUTE);
@@ -169,7 +169,7 @@ public interface DifferentRulesContract extends StoreHarness {
 
   @Test
   default void permitsAreKeptBesideMixedRulesAndAreRenewed() {
-    LimitRequest held = both().and(call(ConcurrencyLimit.of(1, MINUTE)));
+    LimitRequest held = both().and(call(ConcurrencyLimitRule.of(1, MINUTE)));
     Verdict running = acquire(held);
     advance(MINUTE.minus(TICK));
     assertThat(renew(running)).isEqualTo(1);

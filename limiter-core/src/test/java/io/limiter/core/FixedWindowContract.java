@@ -4,7 +4,7 @@ package io.limiter.core;
 import static io.limiter.core.StoreHarness.call;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -20,7 +20,7 @@ public interface FixedWindowContract extends StoreHarness {
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 10, 500})
   default void aFixedWindowAdmitsExactlyCount(long count) {
-    LimitRequest call = call(FixedWindow.of(count, MINUTE));
+    LimitRequest call = call(FixedWindowRule.of(count, MINUTE));
     for (long i = count - 1; i >= 0; i--) {
       assertThat(acquire(call).rules().get(0).remaining()).isEqualTo(i);
       advance(TICK);
@@ -30,7 +30,7 @@ public interface FixedWindowContract extends StoreHarness {
 
   @Test
   default void theLargestCountIsCountedExactly() {
-    LimitRequest call = call(FixedWindow.of(Rule.MAX_COUNT, MINUTE));
+    LimitRequest call = call(FixedWindowRule.of(Rule.MAX_COUNT, MINUTE));
     assertThat(acquire(call.withCost(999_999)).rules().get(0).remaining())
         .isEqualTo(Rule.MAX_COUNT - 999_999);
     assertAllowed(call);
@@ -39,7 +39,7 @@ public interface FixedWindowContract extends StoreHarness {
 
   @Test
   default void aWindowBeginsWithTheFirstCallAfterTheLastOne() {
-    LimitRequest call = call(FixedWindow.of(2, MINUTE));
+    LimitRequest call = call(FixedWindowRule.of(2, MINUTE));
     advance(SECOND.multipliedBy(17));
     assertAllowed(call);
     advance(SECOND.multipliedBy(50));
@@ -52,7 +52,7 @@ public interface FixedWindowContract extends StoreHarness {
 
   @Test
   default void bothSidesOfAnEndMayHoldTheCount() {
-    LimitRequest call = call(FixedWindow.of(3, MINUTE));
+    LimitRequest call = call(FixedWindowRule.of(3, MINUTE));
     assertAllowed(call);
     advance(MINUTE.minus(TICK));
     acquire(2, call);
@@ -64,7 +64,7 @@ public interface FixedWindowContract extends StoreHarness {
 
   @Test
   default void noWindowHoldsMoreThanTheCount() {
-    LimitRequest call = call(FixedWindow.of(7, SECOND));
+    LimitRequest call = call(FixedWindowRule.of(7, SECOND));
     Random random = new Random(7);
     List<Instant> admitted = new ArrayList<>();
     for (int i = 0; i < 2_000; i++) {
@@ -87,7 +87,7 @@ public interface FixedWindowContract extends StoreHarness {
 
   @Test
   default void aWindowWhoseUnitsAreAllGivenBackNeverBegan() {
-    LimitRequest call = call(FixedWindow.of(2, MINUTE));
+    LimitRequest call = call(FixedWindowRule.of(2, MINUTE));
     Verdict only = acquire(call);
     advance(SECOND.multipliedBy(40));
     assertThat(refund(only)).isEqualTo(1);
@@ -101,7 +101,7 @@ public interface FixedWindowContract extends StoreHarness {
 
   @Test
   default void aRefundAfterTheEndGivesNothingToTheNextWindow() {
-    LimitRequest call = call(FixedWindow.of(1, MINUTE));
+    LimitRequest call = call(FixedWindowRule.of(1, MINUTE));
     Verdict early = acquire(call);
     advance(MINUTE);
     assertAllowed(call);
@@ -111,7 +111,7 @@ public interface FixedWindowContract extends StoreHarness {
 
   @Test
   default void aRecordNeverPutsAWindowInDebt() {
-    LimitRequest call = call(FixedWindow.of(5, MINUTE));
+    LimitRequest call = call(FixedWindowRule.of(5, MINUTE));
     Verdict verdict = record(call.withCost(100));
     assertThat(verdict.allowed()).isTrue();
     assertThat(verdict.rules().get(0).remaining()).isZero();

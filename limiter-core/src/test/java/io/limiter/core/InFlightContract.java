@@ -5,7 +5,7 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.RuleStack;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -20,11 +20,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Calls in flight: which calls hold a permit, for how long, and when it is free again. */
 public interface InFlightContract extends StoreHarness {
 
-  Duration PERMIT_DURATION = ConcurrencyLimit.DEFAULT_PERMIT_DURATION;
+  Duration PERMIT_DURATION = ConcurrencyLimitRule.DEFAULT_PERMIT_DURATION;
   Duration THIRD = PERMIT_DURATION.dividedBy(3);
 
   static LimitRequest inFlight(long count) {
-    return call(ConcurrencyLimit.of(count));
+    return call(ConcurrencyLimitRule.of(count));
   }
 
   @Test
@@ -54,7 +54,7 @@ public interface InFlightContract extends StoreHarness {
   @Test
   default void aCallOfMoreUnitsThanThereAreIsTooCostly() {
     Charge charge =
-        Charge.of("limit", Subject.global(), RuleStack.of(List.of(ConcurrencyLimit.of(2))))
+        Charge.of("limit", Subject.global(), RuleStack.of(List.of(ConcurrencyLimitRule.of(2))))
             .withCost(3);
     Verdict verdict =
         acquire(new LimitRequest(inFlight(1).policy(), List.of(charge), Optional.empty()));
@@ -220,12 +220,12 @@ public interface InFlightContract extends StoreHarness {
   @Test
   default void theShortestPermitDurationOfACallApplies() {
     LimitRequest call =
-        call("one", ConcurrencyLimit.of(1, MINUTE))
+        call("one", ConcurrencyLimitRule.of(1, MINUTE))
             .and(
                 call(
                     "other",
-                    ConcurrencyLimit.of(5, SECOND.multipliedBy(9)),
-                    ConcurrencyLimit.of(9, HOUR)));
+                    ConcurrencyLimitRule.of(5, SECOND.multipliedBy(9)),
+                    ConcurrencyLimitRule.of(9, HOUR)));
     Verdict verdict = acquire(call);
     assertThat(verdict.reservation().permitDuration()).contains(SECOND.multipliedBy(9));
     assertThat(renew(verdict)).isEqualTo(2);

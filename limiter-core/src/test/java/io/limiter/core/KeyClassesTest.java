@@ -5,9 +5,9 @@ import static io.limiter.core.StoreHarness.MINUTE;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import java.util.List;
@@ -19,7 +19,7 @@ class KeyClassesTest {
 
   private static final Subject ADA = new Subject("user", "ada");
   private static final Subject ADDRESS = new Subject("ip", "192.0.2.1");
-  private static final Rule TURNS = LeakyBucket.of(2, MINUTE, 5, MINUTE);
+  private static final Rule TURNS = LeakyBucketRule.of(2, MINUTE, 5, MINUTE);
 
   private static String name(RuleStack stack) {
     return StateKey.of("limit", ADA).of(stack).name();
@@ -32,7 +32,7 @@ class KeyClassesTest {
     assertThat(name(all)).isEqualTo("r");
     assertThat(name(all.withCounting(Counting.FAILURES))).isEqualTo("f");
     assertThat(name(all.withCounting(Counting.SUCCESSES))).isEqualTo("s");
-    assertThat(name(RuleStack.of(List.of(ConcurrencyLimit.of(1))))).isEqualTo("i");
+    assertThat(name(RuleStack.of(List.of(ConcurrencyLimitRule.of(1))))).isEqualTo("i");
     assertThat(name(RuleStack.of(List.of(TURNS)))).isEqualTo("w");
   }
 

@@ -6,9 +6,9 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.rule.BanRule;
-import io.limiter.core.rule.FixedWindow;
-import io.limiter.core.rule.LeakyBucket;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.LeakyBucketRule;
+import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.Instant;
 import org.junit.jupiter.api.Test;
@@ -21,8 +21,8 @@ public interface LeakyBucketContract extends StoreHarness {
 
   Duration HALF = Duration.ofMillis(500);
 
-  private static LeakyBucket twoASecond() {
-    return LeakyBucket.of(2, SECOND, 10, SECOND.multipliedBy(10));
+  private static LeakyBucketRule twoASecond() {
+    return LeakyBucketRule.of(2, SECOND, 10, SECOND.multipliedBy(10));
   }
 
   /** The wait of a call that is admitted. */
@@ -48,7 +48,7 @@ public interface LeakyBucketContract extends StoreHarness {
 
   @Test
   default void threeASecondAreThreeASecondForEver() {
-    LimitRequest call = call(LeakyBucket.of(3, SECOND, 2, MINUTE));
+    LimitRequest call = call(LeakyBucketRule.of(3, SECOND, 2, MINUTE));
     Instant start = now();
     for (long i = 0; i < 1_000; i++) {
       Duration delay = wait(call);
@@ -74,7 +74,7 @@ public interface LeakyBucketContract extends StoreHarness {
 
   @Test
   default void aCallThatWouldWaitTooLongIsDeniedAtOnceWithARetryAfter() {
-    LimitRequest call = call(LeakyBucket.of(2, SECOND, 100, Duration.ofMillis(1_200)));
+    LimitRequest call = call(LeakyBucketRule.of(2, SECOND, 100, Duration.ofMillis(1_200)));
     acquire(3, call);
     assertRetryAfterIsExact(call, Duration.ofMillis(300));
     assertThat(peek(call).rules().get(0).remaining()).isZero();
@@ -139,13 +139,13 @@ public interface LeakyBucketContract extends StoreHarness {
     LimitRequest shorter = call(twoASecond().withQueue(3).withFair(false));
     assertRetryAfterIsExact(shorter, SECOND.plus(HALF));
     assertThat(wait(before)).isEqualTo(HALF.multipliedBy(4));
-    assertThat(wait(call(LeakyBucket.of(4, SECOND, 10, MINUTE))))
+    assertThat(wait(call(LeakyBucketRule.of(4, SECOND, 10, MINUTE))))
         .isEqualTo(HALF.multipliedBy(5).dividedBy(2)); // another rate
   }
 
   @Test
   default void whereAnotherRuleDeniesNoDepartureIsTaken() {
-    LimitRequest call = call(twoASecond(), rule(2, MINUTE), TokenBucket.of(9, 1, HOUR));
+    LimitRequest call = call(twoASecond(), rule(2, MINUTE), TokenBucketRule.of(9, 1, HOUR));
     acquire(2, call);
     var before = stored(call);
     assertThat(acquire(call).delay()).isZero();
@@ -155,7 +155,7 @@ public interface LeakyBucketContract extends StoreHarness {
 
   @Test
   default void whereTheQueueIsFullNoOtherRuleCounts() {
-    LimitRequest call = call(LeakyBucket.of(1, SECOND, 1, MINUTE), rule(5, MINUTE));
+    LimitRequest call = call(LeakyBucketRule.of(1, SECOND, 1, MINUTE), rule(5, MINUTE));
     acquire(2, call);
     var before = stored(call);
     assertLimited(call);
@@ -164,7 +164,7 @@ public interface LeakyBucketContract extends StoreHarness {
 
   @Test
   default void forOtherRulesTheArrivalCounts() {
-    LimitRequest call = call(LeakyBucket.of(1, MINUTE, 5, MINUTE), rule(2, SECOND));
+    LimitRequest call = call(LeakyBucketRule.of(1, MINUTE, 5, MINUTE), rule(2, SECOND));
     acquire(1, call);
     assertThat(wait(call)).isEqualTo(MINUTE);
     advance(SECOND);
@@ -173,7 +173,7 @@ public interface LeakyBucketContract extends StoreHarness {
 
   @Test
   default void anAbandonedCallGivesBackToEveryRule() {
-    LimitRequest call = call(twoASecond(), rule(5, MINUTE), FixedWindow.of(6, MINUTE));
+    LimitRequest call = call(twoASecond(), rule(5, MINUTE), FixedWindowRule.of(6, MINUTE));
     acquire(1, call);
     advance(TICK);
     Verdict leaver = acquire(call.withCost(2));
@@ -184,7 +184,7 @@ public interface LeakyBucketContract extends StoreHarness {
   @Test
   default void aFullQueueBringsABanNearer() {
     Policy policy =
-        Policy.of("policy", LeakyBucket.of(1, SECOND, 1, MINUTE))
+        Policy.of("policy", LeakyBucketRule.of(1, SECOND, 1, MINUTE))
             .withBan(BanRule.of(2, MINUTE, SECOND.multipliedBy(10)));
     LimitRequest call = LimitRequest.of(policy, new Subject("user", "somebody"));
     acquire(2, call);
@@ -213,7 +213,7 @@ public interface LeakyBucketContract extends StoreHarness {
 
   @Test
   default void anObservedCallDoesNotWait() {
-    LimitRequest call = call(LeakyBucket.of(1, SECOND, 2, MINUTE));
+    LimitRequest call = call(LeakyBucketRule.of(1, SECOND, 2, MINUTE));
     acquire(1, call);
     Verdict observed = acquire(call.observe());
     assertThat(observed.delay()).isZero();

@@ -4,7 +4,7 @@ package io.limiter.core;
 import static io.limiter.core.StoreHarness.call;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.time.Instant;
@@ -25,8 +25,8 @@ public interface LeaverContract extends StoreHarness {
 
   Duration HALF = Duration.ofMillis(500);
 
-  private static LeakyBucket twoASecond() {
-    return LeakyBucket.of(2, SECOND, 10, SECOND.multipliedBy(10));
+  private static LeakyBucketRule twoASecond() {
+    return LeakyBucketRule.of(2, SECOND, 10, SECOND.multipliedBy(10));
   }
 
   /** The wait of a call that is admitted. */
@@ -116,7 +116,7 @@ public interface LeaverContract extends StoreHarness {
   @Test
   default void aCallBeyondTheQueueMayTakeADepartureThatWasGivenUp() {
     LimitRequest call =
-        call(LeakyBucket.of(2, SECOND, 100, Duration.ofMillis(1_200)).withFair(false));
+        call(LeakyBucketRule.of(2, SECOND, 100, Duration.ofMillis(1_200)).withFair(false));
     acquire(1, call);
     Verdict leaver = acquire(call);
     acquire(1, call);
@@ -130,7 +130,7 @@ public interface LeaverContract extends StoreHarness {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   default void noTwoCallsDepartLessThanAnIntervalApart(boolean fair) {
-    LimitRequest call = call(LeakyBucket.of(7, SECOND, 30, MINUTE).withFair(fair));
+    LimitRequest call = call(LeakyBucketRule.of(7, SECOND, 30, MINUTE).withFair(fair));
     Random random = new Random(11);
     record Departure(Verdict verdict, Instant at) {}
     List<Departure> departures = new ArrayList<>();
@@ -157,7 +157,7 @@ public interface LeaverContract extends StoreHarness {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   default void everyOtherOfManyMayLeave(boolean fair) {
-    LimitRequest call = call(LeakyBucket.of(2, SECOND, 60, MINUTE).withFair(fair));
+    LimitRequest call = call(LeakyBucketRule.of(2, SECOND, 60, MINUTE).withFair(fair));
     List<Verdict> all = new ArrayList<>();
     for (int i = 0; i <= 60; i++) {
       all.add(acquire(call));
@@ -192,7 +192,7 @@ public interface LeaverContract extends StoreHarness {
   @ValueSource(booleans = {true, false})
   default void tenThousandLeaversLeaveNothingBehind(boolean fair) {
     LimitRequest call =
-        call(LeakyBucket.of(100, SECOND, 10_000, SECOND.multipliedBy(120)).withFair(fair));
+        call(LeakyBucketRule.of(100, SECOND, 10_000, SECOND.multipliedBy(120)).withFair(fair));
     acquire(1, call);
     List<Verdict> waiting = tenThousand(i -> store().decide(call, Mode.ACQUIRE));
     assertThat(waiting).allMatch(Verdict::allowed);
@@ -211,8 +211,8 @@ public interface LeaverContract extends StoreHarness {
   @ValueSource(longs = {1, 2, 3, 4, 5, 6})
   default void abandonedCallsAreCountedAsInTheModel(long seed) {
     Random random = new Random(seed);
-    LeakyBucket bucket =
-        LeakyBucket.of(7, SECOND, 60, SECOND.multipliedBy(20)).withFair(seed % 2 == 0);
+    LeakyBucketRule bucket =
+        LeakyBucketRule.of(7, SECOND, 60, SECOND.multipliedBy(20)).withFair(seed % 2 == 0);
     LimitRequest call = call("crowd", bucket);
     List<Step> steps = new ArrayList<>();
     long clock = StoreHarness.micros(Instant.EPOCH, now());

@@ -5,8 +5,8 @@ import static io.limiter.core.StoreHarness.MINUTE;
 import static io.limiter.core.StoreHarness.SECOND;
 import static io.limiter.core.StoreHarness.call;
 
-import io.limiter.core.rule.ConcurrencyLimit;
-import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.ConcurrencyLimitRule;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.store.Mode;
@@ -100,7 +100,7 @@ public final class LogScenarios {
 
   private Rule concurrencyLimit() {
     int seconds = together ? 60 : 5 + random.nextInt(55);
-    return ConcurrencyLimit.of((count() + 1) / 2, SECOND.multipliedBy(seconds));
+    return ConcurrencyLimitRule.of((count() + 1) / 2, SECOND.multipliedBy(seconds));
   }
 
   private Rule[] rules() {
@@ -109,7 +109,7 @@ public final class LogScenarios {
       int seconds = i == 0 && together ? 60 : 5 + random.nextInt(55);
       rules[i] =
           i > 0 && i == rules.length - 1 && random.nextInt(4) == 0
-              ? FixedWindow.of(200 + random.nextInt(300), MINUTE).withName("fixed")
+              ? FixedWindowRule.of(200 + random.nextInt(300), MINUTE).withName("fixed")
               : SlidingWindowLog.of(count(), SECOND.multipliedBy(seconds)).withName("rule-" + i);
     }
     return rules;

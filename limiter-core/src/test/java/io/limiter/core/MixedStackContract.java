@@ -6,11 +6,11 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
@@ -28,10 +28,10 @@ public interface MixedStackContract extends StoreHarness {
     return List.of(
         rule(count, HOUR).withName("log"),
         SlidingWindowCounter.of(count, HOUR).withName("counter"),
-        FixedWindow.of(count, HOUR).withName("window"),
-        FixedWindow.aligned(count, HOUR, ZoneOffset.UTC).withName("aligned"),
-        TokenBucket.of(count, count, HOUR).withName("bucket"),
-        TokenBucket.of(count, count, HOUR).byInterval().withName("interval"),
+        FixedWindowRule.of(count, HOUR).withName("window"),
+        FixedWindowRule.aligned(count, HOUR, ZoneOffset.UTC).withName("aligned"),
+        TokenBucketRule.of(count, count, HOUR).withName("bucket"),
+        TokenBucketRule.of(count, count, HOUR).byInterval().withName("interval"),
         CustomRule.of(new FadingCounter(), count, HOUR, 2.0).withName("own"));
   }
 
@@ -87,7 +87,7 @@ public interface MixedStackContract extends StoreHarness {
   @Test
   default void retryAfterOfAMixedStackIsTheLongest() {
     LimitRequest call =
-        call(TokenBucket.of(1, 1, SECOND), FixedWindow.of(2, MINUTE), rule(3, HOUR));
+        call(TokenBucketRule.of(1, 1, SECOND), FixedWindowRule.of(2, MINUTE), rule(3, HOUR));
     assertAllowed(call);
     assertRetryAfterIsExact(call, SECOND);
     assertRetryAfterIsExact(call, MINUTE.minus(SECOND));
@@ -123,9 +123,9 @@ public interface MixedStackContract extends StoreHarness {
 
   @Test
   default void countsOfOtherRulesContinueWhereTheRulesShareThem() {
-    Rule minute = FixedWindow.of(5, MINUTE);
+    Rule minute = FixedWindowRule.of(5, MINUTE);
     Rule hour = SlidingWindowCounter.of(50, HOUR);
-    Rule bucket = TokenBucket.of(7, 1, SECOND);
+    Rule bucket = TokenBucketRule.of(7, 1, SECOND);
     beginHour();
     acquire(3, call(minute, hour));
     assertThat(acquire(call(bucket, hour, minute)).rules())
@@ -139,8 +139,8 @@ public interface MixedStackContract extends StoreHarness {
 
   @Test
   default void twoRulesOfOneKindKeepTheirOwnNumbers() {
-    Rule strict = FixedWindow.of(2, MINUTE);
-    Rule loose = FixedWindow.of(5, MINUTE);
+    Rule strict = FixedWindowRule.of(2, MINUTE);
+    Rule loose = FixedWindowRule.of(5, MINUTE);
     acquire(2, call(strict));
     assertThat(peek(call(strict, loose)).rules())
         .extracting(RuleVerdict::remaining)
@@ -152,10 +152,10 @@ public interface MixedStackContract extends StoreHarness {
 
   @Test
   default void aRefundAfterTheRulesHaveChangedGivesBackToThoseThatAreLeft() {
-    Verdict verdict = acquire(call(FixedWindow.of(5, MINUTE)));
-    assertAllowed(call(FixedWindow.of(5, MINUTE), TokenBucket.of(9, 1, SECOND)));
+    Verdict verdict = acquire(call(FixedWindowRule.of(5, MINUTE)));
+    assertAllowed(call(FixedWindowRule.of(5, MINUTE), TokenBucketRule.of(9, 1, SECOND)));
     assertThat(refund(verdict)).isOne();
-    assertThat(remaining(call(FixedWindow.of(5, MINUTE)))).isEqualTo(4);
+    assertThat(remaining(call(FixedWindowRule.of(5, MINUTE)))).isEqualTo(4);
   }
 
   @Test

@@ -6,8 +6,8 @@ import static io.limiter.core.StoreHarness.rule;
 import static io.limiter.core.StoreHarness.submit;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.rule.ConcurrencyLimit;
-import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.ConcurrencyLimitRule;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.store.Mode;
 import java.util.List;
@@ -38,9 +38,9 @@ public interface ModesContract extends StoreHarness {
   @Test
   default void theVerdictsPolicyHasTheRulesOfAllStacksOfTheCall() {
     LimitRequest call =
-        submit("form", rule(5, MINUTE), FixedWindow.of(7, HOUR))
+        submit("form", rule(5, MINUTE), FixedWindowRule.of(7, HOUR))
             .and(call("other", rule(3, HOUR)))
-            .and(call("third", ConcurrencyLimit.of(2)));
+            .and(call("third", ConcurrencyLimitRule.of(2)));
     for (Mode mode : List.of(Mode.PEEK, Mode.ACQUIRE, Mode.RECORD)) {
       Verdict verdict = decide(call, mode);
       assertThat(verdict.rules()).hasSize(4);

@@ -7,10 +7,10 @@ import static io.limiter.core.StoreHarness.submit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.rule.BanRule;
-import io.limiter.core.rule.ConcurrencyLimit;
-import io.limiter.core.rule.FixedWindow;
-import io.limiter.core.rule.LeakyBucket;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.ConcurrencyLimitRule;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.LeakyBucketRule;
+import io.limiter.core.rule.TokenBucketRule;
 import org.junit.jupiter.api.Test;
 
 /** Charges that are observed, not enforced. */
@@ -34,7 +34,7 @@ public interface ObservedContract extends StoreHarness {
 
   @Test
   default void anObservedViolationTakesNothingAsIfItWereEnforced() {
-    LimitRequest call = call(rule(2, MINUTE), FixedWindow.of(3, HOUR)).observe();
+    LimitRequest call = call(rule(2, MINUTE), FixedWindowRule.of(3, HOUR)).observe();
     acquire(5, call);
     assertThat(peek(call).rules()).extracting(RuleVerdict::remaining).containsExactly(0L, 1L);
     advance(MINUTE);
@@ -95,13 +95,13 @@ public interface ObservedContract extends StoreHarness {
 
   @Test
   default void onlyUnitsThatItTookAreHeldAndRecorded() {
-    LimitRequest flight = call("flight", ConcurrencyLimit.of(1));
+    LimitRequest flight = call("flight", ConcurrencyLimitRule.of(1));
     LimitRequest rows = call("rows", rule(5, MINUTE)).withCost(5);
     LimitRequest both = flight.and(rows).observe();
     Verdict first = acquire(both);
     Verdict second = acquire(both);
     assertThat(first.reservation().permitDuration())
-        .contains(ConcurrencyLimit.DEFAULT_PERMIT_DURATION);
+        .contains(ConcurrencyLimitRule.DEFAULT_PERMIT_DURATION);
     assertThat(second.reservation().permitDuration()).isEmpty();
     assertThat(renew(second)).isZero();
     assertThat(settle(second, Completion.succeeded().withCost(9))).isZero();
@@ -131,7 +131,7 @@ public interface ObservedContract extends StoreHarness {
    */
   @Test
   default void anObservedRuleMakesNoCallWait() {
-    LimitRequest call = call(LeakyBucket.of(1, MINUTE, 2, HOUR.dividedBy(12)));
+    LimitRequest call = call(LeakyBucketRule.of(1, MINUTE, 2, HOUR.dividedBy(12)));
     acquire(2, call.observe());
     Verdict third = acquire(call.observe());
     assertThat(third.allowed()).isTrue();
@@ -164,7 +164,7 @@ public interface ObservedContract extends StoreHarness {
     advance(MINUTE);
     assertThat(acquire(call).rules().get(0).violated()).isFalse();
 
-    LimitRequest empty = call("bucket", TokenBucket.of(2, 1, SECOND).startingWith(0)).observe();
+    LimitRequest empty = call("bucket", TokenBucketRule.of(2, 1, SECOND).startingWith(0)).observe();
     assertThat(acquire(empty).rules().get(0).violated()).isTrue();
     advance(SECOND);
     assertThat(acquire(empty).rules().get(0).violated()).isFalse();

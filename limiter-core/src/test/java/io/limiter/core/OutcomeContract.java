@@ -5,13 +5,13 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
-import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -114,9 +114,9 @@ public interface OutcomeContract extends StoreHarness {
     for (Rule rule :
         List.of(
             SlidingWindowCounter.of(2, HOUR),
-            FixedWindow.of(2, HOUR),
-            TokenBucket.of(2, 1, HOUR),
-            TokenBucket.of(2, 1, HOUR).byInterval())) {
+            FixedWindowRule.of(2, HOUR),
+            TokenBucketRule.of(2, 1, HOUR),
+            TokenBucketRule.of(2, 1, HOUR).byInterval())) {
       LimitRequest call =
           LimitRequest.of(
               Policy.of(rule.getClass().getSimpleName() + rule.name(), rule)
@@ -141,12 +141,12 @@ public interface OutcomeContract extends StoreHarness {
     Policy all = Policy.of("all", rule(9, HOUR)).withDuplicates(rule(1, HOUR));
     LimitRequest call = LimitRequest.of(all, subject);
     for (Counting counting : List.of(Counting.FAILURES, Counting.SUCCESSES)) {
-      RuleStack stack = RuleStack.of(List.of(rule(5, HOUR), FixedWindow.of(4, HOUR)));
+      RuleStack stack = RuleStack.of(List.of(rule(5, HOUR), FixedWindowRule.of(4, HOUR)));
       Policy policy =
           new Policy("all", "all", List.of(stack.withCounting(counting)), Optional.empty());
       call = call.and(LimitRequest.of(policy, subject));
     }
-    call = call.and(LimitRequest.of(Policy.of("all", ConcurrencyLimit.of(2)), subject));
+    call = call.and(LimitRequest.of(Policy.of("all", ConcurrencyLimitRule.of(2)), subject));
     assertThat(call.charges()).extracting(charge -> charge.key().name()).doesNotHaveDuplicates();
     assertThat(call.charges())
         .extracting(charge -> charge.key().tag())
@@ -172,7 +172,7 @@ public interface OutcomeContract extends StoreHarness {
     Subject subject = new Subject("user", "somebody");
     LimitRequest failures = counting(Counting.FAILURES, rule(1, MINUTE));
     LimitRequest inFlight =
-        LimitRequest.of(Policy.of("in-flight", ConcurrencyLimit.of(1)), subject);
+        LimitRequest.of(Policy.of("in-flight", ConcurrencyLimitRule.of(1)), subject);
     assertAllowed(inFlight);
     Verdict denied = acquire(failures.and(inFlight));
     assertThat(denied.outcome()).isEqualTo(Outcome.LIMITED);
@@ -184,7 +184,7 @@ public interface OutcomeContract extends StoreHarness {
   @Test
   default void ifOtherRulesDenyTooTheirRetryAfterIsReturned() {
     LimitRequest call =
-        call("somebody", rule(1, MINUTE)).and(call("somebody else", ConcurrencyLimit.of(1)));
+        call("somebody", rule(1, MINUTE)).and(call("somebody else", ConcurrencyLimitRule.of(1)));
     assertAllowed(call);
     advance(SECOND);
     Verdict denied = acquire(call);

@@ -7,9 +7,9 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.limiter.core.rule.BanRule;
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import java.time.Duration;
@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 class OutcomeRecordsTest {
 
   private static final Duration MINUTE = Duration.ofMinutes(1);
-  private static final Rule THREE = ConcurrencyLimit.of(3);
+  private static final Rule THREE = ConcurrencyLimitRule.of(3);
 
   private static void assertRejected(ThrowingCallable call, String message) {
     assertThatIllegalArgumentException().isThrownBy(call).withMessage(message);
@@ -37,16 +37,16 @@ class OutcomeRecordsTest {
     assertThat(THREE.name()).isEqualTo("3-in-flight");
     assertThat(THREE.window()).isEqualTo(Duration.ofSeconds(30));
     assertThat(THREE.withName("few").withCount(4))
-        .isEqualTo(new ConcurrencyLimit("few", 4, Duration.ofSeconds(30)));
+        .isEqualTo(new ConcurrencyLimitRule("few", 4, Duration.ofSeconds(30)));
   }
 
   @Test
   void aPermitOutlivesAPauseOfItsInstance() {
-    assertThat(ConcurrencyLimit.of(1, Duration.ofSeconds(1)).permitDuration()).hasSeconds(1);
-    assertThat(ConcurrencyLimit.of(1, Duration.ofHours(1)).permitDuration()).hasHours(1);
+    assertThat(ConcurrencyLimitRule.of(1, Duration.ofSeconds(1)).permitDuration()).hasSeconds(1);
+    assertThat(ConcurrencyLimitRule.of(1, Duration.ofHours(1)).permitDuration()).hasHours(1);
     for (Duration wrong : List.of(Duration.ofMillis(999), Duration.ofHours(1).plusMillis(1))) {
       assertRejected(
-          () -> ConcurrencyLimit.of(1, wrong),
+          () -> ConcurrencyLimitRule.of(1, wrong),
           "The rule '1-in-flight' has a lease of %s: give it 1 s to 1 h, since a concurrency permit is renewed every third of it and has to survive a pause of its instance"
               .formatted(wrong));
     }
@@ -54,17 +54,17 @@ class OutcomeRecordsTest {
 
   @Test
   void callsInFlightAreBounded() {
-    assertThat(ConcurrencyLimit.of(10_000).count()).isEqualTo(10_000);
+    assertThat(ConcurrencyLimitRule.of(10_000).count()).isEqualTo(10_000);
     assertRejected(
-        () -> ConcurrencyLimit.of(10_001),
+        () -> ConcurrencyLimitRule.of(10_001),
         "The rule '10001-in-flight' has count 10001: give it 1 to 10000");
     assertRejected(
-        () -> ConcurrencyLimit.of(0), "The rule '0-in-flight' has count 0: give it 1 to 10000");
+        () -> ConcurrencyLimitRule.of(0), "The rule '0-in-flight' has count 0: give it 1 to 10000");
   }
 
   @Test
   void callsInFlightStandAmongTheirLike() {
-    assertThat(stack(THREE, ConcurrencyLimit.of(5, Duration.ofSeconds(9))).permitDuration())
+    assertThat(stack(THREE, ConcurrencyLimitRule.of(5, Duration.ofSeconds(9))).permitDuration())
         .contains(Duration.ofSeconds(9));
     assertThat(stack(rule(1, MINUTE)).permitDuration()).isEmpty();
     assertRejected(
@@ -82,7 +82,7 @@ class OutcomeRecordsTest {
 
   @Test
   void waitingCallsAreCountedWhateverTheirCompletion() {
-    RuleStack waiting = stack(LeakyBucket.of(2, MINUTE, 5, MINUTE).withName("turns"));
+    RuleStack waiting = stack(LeakyBucketRule.of(2, MINUTE, 5, MINUTE).withName("turns"));
     assertRejected(
         () -> waiting.withCounting(Counting.SUCCESSES),
         "The rule 'turns', which makes calls wait, counts SUCCESSES: let it count ALL, since a departure that has passed cannot be given back, and give the rules that count by outcome a stack of their own");

@@ -6,12 +6,12 @@ import static io.limiter.core.StoreHarness.rule;
 import static io.limiter.core.StoreHarness.submit;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.rule.FixedWindow;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.ZoneOffset;
 import java.util.Optional;
@@ -98,13 +98,13 @@ public interface ReservationContract extends StoreHarness {
     return Stream.of(
         rule(10, HOUR),
         SlidingWindowCounter.of(10, HOUR),
-        FixedWindow.of(10, HOUR),
-        FixedWindow.aligned(10, Duration.ofDays(1), ZoneOffset.UTC),
-        TokenBucket.of(10, 1, HOUR),
-        TokenBucket.of(10, 1, HOUR).byInterval(),
-        TokenBucket.of(10, 1, HOUR).startingWith(9),
-        LeakyBucket.of(10, MINUTE, 9, MINUTE.multipliedBy(5)),
-        LeakyBucket.of(10, MINUTE, 9, MINUTE.multipliedBy(5)).withFair(false));
+        FixedWindowRule.of(10, HOUR),
+        FixedWindowRule.aligned(10, Duration.ofDays(1), ZoneOffset.UTC),
+        TokenBucketRule.of(10, 1, HOUR),
+        TokenBucketRule.of(10, 1, HOUR).byInterval(),
+        TokenBucketRule.of(10, 1, HOUR).startingWith(9),
+        LeakyBucketRule.of(10, MINUTE, 9, MINUTE.multipliedBy(5)),
+        LeakyBucketRule.of(10, MINUTE, 9, MINUTE.multipliedBy(5)).withFair(false));
   }
 
   /** A record takes the units that are left, and no more than these come back. */
@@ -146,8 +146,8 @@ public interface ReservationContract extends StoreHarness {
     LimitRequest call =
         call(
             rule(10, HOUR).withName("log"),
-            FixedWindow.of(9, HOUR).withName("window"),
-            TokenBucket.of(12, 1, HOUR).withName("bucket"));
+            FixedWindowRule.of(9, HOUR).withName("window"),
+            TokenBucketRule.of(12, 1, HOUR).withName("bucket"));
     acquire(1, call.withCost(8));
     Verdict recorded = record(call.withCost(3));
     assertThat(refund(recorded)).isEqualTo(3);

@@ -9,12 +9,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.FixedWindow;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
@@ -45,15 +45,15 @@ public interface RetryAfterContract extends StoreHarness {
             List.of(
                 rule(COUNT, SECOND),
                 SlidingWindowCounter.of(COUNT, SECOND),
-                FixedWindow.of(COUNT, SECOND),
-                FixedWindow.aligned(COUNT, SECOND, ZoneOffset.UTC),
-                LeakyBucket.of(2, SECOND, COUNT - 1, SECOND.multipliedBy(5)),
-                LeakyBucket.of(2, SECOND, COUNT - 1, Duration.ofMillis(700)).withFair(false),
+                FixedWindowRule.of(COUNT, SECOND),
+                FixedWindowRule.aligned(COUNT, SECOND, ZoneOffset.UTC),
+                LeakyBucketRule.of(2, SECOND, COUNT - 1, SECOND.multipliedBy(5)),
+                LeakyBucketRule.of(2, SECOND, COUNT - 1, Duration.ofMillis(700)).withFair(false),
                 new CustomRule("custom", COUNT, SECOND, new FadingCounter(), List.of(2.0), HOUR)));
     for (int initial = 0; initial <= COUNT; initial++) {
-      rules.add(TokenBucket.of(COUNT, 10, SECOND).startingWith(initial));
-      rules.add(TokenBucket.of(COUNT, 3, Duration.ofMillis(701)).startingWith(initial));
-      rules.add(TokenBucket.of(COUNT, 3, SECOND).byInterval().startingWith(initial));
+      rules.add(TokenBucketRule.of(COUNT, 10, SECOND).startingWith(initial));
+      rules.add(TokenBucketRule.of(COUNT, 3, Duration.ofMillis(701)).startingWith(initial));
+      rules.add(TokenBucketRule.of(COUNT, 3, SECOND).byInterval().startingWith(initial));
     }
     return rules.stream();
   }
@@ -129,7 +129,7 @@ public interface RetryAfterContract extends StoreHarness {
   /** A call each 3.1 s, where the bucket is full within one. */
   @Test
   default void aBucketThatStartsEmptyAdmitsASubjectThatCallsRarely() {
-    LimitRequest call = call(TokenBucket.of(10, 10, SECOND).startingWith(0));
+    LimitRequest call = call(TokenBucketRule.of(10, 10, SECOND).startingWith(0));
     assertLimited(call);
     for (int i = 0; i < 20; i++) {
       advance(Duration.ofMillis(3_100));

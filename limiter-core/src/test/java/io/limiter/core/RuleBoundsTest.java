@@ -9,9 +9,9 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.Collections;
@@ -36,24 +36,24 @@ class RuleBoundsTest {
   void tokensAreCountedInPartsUpToTheExactRangeOfADouble() {
     long half = 1 << 29; // 2^24 microseconds times 2^29 tokens are 2^53 parts
     Duration interval = micros(1 << 24);
-    assertThat(TokenBucket.of(half, 999_999_999, interval).count()).isEqualTo(half);
+    assertThat(TokenBucketRule.of(half, 999_999_999, interval).count()).isEqualTo(half);
     assertRejected(
-        () -> TokenBucket.of(half + 1, 999_999_999, interval),
+        () -> TokenBucketRule.of(half + 1, 999_999_999, interval),
         "cannot be counted exactly up to 536870913");
   }
 
   @Test
   void aRefillIsAtMostTheCapacity() {
     long most = Rule.MAX_COUNT;
-    assertThat(TokenBucket.of(most, most, MINUTE).refill()).isEqualTo(most);
+    assertThat(TokenBucketRule.of(most, most, MINUTE).refill()).isEqualTo(most);
     assertRejected(
-        () -> TokenBucket.of(most, most + 1, MINUTE),
+        () -> TokenBucketRule.of(most, most + 1, MINUTE),
         "has a refill of 1000000001: give it 1 to 1000000000");
   }
 
   @Test
   void theTimeToFillABucketIsRightThoughItsTokensTimesItsIntervalFitInNoLong() {
-    TokenBucket bucket = TokenBucket.of(291_673, 1_000_000, YEAR);
+    TokenBucketRule bucket = TokenBucketRule.of(291_673, 1_000_000, YEAR);
     assertThat(bucket.window()).isEqualTo(micros(291_673L * 31_622_400));
     assertThat(bucket.withCount(291_672).window()).isEqualTo(micros(291_672L * 31_622_400));
   }
@@ -61,24 +61,24 @@ class RuleBoundsTest {
   @Test
   void aLeakyBucketIsCountedUpToTheExactRangeOfADouble() {
     Duration window = micros(9_007_199_254_739L); // times 1,000 places, and 1,992: 2^53
-    assertThat(LeakyBucket.of(1, window, 999, micros(1_991)).queue()).isEqualTo(999);
+    assertThat(LeakyBucketRule.of(1, window, 999, micros(1_991)).queue()).isEqualTo(999);
     assertRejected(
-        () -> LeakyBucket.of(1, window, 999, micros(1_992)), "which cannot be counted exactly");
+        () -> LeakyBucketRule.of(1, window, 999, micros(1_992)), "which cannot be counted exactly");
   }
 
   @Test
   void aCallWaitsAMillisecondAtLeast() {
     Duration brief = Duration.ofMillis(1);
-    assertThat(LeakyBucket.of(1, MINUTE, 1, brief).maxWait()).isEqualTo(brief);
+    assertThat(LeakyBucketRule.of(1, MINUTE, 1, brief).maxWait()).isEqualTo(brief);
     assertRejected(
-        () -> LeakyBucket.of(1, MINUTE, 1, micros(999)), "lets calls wait up to PT0.000999S");
+        () -> LeakyBucketRule.of(1, MINUTE, 1, micros(999)), "lets calls wait up to PT0.000999S");
   }
 
   @Test
   void aLeakyBucketWithAnotherCountIsTheSameButForThat() {
-    LeakyBucket bucket = LeakyBucket.of(2, MINUTE, 10, MINUTE).withFair(false);
+    LeakyBucketRule bucket = LeakyBucketRule.of(2, MINUTE, 10, MINUTE).withFair(false);
     assertThat(bucket.withCount(3))
-        .isEqualTo(new LeakyBucket(bucket.name(), 3, MINUTE, 10, MINUTE, false));
+        .isEqualTo(new LeakyBucketRule(bucket.name(), 3, MINUTE, 10, MINUTE, false));
   }
 
   @Test

@@ -3,17 +3,17 @@ package io.limiter.core;
 
 import io.limiter.core.rule.Alignment;
 import io.limiter.core.rule.BanRule;
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.FixedWindow;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowCounter;
 import io.limiter.core.rule.SlidingWindowLog;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDateTime;
@@ -101,7 +101,7 @@ public final class RuleGenerator {
       int count = pick(large ? MANY : FEW);
       Duration permitDuration =
           Duration.of(PERMIT_DURATIONS[random.nextInt(PERMIT_DURATIONS.length)], ChronoUnit.MICROS);
-      made.add(ConcurrencyLimit.of(count, permitDuration).withName("leases-" + made.size()));
+      made.add(ConcurrencyLimitRule.of(count, permitDuration).withName("leases-" + made.size()));
     }
     return RuleStack.of(made);
   }
@@ -115,7 +115,7 @@ public final class RuleGenerator {
     Rule made =
         switch (random.nextInt(zone.isPresent() ? 9 : 6)) {
           case 0 -> SlidingWindowCounter.of(count, window());
-          case 1 -> FixedWindow.of(count, window());
+          case 1 -> FixedWindowRule.of(count, window());
           case 2 -> bucket(count);
           case 3 -> bucket(usual).byInterval();
           case 4 -> CustomRule.of(FADING, count, window(), 2.0 + random.nextInt(2));
@@ -133,11 +133,11 @@ public final class RuleGenerator {
     return Duration.of(window, ChronoUnit.MICROS);
   }
 
-  private TokenBucket bucket(int count) {
+  private TokenBucketRule bucket(int count) {
     while (true) {
       long refill = random.nextBoolean() ? pick(FEW) : Math.max(1, count / (1 + random.nextInt(4)));
       try {
-        TokenBucket made = TokenBucket.of(count, refill, window());
+        TokenBucketRule made = TokenBucketRule.of(count, refill, window());
         return random.nextInt(3) > 0
             ? made
             : made.startingWith(random.nextInt(3) == 0 ? 0 : random.nextInt(count));
@@ -147,13 +147,13 @@ public final class RuleGenerator {
     }
   }
 
-  private LeakyBucket leaky(int count) {
+  private LeakyBucketRule leaky(int count) {
     while (true) {
       Duration window = window();
       long wait =
           random.nextBoolean() ? pick(WAITS) : Micros.of(window) * (1 + random.nextInt(10)) / count;
       try {
-        return LeakyBucket.of(count, window, pick(QUEUES), Duration.of(wait, ChronoUnit.MICROS))
+        return LeakyBucketRule.of(count, window, pick(QUEUES), Duration.of(wait, ChronoUnit.MICROS))
             .withFair(random.nextBoolean());
       } catch (IllegalArgumentException unusable) {
         // It would let calls wait for too long or not at all: another one.
@@ -162,14 +162,15 @@ public final class RuleGenerator {
   }
 
   /** A bucket in which many calls wait, and now and then for too long. */
-  public LeakyBucket queue() {
+  public LeakyBucketRule queue() {
     int count = pick(FEW);
     Duration window = Duration.of(pick(NEAR_WINDOWS), ChronoUnit.MICROS);
     int queue = 3 + random.nextInt(80);
     long wait = Micros.of(window) * (queue / 2 + random.nextInt(4 * queue)) / count;
-    long most = Micros.of(LeakyBucket.MAX_WAIT);
-    LeakyBucket made =
-        LeakyBucket.of(count, window, queue, Duration.of(Math.min(wait, most), ChronoUnit.MICROS))
+    long most = Micros.of(LeakyBucketRule.MAX_WAIT);
+    LeakyBucketRule made =
+        LeakyBucketRule.of(
+                count, window, queue, Duration.of(Math.min(wait, most), ChronoUnit.MICROS))
             .withFair(random.nextBoolean());
     return made.withName("Queue-" + made.name());
   }
@@ -177,10 +178,10 @@ public final class RuleGenerator {
   private Rule aligned(int count) {
     ZoneId where = zone.orElseThrow();
     if (random.nextInt(3) > 0) {
-      return FixedWindow.aligned(count, Duration.ofSeconds(pick(ALIGNED_SECONDS)), where);
+      return FixedWindowRule.aligned(count, Duration.ofSeconds(pick(ALIGNED_SECONDS)), where);
     }
     LocalDateTime anchor = LocalDateTime.of(2024, 1, 1, 0, 0).plusMinutes(30L * random.nextInt(3));
-    return FixedWindow.of(count, Duration.ofSeconds(pick(ANCHORED_SECONDS)))
+    return FixedWindowRule.of(count, Duration.ofSeconds(pick(ANCHORED_SECONDS)))
         .alignedTo(Alignment.to(where).from(anchor));
   }
 
@@ -199,7 +200,7 @@ public final class RuleGenerator {
 
   /** The same departures, with another queue. */
   private Rule requeued(Rule rule) {
-    return rule instanceof LeakyBucket leaky
+    return rule instanceof LeakyBucketRule leaky
         ? leaky.withQueue(pick(QUEUES)).withFair(random.nextBoolean())
         : rule;
   }

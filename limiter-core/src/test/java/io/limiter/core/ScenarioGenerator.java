@@ -7,7 +7,7 @@ import io.limiter.core.rule.LoggedRule;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.time.Instant;
@@ -204,9 +204,11 @@ public final class ScenarioGenerator {
 
   private long step(Rule rule) {
     long window = rule.window().dividedBy(ChronoUnit.MICROS.getDuration());
-    boolean atOnce = rule instanceof TokenBucket bucket && !bucket.greedy();
+    boolean atOnce = rule instanceof TokenBucketRule bucket && !bucket.greedy();
     long each =
-        atOnce ? Micros.of(((TokenBucket) rule).interval()) : Math.max(1, window / rule.count());
+        atOnce
+            ? Micros.of(((TokenBucketRule) rule).interval())
+            : Math.max(1, window / rule.count());
     // Otherwise a large log would never fill, and no call would wait.
     boolean slowly = queueing ? random.nextInt(200) > 0 : large && random.nextInt(40) > 0;
     return switch (slowly ? 16 + random.nextInt(3) : random.nextInt(19)) {

@@ -5,10 +5,10 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
-import io.limiter.core.rule.FixedWindow;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.TokenBucketRule;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
@@ -17,7 +17,7 @@ public interface SettledCostContract extends StoreHarness {
 
   @Test
   default void aLowerActualCostIsGivenBack() {
-    LimitRequest call = call(rule(100, MINUTE), FixedWindow.of(80, HOUR)).withCost(50);
+    LimitRequest call = call(rule(100, MINUTE), FixedWindowRule.of(80, HOUR)).withCost(50);
     Verdict verdict = acquire(call);
     advance(SECOND);
     assertThat(settle(verdict, Completion.succeeded().withCost(20))).isEqualTo(30);
@@ -26,7 +26,7 @@ public interface SettledCostContract extends StoreHarness {
 
   @Test
   default void aHigherActualCostIsRecordedEvenAboveTheLimit() {
-    LimitRequest call = call(rule(100, MINUTE), FixedWindow.of(80, HOUR)).withCost(50);
+    LimitRequest call = call(rule(100, MINUTE), FixedWindowRule.of(80, HOUR)).withCost(50);
     Verdict verdict = acquire(call);
     advance(SECOND);
     assertThat(settle(verdict, Completion.failed().withCost(90))).isZero();
@@ -64,9 +64,9 @@ public interface SettledCostContract extends StoreHarness {
    */
   @Test
   default void tokensThatCameBackInTheMeantimeAreThoseOfTheCall() {
-    for (TokenBucket bucket :
-        new TokenBucket[] {
-          TokenBucket.of(10, 1, SECOND), TokenBucket.of(10, 1, SECOND).byInterval()
+    for (TokenBucketRule bucket :
+        new TokenBucketRule[] {
+          TokenBucketRule.of(10, 1, SECOND), TokenBucketRule.of(10, 1, SECOND).byInterval()
         }) {
       LimitRequest call =
           LimitRequest.of(Policy.of("bucket-" + bucket.greedy(), bucket), Subject.global())
@@ -94,7 +94,9 @@ public interface SettledCostContract extends StoreHarness {
   @Test
   default void aCallInFlightCountsOnceWhateverItCosts() {
     LimitRequest call =
-        call("rows", rule(1_000, MINUTE)).and(call("flight", ConcurrencyLimit.of(2))).withCost(100);
+        call("rows", rule(1_000, MINUTE))
+            .and(call("flight", ConcurrencyLimitRule.of(2)))
+            .withCost(100);
     Verdict verdict = acquire(call);
     assertThat(verdict.rules()).extracting(RuleVerdict::remaining).containsExactly(900L, 1L);
     assertThat(settle(verdict, Completion.succeeded().withCost(300))).isEqualTo(1);

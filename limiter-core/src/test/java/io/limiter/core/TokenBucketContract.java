@@ -5,7 +5,7 @@ import static io.limiter.core.StoreHarness.call;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -18,7 +18,7 @@ public interface TokenBucketContract extends StoreHarness {
 
   @Test
   default void aBucketAdmitsABurstAndThenOneCallForEachToken() {
-    LimitRequest call = call(TokenBucket.of(20, 5, SECOND));
+    LimitRequest call = call(TokenBucketRule.of(20, 5, SECOND));
     acquire(20, call);
     for (int i = 0; i < 10; i++) {
       assertRetryAfterIsExact(call, Duration.ofMillis(200));
@@ -31,7 +31,7 @@ public interface TokenBucketContract extends StoreHarness {
 
   @Test
   default void aBucketLosesNothingByRounding() {
-    LimitRequest call = call(TokenBucket.of(1, 7, SECOND)); // a token in 142,857 1/7 µs
+    LimitRequest call = call(TokenBucketRule.of(1, 7, SECOND)); // a token in 142,857 1/7 µs
     Instant start = now();
     assertAllowed(call);
     for (int i = 0; i < 50; i++) {
@@ -47,7 +47,7 @@ public interface TokenBucketContract extends StoreHarness {
 
   @Test
   default void noIntervalHoldsMoreThanTheCapacityAndTheRefill() {
-    LimitRequest call = call(TokenBucket.of(5, 3, SECOND));
+    LimitRequest call = call(TokenBucketRule.of(5, 3, SECOND));
     Random random = new Random(7);
     List<Instant> admitted = new ArrayList<>();
     for (int i = 0; i < 600; i++) {
@@ -67,7 +67,7 @@ public interface TokenBucketContract extends StoreHarness {
 
   @Test
   default void retryAfterOfABucketCountsTheCost() {
-    LimitRequest call = call(TokenBucket.of(10, 3, SECOND));
+    LimitRequest call = call(TokenBucketRule.of(10, 3, SECOND));
     acquire(10, call);
     advance(Duration.ofNanos(123_000));
     assertThat(acquire(call.withCost(11)).retryAfter()).isEmpty();
@@ -76,7 +76,7 @@ public interface TokenBucketContract extends StoreHarness {
 
   @Test
   default void theVerdictOfABucketHasTheTimeOfTheNextTokenAndOfTheFullBucket() {
-    LimitRequest call = call(TokenBucket.of(10, 1, SECOND));
+    LimitRequest call = call(TokenBucketRule.of(10, 1, SECOND));
     assertThat(peek(call).rules().get(0).resetAfter()).isZero();
     assertThat(peek(call).rules().get(0).effectiveWindow()).isEqualTo(SECOND);
     acquire(call.withCost(4));
@@ -89,7 +89,7 @@ public interface TokenBucketContract extends StoreHarness {
 
   @Test
   default void byIntervalAllTokensComeBackAtItsEnd() {
-    LimitRequest call = call(TokenBucket.of(10, 4, MINUTE).byInterval());
+    LimitRequest call = call(TokenBucketRule.of(10, 4, MINUTE).byInterval());
     advance(SECOND.multipliedBy(7)); // intervals begin with the first call
     acquire(10, call);
     advance(SECOND);
@@ -103,7 +103,7 @@ public interface TokenBucketContract extends StoreHarness {
 
   @Test
   default void anIntervalBeginsWithTheCallThatFindsTheBucketFull() {
-    LimitRequest call = call(TokenBucket.of(4, 4, MINUTE).byInterval());
+    LimitRequest call = call(TokenBucketRule.of(4, 4, MINUTE).byInterval());
     assertAllowed(call);
     advance(SECOND.multipliedBy(90));
     acquire(4, call);
@@ -112,7 +112,7 @@ public interface TokenBucketContract extends StoreHarness {
 
   @Test
   default void aNewSubjectHasTheInitialTokens() {
-    LimitRequest call = call(TokenBucket.of(10, 1, SECOND).startingWith(3));
+    LimitRequest call = call(TokenBucketRule.of(10, 1, SECOND).startingWith(3));
     acquire(3, call);
     assertRetryAfterIsExact(call, SECOND);
     advance(SECOND.multipliedBy(10));
@@ -124,8 +124,8 @@ public interface TokenBucketContract extends StoreHarness {
   @Test
   default void aSubjectWithTooFewInitialTokensGetsMoreFromItsFirstDeniedCallOn() {
     Rule[] rules = {
-      TokenBucket.of(4, 1, SECOND).startingWith(0),
-      TokenBucket.of(6, 2, MINUTE).byInterval().startingWith(1)
+      TokenBucketRule.of(4, 1, SECOND).startingWith(0),
+      TokenBucketRule.of(6, 2, MINUTE).byInterval().startingWith(1)
     };
     LimitRequest drops = call("drop", rules[0]);
     assertThat(peek(drops).retryAfter()).contains(SECOND);
@@ -137,7 +137,7 @@ public interface TokenBucketContract extends StoreHarness {
 
   @Test
   default void aRecordNeverPutsABucketInDebt() {
-    LimitRequest call = call(TokenBucket.of(5, 1, SECOND));
+    LimitRequest call = call(TokenBucketRule.of(5, 1, SECOND));
     Verdict verdict = record(call.withCost(100));
     assertThat(verdict.allowed()).isTrue();
     assertThat(verdict.rules().get(0).effectiveWindow()).isEqualTo(SECOND);
@@ -146,7 +146,7 @@ public interface TokenBucketContract extends StoreHarness {
 
   @Test
   default void unitsThatHaveComeBackAreNotGivenBackTwice() {
-    LimitRequest call = call(TokenBucket.of(10, 1, SECOND));
+    LimitRequest call = call(TokenBucketRule.of(10, 1, SECOND));
     Verdict first = acquire(call.withCost(5));
     advance(SECOND.multipliedBy(2));
     assertThat(acquire(call).rules().get(0).remaining()).isEqualTo(6);
@@ -161,7 +161,7 @@ public interface TokenBucketContract extends StoreHarness {
 
   @Test
   default void tokensReturnedByAnIntervalAreNotGivenBackTwice() {
-    LimitRequest call = call(TokenBucket.of(10, 2, SECOND).byInterval());
+    LimitRequest call = call(TokenBucketRule.of(10, 2, SECOND).byInterval());
     Verdict first = acquire(call.withCost(5));
     advance(SECOND);
     assertThat(acquire(call).rules().get(0).remaining()).isEqualTo(6);
@@ -172,16 +172,16 @@ public interface TokenBucketContract extends StoreHarness {
   /** Missing tokens stay missing, but a subject never owes more than a bucket. */
   @Test
   default void theCapacityMayChange() {
-    LimitRequest large = call(TokenBucket.of(10, 1, SECOND));
-    LimitRequest larger = call(TokenBucket.of(12, 1, SECOND));
-    LimitRequest small = call(TokenBucket.of(3, 1, SECOND));
+    LimitRequest large = call(TokenBucketRule.of(10, 1, SECOND));
+    LimitRequest larger = call(TokenBucketRule.of(12, 1, SECOND));
+    LimitRequest small = call(TokenBucketRule.of(3, 1, SECOND));
     acquire(8, large);
     assertThat(remaining(larger)).isEqualTo(4);
     assertThat(remaining(small)).isZero();
     assertRetryAfterIsExact(small, SECOND);
-    LimitRequest many = call("other", TokenBucket.of(10, 2, SECOND).byInterval());
+    LimitRequest many = call("other", TokenBucketRule.of(10, 2, SECOND).byInterval());
     acquire(10, many);
     assertRetryAfterIsExact(
-        call("other", TokenBucket.of(3, 2, SECOND).byInterval()).withCost(2), SECOND);
+        call("other", TokenBucketRule.of(3, 2, SECOND).byInterval()).withCost(2), SECOND);
   }
 }

@@ -9,7 +9,7 @@ import io.limiter.core.Reservation;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.SlidingWindowLog;
 import java.time.Duration;
@@ -27,7 +27,8 @@ final class EndingsFromCode {
   private EndingsFromCode() {}
 
   static LimitRequest export(Subject user) {
-    Policy exports = Policy.of("exports", ConcurrencyLimit.of(3)); // 3-in-flight, leased for 30 s
+    Policy exports =
+        Policy.of("exports", ConcurrencyLimitRule.of(3)); // 3-in-flight, leased for 30 s
 
     return LimitRequest.of(exports, user);
   }

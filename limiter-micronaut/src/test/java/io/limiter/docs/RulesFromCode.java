@@ -10,11 +10,11 @@ import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.rule.Alignment;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.FixedWindow;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.SlidingWindowCounter;
 import io.limiter.core.rule.SlidingWindowLog;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
@@ -40,17 +40,19 @@ final class RulesFromCode {
     Policy quotes =
         Policy.of(
             "quotes",
-            FixedWindow.aligned(1_000, Duration.ofDays(1), berlin),
-            FixedWindow.of(5_000, Duration.ofDays(7)) // weeks from Monday
+            FixedWindowRule.aligned(1_000, Duration.ofDays(1), berlin),
+            FixedWindowRule.of(5_000, Duration.ofDays(7)) // weeks from Monday
                 .alignedTo(Alignment.to(berlin).from(LocalDateTime.parse("2024-01-01T00:00"))));
 
-    Policy thumbnails = Policy.of("thumbnails", TokenBucket.of(20, 5, Duration.ofSeconds(1)));
-    TokenBucket slow = TokenBucket.of(20, 5, Duration.ofSeconds(1)).byInterval().startingWith(5);
+    Policy thumbnails = Policy.of("thumbnails", TokenBucketRule.of(20, 5, Duration.ofSeconds(1)));
+    TokenBucketRule slow =
+        TokenBucketRule.of(20, 5, Duration.ofSeconds(1)).byInterval().startingWith(5);
 
     Policy exports =
-        Policy.of("exports", LeakyBucket.of(2, Duration.ofSeconds(1), 10, Duration.ofSeconds(10)));
-    LeakyBucket unfair =
-        LeakyBucket.of(2, Duration.ofSeconds(1), 10, Duration.ofSeconds(10)).withFair(false);
+        Policy.of(
+            "exports", LeakyBucketRule.of(2, Duration.ofSeconds(1), 10, Duration.ofSeconds(10)));
+    LeakyBucketRule unfair =
+        LeakyBucketRule.of(2, Duration.ofSeconds(1), 10, Duration.ofSeconds(10)).withFair(false);
 
     RedisSettings settings = RedisSettings.defaults().withAlgorithms(List.of(new FadingCounter()));
     Policy chat =

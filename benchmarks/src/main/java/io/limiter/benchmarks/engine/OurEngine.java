@@ -16,7 +16,7 @@ import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.connection.LettuceClients;
 import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.redis.connection.SharedConnection;
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -80,7 +80,7 @@ final class OurEngine implements AutoCloseable {
       LimitRequest[] requests = requests(policy);
       all.add(Contender.of(policy.name(), subject -> admitted(requests[subject])));
     }
-    LimitRequest[] held = requests(Policy.of("in-flight", ConcurrencyLimit.of(1_000)));
+    LimitRequest[] held = requests(Policy.of("in-flight", ConcurrencyLimitRule.of(1_000)));
     all.add(
         Contender.of(
             IN_FLIGHT,

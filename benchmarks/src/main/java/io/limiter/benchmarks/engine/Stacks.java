@@ -7,12 +7,12 @@ import static java.time.Duration.ofMinutes;
 import io.limiter.core.Policy;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.FixedWindow;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounter;
 import io.limiter.core.rule.SlidingWindowLog;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.ZoneOffset;
 import java.util.List;
@@ -31,36 +31,37 @@ final class Stacks {
   private Stacks() {}
 
   static List<Policy> all() {
-    Rule bucket = TokenBucket.of(10_000, 10_000, ofHours(1));
+    Rule bucket = TokenBucketRule.of(10_000, 10_000, ofHours(1));
     return List.of(
         logs(1),
         Policy.of(LOG, FEW, MANY),
         logs(4),
         logs(8),
         two("sliding window counter, 2 rules", SlidingWindowCounter::of),
-        two("fixed window, 2 rules", FixedWindow::of),
+        two("fixed window, 2 rules", FixedWindowRule::of),
         two(
             "fixed window aligned, 2 rules",
-            (count, window) -> FixedWindow.aligned(count, window, ZoneOffset.UTC)),
-        two("token bucket, 2 rules", (count, window) -> TokenBucket.of(count, count, window)),
+            (count, window) -> FixedWindowRule.aligned(count, window, ZoneOffset.UTC)),
+        two("token bucket, 2 rules", (count, window) -> TokenBucketRule.of(count, count, window)),
         two(
             "token bucket by interval, 2 rules",
-            (count, window) -> TokenBucket.of(count, count, window).byInterval()),
+            (count, window) -> TokenBucketRule.of(count, count, window).byInterval()),
         two(
             "an algorithm of one's own, 2 rules",
             (count, window) -> CustomRule.of(new OwnWindow(), count, window)),
         Policy.of(
-            "leaky bucket, 1 rule", LeakyBucket.of(100_000, ofMinutes(1), 10_000, ofMinutes(1))),
+            "leaky bucket, 1 rule",
+            LeakyBucketRule.of(100_000, ofMinutes(1), 10_000, ofMinutes(1))),
         two(
                 "token bucket and a ban, 2 rules",
-                (count, window) -> TokenBucket.of(count, count, window))
+                (count, window) -> TokenBucketRule.of(count, count, window))
             .withBan(BanRule.of(5, ofMinutes(1), ofHours(1))),
         Policy.of("log and token bucket", FEW, bucket),
         Policy.of(
             "log, token bucket, fixed window and counter",
             FEW,
             bucket,
-            FixedWindow.of(10_001, ofHours(1)),
+            FixedWindowRule.of(10_001, ofHours(1)),
             SlidingWindowCounter.of(10_002, ofHours(1))));
   }
 

@@ -13,7 +13,7 @@ import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLog;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
@@ -82,7 +82,8 @@ public class InMemory {
     long few = admitted ? PLENTY : 1_000;
     long many = admitted ? PLENTY : 10_000;
     buckets =
-        requests("bucket", TokenBucket.of(few, few, minute), TokenBucket.of(many, many, hour));
+        requests(
+            "bucket", TokenBucketRule.of(few, few, minute), TokenBucketRule.of(many, many, hour));
     names = new String[subjects];
     for (int i = 0; i < subjects; i++) {
       names[i] = "user-" + i;

@@ -37,7 +37,7 @@ import org.slf4j.LoggerFactory;
  * to the store, and what was admitted here since. The store records what was admitted here before
  * it decides the subject's next call. So while the store keeps its data, one instance alone never
  * admits more than a rule's count in any window, whichever store decides. Concurrency limits
- * ({@link io.limiter.core.rule.ConcurrencyLimit}) are exempt, because their permits become free
+ * ({@link io.limiter.core.rule.ConcurrencyLimitRule}) are exempt, because their permits become free
  * when calls end. So are fallbacks that count nothing.
  */
 public final class FallbackStore implements LimitStore {

@@ -9,7 +9,7 @@ import io.limiter.core.Reservation;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
 import java.time.Duration;
 import java.util.Collection;
@@ -173,7 +173,8 @@ final class KnownDenial {
   }
 
   private static RuleVerdict later(RuleVerdict rule, Duration since) {
-    if (rule.rule() instanceof ConcurrencyLimit) { // its times are its permit duration, at any time
+    if (rule.rule()
+        instanceof ConcurrencyLimitRule) { // its times are its permit duration, at any time
       return rule;
     }
     return new RuleVerdict(

@@ -7,12 +7,12 @@ import io.limiter.core.PastCharge;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.StackShape;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.KnownUse;
 import io.limiter.core.store.KnownUse.PastUnits;
 import io.limiter.core.store.KnownUse.RuleUse;
@@ -282,8 +282,8 @@ final class KnownSubject {
   /** Whether units count for as long as others come after them, like the debt of a bucket. */
   private static boolean carriesOver(RuleStack rules) {
     for (Rule rule : rules.rules()) {
-      if (rule instanceof TokenBucket
-          || rule instanceof LeakyBucket
+      if (rule instanceof TokenBucketRule
+          || rule instanceof LeakyBucketRule
           || rule instanceof CustomRule) {
         return true;
       }

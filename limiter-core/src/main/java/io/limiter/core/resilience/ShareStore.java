@@ -7,10 +7,10 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Reservation;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.KnownUse;
 import io.limiter.core.store.KnownUse.RuleUse;
 import io.limiter.core.store.LimitStore;
@@ -107,11 +107,11 @@ public final class ShareStore implements LimitStore {
   }
 
   private Rule share(Rule undivided) {
-    if (undivided instanceof LeakyBucket leaky) {
+    if (undivided instanceof LeakyBucketRule leaky) {
       return slower(leaky.withQueue((int) share(leaky.queue())));
     }
     Rule share = undivided.withCount(share(undivided.count()));
-    return share instanceof TokenBucket bucket && undivided instanceof TokenBucket all
+    return share instanceof TokenBucketRule bucket && undivided instanceof TokenBucketRule all
         ? slower(bucket.startingWith(share(all.initial())))
         : share;
   }
@@ -124,7 +124,7 @@ public final class ShareStore implements LimitStore {
    * Divides the rate; keeps the whole rate if the divided one is slower than a rule may be, or
    * cannot be counted exactly.
    */
-  private TokenBucket slower(TokenBucket undivided) {
+  private TokenBucketRule slower(TokenBucketRule undivided) {
     try {
       return undivided.slowedDown(instances);
     } catch (IllegalArgumentException tooSlow) {
@@ -132,7 +132,7 @@ public final class ShareStore implements LimitStore {
     }
   }
 
-  private LeakyBucket slower(LeakyBucket undivided) {
+  private LeakyBucketRule slower(LeakyBucketRule undivided) {
     try {
       return undivided.slowedDown(instances);
     } catch (IllegalArgumentException tooSlow) {

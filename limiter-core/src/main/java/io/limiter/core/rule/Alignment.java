@@ -8,7 +8,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 
 /**
- * Where the windows of a {@link FixedWindow} begin.
+ * Where the windows of a {@link FixedWindowRule} begin.
  *
  * @param zone the time zone whose local time is used
  * @param anchor a local time at which a window begins; midnight if empty. Required for windows that

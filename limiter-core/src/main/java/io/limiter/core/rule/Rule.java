@@ -11,7 +11,12 @@ import java.time.temporal.ChronoUnit;
  * #requireName}.
  */
 public sealed interface Rule
-    permits LoggedRule, SlidingWindowCounter, FixedWindow, TokenBucket, LeakyBucket, CustomRule {
+    permits LoggedRule,
+        SlidingWindowCounter,
+        FixedWindowRule,
+        TokenBucketRule,
+        LeakyBucketRule,
+        CustomRule {
 
   /** The largest count of a rule that keeps a number; an exact log has a smaller one. */
   long MAX_COUNT = 1_000_000_000;

@@ -31,7 +31,7 @@ public final class RuleStack {
     this.counting = counting;
     this.permitDuration =
         rules.stream()
-            .filter(rule -> rule instanceof ConcurrencyLimit)
+            .filter(rule -> rule instanceof ConcurrencyLimitRule)
             .map(Rule::window)
             .min(Comparator.naturalOrder());
     this.hash = 31 * (31 * rules.hashCode() + ban.hashCode()) + counting.hashCode();
@@ -42,12 +42,12 @@ public final class RuleStack {
 
   private void requireConsistent() {
     for (Rule rule : rules) {
-      if (permitDuration.isPresent() && !(rule instanceof ConcurrencyLimit)) {
+      if (permitDuration.isPresent() && !(rule instanceof ConcurrencyLimitRule)) {
         throw new IllegalArgumentException(
             "The rule '%s' shares a stack with a concurrency limit: give each a stack of its own, and join their requests by LimitRequest.and"
                 .formatted(rule.name()));
       }
-      if (counting != Counting.ALL && rule instanceof ConcurrencyLimit) {
+      if (counting != Counting.ALL && rule instanceof ConcurrencyLimitRule) {
         throw new IllegalArgumentException(
             "The rule '%s' counts %s: a concurrency limit counts every call, so let it count ALL"
                 .formatted(rule.name(), counting));
@@ -69,7 +69,7 @@ public final class RuleStack {
    * A stack of 1 to {@value #MAX_RULES} rules in the order in which they are reported.
    *
    * @throws IllegalArgumentException if there are none or too many, if two of them have one name,
-   *     if a {@link ConcurrencyLimit} is combined with other rules, or if two make calls wait
+   *     if a {@link ConcurrencyLimitRule} is combined with other rules, or if two make calls wait
    */
   public static RuleStack of(List<? extends Rule> rules) {
     if (rules.isEmpty() || rules.size() > MAX_RULES) {

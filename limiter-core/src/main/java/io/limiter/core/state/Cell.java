@@ -3,13 +3,13 @@ package io.limiter.core.state;
 
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.FixedWindow;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.LoggedRule;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.Arrays;
@@ -21,7 +21,7 @@ import java.util.Arrays;
 public sealed interface Cell
     permits CounterCell, WindowCell, GreedyCell, IntervalCell, LeakyCell, CustomCell {
 
-  /** The number of values that a script stores for a {@link LeakyBucket}. */
+  /** The number of values that a script stores for a {@link LeakyBucketRule}. */
   int LEAKY_SIZE = 3;
 
   /**
@@ -44,13 +44,13 @@ public sealed interface Cell
     }
     if (rule
         instanceof
-        LeakyBucket leaky) { // for a call that costs more, the script computes the time itself
+        LeakyBucketRule leaky) { // for a call that costs more, the script computes the time itself
       return Micros.of(leaky.maxWait()) + ceil(window, leaky.count());
     }
-    if (rule instanceof FixedWindow fixed && fixed.alignment().isPresent()) {
+    if (rule instanceof FixedWindowRule fixed && fixed.alignment().isPresent()) {
       return window + Micros.of(Duration.ofHours(2)); // clocks may be set back in the meantime
     }
-    if (rule instanceof TokenBucket bucket) {
+    if (rule instanceof TokenBucketRule bucket) {
       return Math.max(window, Micros.of(bucket.memory()));
     }
     return rule instanceof SlidingWindowCounter ? 2 * window : window;
@@ -62,7 +62,7 @@ public sealed interface Cell
    */
   static long longestMemoryMicros(Rule rule) {
     long own = memoryMicros(rule);
-    return rule instanceof LeakyBucket leaky
+    return rule instanceof LeakyBucketRule leaky
         ? own + ceil((leaky.queue() + 1) * Micros.of(leaky.window()), leaky.count())
         : own;
   }
@@ -83,13 +83,13 @@ public sealed interface Cell
     if (rule instanceof SlidingWindowCounter counter) {
       return new CounterCell(Micros.of(counter.window()), 0, 0, 0);
     }
-    if (rule instanceof FixedWindow fixed) {
+    if (rule instanceof FixedWindowRule fixed) {
       return new WindowCell(fixed, 0, 0, 0);
     }
-    if (rule instanceof TokenBucket bucket) {
+    if (rule instanceof TokenBucketRule bucket) {
       return bucket.greedy() ? GreedyCell.unused(bucket) : new IntervalCell(bucket, false, 0, 0);
     }
-    if (rule instanceof LeakyBucket leaky) {
+    if (rule instanceof LeakyBucketRule leaky) {
       return LeakyCell.unused(leaky);
     }
     if (rule instanceof CustomRule custom) {
@@ -114,7 +114,7 @@ public sealed interface Cell
       long window = Micros.of(counter.window());
       return new CounterCell(window, first, units(numbers[1]), units(numbers[2]));
     }
-    if (rule instanceof FixedWindow fixed) {
+    if (rule instanceof FixedWindowRule fixed) {
       return WindowCell.stored(fixed, nowMicros, first, units(numbers[1]));
     }
     if (unused instanceof GreedyCell bucket) {
@@ -123,7 +123,7 @@ public sealed interface Cell
     if (unused instanceof LeakyCell leaky) {
       return leaky.stored(first, units(numbers[1]), numbers);
     }
-    if (rule instanceof TokenBucket bucket) {
+    if (rule instanceof TokenBucketRule bucket) {
       return new IntervalCell(bucket, true, first, units(numbers[1]));
     }
     if (rule instanceof CustomRule custom) {
@@ -147,7 +147,7 @@ public sealed interface Cell
       long window = Micros.of(rule.window());
       return new CounterCell(window, Math.floorDiv(nowMicros, window) * window, used, 0);
     }
-    if (unused instanceof WindowCell && rule instanceof FixedWindow fixed) {
+    if (unused instanceof WindowCell && rule instanceof FixedWindowRule fixed) {
       long window = Micros.of(fixed.window());
       if (fixed.alignment().isEmpty()) {
         return new WindowCell(
@@ -158,7 +158,7 @@ public sealed interface Cell
       return bucket.begun(
           nowMicros, Math.min(used * bucket.unit(), resetsAfterMicros * bucket.rate()));
     }
-    if (unused instanceof IntervalCell && rule instanceof TokenBucket bucket) {
+    if (unused instanceof IntervalCell && rule instanceof TokenBucketRule bucket) {
       long interval = Micros.of(bucket.interval());
       return new IntervalCell(
           bucket, true, nowMicros - interval + Math.min(interval, returnsAfterMicros), used);
@@ -181,7 +181,7 @@ public sealed interface Cell
     }
     if (unused instanceof WindowCell && former instanceof WindowCell other) {
       WindowCell started =
-          WindowCell.stored((FixedWindow) rule, nowMicros, other.start(), other.used());
+          WindowCell.stored((FixedWindowRule) rule, nowMicros, other.start(), other.used());
       return started.used() > 0 && nowMicros < started.end() ? started : unused;
     }
     if (unused instanceof GreedyCell bucket) {
@@ -191,7 +191,7 @@ public sealed interface Cell
     if (unused instanceof IntervalCell) {
       long tokens = parts(former, 1, rule.count());
       return tokens > 0
-          ? new IntervalCell((TokenBucket) rule, true, former.timeMicros(), tokens)
+          ? new IntervalCell((TokenBucketRule) rule, true, former.timeMicros(), tokens)
           : unused;
     }
     if (unused instanceof LeakyCell bucket) {

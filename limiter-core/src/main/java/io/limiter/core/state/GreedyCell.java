@@ -3,15 +3,15 @@ package io.limiter.core.state;
 
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import java.math.BigInteger;
 
 /**
- * The cell of a {@link TokenBucket} whose tokens come back one by one. It stores what is missing
- * from a full bucket, so that the capacity may change, in parts of a token chosen so that each
- * microsecond brings a whole number of them. More may be missing than the capacity if a rule with a
- * larger count took it.
+ * The cell of a {@link TokenBucketRule} whose tokens come back one by one. It stores what is
+ * missing from a full bucket, so that the capacity may change, in parts of a token chosen so that
+ * each microsecond brings a whole number of them. More may be missing than the capacity if a rule
+ * with a larger count took it.
  *
  * @param unit parts of a token
  * @param rate parts that come back in a microsecond
@@ -20,10 +20,10 @@ import java.math.BigInteger;
  * @param last when something was last taken, or time started
  * @param debt the parts that were missing then
  */
-record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long last, long debt)
+record GreedyCell(TokenBucketRule rule, long unit, long rate, boolean begun, long last, long debt)
     implements Cell {
 
-  static GreedyCell unused(TokenBucket bucket) {
+  static GreedyCell unused(TokenBucketRule bucket) {
     long micros = Micros.of(bucket.interval());
     long divisor =
         BigInteger.valueOf(micros).gcd(BigInteger.valueOf(bucket.refill())).longValueExact();
@@ -62,7 +62,7 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
   @Override
   public boolean serves(Rule other) {
     return other == rule
-        || (other instanceof TokenBucket bucket
+        || (other instanceof TokenBucketRule bucket
             && bucket.greedy()
             && bucket.refill() == rule.refill()
             && bucket.interval().equals(rule.interval()));
@@ -70,12 +70,12 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
 
   @Override
   public Cell under(Rule other) {
-    return new GreedyCell((TokenBucket) other, unit, rate, begun, last, debt);
+    return new GreedyCell((TokenBucketRule) other, unit, rate, begun, last, debt);
   }
 
   @Override
   public CellReadout read(Rule reading, long nowMicros, int cost, Mode mode) {
-    TokenBucket bucket = (TokenBucket) reading;
+    TokenBucketRule bucket = (TokenBucketRule) reading;
     long missing = (bucket.count() - bucket.initial()) * unit;
     long more = 0;
     if (begun) {
@@ -94,7 +94,7 @@ record GreedyCell(TokenBucket rule, long unit, long rate, boolean begun, long la
   @Override
   public Cell recorded(Rule reading, long atMicros, int units) {
     GreedyFilling nowMicros = (GreedyFilling) read(reading, atMicros, units, Mode.RECORD);
-    long room = ((TokenBucket) reading).count() * unit;
+    long room = ((TokenBucketRule) reading).count() * unit;
     long owed = Math.min(room, nowMicros.cell.debt + units * unit) + nowMicros.more;
     return new GreedyCell(nowMicros.cell.rule, unit, rate, true, atMicros, owed);
   }

@@ -3,18 +3,18 @@ package io.limiter.core.state;
 
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 
 /**
- * The cell of a {@link TokenBucket} whose tokens come back at the end of each interval.
+ * The cell of a {@link TokenBucketRule} whose tokens come back at the end of each interval.
  *
  * @param begun whether time has started for this subject: false if it is new. From then on the
  *     bucket fills
  * @param last the start of the interval in which something was last taken, or time started
  * @param used the tokens that were missing then
  */
-record IntervalCell(TokenBucket rule, boolean begun, long last, long used) implements Cell {
+record IntervalCell(TokenBucketRule rule, boolean begun, long last, long used) implements Cell {
 
   @Override
   public int kind() {
@@ -44,7 +44,7 @@ record IntervalCell(TokenBucket rule, boolean begun, long last, long used) imple
   @Override
   public boolean serves(Rule other) {
     return other == rule
-        || (other instanceof TokenBucket bucket
+        || (other instanceof TokenBucketRule bucket
             && !bucket.greedy()
             && bucket.refill() == rule.refill()
             && bucket.interval().equals(rule.interval()));
@@ -52,12 +52,12 @@ record IntervalCell(TokenBucket rule, boolean begun, long last, long used) imple
 
   @Override
   public Cell under(Rule other) {
-    return new IntervalCell((TokenBucket) other, begun, last, used);
+    return new IntervalCell((TokenBucketRule) other, begun, last, used);
   }
 
   @Override
   public CellReadout read(Rule reading, long nowMicros, int cost, Mode mode) {
-    TokenBucket bucket = (TokenBucket) reading;
+    TokenBucketRule bucket = (TokenBucketRule) reading;
     long missing = bucket.count() - bucket.initial();
     long more = 0;
     long from = nowMicros;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.state;
 
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.store.DecisionReadout;
@@ -9,8 +9,8 @@ import io.limiter.core.store.Mode;
 import java.math.BigInteger;
 
 /**
- * The cell of a {@link LeakyBucket}. It stores the time until the next free departure, in parts of
- * a microsecond chosen so that an interval is a whole number of them. The departures before that
+ * The cell of a {@link LeakyBucketRule}. It stores the time until the next free departure, in parts
+ * of a microsecond chosen so that an interval is a whole number of them. The departures before that
  * are one interval apart, back to the present, so they are not stored; those that were given up
  * are, as one {@link Gap}.
  *
@@ -20,10 +20,10 @@ import java.math.BigInteger;
  * @param ahead the parts from then until the next free departure
  * @param gap the departures before it that were given up
  */
-record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, Gap gap)
+record LeakyCell(LeakyBucketRule rule, long unit, long rate, long last, long ahead, Gap gap)
     implements Cell {
 
-  static LeakyCell unused(LeakyBucket bucket) {
+  static LeakyCell unused(LeakyBucketRule bucket) {
     long micros = Micros.of(bucket.window());
     long divisor =
         BigInteger.valueOf(micros).gcd(BigInteger.valueOf(bucket.count())).longValueExact();
@@ -76,29 +76,29 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
   @Override
   public boolean serves(Rule other) {
     return other == rule
-        || (other instanceof LeakyBucket bucket
+        || (other instanceof LeakyBucketRule bucket
             && bucket.count() == rule.count()
             && bucket.window().equals(rule.window()));
   }
 
   @Override
   public Cell under(Rule other) {
-    return new LeakyCell((LeakyBucket) other, unit, rate, last, ahead, gap);
+    return new LeakyCell((LeakyBucketRule) other, unit, rate, last, ahead, gap);
   }
 
   @Override
   public CellReadout read(Rule reading, long nowMicros, int cost, Mode mode) {
-    return new Waiting(at((LeakyBucket) reading, nowMicros), cost, mode);
+    return new Waiting(at((LeakyBucketRule) reading, nowMicros), cost, mode);
   }
 
   /**
    * The cell at the current time. If the queue is longer than any rule with these departures
    * allows, it was not written by this library, and its gap is ignored.
    */
-  private LeakyCell at(LeakyBucket bucket, long nowMicros) {
+  private LeakyCell at(LeakyBucketRule bucket, long nowMicros) {
     long longest =
-        Math.min(Micros.of(LeakyBucket.MAX_WAIT) * rate, LeakyBucket.MAX_DEPARTURES * unit)
-            + (LeakyBucket.MAX_QUEUE + 1) * unit;
+        Math.min(Micros.of(LeakyBucketRule.MAX_WAIT) * rate, LeakyBucketRule.MAX_DEPARTURES * unit)
+            + (LeakyBucketRule.MAX_QUEUE + 1) * unit;
     long parts = Math.min(ahead, longest);
     long remainingParts = nowMicros - last > parts / rate ? 0 : parts - (nowMicros - last) * rate;
     Gap known = parts < ahead ? Gap.NONE : gap;
@@ -198,7 +198,7 @@ record LeakyCell(LeakyBucket rule, long unit, long rate, long last, long ahead, 
     if (more == null) {
       return this;
     }
-    long takenBack = ((LeakyBucket) under).fair() ? 0 : more.last();
+    long takenBack = ((LeakyBucketRule) under).fair() ? 0 : more.last();
     return takenBack == 0
         ? new LeakyCell(rule, unit, rate, last, ahead, more)
         : new LeakyCell(rule, unit, rate, last, ahead - takenBack * unit, Gap.NONE);

@@ -2,7 +2,7 @@
 package io.limiter.core.state;
 
 import io.limiter.core.rule.Alignment;
-import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.store.Mode;
@@ -15,16 +15,16 @@ import java.time.zone.ZoneOffsetTransition;
 import java.time.zone.ZoneRules;
 
 /**
- * The cell of a {@link FixedWindow}.
+ * The cell of a {@link FixedWindowRule}.
  *
  * @param start the start of the window, as of the last admitted call
  * @param end the end of that window
  * @param used units in it
  */
-record WindowCell(FixedWindow rule, long start, long end, long used) implements Cell {
+record WindowCell(FixedWindowRule rule, long start, long end, long used) implements Cell {
 
   /** Creates the cell of a window of which only the start is stored. */
-  static WindowCell stored(FixedWindow rule, long nowMicros, long start, long used) {
+  static WindowCell stored(FixedWindowRule rule, long nowMicros, long start, long used) {
     if (rule.alignment().isEmpty()) {
       return new WindowCell(rule, start, start + Micros.of(rule.window()), used);
     }
@@ -51,7 +51,7 @@ record WindowCell(FixedWindow rule, long start, long end, long used) implements 
   @Override
   public boolean serves(Rule other) {
     return other == rule
-        || (other instanceof FixedWindow fixed
+        || (other instanceof FixedWindowRule fixed
             && fixed.window().equals(rule.window())
             && fixed.alignment().equals(rule.alignment()));
   }

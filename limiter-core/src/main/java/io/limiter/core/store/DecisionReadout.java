@@ -8,7 +8,7 @@ import io.limiter.core.Outcome;
 import io.limiter.core.Reservation;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
@@ -148,7 +148,7 @@ public interface DecisionReadout {
     long remainingBefore = remainingBefore(c, r);
     long retryAfterMicros = retryAfterMicros(c, r, taken);
     boolean violated = mode != Mode.RECORD && remainingBefore < charge.cost();
-    boolean concurrencyLimit = rule instanceof ConcurrencyLimit;
+    boolean concurrencyLimit = rule instanceof ConcurrencyLimitRule;
     Duration effective =
         concurrencyLimit || retryAfterMicros == NEVER
             ? shape.window(r)

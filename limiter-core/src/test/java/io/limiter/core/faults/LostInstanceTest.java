@@ -14,7 +14,7 @@ import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.connection.LettuceClients;
 import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.redis.connection.SharedConnection;
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
@@ -32,14 +32,15 @@ import org.junit.jupiter.api.Test;
 @Tag("faults")
 class LostInstanceTest {
 
-  private static final Duration PERMIT_DURATION = ConcurrencyLimit.MIN_PERMIT_DURATION;
+  private static final Duration PERMIT_DURATION = ConcurrencyLimitRule.MIN_PERMIT_DURATION;
 
   /** For a machine that is busy with other work. */
   private static final Duration SLACK = Duration.ofSeconds(10);
 
   private static final LimitRequest CALL =
       LimitRequest.of(
-          Policy.of("export", ConcurrencyLimit.of(3, PERMIT_DURATION)), new Subject("user", "ada"));
+          Policy.of("export", ConcurrencyLimitRule.of(3, PERMIT_DURATION)),
+          new Subject("user", "ada"));
 
   private final RedisProcess redis = RedisProcess.onFreePort().start();
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();

@@ -15,7 +15,7 @@ import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.connection.LettuceClients;
 import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.redis.connection.SharedConnection;
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
@@ -67,7 +67,8 @@ public final class InFlightFigures {
     commands.flushall();
     LimitRequest call =
         LimitRequest.of(
-            Policy.of("in-flight", ConcurrencyLimit.of(10_000)), new Subject("user", "somebody"));
+            Policy.of("in-flight", ConcurrencyLimitRule.of(10_000)),
+            new Subject("user", "somebody"));
     Deque<Reservation> reservations = new ArrayDeque<>();
     double[] micros = new double[3];
     for (int i = 1; i < held; i++) {

@@ -5,12 +5,12 @@ import io.limiter.core.FadingCounter;
 import io.limiter.core.Policy;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.FixedWindow;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounter;
 import io.limiter.core.rule.SlidingWindowLog;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.ZoneId;
 import java.util.ArrayList;
@@ -32,26 +32,26 @@ final class Stacks {
     Map<String, Rule[]> stacks = new LinkedHashMap<>();
     twice(stacks, "log", SlidingWindowLog::of);
     twice(stacks, "counter", SlidingWindowCounter::of);
-    twice(stacks, "fixed", FixedWindow::of);
+    twice(stacks, "fixed", FixedWindowRule::of);
     twice(
         stacks,
         "fixed-aligned",
-        (count, window) -> FixedWindow.aligned(count, window, ZoneId.of("Europe/Berlin")));
-    twice(stacks, "bucket", (count, window) -> TokenBucket.of(count, count, window));
+        (count, window) -> FixedWindowRule.aligned(count, window, ZoneId.of("Europe/Berlin")));
+    twice(stacks, "bucket", (count, window) -> TokenBucketRule.of(count, count, window));
     twice(
         stacks,
         "bucket-by-interval",
-        (count, window) -> TokenBucket.of(count, count, window).byInterval());
-    Rule leaky = LeakyBucket.of(100_000, MINUTE, 10_000, MINUTE);
+        (count, window) -> TokenBucketRule.of(count, count, window).byInterval());
+    Rule leaky = LeakyBucketRule.of(100_000, MINUTE, 10_000, MINUTE);
     stacks.put("leaky", new Rule[] {leaky});
     twice(stacks, "own", (count, window) -> CustomRule.of(new FadingCounter(), count, window, 2.0));
     Rule log = SlidingWindowLog.of(1_000, MINUTE);
-    Rule bucket = TokenBucket.of(10_000, 10_000, HOUR);
+    Rule bucket = TokenBucketRule.of(10_000, 10_000, HOUR);
     stacks.put("log+bucket", new Rule[] {log, bucket});
     stacks.put(
         "log+bucket+fixed+counter",
         new Rule[] {
-          log, bucket, FixedWindow.of(10_001, HOUR), SlidingWindowCounter.of(10_002, HOUR)
+          log, bucket, FixedWindowRule.of(10_001, HOUR), SlidingWindowCounter.of(10_002, HOUR)
         });
     List<Policy> policies =
         stacks.entrySet().stream()

@@ -7,7 +7,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
@@ -20,7 +20,7 @@ class MemoryRenewalTest {
   private long clock = 100_000_000;
 
   private static LimitRequest call(String who, long places) {
-    Policy policy = Policy.of("in-flight", ConcurrencyLimit.of(places, PERMIT_DURATION));
+    Policy policy = Policy.of("in-flight", ConcurrencyLimitRule.of(places, PERMIT_DURATION));
     return LimitRequest.of(policy, new Subject("user", who));
   }
 

@@ -15,10 +15,10 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.time.ZoneOffset;
@@ -219,7 +219,7 @@ class MemoryStoreBoundsTest {
   void inAFullStoreStrangersShareTheNumbersAndTheBansOfOtherAlgorithms() {
     MemoryStore store = full();
     Policy policy =
-        Policy.of("banning", FixedWindow.of(2, MINUTE)).withBan(BanRule.of(1, MINUTE, MINUTE));
+        Policy.of("banning", FixedWindowRule.of(2, MINUTE)).withBan(BanRule.of(1, MINUTE, MINUTE));
     assertThat(outcome(store, stranger(policy, 1))).isEqualTo(Outcome.ALLOWED);
     Verdict second = acquire(store, stranger(policy, 2));
     assertThat(second.rules().get(0).remaining()).isZero();
@@ -240,10 +240,10 @@ class MemoryStoreBoundsTest {
     List<Rule> rules =
         List.of(
             SlidingWindowCounter.of(2, SECOND),
-            FixedWindow.of(2, SECOND),
-            FixedWindow.aligned(2, SECOND, ZoneOffset.UTC),
-            TokenBucket.of(2, 1, SECOND),
-            TokenBucket.of(2, 1, SECOND).byInterval(),
+            FixedWindowRule.of(2, SECOND),
+            FixedWindowRule.aligned(2, SECOND, ZoneOffset.UTC),
+            TokenBucketRule.of(2, 1, SECOND),
+            TokenBucketRule.of(2, 1, SECOND).byInterval(),
             CustomRule.of(new FadingCounter(), 2, SECOND, 2.0));
     for (Rule rule : rules) {
       MemoryStore store = store(200);
@@ -262,7 +262,7 @@ class MemoryStoreBoundsTest {
   @Test
   void theStateOfABannedSubjectIsKeptAsLongAsItsBanMayGrow() {
     MemoryStore store = store(10);
-    Policy policy = Policy.of("banning", FixedWindow.of(1, SECOND));
+    Policy policy = Policy.of("banning", FixedWindowRule.of(1, SECOND));
     BanRule ban = BanRule.of(1, SECOND, MINUTE).growing(2, MINUTE.multipliedBy(4));
     LimitRequest banned = stranger(policy.withBan(ban), 1).withCost(2);
     assertThat(acquire(store, banned).ban()).contains(MINUTE);

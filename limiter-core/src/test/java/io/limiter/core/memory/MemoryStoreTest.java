@@ -17,9 +17,9 @@ import io.limiter.core.Subject;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Micros;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
@@ -75,7 +75,7 @@ class MemoryStoreTest implements LimitStoreContract {
 
   @Test
   void aSubjectOfABucketIsNewAgainWhenItStaysAwayForMoreThanAnHour() {
-    LimitRequest call = call(TokenBucket.of(10, 10, SECOND).startingWith(0));
+    LimitRequest call = call(TokenBucketRule.of(10, 10, SECOND).startingWith(0));
     assertLimited(call);
     advance(HOUR);
     assertThat(remaining(call)).isEqualTo(10);
@@ -87,7 +87,7 @@ class MemoryStoreTest implements LimitStoreContract {
   @Test
   void aSubjectIsNotNewAgainWhileItsBanIsNeeded() {
     Policy policy =
-        Policy.of("policy", TokenBucket.of(10, 10, SECOND).startingWith(0))
+        Policy.of("policy", TokenBucketRule.of(10, 10, SECOND).startingWith(0))
             .withBan(BanRule.of(1, SECOND, HOUR.multipliedBy(3)));
     LimitRequest call = LimitRequest.of(policy, new Subject("user", "somebody"));
     assertThat(acquire(call).outcome()).isEqualTo(Outcome.BANNED);
@@ -122,7 +122,7 @@ class MemoryStoreTest implements LimitStoreContract {
   @Test
   void theDefaultClockIsTheTimeOfDay() {
     try (MemoryStore fresh = new MemoryStore()) {
-      LimitRequest call = call(FixedWindow.aligned(1, Duration.ofDays(1), ZoneOffset.UTC));
+      LimitRequest call = call(FixedWindowRule.aligned(1, Duration.ofDays(1), ZoneOffset.UTC));
       Duration untilMidnight =
           fresh
               .decide(call, Mode.PEEK)

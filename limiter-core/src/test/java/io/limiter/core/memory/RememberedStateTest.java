@@ -15,9 +15,9 @@ import io.limiter.core.RuleVerdict;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.BanRule;
-import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.List;
@@ -55,7 +55,7 @@ class RememberedStateTest {
 
   @Test
   void aKeyExpiresASecondAfterItIsFullyReplenished() {
-    for (Rule rule : List.of(rule(1, MINUTE), FixedWindow.of(1, MINUTE))) {
+    for (Rule rule : List.of(rule(1, MINUTE), FixedWindowRule.of(1, MINUTE))) {
       acquire(call("somebody", rule));
       clock += 60_999_999;
       assertThat(remembered()).as("%s", rule).isEqualTo(1);
@@ -66,7 +66,7 @@ class RememberedStateTest {
 
   @Test
   void aKeyExpiresAsSoonThoughTheClockWasSetBack() {
-    for (Rule rule : List.of(rule(1, MINUTE), FixedWindow.of(1, MINUTE))) {
+    for (Rule rule : List.of(rule(1, MINUTE), FixedWindowRule.of(1, MINUTE))) {
       LimitRequest call = call("somebody", rule);
       acquire(call);
       clock -= 10_000_000;
@@ -80,7 +80,8 @@ class RememberedStateTest {
 
   @Test
   void violationsAreKeptAsLongAsTheyCount() {
-    LimitRequest call = banning(BanRule.of(2, HOUR, MINUTE), FixedWindow.of(1, SECOND)).withCost(2);
+    LimitRequest call =
+        banning(BanRule.of(2, HOUR, MINUTE), FixedWindowRule.of(1, SECOND)).withCost(2);
     assertThat(outcome(call)).isEqualTo(Outcome.LIMITED);
     clock += 3_599_999_999L;
     assertThat(outcome(call)).isEqualTo(Outcome.BANNED);
@@ -88,7 +89,7 @@ class RememberedStateTest {
 
   @Test
   void aBanThatIsCutStaysAsItWasForRulesThatDoNotCutIt() {
-    Rule rule = FixedWindow.of(5, SECOND);
+    Rule rule = FixedWindowRule.of(5, SECOND);
     LimitRequest hour = banning(BanRule.of(1, SECOND, HOUR), rule);
     LimitRequest minute = banning(BanRule.of(1, SECOND, MINUTE), rule);
     assertThat(acquire(hour.withCost(6)).ban()).contains(HOUR);
@@ -101,7 +102,7 @@ class RememberedStateTest {
 
   @Test
   void tokensComeDuringTheBanThatTheFirstCallBrings() {
-    TokenBucket empty = TokenBucket.of(2, 1, SECOND).startingWith(0);
+    TokenBucketRule empty = TokenBucketRule.of(2, 1, SECOND).startingWith(0);
     LimitRequest call = banning(BanRule.of(1, SECOND, SECOND), empty);
     assertThat(outcome(call)).isEqualTo(Outcome.BANNED);
     clock += 1_000_000;
@@ -111,9 +112,9 @@ class RememberedStateTest {
 
   @Test
   void numbersContinueUnderOneRuleOnlyThoughTwoCouldUseThem() {
-    Rule bucket = TokenBucket.of(9, 1, MINUTE);
-    acquire(call(bucket, FixedWindow.of(5, MINUTE)));
-    LimitRequest after = call(FixedWindow.of(6, MINUTE), FixedWindow.of(7, MINUTE));
+    Rule bucket = TokenBucketRule.of(9, 1, MINUTE);
+    acquire(call(bucket, FixedWindowRule.of(5, MINUTE)));
+    LimitRequest after = call(FixedWindowRule.of(6, MINUTE), FixedWindowRule.of(7, MINUTE));
     assertThat(decide(after, Mode.PEEK).rules())
         .extracting(RuleVerdict::remaining)
         .containsExactly(5L, 7L);
@@ -121,9 +122,9 @@ class RememberedStateTest {
 
   @Test
   void numbersContinueUnderTheirRuleAtAnyIndex() {
-    Rule bucket = TokenBucket.of(9, 1, MINUTE);
-    Rule window = FixedWindow.of(5, MINUTE);
-    Rule hours = FixedWindow.of(7, HOUR);
+    Rule bucket = TokenBucketRule.of(9, 1, MINUTE);
+    Rule window = FixedWindowRule.of(5, MINUTE);
+    Rule hours = FixedWindowRule.of(7, HOUR);
     acquire(call(bucket, window, hours).withCost(2));
     assertThat(decide(call(hours, bucket, window), Mode.PEEK).rules())
         .extracting(RuleVerdict::remaining)
@@ -132,8 +133,8 @@ class RememberedStateTest {
 
   @Test
   void nothingIsGivenBackToAnotherRule() {
-    Verdict before = acquire(call(FixedWindow.of(5, MINUTE)));
-    LimitRequest after = call(TokenBucket.of(9, 1, MINUTE));
+    Verdict before = acquire(call(FixedWindowRule.of(5, MINUTE)));
+    LimitRequest after = call(TokenBucketRule.of(9, 1, MINUTE));
     acquire(after);
     assertThat(before.reservation().refund()).isCompletedWithValue(1L);
     assertThat(decide(after, Mode.PEEK).rules().get(0).remaining()).isEqualTo(8);
@@ -141,7 +142,7 @@ class RememberedStateTest {
 
   @Test
   void aLogThatWasGivenAllBackIsAsIfNeverUsedThoughOtherNumbersAreKnown() {
-    LimitRequest call = call(rule(5, MINUTE), FixedWindow.of(6, MINUTE));
+    LimitRequest call = call(rule(5, MINUTE), FixedWindowRule.of(6, MINUTE));
     Verdict taken = acquire(call);
     clock += 1_000_000;
     assertThat(taken.reservation().refund()).isCompletedWithValue(1L);

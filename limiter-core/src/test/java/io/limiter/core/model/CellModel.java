@@ -2,11 +2,11 @@
 package io.limiter.core.model;
 
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.FixedWindow;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 
 /**
  * How one rule that keeps numbers counts the calls of one subject.
@@ -20,11 +20,11 @@ abstract class CellModel {
   static String kind(Rule rule) {
     if (rule instanceof SlidingWindowCounter) {
       return "counter of " + rule.window();
-    } else if (rule instanceof FixedWindow fixed) {
+    } else if (rule instanceof FixedWindowRule fixed) {
       return "window of %s %s".formatted(fixed.window(), fixed.alignment());
-    } else if (rule instanceof TokenBucket bucket) {
+    } else if (rule instanceof TokenBucketRule bucket) {
       return "bucket of %d in %s %b".formatted(bucket.refill(), bucket.interval(), bucket.greedy());
-    } else if (rule instanceof LeakyBucket leaky) {
+    } else if (rule instanceof LeakyBucketRule leaky) {
       return "leaky bucket of %d in %s".formatted(leaky.count(), leaky.window());
     }
     CustomRule custom = (CustomRule) rule;
@@ -36,11 +36,11 @@ abstract class CellModel {
   static CellModel of(Rule rule) {
     if (rule instanceof SlidingWindowCounter) {
       return new CounterModel(Plain.window(rule));
-    } else if (rule instanceof FixedWindow fixed) {
+    } else if (rule instanceof FixedWindowRule fixed) {
       return new WindowModel(fixed);
-    } else if (rule instanceof TokenBucket bucket) {
+    } else if (rule instanceof TokenBucketRule bucket) {
       return bucket.greedy() ? new GreedyModel() : new IntervalModel();
-    } else if (rule instanceof LeakyBucket leaky) {
+    } else if (rule instanceof LeakyBucketRule leaky) {
       return new LeakyModel(leaky);
     }
     return new FadingModel();

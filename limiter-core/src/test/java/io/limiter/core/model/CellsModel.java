@@ -2,7 +2,7 @@
 package io.limiter.core.model;
 
 import io.limiter.core.rule.BanRule;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import java.util.ArrayList;
 import java.util.List;
@@ -93,7 +93,7 @@ final class CellsModel {
       }
       boolean any;
       if (cell instanceof LeakyModel leaky) {
-        LeakyBucket under = (LeakyBucket) rules.get(c);
+        LeakyBucketRule under = (LeakyBucketRule) rules.get(c);
         any =
             units == all
                 && taken.departure().isPresent()

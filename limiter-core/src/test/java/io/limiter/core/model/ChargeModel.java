@@ -4,7 +4,7 @@ package io.limiter.core.model;
 import io.limiter.core.Charge;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.rule.BanRule;
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.LoggedRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.store.Mode;
@@ -155,7 +155,7 @@ final class ChargeModel {
                   : Optional.of(cell.microsUntilLeft(violated ? charge.cost() : 1));
       reset = cell.microsUntilReplenished();
     }
-    boolean concurrencyLimit = rule instanceof ConcurrencyLimit;
+    boolean concurrencyLimit = rule instanceof ConcurrencyLimitRule;
     return new RuleVerdict(
         rule,
         violated,

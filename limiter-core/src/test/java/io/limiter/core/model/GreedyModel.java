@@ -2,7 +2,7 @@
 package io.limiter.core.model;
 
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import java.math.BigInteger;
 
 /**
@@ -12,7 +12,7 @@ import java.math.BigInteger;
  */
 final class GreedyModel extends CellModel {
 
-  private TokenBucket bucket;
+  private TokenBucketRule bucket;
   private boolean begun;
   private BigInteger missing = BigInteger.ZERO;
 
@@ -34,7 +34,7 @@ final class GreedyModel extends CellModel {
 
   @Override
   void proceed(Rule rule, long time) {
-    bucket = (TokenBucket) rule;
+    bucket = (TokenBucketRule) rule;
     if (begun) {
       BigInteger all = missing.add(more);
       missing = all;

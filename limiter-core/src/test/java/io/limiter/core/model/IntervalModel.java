@@ -2,12 +2,12 @@
 package io.limiter.core.model;
 
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 
 /** A token bucket that is refilled at the end of each interval, one interval after another. */
 final class IntervalModel extends CellModel {
 
-  private TokenBucket bucket;
+  private TokenBucketRule bucket;
   private boolean begun;
   private long missing;
 
@@ -33,7 +33,7 @@ final class IntervalModel extends CellModel {
 
   @Override
   void proceed(Rule rule, long time) {
-    bucket = (TokenBucket) rule;
+    bucket = (TokenBucketRule) rule;
     now = time;
     if (begun) {
       long all = missing + more;

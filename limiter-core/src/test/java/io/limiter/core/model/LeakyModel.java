@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.model;
 
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import java.math.BigInteger;
 import java.util.Optional;
@@ -16,12 +16,12 @@ final class LeakyModel extends CellModel {
 
   private final long interval;
   private final long rate;
-  private LeakyBucket rule;
+  private LeakyBucketRule rule;
   private long now;
   private BigInteger next = BigInteger.ZERO;
   private LeaversModel leavers;
 
-  LeakyModel(LeakyBucket rule) {
+  LeakyModel(LeakyBucketRule rule) {
     this.rule = rule;
     this.interval = Plain.window(rule);
     this.rate = rule.count();
@@ -68,7 +68,7 @@ final class LeakyModel extends CellModel {
 
   @Override
   void proceed(Rule reading, long time) {
-    rule = (LeakyBucket) reading;
+    rule = (LeakyBucketRule) reading;
     now = time;
     leavers = leavers.at(parts(now));
   }
@@ -147,7 +147,7 @@ final class LeakyModel extends CellModel {
   }
 
   /** Gives up a departure, and the following ones of the same call. */
-  boolean giveUp(LeakyBucket under, BigInteger departure, long units, long time) {
+  boolean giveUp(LeakyBucketRule under, BigInteger departure, long units, long time) {
     BigInteger last = departure.add(intervals(units - 1));
     boolean waits = departure.compareTo(parts(time)) > 0;
     boolean ours = next.subtract(departure).mod(intervals(1)).signum() == 0;

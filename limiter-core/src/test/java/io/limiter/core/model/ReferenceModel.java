@@ -9,7 +9,7 @@ import io.limiter.core.Policy;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StateKey;
 import io.limiter.core.Step;
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLog;
@@ -162,7 +162,7 @@ public final class ReferenceModel {
                   == (settle.how() == Step.Settle.How.FAILED
                       ? Counting.FAILURES
                       : Counting.SUCCESSES);
-      if (!counts || charge.stack().rules().get(0) instanceof ConcurrencyLimit) {
+      if (!counts || charge.stack().rules().get(0) instanceof ConcurrencyLimitRule) {
         kept = 0;
       }
       if (kept > charge.cost()) {
@@ -182,7 +182,7 @@ public final class ReferenceModel {
     long renewed = 0;
     for (int i = 0; i < units.size(); i++) {
       Charge charge = units.get(i).charge();
-      if (charge.stack().rules().get(0) instanceof ConcurrencyLimit && !units.get(i).guard()) {
+      if (charge.stack().rules().get(0) instanceof ConcurrencyLimitRule && !units.get(i).guard()) {
         LogModel log = logs.computeIfAbsent(charge.key(), first -> new LogModel());
         if (units.get(i).resets() == resets(charge.key())) {
           int unused = log.giveBack(units.get(i).logTime(), charge.cost());

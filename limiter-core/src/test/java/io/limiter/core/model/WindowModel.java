@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.model;
 
-import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
 import java.util.ArrayList;
 import java.util.List;
@@ -11,14 +11,14 @@ final class WindowModel extends CellModel {
 
   private record Taken(long stamp, long units) {}
 
-  private final FixedWindow rule;
+  private final FixedWindowRule rule;
   private final List<Taken> taken = new ArrayList<>();
   private long begin;
   private long end;
   private long count;
   private long now;
 
-  WindowModel(FixedWindow rule) {
+  WindowModel(FixedWindowRule rule) {
     this.rule = rule;
   }
 

@@ -9,12 +9,12 @@ import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.TestRedis;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.FixedWindow;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounter;
 import io.limiter.core.rule.SlidingWindowLog;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -74,15 +74,15 @@ class PicturesTest {
         Case.of(
             "fixed-window",
             "Fixed window, aligned: 10 in each 10 s",
-            FixedWindow.aligned(10, Run.WINDOW, ZoneOffset.UTC)),
+            FixedWindowRule.aligned(10, Run.WINDOW, ZoneOffset.UTC)),
         Case.of(
             "token-bucket",
             "Token bucket: 10, refilled 10 in 10 s",
-            TokenBucket.of(10, 10, Run.WINDOW)),
+            TokenBucketRule.of(10, 10, Run.WINDOW)),
         Case.of(
             "leaky-bucket",
             "Leaky bucket: 10 in 10 s, 9 may wait",
-            LeakyBucket.of(10, Run.WINDOW, 9, Run.WINDOW)),
+            LeakyBucketRule.of(10, Run.WINDOW, 9, Run.WINDOW)),
         Case.of(
             "fading-counter",
             "Fading counter: 10, half forgiven each 10 s",

@@ -17,9 +17,9 @@ import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.BanRule;
-import io.limiter.core.rule.ConcurrencyLimit;
-import io.limiter.core.rule.FixedWindow;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.ConcurrencyLimitRule;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
 import java.nio.charset.StandardCharsets;
@@ -92,8 +92,8 @@ class AllOrNothingTest {
     return Stream.of(
         call("first", rule(9, HOUR)),
         call("first", rule(500, HOUR)).withCost(150),
-        call("first", FixedWindow.of(9, HOUR)),
-        call("first", rule(500, HOUR), TokenBucket.of(500, 1, HOUR)).withCost(150),
+        call("first", FixedWindowRule.of(9, HOUR)),
+        call("first", rule(500, HOUR), TokenBucketRule.of(500, 1, HOUR)).withCost(150),
         LimitRequest.of(
             Policy.of("policy", rule(9, HOUR)).withBan(BanRule.of(3, HOUR, HOUR)),
             new Subject("user", "first")));
@@ -125,8 +125,8 @@ class AllOrNothingTest {
 
   @Test
   void aRenewalThatMeetsAnotherTypeRenewsNothing() {
-    LimitRequest first = call("first", ConcurrencyLimit.of(2, MINUTE));
-    LimitRequest second = call("second", ConcurrencyLimit.of(2, MINUTE));
+    LimitRequest first = call("first", ConcurrencyLimitRule.of(2, MINUTE));
+    LimitRequest second = call("second", ConcurrencyLimitRule.of(2, MINUTE));
     Verdict verdict = acquire(first.and(second));
     redis.setClock(redis.clock() + 1_000_000);
     breakKey(second);

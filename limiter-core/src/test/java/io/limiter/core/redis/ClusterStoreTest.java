@@ -26,7 +26,7 @@ import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.redis.wire.RedisScript;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -263,7 +263,7 @@ class ClusterStoreTest implements LimitStoreContract {
   /** They have one key, which is on one side or the other. */
   @Test
   void mixedRulesOfASlotOnItsWayAreDecided() {
-    LimitRequest mixed = call(rule(3, MINUTE), FixedWindow.of(9, HOUR));
+    LimitRequest mixed = call(rule(3, MINUTE), FixedWindowRule.of(9, HOUR));
     assertAllowed(mixed);
     move(
         slots(mixed).get(0),

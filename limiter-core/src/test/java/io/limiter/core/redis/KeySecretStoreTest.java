@@ -21,9 +21,9 @@ import io.limiter.core.Verdict;
 import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.redis.connection.KeySecret;
 import io.limiter.core.redis.connection.RedisSettings;
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisFixture;
 import java.nio.charset.StandardCharsets;
@@ -112,7 +112,8 @@ class KeySecretStoreTest {
   @Test
   void refundsAndRenewalsFindTheKeysOfTheDecision() {
     Policy mixed =
-        Policy.of("mixed", rule(2, HOUR), TokenBucket.of(2, 1, HOUR)).withDuplicates(rule(1, HOUR));
+        Policy.of("mixed", rule(2, HOUR), TokenBucketRule.of(2, 1, HOUR))
+            .withDuplicates(rule(1, HOUR));
     LimitRequest submitted = LimitRequest.of(mixed, ADA, Optional.of("order 1"));
     Reservation reservation = acquire(first, submitted).reservation();
     assertThat(outcome(alike, submitted)).isEqualTo(Outcome.DUPLICATE);
@@ -125,7 +126,7 @@ class KeySecretStoreTest {
     assertThat(login.settle(Completion.succeeded()).toCompletableFuture().join()).isOne();
 
     Reservation running =
-        acquire(first, LimitRequest.of(Policy.of("export", ConcurrencyLimit.of(1)), ADA))
+        acquire(first, LimitRequest.of(Policy.of("export", ConcurrencyLimitRule.of(1)), ADA))
             .reservation();
     assertThat(running.renewPermits().toCompletableFuture().join()).isOne();
     assertThat(running.settle(Completion.succeeded()).toCompletableFuture().join()).isOne();

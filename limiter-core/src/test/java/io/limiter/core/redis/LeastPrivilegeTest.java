@@ -32,9 +32,9 @@ import io.limiter.core.redis.connection.LettuceClients;
 import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.redis.connection.SharedConnection;
 import io.limiter.core.redis.wire.ScriptSourceTest;
-import io.limiter.core.rule.ConcurrencyLimit;
-import io.limiter.core.rule.FixedWindow;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.ConcurrencyLimitRule;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.core.testing.Seeds;
@@ -125,10 +125,10 @@ class LeastPrivilegeTest {
   @Test
   void thatIsEnoughForAllThatTheLimiterDoes() {
     Policy mixed =
-        Policy.of("mixed", rule(500, HOUR), TokenBucket.of(500, 1, HOUR))
+        Policy.of("mixed", rule(500, HOUR), TokenBucketRule.of(500, 1, HOUR))
             .withDuplicates(rule(1, HOUR));
     LimitRequest call = LimitRequest.of(mixed, ADA, Optional.of("order")).withCost(200);
-    LimitRequest running = LimitRequest.of(Policy.of("export", ConcurrencyLimit.of(1)), ADA);
+    LimitRequest running = LimitRequest.of(Policy.of("export", ConcurrencyLimitRule.of(1)), ADA);
     try (RedisStore store = store(documentedUser())) {
       Reservation reservation =
           acquire(store, call).reservation(); // a long log, which is written in place
@@ -178,7 +178,7 @@ class LeastPrivilegeTest {
 
   @Test
   void thatIsEnoughForPastChargesAndForForeignValuesUnderAKey() {
-    LimitRequest call = call(rule(500, HOUR), TokenBucket.of(500, 1, HOUR));
+    LimitRequest call = call(rule(500, HOUR), TokenBucketRule.of(500, 1, HOUR));
     Charge past = call.withCost(150).charge(0);
     RedisCommands<String, String> commands = admin.connect().sync();
     try (RedisStore store = store(documentedUser())) {
@@ -198,13 +198,13 @@ class LeastPrivilegeTest {
   @ParameterizedTest
   @ValueSource(strings = {"+time", "+getrange", "+strlen", "+pttl", "+set"})
   void aUserWithoutReadAccessWritesNothing(String missing) {
-    LimitRequest whole = call("whole", FixedWindow.of(9, HOUR));
+    LimitRequest whole = call("whole", FixedWindowRule.of(9, HOUR));
     LimitRequest inPlace = call("in place", rule(500, HOUR));
-    LimitRequest changed = call("changed", rule(9, HOUR), TokenBucket.of(9, 1, HOUR));
+    LimitRequest changed = call("changed", rule(9, HOUR), TokenBucketRule.of(9, 1, HOUR));
     LimitRequest all =
         whole
             .and(inPlace)
-            .and(call("changed", FixedWindow.of(9, HOUR)))
+            .and(call("changed", FixedWindowRule.of(9, HOUR)))
             .and(call("new", rule(9, HOUR)));
     try (RedisStore store = store(documentedUser())) {
       assertThat(acquire(store, whole).allowed()).isTrue();

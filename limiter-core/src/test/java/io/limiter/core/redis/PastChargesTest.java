@@ -10,12 +10,12 @@ import io.limiter.core.RuleVerdict;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowCounter;
 import io.limiter.core.rule.SlidingWindowLog;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
@@ -101,7 +101,7 @@ class PastChargesTest {
   @Test
   void eachSubjectOfACallHasItsOwn() {
     LimitRequest ada = call("ada", SlidingWindowLog.of(10, MINUTE));
-    LimitRequest all = call("all", TokenBucket.of(20, 20, MINUTE));
+    LimitRequest all = call("all", TokenBucketRule.of(20, 20, MINUTE));
     LimitRequest both =
         ada.and(all)
             .after(
@@ -114,7 +114,7 @@ class PastChargesTest {
 
   @Test
   void theReplyAndUnitsOfTheCallAreItsOwn() {
-    LimitRequest call = call("ada", FixedWindow.of(10, MINUTE), SlidingWindowLog.of(5, MINUTE));
+    LimitRequest call = call("ada", FixedWindowRule.of(10, MINUTE), SlidingWindowLog.of(5, MINUTE));
     Verdict verdict = acquire(store, call.after(List.of(past(call, 2, Duration.ofSeconds(3)))));
 
     assertThat(verdict.reservation().refund().toCompletableFuture().join()).isEqualTo(1);
@@ -153,9 +153,9 @@ class PastChargesTest {
     int count = 2 + random.nextInt(8);
     Duration window = Duration.ofSeconds(5 + random.nextInt(40));
     return switch (random.nextInt(5)) {
-      case 0 -> TokenBucket.of(count, 1 + random.nextInt(count), window);
+      case 0 -> TokenBucketRule.of(count, 1 + random.nextInt(count), window);
       case 1 -> SlidingWindowCounter.of(count, window);
-      case 2 -> FixedWindow.of(count, window);
+      case 2 -> FixedWindowRule.of(count, window);
       default -> SlidingWindowLog.of(count, window);
     };
   }

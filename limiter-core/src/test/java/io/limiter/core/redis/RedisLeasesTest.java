@@ -10,7 +10,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreHarness;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -79,7 +79,7 @@ class RedisLeasesTest implements StoreHarness {
 
   @Test
   void aRenewedPermitLivesItsDurationAndASecondLonger() {
-    LimitRequest call = call(ConcurrencyLimit.of(2, MINUTE));
+    LimitRequest call = call(ConcurrencyLimitRule.of(2, MINUTE));
     Verdict running = acquire(call);
     redis.commands().pexpire(redis.name(call.charge(0).key()), 10_000);
     assertThat(renew(running)).isEqualTo(1);
@@ -88,15 +88,15 @@ class RedisLeasesTest implements StoreHarness {
 
   @Test
   void aShortPermitDoesNotShortenTheLifeOfALongerOne() {
-    assertAllowed(call(ConcurrencyLimit.of(5, HOUR)));
-    LimitRequest brief = call(ConcurrencyLimit.of(5, MINUTE));
+    assertAllowed(call(ConcurrencyLimitRule.of(5, HOUR)));
+    LimitRequest brief = call(ConcurrencyLimitRule.of(5, MINUTE));
     renew(acquire(brief));
     assertLives(brief.charge(0), HOUR);
   }
 
   @Test
   void instancesShareTheCallsInFlight() {
-    LimitRequest call = call(ConcurrencyLimit.of(2));
+    LimitRequest call = call(ConcurrencyLimitRule.of(2));
     try (RedisStore other = redis.store()) {
       Verdict here = acquire(call);
       Verdict there = other.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
@@ -113,7 +113,7 @@ class RedisLeasesTest implements StoreHarness {
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 48, 49, 60, 1_000, 10_000})
   void aRenewalTakesItsPlaceWhateverOtherClientsWroteUnderItsKey(int length) {
-    LimitRequest call = call(ConcurrencyLimit.of(1));
+    LimitRequest call = call(ConcurrencyLimitRule.of(1));
     byte[] garbage = new byte[length];
     Random random = new Random(length);
     for (int i = 0; i < 20; i++) {

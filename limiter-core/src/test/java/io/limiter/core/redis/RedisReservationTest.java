@@ -15,7 +15,7 @@ import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.redis.wire.DecideReply;
 import io.limiter.core.redis.wire.DecisionScripts;
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.store.Mode;
@@ -31,7 +31,7 @@ class RedisReservationTest {
 
   private static final Subject ADA = new Subject("user", "ada");
   private static final LimitRequest IN_FLIGHT =
-      LimitRequest.of(Policy.of("export", ConcurrencyLimit.of(3)), ADA);
+      LimitRequest.of(Policy.of("export", ConcurrencyLimitRule.of(3)), ADA);
   private static final LimitRequest FAILURES =
       LimitRequest.of(
           Policy.of("login", SlidingWindowLog.of(3, Duration.ofMinutes(1)))

@@ -11,10 +11,10 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStoreContract;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.LimitStore;
 import java.time.Duration;
 import java.time.Instant;
@@ -90,7 +90,7 @@ class RedisStoreTest implements LimitStoreContract {
   @ParameterizedTest
   @ValueSource(ints = {1, 5})
   void aQueueExpiresSoonAfterItsLastDeparture(int cost) {
-    LimitRequest call = call(LeakyBucket.of(2, SECOND, 30, SECOND.multipliedBy(10)));
+    LimitRequest call = call(LeakyBucketRule.of(2, SECOND, 30, SECOND.multipliedBy(10)));
     acquire(20, call);
     assertThat(acquire(call.withCost(cost)).delay()).isEqualTo(SECOND.multipliedBy(10));
     long expected = 10_000 + 500L * cost + SLACK_MILLIS;
@@ -104,7 +104,8 @@ class RedisStoreTest implements LimitStoreContract {
   @CsvSource({"1, 3600", "400, 8000"})
   void aBucketThatDoesNotStartFullIsKeptForAnHourOrForTwiceTheTimeInWhichItFills(
       int seconds, long expected) {
-    LimitRequest call = call(TokenBucket.of(10, 1, SECOND.multipliedBy(seconds)).startingWith(0));
+    LimitRequest call =
+        call(TokenBucketRule.of(10, 1, SECOND.multipliedBy(seconds)).startingWith(0));
     assertLimited(call);
     assertLives(call.charge(0), SECOND.multipliedBy(expected));
   }
@@ -112,8 +113,8 @@ class RedisStoreTest implements LimitStoreContract {
   /** A shorter wait in the rules does not cut the existing queue short. */
   @Test
   void aQueueThatIsLongerThanItsRuleAllowsNowLivesAsLong() {
-    LeakyBucket patient = LeakyBucket.of(1, SECOND, 20, MINUTE);
-    LeakyBucket hasty = LeakyBucket.of(1, SECOND, 20, SECOND);
+    LeakyBucketRule patient = LeakyBucketRule.of(1, SECOND, 20, MINUTE);
+    LeakyBucketRule hasty = LeakyBucketRule.of(1, SECOND, 20, SECOND);
     acquire(15, call(patient));
     assertThat(record(call(hasty)).allowed()).isTrue();
     long life = millisToLive(call(hasty).charge(0));

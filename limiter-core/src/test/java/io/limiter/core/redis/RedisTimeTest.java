@@ -25,14 +25,14 @@ import io.limiter.core.redis.wire.EncodedLog;
 import io.limiter.core.redis.wire.EncodedStack;
 import io.limiter.core.redis.wire.TakenUnits;
 import io.limiter.core.rule.BanRule;
-import io.limiter.core.rule.ConcurrencyLimit;
-import io.limiter.core.rule.FixedWindow;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.ConcurrencyLimitRule;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.LoggedRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounter;
 import io.limiter.core.rule.SlidingWindowLog;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
 import java.nio.ByteBuffer;
@@ -94,7 +94,7 @@ class RedisTimeTest {
   @BeforeAll
   void connect() {
     await().ignoreExceptions().until(() -> shared.commands() != null);
-    Verdict verdict = decide(call(ConcurrencyLimit.of(1)), Mode.ACQUIRE);
+    Verdict verdict = decide(call(ConcurrencyLimitRule.of(1)), Mode.ACQUIRE);
     verdict.reservation().renewPermits().toCompletableFuture().join();
     verdict.reservation().refund().toCompletableFuture().join();
   }
@@ -401,7 +401,7 @@ class RedisTimeTest {
         "refund of the newest, behind numbers",
         false,
         n -> {
-          LimitRequest call = call(rule(n), FixedWindow.of(n, HOUR).withName("numbers"));
+          LimitRequest call = call(rule(n), FixedWindowRule.of(n, HOUR).withName("numbers"));
           Verdict[] verdict = new Verdict[1];
           return micros(
               () -> {
@@ -413,7 +413,7 @@ class RedisTimeTest {
   }
 
   private double renewal(int units, int index) {
-    LimitRequest call = call(ConcurrencyLimit.of(COUNT, HOUR));
+    LimitRequest call = call(ConcurrencyLimitRule.of(COUNT, HOUR));
     EncodedStack stack = new EncodedStack(call.charge(0).stack(), List.of(), () -> now);
     return micros(
         () -> write(call, units, MINUTE),
@@ -436,12 +436,13 @@ class RedisTimeTest {
   /** Eight rules that keep numbers, different ones for each variant, and a ban. */
   private static LimitRequest cells(int variant) {
     List<Rule> rules = new ArrayList<>();
-    rules.add(LeakyBucket.of(60 + variant, MINUTE, 10_000, Duration.ofMinutes(5)));
+    rules.add(LeakyBucketRule.of(60 + variant, MINUTE, 10_000, Duration.ofMinutes(5)));
     for (int i = 1; i <= 3; i++) {
       rules.add(SlidingWindowCounter.of(1_000_000, MINUTE.multipliedBy(8L * variant + i)));
-      rules.add(FixedWindow.aligned(1_000_000, HOUR.multipliedBy(i), ZoneId.of("Europe/Berlin")));
+      rules.add(
+          FixedWindowRule.aligned(1_000_000, HOUR.multipliedBy(i), ZoneId.of("Europe/Berlin")));
     }
-    rules.add(TokenBucket.of(1_000_000, 7 + variant, MINUTE));
+    rules.add(TokenBucketRule.of(1_000_000, 7 + variant, MINUTE));
     Policy policy =
         Policy.of("policy", rules.toArray(Rule[]::new)).withBan(BanRule.of(3, MINUTE, HOUR));
     return LimitRequest.of(policy, new Subject("user", "somebody"));

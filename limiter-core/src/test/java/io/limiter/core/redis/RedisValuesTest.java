@@ -18,12 +18,12 @@ import io.limiter.core.redis.wire.CellCode;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.FixedWindow;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.state.Cell;
 import io.limiter.core.store.LimitStore;
 import java.time.Duration;
@@ -46,8 +46,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class RedisValuesTest implements StoreHarness {
 
   private static final LimitRequest LOGGED = call(rule(200, MINUTE));
-  private static final LimitRequest COUNTED = call(FixedWindow.of(200, HOUR));
-  private static final LimitRequest BOTH = call(rule(200, MINUTE), FixedWindow.of(200, HOUR));
+  private static final LimitRequest COUNTED = call(FixedWindowRule.of(200, HOUR));
+  private static final LimitRequest BOTH = call(rule(200, MINUTE), FixedWindowRule.of(200, HOUR));
   private static final int CELLS_OF_BOTH = 24 + 2 * 5 + (2 + 2) * 8;
 
   private final TestRedis redis = new TestRedis();
@@ -116,10 +116,10 @@ class RedisValuesTest implements StoreHarness {
     acquire(1, LOGGED);
     assertLivesFor(HOUR);
     acquire(1, call(rule(1_000, HOUR)));
-    acquire(1, call(TokenBucket.of(9, 1, SECOND)));
+    acquire(1, call(TokenBucketRule.of(9, 1, SECOND)));
     assertLivesFor(HOUR);
     advance(HOUR.negated()); // whose repair has a life to give too
-    assertLimited(call(TokenBucket.of(9, 1, SECOND)).withCost(9));
+    assertLimited(call(TokenBucketRule.of(9, 1, SECOND)).withCost(9));
     assertLivesFor(HOUR);
   }
 
@@ -179,7 +179,7 @@ class RedisValuesTest implements StoreHarness {
   @Test
   void theMostThatThereCanBeIsRead() {
     List<Rule> rules = new ArrayList<>(List.of(rule(118, HOUR)));
-    rules.add(LeakyBucket.of(118, SECOND, 118, MINUTE));
+    rules.add(LeakyBucketRule.of(118, SECOND, 118, MINUTE));
     for (int i = 0; rules.size() < 8; i++) {
       rules.add(CustomRule.of(new FadingCounter(), 118, HOUR, 2.0).withName("own-" + i));
     }
@@ -201,7 +201,7 @@ class RedisValuesTest implements StoreHarness {
   void garbageInTheCellsIsNoPermanentDenialAndLeavesTheLog() {
     Random random = new Random(1);
     LimitRequest call =
-        call(rule(200, MINUTE), FixedWindow.of(2, MINUTE), TokenBucket.of(2, 1, SECOND));
+        call(rule(200, MINUTE), FixedWindowRule.of(2, MINUTE), TokenBucketRule.of(2, 1, SECOND));
     for (int i = 0; i < 200; i++) {
       redis.commands().del(name());
       acquire(2, call);
@@ -225,7 +225,7 @@ class RedisValuesTest implements StoreHarness {
   @ParameterizedTest
   @ValueSource(ints = {44, 45, 60, 70, 1_000, 3_000})
   void foreignValuesAreNoPermanentDenialOfMixedRules(int length) {
-    LimitRequest call = call(rule(2, MINUTE), FixedWindow.of(3, MINUTE));
+    LimitRequest call = call(rule(2, MINUTE), FixedWindowRule.of(3, MINUTE));
     byte[] garbage = new byte[length];
     Random random = new Random(length);
     for (int i = 0; i < 50; i++) {

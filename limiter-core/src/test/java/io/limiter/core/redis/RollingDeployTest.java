@@ -20,12 +20,12 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.util.Collection;
@@ -94,12 +94,12 @@ class RollingDeployTest {
     return Stream.of(
         List.of(rule(4, MINUTE)),
         List.of(rule(4, MINUTE), rule(300, HOUR)),
-        List.of(FixedWindow.of(4, MINUTE)),
+        List.of(FixedWindowRule.of(4, MINUTE)),
         List.of(SlidingWindowCounter.of(4, MINUTE)),
-        List.of(TokenBucket.of(4, 1, MINUTE)),
+        List.of(TokenBucketRule.of(4, 1, MINUTE)),
         List.of(own),
-        List.of(rule(4, MINUTE), FixedWindow.of(300, HOUR)),
-        List.of(rule(300, HOUR), TokenBucket.of(4, 1, MINUTE), own.withName("own")));
+        List.of(rule(4, MINUTE), FixedWindowRule.of(300, HOUR)),
+        List.of(rule(300, HOUR), TokenBucketRule.of(4, 1, MINUTE), own.withName("own")));
   }
 
   private static Verdict acquire(LimitStore store, LimitRequest call) {
@@ -146,7 +146,7 @@ class RollingDeployTest {
   @Test
   void eachKeepsTheBansOfTheOther() {
     Policy policy =
-        Policy.of("banned", rule(1, MINUTE), FixedWindow.of(9, HOUR))
+        Policy.of("banned", rule(1, MINUTE), FixedWindowRule.of(9, HOUR))
             .withBan(BanRule.of(2, HOUR, HOUR));
     for (List<LimitStore> order : List.of(List.of(before, now), List.of(now, before))) {
       LimitRequest call =

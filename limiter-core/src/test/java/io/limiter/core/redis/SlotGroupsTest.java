@@ -11,7 +11,7 @@ import io.limiter.core.Subject;
 import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.redis.wire.EncodedCall;
 import io.limiter.core.redis.wire.EncodedStack;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.LeakyBucketRule;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -60,7 +60,7 @@ class SlotGroupsTest {
   void theSubjectThatMakesTheCallWaitIsLast() {
     LimitRequest waits =
         LimitRequest.of(
-            Policy.of("w", LeakyBucket.of(1, StoreHarness.SECOND, 1, StoreHarness.MINUTE)),
+            Policy.of("w", LeakyBucketRule.of(1, StoreHarness.SECOND, 1, StoreHarness.MINUTE)),
             new Subject("user", "ada"));
 
     assertThat(MultiSlotDecision.SlotGroups.bySlot(encoded(waits.and(ADDRESS).and(ALL))))

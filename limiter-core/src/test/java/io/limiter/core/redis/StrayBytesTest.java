@@ -7,9 +7,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.nio.ByteBuffer;
@@ -114,10 +114,10 @@ class StrayBytesTest {
 
   static Stream<List<Rule>> stacks() {
     return Stream.of(
-        List.of(FixedWindow.of(3, MINUTE)),
-        List.of(TokenBucket.of(3, 1, MINUTE)),
+        List.of(FixedWindowRule.of(3, MINUTE)),
+        List.of(TokenBucketRule.of(3, 1, MINUTE)),
         List.of(rule(3, MINUTE)),
-        List.of(rule(3, MINUTE), FixedWindow.of(5, HOUR)));
+        List.of(rule(3, MINUTE), FixedWindowRule.of(5, HOUR)));
   }
 
   @ParameterizedTest

@@ -14,7 +14,7 @@ import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -30,7 +30,7 @@ class FallbackReservationTest {
   private static final Subject ADA = new Subject("user", "ada");
   private static final LimitRequest CALL =
       LimitRequest.of(Policy.of("rows", SlidingWindowLog.of(5, Duration.ofHours(1))), ADA)
-          .and(LimitRequest.of(Policy.of("flight", ConcurrencyLimit.of(1)), ADA));
+          .and(LimitRequest.of(Policy.of("flight", ConcurrencyLimitRule.of(1)), ADA));
 
   private final MemoryStore memory = new MemoryStore();
   private final MemoryStore fallback = new MemoryStore();
@@ -67,7 +67,7 @@ class FallbackReservationTest {
     Reservation reservation = decide(store, Mode.ACQUIRE).reservation();
     away = false;
 
-    assertThat(reservation.permitDuration()).contains(ConcurrencyLimit.DEFAULT_PERMIT_DURATION);
+    assertThat(reservation.permitDuration()).contains(ConcurrencyLimitRule.DEFAULT_PERMIT_DURATION);
     assertThat(reservation.renewPermits()).isCompletedWithValue(1L);
     assertThat(reservation.settle(Completion.succeeded().withCost(3))).isCompletedWithValue(1L);
     assertThat(decide(memory, Mode.PEEK).rules())

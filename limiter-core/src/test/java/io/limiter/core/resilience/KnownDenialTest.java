@@ -16,9 +16,9 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.rule.BanRule;
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.store.Mode;
 import java.util.ArrayList;
@@ -101,7 +101,7 @@ class KnownDenialTest {
 
   @Test
   void placesInFlightComeBackAnyTime() {
-    assertThat(afterADenial(call(ConcurrencyLimit.of(1)))).isEqualTo(DecidedBy.STORE);
+    assertThat(afterADenial(call(ConcurrencyLimitRule.of(1)))).isEqualTo(DecidedBy.STORE);
   }
 
   @Test
@@ -113,7 +113,8 @@ class KnownDenialTest {
 
   @Test
   void placesInAQueueComeBackAnyTime() {
-    assertThat(afterADenial(call(LeakyBucket.of(1, MINUTE, 1, MINUTE)))).isEqualTo(DecidedBy.STORE);
+    assertThat(afterADenial(call(LeakyBucketRule.of(1, MINUTE, 1, MINUTE))))
+        .isEqualTo(DecidedBy.STORE);
   }
 
   @Test
@@ -123,7 +124,7 @@ class KnownDenialTest {
 
   @Test
   void ofSeveralSubjectsTheOneThatIsSureIsGoneBy() {
-    Rule inFlight = ConcurrencyLimit.of(5);
+    Rule inFlight = ConcurrencyLimitRule.of(5);
     LimitRequest both =
         by(Policy.of("each", rule(1, MINUTE)))
             .and(LimitRequest.of(Policy.of("running", inFlight), SOMEBODY));

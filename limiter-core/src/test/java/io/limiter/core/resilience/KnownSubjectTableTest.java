@@ -19,12 +19,12 @@ import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.Counting;
-import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowCounter;
 import io.limiter.core.rule.SlidingWindowLog;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
@@ -397,9 +397,9 @@ class KnownSubjectTableTest {
     Duration time = Duration.ofNanos(window * 1_000);
     return switch (kind) {
       case 0 -> SlidingWindowLog.of(count, time);
-      case 1 -> TokenBucket.of(count, count, time);
+      case 1 -> TokenBucketRule.of(count, count, time);
       case 2 -> SlidingWindowCounter.of(count, time);
-      default -> FixedWindow.of(count, time);
+      default -> FixedWindowRule.of(count, time);
     };
   }
 
@@ -414,7 +414,7 @@ class KnownSubjectTableTest {
       }
       units += admitted.get(i)[1];
       double bound =
-          rule instanceof TokenBucket
+          rule instanceof TokenBucketRule
               ? rule.count() + (double) rule.count() * since / window
               : rule instanceof SlidingWindowLog ? rule.count() : 2.0 * rule.count();
       assertThat((double) units)

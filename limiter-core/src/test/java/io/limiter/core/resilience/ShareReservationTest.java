@@ -15,7 +15,7 @@ import io.limiter.core.Reservation;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.util.List;
@@ -59,9 +59,9 @@ class ShareReservationTest {
 
   @Test
   void aPermitIsRenewedWithinItsDuration() {
-    Reservation reservation = decide(call(ConcurrencyLimit.of(2)), Mode.ACQUIRE).reservation();
+    Reservation reservation = decide(call(ConcurrencyLimitRule.of(2)), Mode.ACQUIRE).reservation();
 
-    assertThat(reservation.permitDuration()).contains(ConcurrencyLimit.DEFAULT_PERMIT_DURATION);
+    assertThat(reservation.permitDuration()).contains(ConcurrencyLimitRule.DEFAULT_PERMIT_DURATION);
     assertThat(reservation.renewPermits()).isCompletedWithValue(1L);
   }
 

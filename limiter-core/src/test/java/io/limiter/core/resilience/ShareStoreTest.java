@@ -13,12 +13,12 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.rule.BanRule;
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLog;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
@@ -68,7 +68,7 @@ class ShareStoreTest {
   @ValueSource(booleans = {true, false})
   void togetherTheyRefillABucketAtItsOwnRate(boolean greedy) {
     AtomicLong clock = new AtomicLong();
-    TokenBucket bucket = TokenBucket.of(12, 6, Duration.ofMinutes(1)).startingWith(6);
+    TokenBucketRule bucket = TokenBucketRule.of(12, 6, Duration.ofMinutes(1)).startingWith(6);
     LimitRequest call = call(greedy ? bucket : bucket.byInterval());
     List<LimitStore> all =
         Stream.<LimitStore>generate(() -> new ShareStore(new MemoryStore(10, clock::get), 3))
@@ -99,7 +99,7 @@ class ShareStoreTest {
 
   @Test
   void aBucketWhoseShareWouldBeTooSlowForARuleKeepsItsRate() {
-    TokenBucket yearly = TokenBucket.of(10, 100, Duration.ofDays(300));
+    TokenBucketRule yearly = TokenBucketRule.of(10, 100, Duration.ofDays(300));
 
     Verdict verdict = decide(new ShareStore(new MemoryStore(), 2), call(yearly), 1);
 
@@ -109,7 +109,8 @@ class ShareStoreTest {
   /** Together they let as many depart as one would, and as many wait. */
   @Test
   void eachLetsItsShareWaitAndDepart() {
-    LeakyBucket bucket = LeakyBucket.of(2, Duration.ofSeconds(1), 10, Duration.ofSeconds(10));
+    LeakyBucketRule bucket =
+        LeakyBucketRule.of(2, Duration.ofSeconds(1), 10, Duration.ofSeconds(10));
     LimitStore each = new ShareStore(new MemoryStore(10, () -> 0), 3);
 
     for (int i = 0; i <= 4; i++) {
@@ -120,7 +121,8 @@ class ShareStoreTest {
 
   @Test
   void aLeakyBucketWhoseShareWouldBeTooSlowForARuleKeepsItsRate() {
-    LeakyBucket yearly = LeakyBucket.of(1, Duration.ofDays(300), 10, Duration.ofSeconds(10));
+    LeakyBucketRule yearly =
+        LeakyBucketRule.of(1, Duration.ofDays(300), 10, Duration.ofSeconds(10));
 
     Verdict verdict = decide(new ShareStore(new MemoryStore(), 2), call(yearly), 1);
 
@@ -196,7 +198,7 @@ class ShareStoreTest {
   void placesForCallsInFlightAreDivided() {
     LimitStore store = new ShareStore(new MemoryStore(), 3);
 
-    assertThat(decide(store, call(ConcurrencyLimit.of(4)), 1).rules().get(0).remaining())
+    assertThat(decide(store, call(ConcurrencyLimitRule.of(4)), 1).rules().get(0).remaining())
         .isEqualTo(1);
   }
 

@@ -32,9 +32,9 @@ class AlgorithmRecordsTest {
   void rulesOfAllAlgorithmsAreNamedAfterTheirNumbers() {
     ZoneId utc = ZoneId.of("UTC");
     assertThat(SlidingWindowCounter.of(10, MINUTE).name()).isEqualTo("10-per-60s");
-    assertThat(FixedWindow.of(10, MINUTE).name()).isEqualTo("10-per-60s");
-    assertThat(FixedWindow.aligned(10, MINUTE, utc).name()).isEqualTo("10-per-60s");
-    assertThat(TokenBucket.of(20, 5, MINUTE).name()).isEqualTo("20-at-5-per-60s");
+    assertThat(FixedWindowRule.of(10, MINUTE).name()).isEqualTo("10-per-60s");
+    assertThat(FixedWindowRule.aligned(10, MINUTE, utc).name()).isEqualTo("10-per-60s");
+    assertThat(TokenBucketRule.of(20, 5, MINUTE).name()).isEqualTo("20-at-5-per-60s");
     assertThat(CustomRule.of(new FadingCounter(), 10, MINUTE, 2.0).name()).isEqualTo("10-per-60s");
   }
 
@@ -46,7 +46,7 @@ class AlgorithmRecordsTest {
         () -> SlidingWindowCounter.of(most + 1, MINUTE),
         "The rule '1000000001-per-60s' has count 1000000001: give it 1 to 1000000000");
     assertRejected(
-        () -> FixedWindow.of(0, MINUTE),
+        () -> FixedWindowRule.of(0, MINUTE),
         "The rule '0-per-60s' has count 0: give it 1 to 1000000000");
   }
 
@@ -54,16 +54,16 @@ class AlgorithmRecordsTest {
   void anAlignedWindowDividesADayOrHasAnAnchor() {
     ZoneId zone = ZoneId.of("Europe/Berlin");
     LocalDateTime monday = LocalDateTime.of(2024, 1, 1, 0, 0);
-    FixedWindow week = FixedWindow.of(1, Duration.ofDays(7));
+    FixedWindowRule week = FixedWindowRule.of(1, Duration.ofDays(7));
     assertThat(week.alignedTo(Alignment.to(zone).from(monday)).window()).hasDays(7);
     assertRejected(
         () -> week.alignedTo(Alignment.to(zone)),
         "The rule '1-per-604800s' has an aligned window of PT168H, which does not divide a day: give it one that does, or an anchor");
     assertRejected(
-        () -> FixedWindow.aligned(1, Duration.ofMinutes(7), zone),
+        () -> FixedWindowRule.aligned(1, Duration.ofMinutes(7), zone),
         "The rule '1-per-420s' has an aligned window of PT7M, which does not divide a day: give it one that does, or an anchor");
     assertRejected(
-        () -> FixedWindow.of(1, Duration.ofDays(8)).alignedTo(Alignment.to(zone).from(monday)),
+        () -> FixedWindowRule.of(1, Duration.ofDays(8)).alignedTo(Alignment.to(zone).from(monday)),
         "The rule '1-per-691200s' has an aligned window of PT192H: give it 7 days at most");
     assertRejected(
         () -> week.alignedTo(Alignment.to(zone).from(monday.plusNanos(1))),
@@ -72,20 +72,20 @@ class AlgorithmRecordsTest {
 
   @Test
   void aBucketIsRefilledAndFilledInTime() {
-    assertThat(TokenBucket.of(10, 3, MINUTE).window()).isEqualTo(Duration.ofSeconds(200));
-    assertThat(TokenBucket.of(10, 3, MINUTE).byInterval().window())
+    assertThat(TokenBucketRule.of(10, 3, MINUTE).window()).isEqualTo(Duration.ofSeconds(200));
+    assertThat(TokenBucketRule.of(10, 3, MINUTE).byInterval().window())
         .isEqualTo(MINUTE.multipliedBy(4));
     assertRejected(
-        () -> TokenBucket.of(10, 0, MINUTE),
+        () -> TokenBucketRule.of(10, 0, MINUTE),
         "The rule '10-at-0-per-60s' has a refill of 0: give it 1 to 1000000000");
     assertRejected(
-        () -> TokenBucket.of(10, 1, MINUTE).startingWith(11),
+        () -> TokenBucketRule.of(10, 1, MINUTE).startingWith(11),
         "The rule '10-at-1-per-60s' has 11 initial tokens: give it 0 to 10, its capacity");
     assertRejected(
-        () -> TokenBucket.of(10, 1, MINUTE).startingWith(-1),
+        () -> TokenBucketRule.of(10, 1, MINUTE).startingWith(-1),
         "The rule '10-at-1-per-60s' has -1 initial tokens: give it 0 to 10, its capacity");
     assertRejected(
-        () -> TokenBucket.of(1_000, 1, Duration.ofDays(1)),
+        () -> TokenBucketRule.of(1_000, 1, Duration.ofDays(1)),
         "The rule '1000-at-1-per-86400s' fills its bucket in PT24000H: give it 1 ms to 366 days");
   }
 
@@ -93,15 +93,15 @@ class AlgorithmRecordsTest {
   void aBucketThatCannotBeCountedExactlyIsRejected() {
     Duration odd = Duration.ofDays(300).plusNanos(1_000);
     assertRejected(
-        () -> TokenBucket.of(1_000_000, 999_983, odd),
+        () -> TokenBucketRule.of(1_000_000, 999_983, odd),
         "The rule '1000000-at-999983-per-25920000000001us' refills 999983 in PT7200H0.000001S, which cannot be counted exactly up to 1000000: give it rounder numbers, or a shorter interval");
-    assertThat(TokenBucket.of(1_000_000, 1_000_000, Duration.ofDays(300)).count())
+    assertThat(TokenBucketRule.of(1_000_000, 1_000_000, Duration.ofDays(300)).count())
         .isEqualTo(1_000_000);
   }
 
   @Test
   void anotherCapacityHasRoomForTheInitialTokens() {
-    TokenBucket full = TokenBucket.of(10, 1, MINUTE);
+    TokenBucketRule full = TokenBucketRule.of(10, 1, MINUTE);
     assertThat(full.withCount(20).initial()).isEqualTo(20);
     assertThat(full.startingWith(4).withCount(20).initial()).isEqualTo(4);
     assertThat(full.startingWith(4).withCount(3).initial()).isEqualTo(3);
@@ -109,7 +109,8 @@ class AlgorithmRecordsTest {
 
   @Test
   void aLeakyBucketHasABoundedQueueAndABoundedWait() {
-    LeakyBucket bucket = LeakyBucket.of(2, Duration.ofSeconds(1), 10, Duration.ofSeconds(10));
+    LeakyBucketRule bucket =
+        LeakyBucketRule.of(2, Duration.ofSeconds(1), 10, Duration.ofSeconds(10));
     assertThat(bucket.name()).isEqualTo("2-per-1s-queue-10");
     assertThat(bucket.fair()).isTrue();
     assertThat(bucket.withFair(false).fair()).isFalse();
@@ -121,38 +122,38 @@ class AlgorithmRecordsTest {
         () -> bucket.withQueue(10_001),
         "The rule '2-per-1s-queue-10' has a queue of 10001: give it 1 to 10000; if calls must not wait, use a token bucket of 1");
     assertRejected(
-        () -> LeakyBucket.of(2, MINUTE, 10, Duration.ZERO),
+        () -> LeakyBucketRule.of(2, MINUTE, 10, Duration.ZERO),
         "The rule '2-per-60s-queue-10' lets calls wait up to PT0S: give it 1 ms to 5 minutes, in whole microseconds");
     assertRejected(
-        () -> LeakyBucket.of(2, MINUTE, 10, MINUTE.multipliedBy(5).plusNanos(1_000)),
+        () -> LeakyBucketRule.of(2, MINUTE, 10, MINUTE.multipliedBy(5).plusNanos(1_000)),
         "The rule '2-per-60s-queue-10' lets calls wait up to PT5M0.000001S: give it 1 ms to 5 minutes, in whole microseconds");
     assertRejected(
-        () -> LeakyBucket.of(2, MINUTE, 10, MINUTE.plusNanos(1)),
+        () -> LeakyBucketRule.of(2, MINUTE, 10, MINUTE.plusNanos(1)),
         "The rule '2-per-60s-queue-10' lets calls wait up to PT1M0.000000001S: give it 1 ms to 5 minutes, in whole microseconds");
   }
 
   @Test
   void aLeakyBucketThatCannotBeCountedExactlyIsRejected() {
     assertRejected(
-        () -> LeakyBucket.of(7_919, Duration.ofDays(366), 10_000, MINUTE),
+        () -> LeakyBucketRule.of(7_919, Duration.ofDays(366), 10_000, MINUTE),
         "The rule '7919-per-31622400s-queue-10000' spaces 7919 in PT8784H, which cannot be counted exactly for waits up to PT1M: give it rounder numbers, a shorter queue, or a shorter wait");
-    assertThat(LeakyBucket.of(7_200, Duration.ofDays(366), 10_000, MINUTE).count())
+    assertThat(LeakyBucketRule.of(7_200, Duration.ofDays(366), 10_000, MINUTE).count())
         .isEqualTo(7_200);
   }
 
   @Test
   void aWaitIsOfABoundedNumberOfDepartures() {
     Duration second = Duration.ofSeconds(1);
-    assertThat(LeakyBucket.of(2_000, second, 10, MINUTE).maxWait()).isEqualTo(MINUTE);
+    assertThat(LeakyBucketRule.of(2_000, second, 10, MINUTE).maxWait()).isEqualTo(MINUTE);
     assertRejected(
-        () -> LeakyBucket.of(2_001, second, 10, MINUTE),
+        () -> LeakyBucketRule.of(2_001, second, 10, MINUTE),
         "The rule '2001-per-1s-queue-10' lets calls wait up to PT1M, for 120060 others: give it a wait of 120000 departures at most");
   }
 
   @Test
   void oneCallWaitsForOneTurn() {
-    LeakyBucket slow = LeakyBucket.of(1, MINUTE, 1, MINUTE).withName("slow");
-    LeakyBucket fast = LeakyBucket.of(9, MINUTE, 1, MINUTE).withName("fast");
+    LeakyBucketRule slow = LeakyBucketRule.of(1, MINUTE, 1, MINUTE).withName("slow");
+    LeakyBucketRule fast = LeakyBucketRule.of(9, MINUTE, 1, MINUTE).withName("fast");
     String message =
         "The rules 'slow', 'fast' all make one call wait: keep one of them, and let the others deny";
     assertRejected(() -> RuleStack.of(List.of(slow, rule(1, MINUTE), fast)), message);

@@ -15,9 +15,9 @@ class StackShapeTest {
   private final StackShape shape =
       RuleStack.of(
               List.of(
-                  TokenBucket.of(10, 10, MINUTE),
+                  TokenBucketRule.of(10, 10, MINUTE),
                   SlidingWindowLog.of(5, HOUR),
-                  FixedWindow.of(100, HOUR),
+                  FixedWindowRule.of(100, HOUR),
                   SlidingWindowLog.of(20, MINUTE)))
           .shape();
 
@@ -33,7 +33,7 @@ class StackShapeTest {
   void aLogKeepsTheMostUnitsForTheLongestWindowOfAnyOfItsRules() {
     assertThat(shape.kept()).isEqualTo(20);
     assertThat(shape.horizonMicros()).isEqualTo(Micros.of(HOUR));
-    assertThat(RuleStack.of(List.of(ConcurrencyLimit.of(3))).shape().kept()).isEqualTo(6);
+    assertThat(RuleStack.of(List.of(ConcurrencyLimitRule.of(3))).shape().kept()).isEqualTo(6);
   }
 
   @Test

@@ -4,7 +4,7 @@ package io.limiter.core.state;
 import static io.limiter.core.StoreHarness.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -16,27 +16,27 @@ class FirstTokensTest {
   private static final long NOW = 5_000_000;
 
   /** Two of ten tokens to begin with, and one more each second. */
-  private static TokenBucket two(boolean greedy) {
+  private static TokenBucketRule two(boolean greedy) {
     return full(greedy).startingWith(2);
   }
 
-  private static TokenBucket full(boolean greedy) {
-    TokenBucket bucket = TokenBucket.of(10, 1, SECOND);
+  private static TokenBucketRule full(boolean greedy) {
+    TokenBucketRule bucket = TokenBucketRule.of(10, 1, SECOND);
     return greedy ? bucket : bucket.byInterval();
   }
 
-  private static Cell denied(TokenBucket rule, Cell cell, int cost) {
+  private static Cell denied(TokenBucketRule rule, Cell cell, int cost) {
     return cell.read(rule, NOW, cost, Mode.ACQUIRE).denied(cell);
   }
 
-  private static long left(TokenBucket rule, Cell cell, long now) {
+  private static long left(TokenBucketRule rule, Cell cell, long now) {
     return cell.read(rule, now, 1, Mode.PEEK).remainingBefore();
   }
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void aSubjectDeniedAtFirstHasMoreTokensLater(boolean greedy) {
-    TokenBucket rule = two(greedy);
+    TokenBucketRule rule = two(greedy);
     for (int cost : new int[] {3, 10}) {
       Cell cell = denied(rule, Cell.unused(rule), cost);
       assertThat(left(rule, cell, NOW)).isEqualTo(2);
@@ -49,7 +49,7 @@ class FirstTokensTest {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void aPeekLeavesTheTokensUnchanged(boolean greedy) {
-    TokenBucket rule = two(greedy);
+    TokenBucketRule rule = two(greedy);
     assertThat(left(rule, Cell.unused(rule), NOW)).isEqualTo(2);
     assertThat(left(rule, Cell.unused(rule), NOW + 8_000_000)).isEqualTo(2);
   }
@@ -74,7 +74,7 @@ class FirstTokensTest {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void timeThatHasStartedContinues(boolean greedy) {
-    TokenBucket rule = two(greedy);
+    TokenBucketRule rule = two(greedy);
     Cell cell = denied(rule, Cell.unused(rule), 3);
     Cell again = cell.read(rule, NOW + 900_000, 3, Mode.ACQUIRE).denied(cell);
     assertThat(again).isSameAs(cell);
@@ -87,8 +87,8 @@ class FirstTokensTest {
   @CsvSource({"true, 1, 3600", "false, 1, 3600", "true, 400, 8000", "false, 400, 8000"})
   void aBucketIsNeededForAnHourOrForTwiceTheTimeInWhichItFills(
       boolean greedy, int seconds, long needed) {
-    TokenBucket rule = TokenBucket.of(10, 1, SECOND.multipliedBy(seconds)).startingWith(2);
-    TokenBucket bucket = greedy ? rule : rule.byInterval();
+    TokenBucketRule rule = TokenBucketRule.of(10, 1, SECOND.multipliedBy(seconds)).startingWith(2);
+    TokenBucketRule bucket = greedy ? rule : rule.byInterval();
     Cell cell = denied(bucket, Cell.unused(bucket), 3);
     assertThat(cell.neededUntilMicros()).isEqualTo(NOW + 1_000_000 * needed);
     assertThat(left(bucket, cell, NOW + 1_000_000 * needed)).isEqualTo(10);
@@ -97,7 +97,7 @@ class FirstTokensTest {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void aBucketThatStartsFullIsNeededUntilItIsFullAgain(boolean greedy) {
-    TokenBucket rule = full(greedy);
+    TokenBucketRule rule = full(greedy);
     Cell cell = Cell.unused(rule).read(rule, NOW, 3, Mode.ACQUIRE).taken();
     assertThat(cell.neededUntilMicros()).isEqualTo(NOW + 3_000_000);
     assertThat(left(rule, cell, NOW + 60_000_000)).isEqualTo(10);

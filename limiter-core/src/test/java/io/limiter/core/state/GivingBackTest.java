@@ -6,10 +6,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.FadingCounter;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
@@ -33,14 +33,14 @@ class GivingBackTest {
     return cell.read(rule, now, 1, Mode.PEEK).remainingBefore();
   }
 
-  private static TokenBucket bucket(boolean greedy) {
-    TokenBucket bucket = TokenBucket.of(10, 3, SECOND);
+  private static TokenBucketRule bucket(boolean greedy) {
+    TokenBucketRule bucket = TokenBucketRule.of(10, 3, SECOND);
     return greedy ? bucket : bucket.byInterval();
   }
 
   @Test
   void unitsOfAWindowComeBackWhileItLasts() {
-    FixedWindow rule = FixedWindow.of(10, SECOND);
+    FixedWindowRule rule = FixedWindowRule.of(10, SECOND);
     Cell cell = take(rule, START, 6);
     assertThat(left(rule, cell.giveBack(START, 6, 6), START)).isEqualTo(10);
     assertThat(left(rule, cell.giveBack(START, 2, 6), START + 999_999)).isEqualTo(6);
@@ -69,7 +69,7 @@ class GivingBackTest {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void tokensComeBackAtOnce(boolean greedy) {
-    TokenBucket rule = bucket(greedy);
+    TokenBucketRule rule = bucket(greedy);
     Cell cell = take(rule, START, 7);
     assertThat(left(rule, cell.giveBack(START, 7, 7), START)).isEqualTo(10);
     assertThat(left(rule, cell.giveBack(START, 2, 7), START)).isEqualTo(5);
@@ -80,7 +80,7 @@ class GivingBackTest {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void tokensThatHaveComeBackWithTimeDoNotComeBackTwice(boolean greedy) {
-    TokenBucket rule = bucket(greedy);
+    TokenBucketRule rule = bucket(greedy);
     long now = START + 2_000_000;
     Cell cell = take(rule, take(rule, START, 7), now, 4);
     assertThat(left(rule, cell, now)).isEqualTo(5);
@@ -97,7 +97,7 @@ class GivingBackTest {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void tokensGivenBackLateAreNotCountedEarly(boolean greedy) {
-    TokenBucket rule = bucket(greedy);
+    TokenBucketRule rule = bucket(greedy);
     Cell cell = take(rule, START, 7).giveBack(START, 3, 7);
     assertThat(left(rule, cell, START + 999_999)).isEqualTo(greedy ? 8 : 6);
     assertThat(left(rule, cell, START + 1_000_000)).isEqualTo(9);
@@ -107,7 +107,7 @@ class GivingBackTest {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void aCallOfALostStateGivesBackAtMostTheMissingTokens(boolean greedy) {
-    TokenBucket rule = bucket(greedy);
+    TokenBucketRule rule = bucket(greedy);
     Cell cell = take(rule, START, 2);
     assertThat(left(rule, cell.giveBack(START + 500_000, 5, 5), START)).isEqualTo(10);
     Cell full = cell.giveBack(START, 2, 2);
@@ -116,7 +116,7 @@ class GivingBackTest {
 
   @Test
   void aTokenThatIsHalfBackIsGivenBackByHalf() {
-    TokenBucket rule = TokenBucket.of(10, 2, SECOND);
+    TokenBucketRule rule = TokenBucketRule.of(10, 2, SECOND);
     long now = START + 750_000; // of four tokens one and a half are back
     Cell cell = take(rule, take(rule, START, 4), now, 5);
     Cell back = cell.giveBack(START, 4, 4);
@@ -129,7 +129,7 @@ class GivingBackTest {
   /** An interval that has begun when a call comes ends before a whole one has passed. */
   @Test
   void tokensOfAnIntervalComeBackAtItsEnd() {
-    TokenBucket rule = bucket(false);
+    TokenBucketRule rule = bucket(false);
     Cell begun = take(rule, START, 1);
     Cell cell = take(rule, take(rule, begun, START + 600_000, 7), START + 1_200_000, 1);
     assertThat(left(rule, cell, START + 1_200_000)).isEqualTo(4);
@@ -140,8 +140,8 @@ class GivingBackTest {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void tokensThatCameBackMonthsAgoAreNotGivenBackHoweverMany(boolean greedy) {
-    TokenBucket tokens = TokenBucket.of(1_000_000_000, 1_000_000_000, Duration.ofMillis(1));
-    TokenBucket rule = greedy ? tokens : tokens.byInterval();
+    TokenBucketRule tokens = TokenBucketRule.of(1_000_000_000, 1_000_000_000, Duration.ofMillis(1));
+    TokenBucketRule rule = greedy ? tokens : tokens.byInterval();
     long now = START + Duration.ofDays(150).toMillis() * 1_000;
     Cell cell = take(rule, take(rule, START, 1_000_000), now, 5);
     assertThat(cell.giveBack(START, 1_000_000, 1_000_000)).isSameAs(cell);

@@ -4,7 +4,7 @@ package io.limiter.core.state;
 import static io.limiter.core.StoreHarness.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Ten tokens, of which three come back at the end of each second; by hand. */
 class IntervalCellTest {
 
-  private static final TokenBucket RULE = TokenBucket.of(10, 3, SECOND).byInterval();
+  private static final TokenBucketRule RULE = TokenBucketRule.of(10, 3, SECOND).byInterval();
 
   /** Eight were taken when the first interval began. */
   private static final Cell EIGHT =
@@ -83,7 +83,7 @@ class IntervalCellTest {
 
   @Test
   void aSmallerBucketLacksNoMoreThanItHolds() {
-    TokenBucket smaller = TokenBucket.of(4, 3, SECOND).byInterval();
+    TokenBucketRule smaller = TokenBucketRule.of(4, 3, SECOND).byInterval();
     CellReadout readout = EIGHT.read(smaller, 7_300_000, 1, Mode.ACQUIRE);
     assertThat(readout.remainingBefore()).isZero();
     assertThat(readout.retryAfterMicros(false)).isEqualTo(700_000);

@@ -4,7 +4,7 @@ package io.limiter.core.state;
 import static io.limiter.core.StoreHarness.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.Random;
@@ -17,11 +17,12 @@ class LeakyCellTest {
 
   private static final long HALF = 500_000;
 
-  private static final LeakyBucket TWO = LeakyBucket.of(2, SECOND, 10, SECOND.multipliedBy(10));
+  private static final LeakyBucketRule TWO =
+      LeakyBucketRule.of(2, SECOND, 10, SECOND.multipliedBy(10));
 
   @Test
   void aCallThatIsAThirdOfAMicrosecondEarlyWaits() {
-    LeakyQueue queue = new LeakyQueue(LeakyBucket.of(3, SECOND, 10, SECOND));
+    LeakyQueue queue = new LeakyQueue(LeakyBucketRule.of(3, SECOND, 10, SECOND));
     queue.take(1);
     queue.now = 333_333;
     assertThat(queue.read(1, 0).delayMicros()).isEqualTo(1);
@@ -38,7 +39,8 @@ class LeakyCellTest {
     queue.takeEach(5);
     assertThat(queue.leave(2)).isTrue();
     for (long wait : new long[] {1_000_000, 999_999}) {
-      queue.rule = new LeakyBucket("hasty", 2, SECOND, 10, Duration.ofNanos(1_000 * wait), false);
+      queue.rule =
+          new LeakyBucketRule("hasty", 2, SECOND, 10, Duration.ofNanos(1_000 * wait), false);
       assertThat(queue.left()).isEqualTo(wait / 1_000_000);
       assertThat(queue.read(1, 0).retryAfterMicros(false))
           .isEqualTo(wait == 999_999 ? 1 : 3 * HALF);
@@ -49,7 +51,7 @@ class LeakyCellTest {
   @Test
   void inAFullQueueTheGapIsWorthNothingBeforeAPlaceIsFree() {
     Duration wait = Duration.ofMillis(5_500);
-    LeakyQueue queue = new LeakyQueue(new LeakyBucket("full", 2, SECOND, 10, wait, false));
+    LeakyQueue queue = new LeakyQueue(new LeakyBucketRule("full", 2, SECOND, 10, wait, false));
     queue.takeEach(11);
     assertThat(queue.leave(4)).isTrue();
     assertThat(queue.leave(3)).isTrue();
@@ -92,7 +94,7 @@ class LeakyCellTest {
       if (random.nextInt(3) == 0 && queue.calls() > 0) {
         queue.leave(Math.max(0, queue.calls() - 1 - random.nextInt(12)));
       }
-      LeakyBucket own = queue.rule;
+      LeakyBucketRule own = queue.rule;
       queue.rule = random.nextBoolean() ? own : bucket(random);
       denials += assertWaitIsExact(queue, random) ? 1 : 0;
       queue.rule = random.nextInt(20) == 0 ? queue.rule : own;
@@ -100,10 +102,11 @@ class LeakyCellTest {
     assertThat(denials).isGreaterThan(100);
   }
 
-  private static LeakyBucket bucket(Random random) {
+  private static LeakyBucketRule bucket(Random random) {
     Duration wait = Duration.ofMillis(1 + random.nextInt(20));
     int queue = 1 + random.nextInt(12);
-    return new LeakyBucket("seven", 7, Duration.ofMillis(10), queue, wait, random.nextBoolean());
+    return new LeakyBucketRule(
+        "seven", 7, Duration.ofMillis(10), queue, wait, random.nextBoolean());
   }
 
   /** Returns whether the call was denied. */

@@ -4,7 +4,7 @@ package io.limiter.core.state;
 import static io.limiter.core.StoreHarness.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.LeakyBucketRule;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -13,7 +13,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Calls that are abandoned while they wait: whether they give up a place, and which. */
 class LeakyLeaversTest {
 
-  private static final LeakyBucket TWO = LeakyBucket.of(2, SECOND, 10, SECOND.multipliedBy(10));
+  private static final LeakyBucketRule TWO =
+      LeakyBucketRule.of(2, SECOND, 10, SECOND.multipliedBy(10));
 
   @Test
   void anAbandonedCallGivesItsPlaceBackOnce() {
@@ -50,7 +51,8 @@ class LeakyLeaversTest {
     for (int third = 1; third <= 4; third++) {
       long departs = (third * 1_000_000L + 2) / 3;
       for (long early = 0; early <= 1; early++) {
-        LeakyQueue queue = new LeakyQueue(LeakyBucket.of(3, SECOND, 10, SECOND.multipliedBy(5)));
+        LeakyQueue queue =
+            new LeakyQueue(LeakyBucketRule.of(3, SECOND, 10, SECOND.multipliedBy(5)));
         queue.rule = queue.rule.withFair(fair);
         queue.takeEach(5);
         queue.now = 200_000;
@@ -106,7 +108,7 @@ class LeakyLeaversTest {
   void aCallThatHasDepartedGivesNothingBackHoweverLate() {
     Duration year = Duration.ofDays(366);
     LeakyQueue queue =
-        new LeakyQueue(LeakyBucket.of(999_999_937, year, 10, Duration.ofMillis(100)));
+        new LeakyQueue(LeakyBucketRule.of(999_999_937, year, 10, Duration.ofMillis(100)));
     queue.takeEach(3);
     for (int hours = 1; hours < 5_000; hours++) {
       queue.now = hours * 3_600_000_000L;
@@ -120,7 +122,7 @@ class LeakyLeaversTest {
   @Test
   void departuresThatHaveComeMakeTheOthersKnown() {
     LeakyQueue queue =
-        new LeakyQueue(LeakyBucket.of(2, SECOND, 40, SECOND.multipliedBy(20)).withFair(false));
+        new LeakyQueue(LeakyBucketRule.of(2, SECOND, 40, SECOND.multipliedBy(20)).withFair(false));
     queue.takeEach(30);
     assertThat(queue.leave(2)).isTrue();
     assertThat(queue.leave(4)).isTrue();

@@ -3,7 +3,7 @@ package io.limiter.core.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.store.Mode;
 import java.util.ArrayList;
 import java.util.List;
@@ -11,14 +11,14 @@ import java.util.List;
 /** A queue under a rule, and the reservations of its calls. */
 final class LeakyQueue {
 
-  private record Call(LeakyBucket rule, long stamp, int units, long waits) {}
+  private record Call(LeakyBucketRule rule, long stamp, int units, long waits) {}
 
-  LeakyBucket rule;
+  LeakyBucketRule rule;
   Cell cell;
   long now;
   private final List<Call> calls = new ArrayList<>();
 
-  LeakyQueue(LeakyBucket rule) {
+  LeakyQueue(LeakyBucketRule rule) {
     this.rule = rule;
     this.cell = Cell.unused(rule);
   }

@@ -8,11 +8,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.limiter.core.FadingCounter;
 import io.limiter.core.rule.Alignment;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.FixedWindow;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
@@ -26,28 +26,28 @@ class ServedRulesTest {
 
   /** No two of them can read each other's numbers. */
   static List<Rule> different() {
-    FixedWindow aligned = FixedWindow.aligned(10, SECOND, ZoneOffset.UTC);
-    TokenBucket bucket = TokenBucket.of(10, 2, SECOND);
-    LeakyBucket leaky = LeakyBucket.of(2, SECOND, 10, SECOND);
+    FixedWindowRule aligned = FixedWindowRule.aligned(10, SECOND, ZoneOffset.UTC);
+    TokenBucketRule bucket = TokenBucketRule.of(10, 2, SECOND);
+    LeakyBucketRule leaky = LeakyBucketRule.of(2, SECOND, 10, SECOND);
     CustomRule custom = CustomRule.of(new FadingCounter(), 10, SECOND, 2.0);
     return List.of(
         SlidingWindowCounter.of(10, SECOND),
         SlidingWindowCounter.of(10, MINUTE),
-        FixedWindow.of(10, SECOND),
-        FixedWindow.of(10, MINUTE),
+        FixedWindowRule.of(10, SECOND),
+        FixedWindowRule.of(10, MINUTE),
         aligned,
-        FixedWindow.aligned(10, MINUTE, ZoneOffset.UTC),
-        FixedWindow.aligned(10, SECOND, ZoneId.of("Europe/Berlin")),
+        FixedWindowRule.aligned(10, MINUTE, ZoneOffset.UTC),
+        FixedWindowRule.aligned(10, SECOND, ZoneId.of("Europe/Berlin")),
         aligned.alignedTo(Alignment.to(ZoneOffset.UTC).from(LocalDateTime.of(2024, 1, 1, 0, 0, 1))),
         bucket,
         bucket.byInterval(),
-        TokenBucket.of(10, 3, SECOND),
-        TokenBucket.of(10, 3, SECOND).byInterval(),
-        TokenBucket.of(10, 2, MINUTE),
-        TokenBucket.of(10, 2, MINUTE).byInterval(),
+        TokenBucketRule.of(10, 3, SECOND),
+        TokenBucketRule.of(10, 3, SECOND).byInterval(),
+        TokenBucketRule.of(10, 2, MINUTE),
+        TokenBucketRule.of(10, 2, MINUTE).byInterval(),
         leaky,
         leaky.withCount(3),
-        LeakyBucket.of(2, MINUTE, 10, SECOND),
+        LeakyBucketRule.of(2, MINUTE, 10, SECOND),
         custom,
         CustomRule.of(new FadingCounter(), 10, MINUTE, 2.0),
         CustomRule.of(new FadingCounter(), 10, SECOND, 3.0),
@@ -74,7 +74,7 @@ class ServedRulesTest {
   @ParameterizedTest
   @MethodSource("different")
   void aRuleThatDoesNotSpaceCallsMayHaveAnotherCount(Rule rule) {
-    boolean spaced = rule instanceof LeakyBucket;
+    boolean spaced = rule instanceof LeakyBucketRule;
     assertThat(Cell.unused(rule).serves(rule.withCount(20))).isEqualTo(!spaced);
   }
 
@@ -82,11 +82,11 @@ class ServedRulesTest {
   @MethodSource("different")
   void aBucketMayStartWithFewerTokensAndAQueueHaveOtherBounds(Rule rule) {
     Rule other = rule;
-    if (rule instanceof TokenBucket bucket) {
+    if (rule instanceof TokenBucketRule bucket) {
       other = bucket.startingWith(1);
-    } else if (rule instanceof LeakyBucket leaky) {
+    } else if (rule instanceof LeakyBucketRule leaky) {
       other =
-          new LeakyBucket(
+          new LeakyBucketRule(
               "other", leaky.count(), leaky.window(), 5, Duration.ofMillis(500), !leaky.fair());
     }
     assertThat(Cell.unused(rule).serves(other)).isTrue();

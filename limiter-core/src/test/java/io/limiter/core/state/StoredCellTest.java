@@ -6,11 +6,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.FadingCounter;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.FixedWindow;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import java.time.ZoneOffset;
 import java.util.Arrays;
@@ -23,12 +23,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 class StoredCellTest {
 
   private static final Rule COUNTER = SlidingWindowCounter.of(10, SECOND);
-  private static final Rule WINDOW = FixedWindow.of(10, SECOND);
-  private static final Rule ALIGNED = FixedWindow.aligned(10, SECOND, ZoneOffset.UTC);
-  private static final Rule BUCKET = TokenBucket.of(10, 2, SECOND);
-  private static final Rule BY_INTERVAL = TokenBucket.of(10, 2, SECOND).byInterval();
+  private static final Rule WINDOW = FixedWindowRule.of(10, SECOND);
+  private static final Rule ALIGNED = FixedWindowRule.aligned(10, SECOND, ZoneOffset.UTC);
+  private static final Rule BUCKET = TokenBucketRule.of(10, 2, SECOND);
+  private static final Rule BY_INTERVAL = TokenBucketRule.of(10, 2, SECOND).byInterval();
   private static final Rule CUSTOM = CustomRule.of(new FadingCounter(), 10, SECOND, 2.0);
-  private static final LeakyBucket LEAKY = LeakyBucket.of(2, SECOND, 10, SECOND.multipliedBy(10));
+  private static final LeakyBucketRule LEAKY =
+      LeakyBucketRule.of(2, SECOND, 10, SECOND.multipliedBy(10));
 
   private static final List<Rule> ALL =
       List.of(COUNTER, WINDOW, ALIGNED, BUCKET, BY_INTERVAL, LEAKY, CUSTOM);
@@ -37,7 +38,7 @@ class StoredCellTest {
   private static final long NOW = 2_500_000;
 
   private static CellReadout read(Rule rule, long now, double... numbers) {
-    double[] all = Arrays.copyOf(numbers, rule instanceof LeakyBucket ? 10 : numbers.length);
+    double[] all = Arrays.copyOf(numbers, rule instanceof LeakyBucketRule ? 10 : numbers.length);
     return Cell.stored(rule, Cell.unused(rule), now, all).read(rule, now, 1, Mode.PEEK);
   }
 
@@ -167,8 +168,8 @@ class StoredCellTest {
 
   @Test
   void theLongestQueueFitsInTheNumbers() {
-    LeakyBucket quick =
-        LeakyBucket.of(400, SECOND, 10_000, SECOND.multipliedBy(300)).withFair(false);
+    LeakyBucketRule quick =
+        LeakyBucketRule.of(400, SECOND, 10_000, SECOND.multipliedBy(300)).withFair(false);
     double ahead = 110_001 * 2_500.0;
     CellReadout readout = read(quick, NOW, NOW, ahead, gap(100_000, 99_500, 99_500));
     assertThat(readout.remainingBefore()).isEqualTo(10_001 - 110_001 + 99_500);

@@ -3,7 +3,7 @@ package io.limiter.micronaut.http;
 
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.config.HeadersConfiguration;
 import io.limiter.micronaut.config.HeadersConfiguration.Legacy;
@@ -103,7 +103,7 @@ public class RateLimitFields {
             .orElse(rule.effectiveWindow());
     headers.set(LEGACY_LIMIT, Long.toString(rule.rule().capacity()));
     headers.set(LEGACY_REMAINING, Long.toString(ban.isPresent() ? 0 : rule.remaining()));
-    if (rule.rule() instanceof ConcurrencyLimit && ban.isEmpty()) {
+    if (rule.rule() instanceof ConcurrencyLimitRule && ban.isEmpty()) {
       return; // when a call ends is unknown
     }
     headers.set(
@@ -147,7 +147,7 @@ public class RateLimitFields {
           .append(rule.rule().name())
           .append("\";r=")
           .append(rule.remaining());
-      if (!(rule.rule() instanceof ConcurrencyLimit)) { // when a call ends is unknown
+      if (!(rule.rule() instanceof ConcurrencyLimitRule)) { // when a call ends is unknown
         field.append(";t=").append(DenialTimes.secondsUp(rule.effectiveWindow()));
       }
     }
@@ -189,7 +189,7 @@ public class RateLimitFields {
       if (rule.waits()) {
         return quota;
       }
-      if (rule instanceof ConcurrencyLimit) {
+      if (rule instanceof ConcurrencyLimitRule) {
         return quota + ";qu=\"concurrent-requests\"";
       }
       return rule.window().toNanosPart() == 0 ? quota + ";w=" + rule.window().toSeconds() : quota;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.metadata;
 
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounter;
 import io.limiter.core.rule.SlidingWindowLog;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.config.LimiterConfiguration;
 import io.micronaut.context.BeanContext;
@@ -75,7 +75,7 @@ final class AlgorithmReader {
       case SLIDING_WINDOW_COUNTER -> SlidingWindowCounter.of(count, window);
       case FIXED_WINDOW -> windows.read(rule, count, window);
       case TOKEN_BUCKET -> bucket(rule, count, window);
-      case CONCURRENCY_LIMIT -> ConcurrencyLimit.of(count, window);
+      case CONCURRENCY_LIMIT -> ConcurrencyLimitRule.of(count, window);
       case LEAKY_BUCKET -> LeakyBucketReader.read(rule, count, window);
     };
   }
@@ -98,11 +98,12 @@ final class AlgorithmReader {
   }
 
   private static void requirePlaces(AnnotationMembers rule, long count) {
-    if (count > ConcurrencyLimit.MAX_COUNT) {
+    if (count > ConcurrencyLimitRule.MAX_COUNT) {
       throw rule.error(
           "count",
           count,
-          "each call in flight is stored separately: give it 1 to " + ConcurrencyLimit.MAX_COUNT);
+          "each call in flight is stored separately: give it 1 to "
+              + ConcurrencyLimitRule.MAX_COUNT);
     }
   }
 
@@ -112,7 +113,7 @@ final class AlgorithmReader {
     }
   }
 
-  private static TokenBucket bucket(AnnotationMembers rule, long count, Duration interval) {
+  private static TokenBucketRule bucket(AnnotationMembers rule, long count, Duration interval) {
     long refill = rule.annotation().longValue("refill").orElse(count);
     if (refill < 1 || refill > Rule.MAX_COUNT) {
       throw rule.error(
@@ -129,7 +130,7 @@ final class AlgorithmReader {
               .formatted(count));
     }
     try {
-      return new TokenBucket(
+      return new TokenBucketRule(
           count + "-at-" + Rule.nameOf(refill, interval),
           count,
           refill,
@@ -189,18 +190,18 @@ final class AlgorithmReader {
 
     private LeakyBucketReader() {}
 
-    static LeakyBucket read(AnnotationMembers rule, long count, Duration window) {
+    static LeakyBucketRule read(AnnotationMembers rule, long count, Duration window) {
       int queue = rule.annotation().intValue(QUEUE).orElse(0);
-      if (queue < 1 || queue > LeakyBucket.MAX_QUEUE) {
+      if (queue < 1 || queue > LeakyBucketRule.MAX_QUEUE) {
         throw rule.error(
             QUEUE,
             queue,
             "set how many calls may wait for their turn, 1 to %d; if no call is to wait, write algorithm = TOKEN_BUCKET with count = 1"
-                .formatted(LeakyBucket.MAX_QUEUE));
+                .formatted(LeakyBucketRule.MAX_QUEUE));
       }
       Duration maxWait = rule.has(MAX_WAIT) ? maxWait(rule) : untilTheLast(queue, count, window);
       try {
-        return LeakyBucket.of(count, window, queue, maxWait).withFair(!rule.isFalse("fair"));
+        return LeakyBucketRule.of(count, window, queue, maxWait).withFair(!rule.isFalse("fair"));
       } catch (IllegalArgumentException e) {
         String member = rule.has(MAX_WAIT) ? MAX_WAIT : QUEUE;
         throw rule.error(member, rule.raw(member), String.valueOf(e.getMessage()));
@@ -210,7 +211,7 @@ final class AlgorithmReader {
     private static Duration maxWait(AnnotationMembers rule) {
       TimeUnit unit = rule.constant("timeUnit", TimeUnit.class).orElse(RateRuleReader.DEFAULT_UNIT);
       Duration maxWait = AnnotatedTimes.read(rule, MAX_WAIT, 0, unit);
-      if (maxWait.compareTo(LeakyBucket.MAX_WAIT) > 0) {
+      if (maxWait.compareTo(LeakyBucketRule.MAX_WAIT) > 0) {
         throw rule.error(
             MAX_WAIT,
             rule.raw(MAX_WAIT) + " " + unit,
@@ -222,7 +223,7 @@ final class AlgorithmReader {
     /** Whole milliseconds, rounded up, so that the queue's last place can be used. */
     private static Duration untilTheLast(int queue, long count, Duration window) {
       double millis = Math.ceil((double) window.toNanos() / 1e6 / count * queue);
-      double longest = LeakyBucket.MAX_WAIT.toMillis();
+      double longest = LeakyBucketRule.MAX_WAIT.toMillis();
       return Duration.ofMillis((long) Math.max(1, Math.min(millis, longest)));
     }
   }

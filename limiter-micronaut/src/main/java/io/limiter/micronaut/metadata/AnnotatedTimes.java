@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.metadata;
 
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Rule;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -40,11 +40,11 @@ final class AnnotatedTimes {
    */
   static Duration lease(AnnotationMembers annotation, String member, TimeUnit unit) {
     if (!annotation.has(member)) {
-      return ConcurrencyLimit.DEFAULT_PERMIT_DURATION;
+      return ConcurrencyLimitRule.DEFAULT_PERMIT_DURATION;
     }
     Duration lease = read(annotation, member, 0, unit);
-    if (lease.compareTo(ConcurrencyLimit.MIN_PERMIT_DURATION) < 0
-        || lease.compareTo(ConcurrencyLimit.MAX_PERMIT_DURATION) > 0) {
+    if (lease.compareTo(ConcurrencyLimitRule.MIN_PERMIT_DURATION) < 0
+        || lease.compareTo(ConcurrencyLimitRule.MAX_PERMIT_DURATION) > 0) {
       throw annotation.error(
           member,
           annotation.raw(member) + " " + unit,

@@ -2,7 +2,7 @@
 package io.limiter.micronaut.metadata;
 
 import io.limiter.core.Charge;
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.annotation.ResultCost;
@@ -36,7 +36,7 @@ final class CostReader {
     if (rules.isEmpty()) {
       limiter.reject(COST, "there is no rule to take it from: add rules, or remove it");
     }
-    if (rules.stream().allMatch(rule -> rule instanceof ConcurrencyLimit)) {
+    if (rules.stream().allMatch(rule -> rule instanceof ConcurrencyLimitRule)) {
       limiter.reject(
           COST,
           "a concurrency limit takes one permit for each call, whatever its cost: add other rules, or remove it");
@@ -53,7 +53,7 @@ final class CostReader {
                 !(rule
                     instanceof
                     CustomRule)) // only the algorithm itself knows the meaning of its count
-        .filter(rule -> !(rule instanceof ConcurrencyLimit)) // a call takes one permit
+        .filter(rule -> !(rule instanceof ConcurrencyLimitRule)) // a call takes one permit
         .filter(rule -> rule.capacity() < units)
         .findFirst()
         .ifPresent(

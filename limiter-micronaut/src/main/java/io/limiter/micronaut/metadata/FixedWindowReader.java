@@ -2,7 +2,7 @@
 package io.limiter.micronaut.metadata;
 
 import io.limiter.core.rule.Alignment;
-import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.micronaut.config.LimiterConfiguration;
 import jakarta.inject.Singleton;
 import java.time.DateTimeException;
@@ -24,8 +24,8 @@ final class FixedWindowReader {
     this.configuration = configuration;
   }
 
-  FixedWindow read(AnnotationMembers rule, long count, Duration window) {
-    FixedWindow unaligned = FixedWindow.of(count, window);
+  FixedWindowRule read(AnnotationMembers rule, long count, Duration window) {
+    FixedWindowRule unaligned = FixedWindowRule.of(count, window);
     Optional<Alignment> alignment = alignment(rule);
     try {
       return alignment.map(unaligned::alignedTo).orElse(unaligned);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.metadata;
 
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.micronaut.annotation.Algorithm;
@@ -112,7 +112,7 @@ final class RateRuleReader {
           counts,
           "algorithm = LEAKY_BUCKET assigns each call its turn on arrival, and a turn that has passed cannot be refunded: remove it, and let another rule count by outcome");
     }
-    boolean inFlight = rule instanceof ConcurrencyLimit;
+    boolean inFlight = rule instanceof ConcurrencyLimitRule;
     if (inFlight && counts != Counts.ALL) {
       throw annotation.error(
           COUNTS,

@@ -8,7 +8,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -38,7 +38,7 @@ class LeavingWaitersTest {
       LimitRequest.of(
           Policy.of(
               "queue",
-              LeakyBucket.of(100, Duration.ofMinutes(5), 100, Duration.ofMinutes(5))
+              LeakyBucketRule.of(100, Duration.ofMinutes(5), 100, Duration.ofMinutes(5))
                   .withFair(false)),
           Subject.global());
 

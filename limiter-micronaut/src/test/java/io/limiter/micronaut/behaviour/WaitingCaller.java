@@ -5,7 +5,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.micronaut.testing.StatedCallers;
 import java.net.http.HttpResponse;
 import java.time.Duration;
@@ -64,8 +64,8 @@ abstract class WaitingCaller {
   }
 
   static LimitRequest slow() {
-    LeakyBucket rule =
-        LeakyBucket.of(1, Duration.ofMinutes(1), 1, Duration.ofMinutes(1)).withFair(false);
+    LeakyBucketRule rule =
+        LeakyBucketRule.of(1, Duration.ofMinutes(1), 1, Duration.ofMinutes(1)).withFair(false);
     return LimitRequest.of(Policy.of("slow-service", rule), Subject.global());
   }
 

@@ -10,10 +10,10 @@ import io.limiter.core.Reservation;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLog;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.micronaut.config.HeadersConfiguration;
 import io.micronaut.http.HttpResponse;
 import io.micronaut.http.MutableHttpResponse;
@@ -55,8 +55,9 @@ class RateLimitFieldsTest {
     fields.writeIfAbsent(
         verdict(
             Outcome.ALLOWED,
-            rule(TokenBucket.of(20, 5, Duration.ofSeconds(1)), 3, Duration.ofMillis(200), null),
-            rule(TokenBucket.of(20, 6, Duration.ofSeconds(1)), 3, Duration.ofMillis(167), null)),
+            rule(TokenBucketRule.of(20, 5, Duration.ofSeconds(1)), 3, Duration.ofMillis(200), null),
+            rule(
+                TokenBucketRule.of(20, 6, Duration.ofSeconds(1)), 3, Duration.ofMillis(167), null)),
         response);
 
     assertThat(response.header("RateLimit-Policy"))
@@ -100,7 +101,7 @@ class RateLimitFieldsTest {
   }
 
   private static RuleVerdict inFlight() {
-    Rule rule = ConcurrencyLimit.of(3);
+    Rule rule = ConcurrencyLimitRule.of(3);
     return new RuleVerdict(rule, true, 0, Optional.empty(), rule.window(), rule.window());
   }
 

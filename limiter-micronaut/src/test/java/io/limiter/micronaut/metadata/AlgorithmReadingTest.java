@@ -8,7 +8,7 @@ import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounter;
 import io.limiter.core.rule.SlidingWindowLog;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -52,18 +52,18 @@ class AlgorithmReadingTest {
 
     assertThat(rules("buckets"))
         .containsExactly(
-            TokenBucket.of(20, 20, MINUTE),
-            TokenBucket.of(20, 5, second),
-            TokenBucket.of(30, 5, second).byInterval(),
-            TokenBucket.of(40, 5, second).startingWith(0),
-            TokenBucket.of(50, 5, second).startingWith(50));
+            TokenBucketRule.of(20, 20, MINUTE),
+            TokenBucketRule.of(20, 5, second),
+            TokenBucketRule.of(30, 5, second).byInterval(),
+            TokenBucketRule.of(40, 5, second).startingWith(0),
+            TokenBucketRule.of(50, 5, second).startingWith(50));
     assertThat(rules("buckets").get(1).name()).isEqualTo("20-at-5-per-1s");
   }
 
   /** 7 in 61 days cannot come back one by one: no part of a token is small enough. */
   @Test
   void aBucketThatIsRefilledAtOnceNeedsNoPartsOfTokens() {
-    assertThat(rules("parts").get(0)).isInstanceOf(TokenBucket.class);
+    assertThat(rules("parts").get(0)).isInstanceOf(TokenBucketRule.class);
   }
 
   @Test
@@ -101,7 +101,7 @@ class AlgorithmReadingTest {
         .satisfies(
             quota ->
                 assertThat(quota.anonymousRules().rules())
-                    .containsExactly(TokenBucket.of(2, 1, Duration.ofSeconds(1))));
+                    .containsExactly(TokenBucketRule.of(2, 1, Duration.ofSeconds(1))));
   }
 
   @Test

@@ -4,7 +4,7 @@ package io.limiter.micronaut.metadata;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.rule.Alignment;
-import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.RateRule;
@@ -41,13 +41,14 @@ class FixedWindowReadingTest {
 
     assertThat(rules("windows"))
         .containsExactly(
-            FixedWindow.of(1, day),
-            FixedWindow.aligned(2, day, ZoneOffset.UTC),
-            FixedWindow.aligned(3, day, BERLIN),
-            FixedWindow.of(4, Duration.ofDays(7))
+            FixedWindowRule.of(1, day),
+            FixedWindowRule.aligned(2, day, ZoneOffset.UTC),
+            FixedWindowRule.aligned(3, day, BERLIN),
+            FixedWindowRule.of(4, Duration.ofDays(7))
                 .alignedTo(Alignment.to(ZoneOffset.UTC).from(monday)),
-            FixedWindow.of(5, Duration.ofMinutes(7)).alignedTo(Alignment.to(BERLIN).from(monday)),
-            FixedWindow.of(6, day));
+            FixedWindowRule.of(5, Duration.ofMinutes(7))
+                .alignedTo(Alignment.to(BERLIN).from(monday)),
+            FixedWindowRule.of(6, day));
   }
 
   @Test
@@ -58,7 +59,7 @@ class FixedWindowReadingTest {
                 Map.of("spec.name", "FixedWindowReadingTest", "limiter.zone", "Europe/Berlin")))) {
       assertThat(rules(berlin, "windows"))
           .filteredOn(rule -> rule.count() == 2)
-          .containsExactly(FixedWindow.aligned(2, Duration.ofDays(1), BERLIN));
+          .containsExactly(FixedWindowRule.aligned(2, Duration.ofDays(1), BERLIN));
     }
   }
 
@@ -69,7 +70,7 @@ class FixedWindowReadingTest {
             ApplicationContext.run(
                 Map.of("spec.name", "FixedWindowReadingTest", "test.zone", "Asia/Tokyo")))) {
       assertThat(rules(configured, "placeholder"))
-          .containsExactly(FixedWindow.aligned(10, MINUTE, ZoneId.of("Asia/Tokyo")));
+          .containsExactly(FixedWindowRule.aligned(10, MINUTE, ZoneId.of("Asia/Tokyo")));
     }
   }
 

@@ -4,7 +4,7 @@ package io.limiter.micronaut.metadata;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.groups.Tuple.tuple;
 
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Ban;
@@ -37,9 +37,9 @@ class OutcomeReadingTest {
 
   @Test
   void aPermitLastsHalfAMinuteByDefault() throws ReflectiveOperationException {
-    assertThat(lease("usual")).isEqualTo(new ConcurrencyLimit("3-in-flight", 3, seconds(30)));
+    assertThat(lease("usual")).isEqualTo(new ConcurrencyLimitRule("3-in-flight", 3, seconds(30)));
     assertThat(lease("unit")).as("a unit alone").isEqualTo(lease("usual"));
-    assertThat(lease("written")).isEqualTo(new ConcurrencyLimit("places", 3, seconds(120)));
+    assertThat(lease("written")).isEqualTo(new ConcurrencyLimitRule("places", 3, seconds(120)));
     assertThat(RateRule.class.getMethod("counts").getDefaultValue()).isEqualTo(Counts.ALL);
   }
 

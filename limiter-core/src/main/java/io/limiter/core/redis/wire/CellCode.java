@@ -5,12 +5,12 @@ import io.limiter.core.rule.Alignment;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.FixedWindow;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.LoggedRule;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.state.Cell;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
@@ -77,11 +77,11 @@ public final class CellCode {
    */
   static int fingerprint(Rule rule) {
     String what;
-    if (rule instanceof TokenBucket bucket) {
+    if (rule instanceof TokenBucketRule bucket) {
       what = "bucket %d %s %b".formatted(bucket.refill(), bucket.interval(), bucket.greedy());
-    } else if (rule instanceof LeakyBucket leaky) {
+    } else if (rule instanceof LeakyBucketRule leaky) {
       what = "leaky %d %s".formatted(leaky.count(), leaky.window());
-    } else if (rule instanceof FixedWindow fixed) {
+    } else if (rule instanceof FixedWindowRule fixed) {
       what = "window %s %s".formatted(fixed.window(), fixed.alignment());
     } else if (rule instanceof CustomRule custom) {
       what =
@@ -98,16 +98,16 @@ public final class CellCode {
 
   byte[] of(Rule rule, long wallMicros) {
     long window = Micros.of(rule.window());
-    if (rule instanceof TokenBucket bucket) {
+    if (rule instanceof TokenBucketRule bucket) {
       return bucket(bucket);
     }
-    if (rule instanceof LeakyBucket leaky) {
+    if (rule instanceof LeakyBucketRule leaky) {
       return leaky(leaky);
     }
     if (rule instanceof CustomRule custom) {
       return custom(custom);
     }
-    if (rule instanceof FixedWindow fixed && fixed.alignment().isPresent()) {
+    if (rule instanceof FixedWindowRule fixed && fixed.alignment().isPresent()) {
       ZoneChange change = ZoneChange.nearest(fixed.alignment().get().zone(), wallMicros);
       long phase = ZoneChange.phaseMicros(fixed.alignment().get(), fixed.window());
       return numbers(
@@ -122,10 +122,10 @@ public final class CellCode {
     if (rule instanceof LoggedRule) {
       throw new IllegalArgumentException("A log has no cell: " + rule);
     }
-    return numbers(rule instanceof FixedWindow ? WINDOW : COUNTER, rule.count(), window);
+    return numbers(rule instanceof FixedWindowRule ? WINDOW : COUNTER, rule.count(), window);
   }
 
-  private static byte[] bucket(TokenBucket bucket) {
+  private static byte[] bucket(TokenBucketRule bucket) {
     long micros = Micros.of(bucket.interval());
     long missing = bucket.count() - bucket.initial();
     if (!bucket.greedy()) {
@@ -137,7 +137,7 @@ public final class CellCode {
     return numbers(BUCKET, bucket.count(), unit, bucket.refill() / divisor, missing * unit);
   }
 
-  private static byte[] leaky(LeakyBucket leaky) {
+  private static byte[] leaky(LeakyBucketRule leaky) {
     long micros = Micros.of(leaky.window());
     long divisor =
         BigInteger.valueOf(micros).gcd(BigInteger.valueOf(leaky.count())).longValueExact();

@@ -3,7 +3,7 @@ package io.limiter.core.redis.wire;
 
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomAlgorithm;
-import io.limiter.core.rule.FixedWindow;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.state.Cell;
 import java.io.ByteArrayOutputStream;
@@ -47,7 +47,7 @@ final class CellPlan {
     return rules.stream()
         .anyMatch(
             rule ->
-                rule instanceof FixedWindow fixed
+                rule instanceof FixedWindowRule fixed
                     && fixed.alignment().isPresent()
                     && !fixed.alignment().get().zone().getRules().isFixedOffset());
   }

@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import io.lettuce.core.cluster.SlotHash;
 import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
@@ -43,7 +43,7 @@ class KeySecretTest {
         key,
         key.of(RuleStack.of(List.of(log)).withCounting(Counting.FAILURES)),
         key.of(RuleStack.of(List.of(log)).withCounting(Counting.SUCCESSES)),
-        key.of(RuleStack.of(List.of(ConcurrencyLimit.of(1)))),
+        key.of(RuleStack.of(List.of(ConcurrencyLimitRule.of(1)))),
         key.duplicates(),
         key.duplicates("order 1"),
         key.duplicates("order 2"));

@@ -24,13 +24,13 @@ import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.resilience.FallbackPolicies;
 import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.rule.BanRule;
-import io.limiter.core.rule.ConcurrencyLimit;
+import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.FixedWindow;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.SlidingWindowCounter;
 import io.limiter.core.rule.SlidingWindowLog;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -88,19 +88,22 @@ class ReplyNumbersFuzzTest {
           call(
               Policy.of("logs", SlidingWindowLog.of(3, MINUTE), SlidingWindowLog.of(9, MINUTE))
                   .withDuplicates(SlidingWindowLog.of(1, MINUTE))),
-          call(Policy.of("leases", ConcurrencyLimit.of(3))),
+          call(Policy.of("leases", ConcurrencyLimitRule.of(3))),
           call(Policy.of("counter", SlidingWindowCounter.of(9, MINUTE))),
-          call(Policy.of("window", FixedWindow.of(9, MINUTE))),
+          call(Policy.of("window", FixedWindowRule.of(9, MINUTE))),
           call(
               Policy.of(
-                  "aligned", FixedWindow.aligned(9, Duration.ofDays(1), ZoneId.of("Europe/Rome")))),
-          call(Policy.of("bucket", TokenBucket.of(9, 3, MINUTE))),
-          call(Policy.of("intervals", TokenBucket.of(9, 3, MINUTE).byInterval().startingWith(2))),
-          call(Policy.of("queue", LeakyBucket.of(2, MINUTE, 5, MINUTE))),
-          call(Policy.of("queue", LeakyBucket.of(2, MINUTE, 5, MINUTE).withFair(true))),
+                  "aligned",
+                  FixedWindowRule.aligned(9, Duration.ofDays(1), ZoneId.of("Europe/Rome")))),
+          call(Policy.of("bucket", TokenBucketRule.of(9, 3, MINUTE))),
+          call(
+              Policy.of(
+                  "intervals", TokenBucketRule.of(9, 3, MINUTE).byInterval().startingWith(2))),
+          call(Policy.of("queue", LeakyBucketRule.of(2, MINUTE, 5, MINUTE))),
+          call(Policy.of("queue", LeakyBucketRule.of(2, MINUTE, 5, MINUTE).withFair(true))),
           call(Policy.of("own", CustomRule.of(new FadingCounter(), 9, MINUTE, 2.0))),
           call(
-              Policy.of("mixed", SlidingWindowLog.of(3, MINUTE), TokenBucket.of(9, 3, MINUTE))
+              Policy.of("mixed", SlidingWindowLog.of(3, MINUTE), TokenBucketRule.of(9, 3, MINUTE))
                   .withBan(BanRule.of(2, MINUTE, MINUTE))));
 
   private final FakeRedis redis = new FakeRedis();

@@ -16,15 +16,15 @@ import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.FixedWindow;
-import io.limiter.core.rule.LeakyBucket;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.LoggedRule;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowCounter;
 import io.limiter.core.rule.SlidingWindowLog;
-import io.limiter.core.rule.TokenBucket;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.state.Cell;
 import io.limiter.core.store.Mode;
 import java.nio.charset.StandardCharsets;
@@ -57,7 +57,7 @@ public class ScriptSourceTest {
   private static final Pattern FORMAT = Pattern.compile("\\b(?:un)?pack\\(\\s*(.)");
 
   private static final LoggedRule LOGGED = SlidingWindowLog.of(1, SECOND);
-  private static final Rule WINDOW = FixedWindow.of(1, SECOND);
+  private static final Rule WINDOW = FixedWindowRule.of(1, SECOND);
 
   private static List<String> sources() {
     DecisionScripts scripts = DecisionScripts.load();
@@ -174,19 +174,19 @@ public class ScriptSourceTest {
 
     expected.put("SLIDING_COUNTER", algorithm(SlidingWindowCounter.of(1, SECOND)));
     expected.put("FIXED_WINDOW", algorithm(WINDOW));
-    expected.put("ALIGNED_WINDOW", algorithm(FixedWindow.aligned(1, SECOND, ZoneOffset.UTC)));
-    expected.put("TOKEN_BUCKET", algorithm(TokenBucket.of(1, 1, SECOND)));
-    expected.put("INTERVAL_BUCKET", algorithm(TokenBucket.of(1, 1, SECOND).byInterval()));
-    expected.put("LEAKY_BUCKET", algorithm(LeakyBucket.of(1, SECOND, 1, SECOND)));
+    expected.put("ALIGNED_WINDOW", algorithm(FixedWindowRule.aligned(1, SECOND, ZoneOffset.UTC)));
+    expected.put("TOKEN_BUCKET", algorithm(TokenBucketRule.of(1, 1, SECOND)));
+    expected.put("INTERVAL_BUCKET", algorithm(TokenBucketRule.of(1, 1, SECOND).byInterval()));
+    expected.put("LEAKY_BUCKET", algorithm(LeakyBucketRule.of(1, SECOND, 1, SECOND)));
     expected.put("BAN", (long) CellCode.of(BanRule.of(1, SECOND, SECOND))[0]);
     expected.put("CUSTOM", algorithm(CustomRule.of(new FadingCounter(), 1, SECOND, 2.0)));
     expected.put("DESCRIPTION", (long) CellCode.DATA);
     expected.put("BAN_SIZE", (long) CellCode.BAN_SIZE);
     expected.put("GAP_LENGTH_UNIT", 1L << 17);
     expected.put("GAP_FIRST_UNIT", 1L << 34);
-    expected.put("MAX_WAIT", Micros.of(LeakyBucket.MAX_WAIT));
-    expected.put("MAX_DEPARTURES", (long) LeakyBucket.MAX_DEPARTURES);
-    expected.put("MAX_QUEUE", (long) LeakyBucket.MAX_QUEUE);
+    expected.put("MAX_WAIT", Micros.of(LeakyBucketRule.MAX_WAIT));
+    expected.put("MAX_DEPARTURES", (long) LeakyBucketRule.MAX_DEPARTURES);
+    expected.put("MAX_QUEUE", (long) LeakyBucketRule.MAX_QUEUE);
 
     Map<String, Long> constants = constants(RedisScript.read("constants.lua"));
     long exactSizeUnits = constants.remove("EXACT_SIZE_UNITS");

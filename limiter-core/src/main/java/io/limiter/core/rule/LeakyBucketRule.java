@@ -23,8 +23,8 @@ import java.time.Duration;
  * @param count units that depart in a window, 1 to {@value Rule#MAX_COUNT}
  * @param window 1 ms to 366 days, in whole microseconds
  * @param queue the most units that wait, 1 to {@value #MAX_QUEUE}. A call that costs more than
- *     {@code queue + 1} can never be admitted. If calls must not wait, use {@code TokenBucket.of(1,
- *     count, window)}
+ *     {@code queue + 1} can never be admitted. If calls must not wait, use {@code
+ *     TokenBucketRule.of(1, count, window)}
  * @param maxWait the longest time that a call may wait, 1 ms to 5 minutes, in whole microseconds,
  *     and no longer than {@value #MAX_DEPARTURES} departures take: the client keeps its connection
  *     open in the meantime
@@ -32,7 +32,7 @@ import java.time.Duration;
  *     abandoned call passes unused. Otherwise the next call of one unit takes the earliest
  *     abandoned departure, and may overtake waiting calls
  */
-public record LeakyBucket(
+public record LeakyBucketRule(
     String name, long count, Duration window, int queue, Duration maxWait, boolean fair)
     implements Rule {
 
@@ -48,7 +48,7 @@ public record LeakyBucket(
   /** Doubles are exact below this number, and Redis scripts have no other numbers. */
   private static final BigInteger EXACT = BigInteger.ONE.shiftLeft(53);
 
-  public LeakyBucket {
+  public LeakyBucketRule {
     Rule.requireNumbers(name, count, MAX_COUNT, window);
     if (queue < 1 || queue > MAX_QUEUE) {
       throw new IllegalArgumentException(
@@ -81,19 +81,19 @@ public record LeakyBucket(
   }
 
   /** A fair rule named after its numbers, such as {@code 2-per-1s-queue-10}. */
-  public static LeakyBucket of(long count, Duration window, int queue, Duration maxWait) {
-    return new LeakyBucket(
+  public static LeakyBucketRule of(long count, Duration window, int queue, Duration maxWait) {
+    return new LeakyBucketRule(
         Rule.nameOf(count, window) + "-queue-" + queue, count, window, queue, maxWait, true);
   }
 
   /** Returns this rule with or without first come, first served. */
-  public LeakyBucket withFair(boolean firstComeFirstServed) {
-    return new LeakyBucket(name, count, window, queue, maxWait, firstComeFirstServed);
+  public LeakyBucketRule withFair(boolean firstComeFirstServed) {
+    return new LeakyBucketRule(name, count, window, queue, maxWait, firstComeFirstServed);
   }
 
   /** Returns this rule with another queue. */
-  public LeakyBucket withQueue(int units) {
-    return new LeakyBucket(name, count, window, units, maxWait, fair);
+  public LeakyBucketRule withQueue(int units) {
+    return new LeakyBucketRule(name, count, window, units, maxWait, fair);
   }
 
   /**
@@ -101,8 +101,8 @@ public record LeakyBucket(
    *
    * @throws IllegalArgumentException if the window would then exceed the longest one
    */
-  public LeakyBucket slowedDown(int factor) {
-    return new LeakyBucket(name, count, window.multipliedBy(factor), queue, maxWait, fair);
+  public LeakyBucketRule slowedDown(int factor) {
+    return new LeakyBucketRule(name, count, window.multipliedBy(factor), queue, maxWait, fair);
   }
 
   @Override
@@ -117,12 +117,12 @@ public record LeakyBucket(
   }
 
   @Override
-  public LeakyBucket withName(String other) {
-    return new LeakyBucket(other, count, window, queue, maxWait, fair);
+  public LeakyBucketRule withName(String other) {
+    return new LeakyBucketRule(other, count, window, queue, maxWait, fair);
   }
 
   @Override
-  public LeakyBucket withCount(long other) {
-    return new LeakyBucket(name, other, window, queue, maxWait, fair);
+  public LeakyBucketRule withCount(long other) {
+    return new LeakyBucketRule(name, other, window, queue, maxWait, fair);
   }
 }

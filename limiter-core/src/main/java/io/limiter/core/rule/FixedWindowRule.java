@@ -17,10 +17,10 @@ import java.util.Optional;
  *     if it is aligned
  * @param alignment where windows begin; empty if they begin with the first call
  */
-public record FixedWindow(String name, long count, Duration window, Optional<Alignment> alignment)
-    implements Rule {
+public record FixedWindowRule(
+    String name, long count, Duration window, Optional<Alignment> alignment) implements Rule {
 
-  public FixedWindow {
+  public FixedWindowRule {
     Rule.requireNumbers(name, count, MAX_COUNT, window);
     if (alignment.isPresent()) {
       alignment.get().requireFits(name, window);
@@ -28,30 +28,30 @@ public record FixedWindow(String name, long count, Duration window, Optional<Ali
   }
 
   /** Windows that begin with a call; named after its numbers, such as {@code 10-per-60s}. */
-  public static FixedWindow of(long count, Duration window) {
-    return new FixedWindow(Rule.nameOf(count, window), count, window, Optional.empty());
+  public static FixedWindowRule of(long count, Duration window) {
+    return new FixedWindowRule(Rule.nameOf(count, window), count, window, Optional.empty());
   }
 
   /**
    * Windows that begin at full seconds, minutes, hours or days of a time zone. Every window that
    * divides a day can be aligned. On days when the clock changes, a day has 23 or 25 hours.
    */
-  public static FixedWindow aligned(long count, Duration window, ZoneId zone) {
+  public static FixedWindowRule aligned(long count, Duration window, ZoneId zone) {
     return of(count, window).alignedTo(Alignment.to(zone));
   }
 
   /** Returns this rule with aligned windows. */
-  public FixedWindow alignedTo(Alignment other) {
-    return new FixedWindow(name, count, window, Optional.of(other));
+  public FixedWindowRule alignedTo(Alignment other) {
+    return new FixedWindowRule(name, count, window, Optional.of(other));
   }
 
   @Override
-  public FixedWindow withName(String other) {
-    return new FixedWindow(other, count, window, alignment);
+  public FixedWindowRule withName(String other) {
+    return new FixedWindowRule(other, count, window, alignment);
   }
 
   @Override
-  public FixedWindow withCount(long other) {
-    return new FixedWindow(name, other, window, alignment);
+  public FixedWindowRule withCount(long other) {
+    return new FixedWindowRule(name, other, window, alignment);
   }
 }

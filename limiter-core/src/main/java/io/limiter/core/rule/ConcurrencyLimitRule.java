@@ -23,7 +23,7 @@ import java.time.Duration;
  *     microseconds. It is renewed every third of this time; a shorter one would expire during a
  *     garbage collection pause
  */
-public record ConcurrencyLimit(String name, long count, Duration permitDuration)
+public record ConcurrencyLimitRule(String name, long count, Duration permitDuration)
     implements LoggedRule {
 
   /** The largest count. Each unit in flight takes 8 bytes, which the end of each call moves. */
@@ -38,7 +38,7 @@ public record ConcurrencyLimit(String name, long count, Duration permitDuration)
   /** The longest permit duration. */
   public static final Duration MAX_PERMIT_DURATION = Duration.ofHours(1);
 
-  public ConcurrencyLimit {
+  public ConcurrencyLimitRule {
     Rule.requireNumbers(name, count, MAX_COUNT, permitDuration);
     if (permitDuration.compareTo(MIN_PERMIT_DURATION) < 0
         || permitDuration.compareTo(MAX_PERMIT_DURATION) > 0) {
@@ -49,13 +49,13 @@ public record ConcurrencyLimit(String name, long count, Duration permitDuration)
   }
 
   /** A rule named after its count, such as {@code 3-in-flight}, with a permit duration of 30 s. */
-  public static ConcurrencyLimit of(long count) {
+  public static ConcurrencyLimitRule of(long count) {
     return of(count, DEFAULT_PERMIT_DURATION);
   }
 
   /** A rule named after its count, such as {@code 3-in-flight}. */
-  public static ConcurrencyLimit of(long count, Duration permitDuration) {
-    return new ConcurrencyLimit(count + "-in-flight", count, permitDuration);
+  public static ConcurrencyLimitRule of(long count, Duration permitDuration) {
+    return new ConcurrencyLimitRule(count + "-in-flight", count, permitDuration);
   }
 
   /** The permit duration. */
@@ -74,12 +74,12 @@ public record ConcurrencyLimit(String name, long count, Duration permitDuration)
   }
 
   @Override
-  public ConcurrencyLimit withName(String other) {
-    return new ConcurrencyLimit(other, count, permitDuration);
+  public ConcurrencyLimitRule withName(String other) {
+    return new ConcurrencyLimitRule(other, count, permitDuration);
   }
 
   @Override
-  public ConcurrencyLimit withCount(long other) {
-    return new ConcurrencyLimit(name, other, permitDuration);
+  public ConcurrencyLimitRule withCount(long other) {
+    return new ConcurrencyLimitRule(name, other, permitDuration);
   }
 }

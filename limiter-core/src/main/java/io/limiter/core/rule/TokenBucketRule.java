@@ -23,7 +23,7 @@ import java.time.Duration;
  *     fills, even if that call is denied. A subject without calls for the {@link #memory()} is new
  *     again
  */
-public record TokenBucket(
+public record TokenBucketRule(
     String name, long count, long refill, Duration interval, boolean greedy, long initial)
     implements Rule {
 
@@ -32,7 +32,7 @@ public record TokenBucket(
 
   private static final Duration LEAST_MEMORY = Duration.ofHours(1);
 
-  public TokenBucket {
+  public TokenBucketRule {
     Rule.requireNumbers(name, count, MAX_COUNT, interval);
     if (refill < 1 || refill > MAX_COUNT) {
       throw new IllegalArgumentException(
@@ -60,8 +60,8 @@ public record TokenBucket(
    * A bucket that starts full and whose tokens come one by one; named after its numbers, such as
    * {@code 20-at-5-per-1s}.
    */
-  public static TokenBucket of(long capacity, long refill, Duration interval) {
-    return new TokenBucket(
+  public static TokenBucketRule of(long capacity, long refill, Duration interval) {
+    return new TokenBucketRule(
         capacity + "-at-" + Rule.nameOf(refill, interval),
         capacity,
         refill,
@@ -71,13 +71,13 @@ public record TokenBucket(
   }
 
   /** Returns this bucket, refilled at the end of each interval. */
-  public TokenBucket byInterval() {
-    return new TokenBucket(name, count, refill, interval, false, initial);
+  public TokenBucketRule byInterval() {
+    return new TokenBucketRule(name, count, refill, interval, false, initial);
   }
 
   /** Returns this bucket with another number of tokens at a subject's first call. */
-  public TokenBucket startingWith(long tokens) {
-    return new TokenBucket(name, count, refill, interval, greedy, tokens);
+  public TokenBucketRule startingWith(long tokens) {
+    return new TokenBucketRule(name, count, refill, interval, greedy, tokens);
   }
 
   /**
@@ -85,8 +85,8 @@ public record TokenBucket(
    *
    * @throws IllegalArgumentException if it would then take longer than 366 days to fill
    */
-  public TokenBucket slowedDown(int factor) {
-    return new TokenBucket(name, count, refill, interval.multipliedBy(factor), greedy, initial);
+  public TokenBucketRule slowedDown(int factor) {
+    return new TokenBucketRule(name, count, refill, interval.multipliedBy(factor), greedy, initial);
   }
 
   /**
@@ -127,8 +127,8 @@ public record TokenBucket(
   }
 
   @Override
-  public TokenBucket withName(String other) {
-    return new TokenBucket(other, count, refill, interval, greedy, initial);
+  public TokenBucketRule withName(String other) {
+    return new TokenBucketRule(other, count, refill, interval, greedy, initial);
   }
 
   /**
@@ -136,8 +136,8 @@ public record TokenBucket(
    * requires it.
    */
   @Override
-  public TokenBucket withCount(long other) {
-    return new TokenBucket(
+  public TokenBucketRule withCount(long other) {
+    return new TokenBucketRule(
         name, other, refill, interval, greedy, initial == count ? other : Math.min(initial, other));
   }
 }
