@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import io.limiter.core.resilience.DenyCache;
@@ -17,6 +19,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.slf4j.LoggerFactory;
@@ -149,6 +152,13 @@ final class TestServer implements AutoCloseable {
       Thread.currentThread().interrupt();
       throw new AssertionError(request + " was interrupted", e);
     }
+  }
+
+  /** The value of a header field that every line of the response repeats. */
+  static String field(HttpResponse<String> answer, String name) {
+    Set<String> values = Set.copyOf(answer.headers().allValues(name));
+    assertThat(values).as(name).hasSize(1);
+    return values.iterator().next();
   }
 
   @Override

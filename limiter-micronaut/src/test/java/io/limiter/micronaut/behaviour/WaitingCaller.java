@@ -11,10 +11,11 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+import org.junit.jupiter.params.Parameter;
 
 /** A caller of {@link WaitingRoutes}. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -22,22 +23,22 @@ abstract class WaitingCaller {
 
   static final Duration PATIENCE = Duration.ofSeconds(20);
 
+  @Parameter boolean gate;
+
   TestServer server;
   Departures departures;
   WaitingRoutes.Service service;
   private int callers;
   String caller = "";
 
-  abstract boolean gate();
-
-  @BeforeAll
+  @BeforeParameterizedClassInvocation
   void start() {
     server =
         TestServer.start(
             WaitingRoutes.SPEC,
             Map.of(
                 "limiter.gate.enabled",
-                gate(),
+                gate,
                 "limiter.fallback",
                 "deny", // so that it is Redis which decides
                 "test.stated-callers",
@@ -46,7 +47,7 @@ abstract class WaitingCaller {
     service = server.context().getBean(WaitingRoutes.Service.class);
   }
 
-  @AfterAll
+  @AfterParameterizedClassInvocation
   void stop() {
     server.close();
   }

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static io.limiter.micronaut.behaviour.TestServer.field;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.net.http.HttpResponse;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Calls without a subject are never counted together as one. */
+@ParameterizedClass(name = "gate {0}")
+@ValueSource(booleans = {true, false})
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class AnonymousTest {
+
+  private static final String[] HERE = {"X-Address", "192.0.2.8"};
+  private static final String[] THERE = {"X-Address", "192.0.2.9"};
+
+  @Parameter boolean gate;
+
+  private TestServer lenient;
+  private TestServer strict;
+
+  @BeforeParameterizedClassInvocation
+  void start() {
+    Map<String, Object> settings =
+        Map.of("limiter.gate.enabled", gate, "test.stated-callers", true);
+    lenient = TestServer.start(AnonymousRoutes.SPEC, settings);
+    strict =
+        TestServer.start(
+            AnonymousRoutes.SPEC,
+            Map.of(
+                "limiter.gate.enabled",
+                gate,
+                "test.stated-callers",
+                true,
+                "limiter.anonymous",
+                "refuse"));
+  }
+
+  @AfterParameterizedClassInvocation
+  void stop() {
+    lenient.close();
+    strict.close();
+  }
+
+  @BeforeEach
+  void forget() {
+    lenient.clear();
+    strict.clear();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"user", "header", "resolver", "user/by-address"})
+  void strangersAreCountedByTheirAddresses(String route) {
+    assertThat(call(lenient, route, HERE)).isEqualTo(200);
+    assertThat(call(lenient, route, HERE)).isEqualTo(200);
+
+    assertThat(call(lenient, route, HERE)).isEqualTo(429);
+    assertThat(call(lenient, route, THERE)).isEqualTo(200);
+  }
+
+  @Test
+  void aKnownSubjectDoesNotUseTheAnonymousLimitOfItsAddress() {
+    for (int call = 0; call < 3; call++) {
+      call(lenient, "user", "X-User", "ada", "X-Address", "192.0.2.8");
+    }
+
+    assertThat(call(lenient, "user", HERE)).isEqualTo(200);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"user/refused", "user/twice", "header/refused", "resolver/refused"})
+  void anAnnotationMayRefuseStrangersBeforeAnythingIsCounted(String route) {
+    HttpResponse<String> refused = lenient.get("/anonymous/" + route, HERE);
+
+    assertThat(refused.statusCode()).isEqualTo(400);
+    assertThat(refused.headers().map()).doesNotContainKeys("ratelimit", "retry-after");
+    assertThat(lenient.keys().all()).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource({"user/refused, X-User", "user/twice, X-User", "header/refused, X-Api-Key"})
+  void aKnownSubjectIsNotDenied(String route, String header) {
+    assertThat(call(lenient, route, header, "ada")).isEqualTo(200);
+    assertThat(call(lenient, route, header, "ada")).isEqualTo(200);
+    assertThat(call(lenient, route, header, "ada")).isEqualTo(429);
+    assertThat(call(lenient, route, header, "")).isEqualTo(400);
+  }
+
+  @Test
+  void anAnonymousSubmissionIsDeniedLikeACall() {
+    assertThat(submit()).isEqualTo(400);
+    assertThat(lenient.keys().all()).isEmpty();
+
+    assertThat(submit("X-User", "ada")).isEqualTo(200);
+    assertThat(submit("X-User", "ada")).isEqualTo(409);
+    assertThat(submit("X-User", "bob")).isEqualTo(200);
+  }
+
+  @Test
+  void anAnonymousCallIsDeniedEvenIfItIsNoSubmission() {
+    assertThat(call(lenient, "submission/optional", HERE)).isEqualTo(400);
+    assertThat(call(lenient, "submission/optional", "X-User", "ada")).isEqualTo(200);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"user", "header", "resolver"})
+  void theConfigurationMayDenyAnonymousCallsUnlessAnAnnotationOverridesIt(String route) {
+    assertThat(call(strict, route, HERE)).isEqualTo(400);
+    assertThat(strict.keys().all()).isEmpty();
+
+    assertThat(call(strict, "user/by-address", HERE)).isEqualTo(200);
+    assertThat(call(strict, "user", "X-User", "ada")).isEqualTo(200);
+    assertThat(strict.keys().all()).hasSize(2);
+  }
+
+  @Test
+  void strangersMayHaveRulesOfTheirOwn() {
+    for (int call = 4; call >= 0; call--) {
+      assertThat(field(trial("X-Api-Key", "a"), "RateLimit"))
+          .matches("\"5-per-10s\";r=%d;t=\\d+".formatted(call));
+    }
+    assertThat(trial("X-Api-Key", "a").statusCode()).isEqualTo(429);
+    assertThat(trial("X-Api-Key", "b").statusCode()).isEqualTo(200);
+
+    for (int call = 1; call >= 0; call--) {
+      assertThat(field(trial(HERE), "RateLimit"))
+          .matches("\"2-per-10s\";r=%d;t=\\d+".formatted(call));
+    }
+    HttpResponse<String> refused = trial(HERE);
+    assertThat(refused.statusCode()).isEqualTo(429);
+    assertThat(field(refused, "RateLimit-Policy")).isEqualTo("\"2-per-10s\";q=2;w=10");
+    assertThat(trial(THERE).statusCode()).isEqualTo(200);
+  }
+
+  private HttpResponse<String> trial(String... headers) {
+    return lenient.get("/anonymous/trial", headers);
+  }
+
+  private int submit(String... headers) {
+    return lenient.exchange("POST", "/anonymous/submission/refused", "", headers).statusCode();
+  }
+
+  private static int call(TestServer server, String route, String... headers) {
+    return server.get("/anonymous/" + route, headers).statusCode();
+  }
+}

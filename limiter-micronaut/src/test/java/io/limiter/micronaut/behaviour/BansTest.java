@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static io.limiter.micronaut.behaviour.TestServer.field;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Limiter;
+import io.limiter.core.Policy;
+import io.limiter.core.Subject;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.micronaut.testing.StatedCallers;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Who is refused too often is banned: for how long, by himself, and until somebody lifts it. */
+@ParameterizedClass(name = "gate {0}")
+@ValueSource(booleans = {true, false})
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class BansTest {
+
+  private static final String HOUR = "3600|35[89]\\d";
+
+  @Parameter boolean gate;
+
+  private TestServer server;
+  private int callers;
+  private String caller = "";
+
+  @BeforeParameterizedClassInvocation
+  void start() {
+    server =
+        TestServer.start(
+            BanRoutes.SPEC,
+            Map.of(
+                "limiter.gate.enabled",
+                gate,
+                "limiter.fallback",
+                "deny", // so that it is Redis which decides
+                "test.stated-callers",
+                true));
+  }
+
+  @AfterParameterizedClassInvocation
+  void stop() {
+    server.close();
+  }
+
+  /** A client that has not called before. */
+  @BeforeEach
+  void newCaller() {
+    caller = "caller-" + callers++;
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"address", "user", "argument?who=", "strangers"})
+  void theRefusalThatIsOneTooManyBans(String route) {
+    assertThat(call(route).statusCode()).isEqualTo(200);
+    HttpResponse<String> refused = call(route);
+    HttpResponse<String> banned = call(route);
+    HttpResponse<String> still = call(route);
+
+    assertThat(refused.statusCode()).isEqualTo(429);
+    assertThat(refused.body()).contains("\"logref\":\"rate_limited\"");
+    assertThat(field(refused, "Retry-After")).matches("60|5\\d");
+    for (HttpResponse<String> answer : List.of(banned, still)) {
+      assertThat(answer.statusCode()).isEqualTo(429);
+      assertThat(answer.body())
+          .contains("\"logref\":\"banned\"", "Too many denied requests: access is blocked");
+      assertThat(field(answer, "Retry-After")).as("not what the rule says").matches(HOUR);
+      assertThat(field(answer, "RateLimit-Policy"))
+          .isEqualTo("\"abnormal-usage-detected\";q=0, \"1-per-60s\";q=1;w=60");
+      assertThat(field(answer, "RateLimit"))
+          .matches(
+              "\"abnormal-usage-detected\";r=0;t=(%s), \"1-per-60s\";r=0;t=(60|5\\d)"
+                  .formatted(HOUR));
+      assertThat(field(answer, "Cache-Control")).isEqualTo("no-store");
+    }
+  }
+
+  @Test
+  void othersAreNotBanned() {
+    ban("address");
+
+    caller = "other than " + caller;
+    assertThat(call("address").statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void aLimitOfAllCallsTogetherBansNone() {
+    for (int i = 0; i < 2; i++) {
+      assertThat(call("everybody").statusCode()).isEqualTo(200);
+    }
+    for (int i = 0; i < 4; i++) {
+      HttpResponse<String> refused = call("everybody");
+      assertThat(refused.statusCode()).isEqualTo(429);
+      assertThat(refused.body()).contains("\"logref\":\"rate_limited\"");
+    }
+  }
+
+  @Test
+  void whoLiftsABanNamesTheLimitAndTheCaller() {
+    ban("user");
+    Policy anyRules = Policy.of("by-user", SlidingWindowLog.of(1, Duration.ofMinutes(1)));
+
+    server
+        .context()
+        .getBean(Limiter.class)
+        .reset(LimitRequest.of(anyRules, new Subject("user", caller)))
+        .toCompletableFuture()
+        .join();
+
+    assertThat(call("user").statusCode()).isEqualTo(200);
+    assertThat(call("user").body()).contains("\"logref\":\"rate_limited\"");
+  }
+
+  private void ban(String route) {
+    for (int i = 0; i < 3; i++) {
+      call(route);
+    }
+    assertThat(call(route).body()).contains("\"logref\":\"banned\"");
+  }
+
+  private HttpResponse<String> call(String route) {
+    return server.get(
+        "/bans/" + (route.endsWith("=") ? route + caller.replace(' ', '-') : route),
+        StatedCallers.ADDRESS,
+        caller,
+        StatedCallers.USER,
+        caller);
+  }
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.net.http.HttpResponse;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** However a request is spelled, whatever comes of it: it is counted once, or reaches no method. */
+@ParameterizedClass(name = "gate {0}")
+@ValueSource(booleans = {true, false})
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class BypassTest {
+
+  private static final String ITEMS = "/bypass/items";
+
+  @Parameter boolean gate;
+
+  private TestServer server;
+
+  @BeforeParameterizedClassInvocation
+  void start() {
+    server =
+        TestServer.start(
+            BypassRoutes.SPEC,
+            Map.of(
+                "limiter.gate.enabled", gate,
+                "micronaut.server.cors.enabled", true,
+                "micronaut.server.cors.localhost-pass-through", true));
+  }
+
+  @AfterParameterizedClassInvocation
+  void stop() {
+    server.close();
+  }
+
+  @BeforeEach
+  void forget() {
+    server.clear();
+    entered();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "/bypass/items/",
+        "/bypass/items?",
+        "/bypass/items?x=1",
+        "http://localhost/bypass/items",
+        "http://elsewhere.example/bypass/items"
+      })
+  void aSpellingThatReachesTheRouteHasItsLimit(String target) {
+    RawCall.Answer first = call("GET", target);
+    assertThat(first.status()).isEqualTo(200);
+    assertThat(first.field("ratelimit")).startsWith("\"3-per-60s\";r=2;");
+    exhaust();
+
+    assertThat(call("GET", target).status()).isEqualTo(429);
+    assertThat(entered()).isEqualTo(3);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "//bypass/items",
+        "/bypass/items//",
+        "/bypass/items#x",
+        "/bypass/%69tems",
+        "/%62ypass/items",
+        "/bypass//items",
+        "/./bypass/items",
+        "/bypass/./items",
+        "/bypass/../bypass/items",
+        "/bypass/%2e/items",
+        "/bypass/%2e%2e/bypass/items",
+        "/bypass%2fitems",
+        "/bypass%2Fitems",
+        "/bypass%5citems",
+        "/bypass\\items",
+        "/bypass/items%2f",
+        "/bypass/items;x=1",
+        "/bypass;x=1/items",
+        "/bypass/items%3Bx=1",
+        "/bypass/items%3bx",
+        "/bypass/items%20",
+        "/bypass/items%00",
+        "/bypass/items%0a",
+        "/bypass/items.json",
+        "/bypass/items.",
+        "/bypass/items/*",
+        "/BYPASS/items",
+        "/bypass/Items",
+        "/bypass/%2569tems",
+        "/bypass/%c0%aeitems",
+        "bypass/items",
+        "/bypass/items%",
+        "*"
+      })
+  void anyOtherSpellingReachesItNeverOrHasItsLimit(String target) {
+    int first = call("GET", target).status();
+    int reached = entered();
+    assertThat(reached).isEqualTo(first == 200 ? 1 : 0);
+    for (int call = 0; call < 5; call++) {
+      call("GET", target);
+    }
+    assertThat(entered()).as("the others").isEqualTo(reached * 2); // of three
+
+    exhaust();
+    entered();
+    assertThat(call("GET", target).status()).isEqualTo(first == 200 ? 429 : first);
+    assertThat(entered()).isZero();
+  }
+
+  @Test
+  void allSpellingsTogetherHaveOneLimit() {
+    for (String target :
+        new String[] {
+          "/bypass/items", "/bypass/items/", "http://x/bypass/items", "/bypass/items?a=b"
+        }) {
+      call("GET", target);
+      call("HEAD", target);
+    }
+
+    assertThat(entered()).isEqualTo(3);
+    assertThat(server.keys().all()).hasSize(1);
+  }
+
+  @Test
+  void anArgumentInThePathIsTheSameHoweverItIsSpelled() {
+    for (String name : new String[] {"ann", "%61nn", "an%6E"}) {
+      assertThat(call("GET", "/bypass/users/" + name).status()).isEqualTo(200);
+    }
+
+    assertThat(call("GET", "/bypass/users/ann").status()).isEqualTo(429);
+    assertThat(call("GET", "/bypass/users/ann/").status()).isNotEqualTo(200);
+    assertThat(call("GET", "/bypass/users/bob").status()).isEqualTo(200);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "X-HTTP-Method-Override: OPTIONS",
+        "X-HTTP-Method: HEAD",
+        "X-Method-Override: PUT",
+        "X-Original-URL: /bypass/free",
+        "X-Rewrite-URL: /bypass/free",
+        "X-Forwarded-Prefix: /free",
+        "Upgrade: websocket",
+        "Origin: http://elsewhere.example"
+      })
+  void noHeaderChangesWhatIsCounted(String header) {
+    assertThat(call("GET", ITEMS, header).field("ratelimit")).startsWith("\"3-per-60s\";r=2;");
+    exhaust();
+
+    assertThat(call("GET", ITEMS, header).status()).isEqualTo(429);
+    assertThat(entered()).isEqualTo(3);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "FROB"})
+  void anotherMethodReachesNothing(String method) {
+    for (int call = 0; call < 5; call++) {
+      assertThat(call(method, ITEMS, "X-HTTP-Method-Override: GET", "Content-Length: 0").status())
+          .isBetween(400, 501);
+    }
+
+    assertThat(entered()).isZero();
+    assertThat(server.keys().all()).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"get", "Get", "gEt"})
+  void aMethodInSmallLettersReachesNothingOrIsTheSame(String method) {
+    int first = call(method, ITEMS).status();
+    assertThat(entered()).isEqualTo(first == 200 ? 1 : 0);
+    exhaust();
+    entered();
+
+    assertThat(call(method, ITEMS).status()).isEqualTo(first == 200 ? 429 : first);
+    assertThat(entered()).isZero();
+  }
+
+  @Test
+  void aBrowsersQuestionBeforeACallIsNoCallAndItCanReadTheRefusal() {
+    String origin = "Origin: http://shop.example";
+    for (int call = 0; call < 10; call++) {
+      RawCall.Answer preflight =
+          call("OPTIONS", ITEMS, origin, "Access-Control-Request-Method: GET");
+      assertThat(preflight.status()).isEqualTo(200);
+      assertThat(preflight.field("access-control-allow-origin")).isNotEmpty();
+    }
+    assertThat(entered()).isZero();
+    assertThat(server.keys().all()).isEmpty();
+
+    exhaust();
+    RawCall.Answer refused = call("GET", ITEMS, origin);
+    assertThat(refused.status()).isEqualTo(429);
+    assertThat(refused.field("access-control-allow-origin")).isNotEmpty();
+    assertThat(call("OPTIONS", ITEMS, origin, "Access-Control-Request-Method: GET").status())
+        .isEqualTo(200);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"handled", "own-route", "broken-route", "status", "nobody"})
+  void aFailureIsOneCallWhateverHandlesIt(String failure) {
+    for (int left = 2; left >= 0; left--) {
+      HttpResponse<String> failed = server.get("/bypass/failing/" + failure);
+      assertThat(failed.statusCode()).isNotEqualTo(429);
+      assertThat(failed.headers().allValues("RateLimit"))
+          .singleElement()
+          .asString()
+          .startsWith("\"3-per-60s\";r=" + left + ";");
+    }
+
+    assertThat(server.get("/bypass/failing/" + failure).statusCode()).isEqualTo(429);
+  }
+
+  @Test
+  void whatTheRouteDoesNotTakeDoesNotReachIt() {
+    for (int call = 0; call < 5; call++) {
+      assertThat(upload("text/csv", "*/*")).isEqualTo(415);
+      assertThat(upload("application/json", "image/png")).isEqualTo(406);
+    }
+
+    assertThat(entered()).isZero();
+    assertThat(server.keys().all()).isEmpty();
+  }
+
+  private int upload(String sent, String wanted) {
+    return server
+        .exchange("POST", "/bypass/upload", "\"x\"", "Content-Type", sent, "Accept", wanted)
+        .statusCode();
+  }
+
+  private RawCall.Answer call(String method, String target, String... fields) {
+    return RawCall.send(server.port(), method, target, fields);
+  }
+
+  private void exhaust() {
+    for (int call = 0; call < 4; call++) {
+      server.get(ITEMS);
+    }
+    assertThat(server.get(ITEMS).statusCode()).isEqualTo(429);
+  }
+
+  private int entered() {
+    return server.context().getBean(BypassRoutes.class).entered.getAndSet(0);
+  }
+}

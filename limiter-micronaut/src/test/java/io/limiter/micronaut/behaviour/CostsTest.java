@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static io.limiter.micronaut.behaviour.TestServer.field;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.micronaut.testing.StatedCallers;
+import java.net.http.HttpResponse;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The costs of calls, and the handling of calls without a valid cost, or with too large a cost. */
+@ParameterizedClass(name = "gate {0}")
+@ValueSource(booleans = {true, false})
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class CostsTest {
+
+  @Parameter boolean gate;
+
+  private TestServer server;
+  private int callers;
+  private String caller = "";
+
+  @BeforeParameterizedClassInvocation
+  void start() {
+    server =
+        TestServer.start(
+            CostRoutes.SPEC,
+            Map.of(
+                "limiter.gate.enabled",
+                gate,
+                "limiter.fallback",
+                "deny", // so that it is Redis which decides
+                "test.stated-callers",
+                true));
+  }
+
+  @AfterParameterizedClassInvocation
+  void stop() {
+    server.close();
+  }
+
+  /** A client that has not called before. */
+  @BeforeEach
+  void newCaller() {
+    caller = "caller-" + callers++;
+  }
+
+  @Test
+  void aCallTakesWhatItCosts() {
+    assertThat(left(get("five"))).isEqualTo(5);
+    assertThat(left(get("five"))).isZero();
+    assertThat(get("five").statusCode()).isEqualTo(429);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"argument", "bucket"})
+  void anArgumentDeterminesTheCost(String route) {
+    assertThat(left(get(route + "?n=4"))).isEqualTo(6);
+    HttpResponse<String> refused = get(route + "?n=7");
+    assertThat(refused.statusCode()).isEqualTo(429);
+    assertThat(field(refused, "Retry-After")).as("a wait helps").matches("60|5\\d");
+
+    assertThat(left(get(route + "?n=6"))).isZero();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"argument", "bucket"})
+  void aCallThatCostsMoreThanARuleEverAdmitsHasItsOwnMessage(String route) {
+    HttpResponse<String> refused = get(route + "?n=11");
+
+    assertThat(refused.statusCode()).isEqualTo(429);
+    assertThat(refused.headers().firstValue("Retry-After")).isEmpty();
+    assertThat(refused.body())
+        .contains("\"logref\":\"rate_limited\"", "The request exceeds the amount that is allowed")
+        .doesNotContain("Wait");
+    assertThat(left(get(route + "?n=10"))).as("it has taken nothing").isZero();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "?n=0", "?n=-1", "?n=1000001", "?n=2147483647"})
+  void whatIsNoCostIsABadRequestAndTakesNothing(String query) {
+    HttpResponse<String> refused = get("argument" + query);
+
+    assertThat(refused.statusCode()).isEqualTo(400);
+    assertThat(refused.body()).contains("The request contains an invalid amount");
+    assertThat(refused.headers().firstValue("RateLimit")).isEmpty();
+    assertThat(left(get("argument?n=1"))).isEqualTo(9);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "null",
+        "1.5",
+        "0",
+        "-3",
+        "1e-400",
+        "1e400",
+        "99999999999999999999",
+        "\"5\"",
+        "\"\"",
+        "true",
+        "[1]",
+        "{\"a\":1}"
+      })
+  void aBodyWithoutANumberIsABadRequest(String value) {
+    assertThat(post("body", "{\"n\":" + value + "}").statusCode()).isEqualTo(400);
+    assertThat(left(post("body", "{\"n\":2}"))).isEqualTo(8);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"2", "2.0", "2e0", "0.2e1"})
+  void aWholeNumberIsOneHoweverItIsWritten(String two) {
+    assertThat(left(post("body", "{\"n\":" + two + "}"))).isEqualTo(8);
+  }
+
+  @Test
+  void cheapAndDearCallsShareALimit() {
+    assertThat(left(get("look"))).isEqualTo(9);
+    assertThat(left(get("export"))).isEqualTo(1);
+    assertThat(get("export").statusCode()).isEqualTo(429);
+    assertThat(left(get("look"))).isZero();
+  }
+
+  @Test
+  void aSubmissionCountsOnceWhateverItCosts() {
+    assertThat(left(post("order", "{\"item\":\"tea\"}"))).isEqualTo(6);
+    assertThat(left(post("order", "{\"item\":\"tea\"}"))).isEqualTo(2);
+    assertThat(post("order", "{\"item\":\"tea\"}").statusCode()).isEqualTo(429);
+  }
+
+  private static int left(HttpResponse<String> admitted) {
+    assertThat(admitted.statusCode()).as(admitted.body()).isEqualTo(200);
+    return Integer.parseInt(field(admitted, "RateLimit").replaceFirst(".*;r=(\\d+);.*", "$1"));
+  }
+
+  private HttpResponse<String> get(String route) {
+    return server.get("/costs/" + route, StatedCallers.ADDRESS, caller);
+  }
+
+  private HttpResponse<String> post(String route, String json) {
+    return server.exchange(
+        "POST",
+        "/costs/" + route,
+        json,
+        "Content-Type",
+        "application/json",
+        StatedCallers.ADDRESS,
+        caller);
+  }
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static io.limiter.micronaut.behaviour.TestServer.field;
+import static io.limiter.micronaut.testing.Json.json;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.limiter.micronaut.behaviour.RedisKeys.Stored;
+import io.limiter.micronaut.behaviour.SubmissionRoutes.Pending;
+import java.net.http.HttpResponse;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The same submission is accepted once. */
+@ParameterizedClass(name = "gate {0}")
+@ValueSource(booleans = {true, false})
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class DuplicatesTest {
+
+  private static final String ORDER = "{\"item\":\"paper\",\"to\":{\"city\":\"Bonn\",\"zip\":1}}";
+
+  @Parameter boolean gate;
+
+  private TestServer server;
+  private Pending pending;
+
+  @BeforeParameterizedClassInvocation
+  void start() {
+    server = TestServer.start(SubmissionRoutes.SPEC, Map.of("limiter.gate.enabled", gate));
+    pending = server.context().getBean(Pending.class);
+  }
+
+  @AfterParameterizedClassInvocation
+  void stop() {
+    server.close();
+  }
+
+  @BeforeEach
+  void forget() {
+    pending.calls.clear();
+    server.clear();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"by-caller", "by-arguments/shop"})
+  void aDuplicateIsAConflict(String route) {
+    assertThat(submit(route, ORDER).statusCode()).isEqualTo(200);
+
+    HttpResponse<String> duplicate = submit(route, ORDER);
+    assertThat(duplicate.statusCode()).isEqualTo(409);
+    assertThat(field(duplicate, "Cache-Control")).isEqualTo("no-store");
+    // Who obeys it would submit again what was accepted.
+    assertThat(duplicate.headers().firstValue("Retry-After")).isEmpty();
+    assertThat(field(duplicate, "RateLimit-Policy")).isEqualTo("\"10-per-60s\";q=10;w=60");
+    assertThat(json(duplicate.body()))
+        .isEqualTo(
+            json(
+                """
+            {"message":"Conflict","logref":"duplicate_submission","_links":{"self":{"href":"/submissions/%s","templated":false}},"_embedded":{"errors":[{"message":"This request was already submitted"}]}}"""
+                    .formatted(route)));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"by-caller", "by-arguments/shop"})
+  void aDuplicateTakesNothing(String route) {
+    assertThat(field(submit(route, ORDER), "RateLimit")).startsWith("\"10-per-60s\";r=9;");
+    Map<String, Stored> before = server.keys().all();
+
+    for (int call = 0; call < 5; call++) {
+      assertThat(field(submit(route, ORDER), "RateLimit")).startsWith("\"10-per-60s\";r=9;");
+    }
+    assertThat(server.keys().all().keySet()).isEqualTo(before.keySet()).hasSize(2);
+    assertThat(server.keys().all().values())
+        .extracting(Stored::bytes)
+        .containsExactlyElementsOf(before.values().stream().map(Stored::bytes).toList());
+  }
+
+  @Test
+  void anySubmissionOfACallerIsADuplicateUnlessArgumentsCount() {
+    assertThat(submit("by-caller", ORDER).statusCode()).isEqualTo(200);
+
+    assertThat(submit("by-caller", "{\"item\":\"ink\"}").statusCode()).isEqualTo(409);
+    assertThat(submit("by-arguments/shop", ORDER).statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void theOrderOfMembersAndSpaceDoNotCount() {
+    submit("by-arguments/shop", ORDER);
+
+    assertThat(
+            submit(
+                    "by-arguments/shop",
+                    "{ \"to\": {\"zip\": 1, \"city\": \"B\\u006fnn\"},\n \"item\": \"paper\" }")
+                .statusCode())
+        .isEqualTo(409);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '\0',
+      value = {
+        "shop|{\"item\":\"ink\",\"to\":{\"city\":\"Bonn\",\"zip\":1}}",
+        "shop|{\"item\":\"paper\",\"to\":{\"city\":\"Bonn\",\"zip\":2}}",
+        "shop|{\"item\":\"paper\",\"to\":{\"city\":\"Bonn\",\"zip\":\"1\"}}",
+        "shop|{\"item\":\"paper\",\"city\":\"Bonn\",\"to\":{\"zip\":1}}",
+        "shop|{\"item\":\"paper\",\"to\":[{\"city\":\"Bonn\",\"zip\":1}]}",
+        "shop|{\"item\":\"paper\",\"to\":{\"city\":\"Bonn\",\"zip\":1},\"more\":0}",
+        "other|{\"item\":\"paper\",\"to\":{\"city\":\"Bonn\",\"zip\":1}}"
+      })
+  void otherArgumentsAreAnotherSubmission(String shop, String body) {
+    submit("by-arguments/shop", ORDER);
+
+    assertThat(submit("by-arguments/" + shop, body).statusCode()).isEqualTo(200);
+    assertThat(submit("by-arguments/" + shop, body).statusCode()).isEqualTo(409);
+  }
+
+  @Test
+  void theOrderOfElementsCounts() {
+    assertThat(submit("by-arguments/shop", "{\"a\":[1,2]}").statusCode()).isEqualTo(200);
+    assertThat(submit("by-arguments/shop", "{\"a\":[2,1]}").statusCode()).isEqualTo(200);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"1.0", "1e0", "10e-1"})
+  void aNumberIsTheSameHoweverItIsWritten(String number) {
+    assertThat(submit("by-arguments/shop", "{\"a\":1}").statusCode()).isEqualTo(200);
+    assertThat(submit("by-arguments/shop", "{\"a\":" + number + "}").statusCode()).isEqualTo(409);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"1e400", "-1e400", "1e-400", "123456789012345678901234567890"})
+  void aNumberOfAnySizeIsASubmissionToo(String number) {
+    String huge = "{\"a\":" + number + "}";
+    assertThat(submit("by-arguments/shop", huge).statusCode()).isEqualTo(200);
+    assertThat(submit("by-arguments/shop", "{\"a\":1}").statusCode()).isEqualTo(200);
+    assertThat(submit("by-arguments/shop", huge).statusCode()).isEqualTo(409);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"NaN", "Infinity", "-Infinity"})
+  void aNumberThatJsonDoesNotKnowIsASubmissionToo(String value) {
+    assertThat(submit("number?value=" + value, "{}").statusCode()).isEqualTo(200);
+    assertThat(submit("number?value=0", "{}").statusCode()).isEqualTo(200);
+    assertThat(submit("number?value=" + value, "{}").statusCode()).isEqualTo(409);
+  }
+
+  @Test
+  void aLimitIsReportedBeforeADuplicate() {
+    submit("limit-first", "{}");
+
+    HttpResponse<String> refused = submit("limit-first", "{}");
+    assertThat(refused.statusCode()).isEqualTo(429);
+    assertThat(field(refused, "Retry-After")).as("both must pass").matches("3600|35\\d\\d");
+  }
+
+  @Test
+  void asManyAreAcceptedAsTheRuleAllows() {
+    List<Integer> answers =
+        List.of(
+            submit("twice", "{}").statusCode(),
+            submit("twice", "{}").statusCode(),
+            submit("twice", "{}").statusCode());
+
+    assertThat(answers).containsExactly(200, 200, 409);
+  }
+
+  @Test
+  void aGuardWithoutRulesHasNoLimitFields() {
+    HttpResponse<String> accepted = submit("guard-only", "{}");
+    HttpResponse<String> duplicate = submit("guard-only", "{}");
+
+    assertThat(accepted.statusCode()).isEqualTo(200);
+    assertThat(duplicate.statusCode()).isEqualTo(409);
+    assertThat(List.of(accepted, duplicate))
+        .allSatisfy(
+            answer ->
+                assertThat(answer.headers().map())
+                    .doesNotContainKeys("ratelimit", "ratelimit-policy"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"pending-by-caller", "pending-by-arguments"})
+  void oneOfTwoAtTheSameTimeIsAccepted(String route) {
+    CompletableFuture<HttpResponse<String>> one = submitAsync(route);
+    CompletableFuture<HttpResponse<String>> other = submitAsync(route);
+
+    HttpResponse<?> refused = (HttpResponse<?>) CompletableFuture.anyOf(one, other).join();
+    await().until(() -> pending.calls.size() == 1);
+    pending.calls.remove().complete("ok");
+
+    assertThat(refused.statusCode()).isEqualTo(409);
+    assertThat(List.of(one.join().statusCode(), other.join().statusCode()))
+        .containsExactlyInAnyOrder(200, 409);
+    assertThat(List.of(one.join(), other.join()))
+        .allSatisfy(
+            answer -> assertThat(field(answer, "RateLimit")).startsWith("\"10-per-60s\";r=9;"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"pending-by-caller", "pending-by-arguments"})
+  void aLateFailureDoesNotReleaseALaterAcceptance(String route) {
+    CompletableFuture<HttpResponse<String>> early = submitAsync(route);
+    await().until(() -> pending.calls.size() == 1);
+    server.clear(); // as if its time were over
+    CompletableFuture<HttpResponse<String>> late = submitAsync(route);
+    await().until(() -> pending.calls.size() == 2);
+
+    pending.calls.remove().completeExceptionally(new IllegalStateException("late"));
+    assertThat(early.join().statusCode()).isEqualTo(500);
+    assertThat(submitAsync(route).join().statusCode()).isEqualTo(409);
+
+    pending.calls.remove().complete("ok");
+    assertThat(late.join().statusCode()).isEqualTo(200);
+  }
+
+  private HttpResponse<String> submit(String route, String json) {
+    return server.post("/submissions/" + route, json);
+  }
+
+  private CompletableFuture<HttpResponse<String>> submitAsync(String route) {
+    return server.postAsync("/submissions/" + route, ORDER);
+  }
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static io.limiter.micronaut.behaviour.TestServer.field;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.limiter.micronaut.testing.StatedCallers;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Two calls of a caller run at once, whatever kind they are of and however they end. */
+@ParameterizedClass(name = "gate {0}")
+@ValueSource(booleans = {true, false})
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class InFlightTest {
+
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  @Parameter boolean gate;
+
+  private TestServer server;
+  private RunningCalls calls;
+  private int callers;
+  private InFlightCaller caller;
+
+  @BeforeParameterizedClassInvocation
+  void start() {
+    server =
+        TestServer.start(
+            InFlightRoutes.SPEC,
+            Map.of(
+                "limiter.gate.enabled",
+                gate,
+                "limiter.fallback",
+                "deny", // so that it is Redis which decides
+                "test.stated-callers",
+                true));
+    calls = server.context().getBean(RunningCalls.class);
+  }
+
+  @AfterParameterizedClassInvocation
+  void stop() {
+    server.close();
+  }
+
+  /** A client that has not called before. */
+  @BeforeEach
+  void newCaller() {
+    caller = new InFlightCaller("caller-" + callers++, server, calls);
+  }
+
+  @AfterEach
+  void endAll() {
+    calls.end("late");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "sync",
+        "stage",
+        "mono",
+        "flux",
+        "within",
+        "argument?who=",
+        "body",
+        "stacked",
+        "bean/stage",
+        "bean/mono",
+        "bean/flux"
+      })
+  void twoRunAtOnceAndAPermitIsFreeAfterTheResponse(String route) {
+    for (int round = 0; round < 3; round++) {
+      List<CompletableFuture<HttpResponse<String>>> two = caller.begin(route, 2);
+      assertThat(caller.call(route).join().statusCode()).isEqualTo(429);
+
+      calls.end("done");
+
+      assertThat(two)
+          .allSatisfy(
+              answer -> {
+                assertThat(answer.join().statusCode()).isEqualTo(200);
+                assertThat(answer.join().body()).contains("done");
+              });
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"sync", "stage", "mono", "argument?who=", "body", "bean/stage", "bean/mono"})
+  void aCallThatFailsFreesItsPlaceToo(String route) {
+    for (int round = 0; round < 3; round++) {
+      List<CompletableFuture<HttpResponse<String>>> two = caller.begin(route, 2);
+
+      calls.fail();
+
+      assertThat(two).allSatisfy(answer -> assertThat(answer.join().statusCode()).isEqualTo(500));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"flux", "within"})
+  void aStreamThatFailsAfterItHasBegunFreesItsPlace(String route) {
+    caller.begin(route, 2);
+
+    calls.fail();
+
+    caller.awaitPlace(route);
+  }
+
+  @Test
+  void aRouteThatCallsItselfHoldsAPlaceForEachCallUntilItsAnswer() {
+    for (int round = 0; round < 3; round++) {
+      List<CompletableFuture<HttpResponse<String>>> both = caller.begin("twice", 1);
+      assertThat(caller.call("twice").join().statusCode()).isEqualTo(429);
+
+      calls.end("done");
+
+      assertThat(both.get(0).join().statusCode()).isEqualTo(200);
+    }
+  }
+
+  /** The refusal of the inner call is answered; the outer one has ended with that. */
+  @Test
+  void aRouteThatCannotCallItselfFreesItsPlace() {
+    for (int round = 0; round < 3; round++) {
+      List<CompletableFuture<HttpResponse<String>>> one = caller.begin("twice?again=false", 1);
+      assertThat(caller.call("twice").join().statusCode()).isEqualTo(429);
+
+      calls.end("done");
+
+      assertThat(one.get(0).join().statusCode()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void noWaitIsReportedForAConcurrencyPermit() {
+    caller.begin("stage", 2);
+
+    HttpResponse<String> refused = caller.call("stage").join();
+
+    assertThat(refused.statusCode()).isEqualTo(429);
+    assertThat(field(refused, "RateLimit-Policy"))
+        .isEqualTo("\"2-in-flight\";q=2;qu=\"concurrent-requests\"");
+    assertThat(field(refused, "RateLimit")).isEqualTo("\"2-in-flight\";r=0");
+    assertThat(refused.headers().firstValue("Retry-After")).isEmpty();
+    assertThat(refused.body())
+        .contains("\"logref\":\"rate_limited\"", "Too many requests, try again later");
+  }
+
+  @Test
+  void aCallInFlightTakesOnePlaceWhateverItCostsAndOneRefusedTakesNothing() {
+    List<CompletableFuture<HttpResponse<String>>> two = caller.begin("stacked", 2);
+    HttpResponse<String> refused = caller.call("stacked").join();
+
+    assertThat(field(refused, "RateLimit-Policy"))
+        .isEqualTo("\"100-per-60s\";q=100;w=60, \"places\";q=2;qu=\"concurrent-requests\"");
+    assertThat(field(refused, "RateLimit")).matches("\"100-per-60s\";r=90;t=\\d+, \"places\";r=0");
+    calls.end("done");
+    two.forEach(CompletableFuture::join);
+    caller.begin("stacked", 1);
+    calls.end("done");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"{\"a\":", "[]", "{\"a\":\"many\"}"})
+  void aCallWhoseBodyIsBrokenHoldsNoPlace(String broken) {
+    for (int i = 0; i < 4; i++) {
+      assertThat(caller.post(broken).join().statusCode()).isEqualTo(400);
+    }
+    caller.begin("body", 2);
+  }
+
+  /**
+   * Its response is written without effect: the server is not notified that its client has
+   * disconnected.
+   */
+  @ParameterizedTest
+  @ValueSource(strings = {"stage", "mono", "sync", "argument?who="})
+  void aCallWhoseCallerHasGoneHoldsItsPlaceUntilItEnds(String route) throws IOException {
+    caller.leave(route);
+    caller.begin(route, 1);
+    assertThat(caller.call(route).join().statusCode()).isEqualTo(429);
+
+    calls.end("done");
+
+    CompletableFuture<HttpResponse<String>> other = caller.awaitPlace(route);
+    calls.end("done");
+    assertThat(other.join().statusCode()).isEqualTo(200);
+    caller.begin(route, 2);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"flux", "within"})
+  void aStreamWhoseReaderHasGoneFreesItsPlace(String route) throws IOException {
+    caller.leave(route);
+    caller.leave(route);
+
+    caller.awaitPlace(route);
+  }
+
+  @Test
+  void aHeadOfAStreamHoldsNoPlace() {
+    for (int i = 0; i < 4; i++) {
+      server.exchange("HEAD", "/in-flight/flux", "", StatedCallers.ADDRESS, caller.name());
+    }
+
+    caller.awaitPlace("flux");
+  }
+
+  /** The first two filters answer inside of the limiter's own, the others outside of it. */
+  @ParameterizedTest
+  @CsvSource({"stage, 504", "sync, 504", "stage, 503", "sync, 503"})
+  void aCallThatAFilterDoesNotWaitForHoldsItsPlaceUntilItEnds(String route, int status) {
+    String timed = "timed/" + status + "/" + route;
+    for (int call = 0; call < 2; call++) {
+      assertThat(caller.call(timed).join().statusCode()).isEqualTo(status);
+    }
+    assertThat(calls.count()).isEqualTo(2);
+    for (int call = 0; call < 3; call++) {
+      assertThat(caller.call(timed).join().statusCode()).isEqualTo(429);
+    }
+
+    calls.end("too late");
+
+    caller.awaitPlace(timed);
+  }
+
+  /** Nothing ends it, so its place is free a time limit later. */
+  @Test
+  void aCallThatAFilterDoesNotWaitForAndThatNeverEndsIsNotRenewed() {
+    assertThat(caller.call("timed/504/leased").join().statusCode()).isEqualTo(504);
+    assertThat(caller.call("timed/504/leased").join().statusCode()).isEqualTo(429);
+
+    caller.awaitPlace("timed/504/leased");
+  }
+
+  /** Its place is free after one lease, however long it drips; once it runs it has one again. */
+  @Test
+  void aBodyThatDripsHoldsItsPlaceForOneLeaseOnly() throws IOException {
+    int length = 10_000;
+    Set<String> keys = server.keys().all().keySet(); // some of which may end meanwhile
+    try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
+      OutputStream out = client.getOutputStream();
+      String head =
+          "POST /in-flight/leased-body HTTP/1.1\r\nHost: localhost\r\n%s: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+              .formatted(StatedCallers.ADDRESS, caller.name(), length);
+      out.write((head + "{\"a\":1").getBytes(StandardCharsets.US_ASCII));
+      AtomicInteger left = new AtomicInteger(length - 7);
+      AtomicReference<CompletableFuture<HttpResponse<String>>> entered = new AtomicReference<>();
+      if (gate) {
+        await().atMost(PATIENCE).until(() -> !keys.containsAll(server.keys().all().keySet()));
+      }
+
+      await()
+          .atMost(PATIENCE)
+          .until(
+              () -> {
+                out.write(' ');
+                left.decrementAndGet();
+                CompletableFuture<HttpResponse<String>> other = caller.call("leased-body");
+                await().atMost(PATIENCE).until(() -> other.isDone() || calls.count() == 1);
+                entered.set(other);
+                return calls.count() == 1;
+              });
+      calls.end("done");
+      assertThat(entered.get().join().statusCode()).as("its place is free").isEqualTo(200);
+      out.write(" ".repeat(left.get()).getBytes(StandardCharsets.US_ASCII));
+      out.write('}');
+
+      await().atMost(PATIENCE).until(() -> calls.count() == 1);
+      await()
+          .during(Duration.ofMillis(1_500)) // a lease and a half
+          .atMost(PATIENCE)
+          .pollInterval(Duration.ofMillis(50))
+          .until(() -> caller.call("leased-body").join().statusCode() == 429);
+    }
+  }
+
+  @Test
+  void theLeaseOfACallIsRenewedWhileItRuns() {
+    CompletableFuture<HttpResponse<String>> first = caller.begin("leased", 1).get(0);
+
+    await()
+        .during(Duration.ofMillis(2_500)) // two leases and a half
+        .atMost(PATIENCE)
+        .pollInterval(Duration.ofMillis(50))
+        .until(() -> caller.call("leased").join().statusCode() == 429);
+    calls.end("done");
+    assertThat(first.join().statusCode()).isEqualTo(200);
+    caller.begin("leased", 1);
+  }
+}

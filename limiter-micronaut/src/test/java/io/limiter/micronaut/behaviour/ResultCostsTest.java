@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static io.limiter.micronaut.behaviour.TestServer.field;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.micronaut.testing.StatedCallers;
+import java.net.http.HttpResponse;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A call takes its estimated cost, and its actual cost is computed from its result. */
+@ParameterizedClass(name = "gate {0}")
+@ValueSource(booleans = {true, false})
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class ResultCostsTest {
+
+  @Parameter boolean gate;
+
+  private TestServer server;
+  private int callers;
+  private String caller = "";
+
+  @BeforeParameterizedClassInvocation
+  void start() {
+    server =
+        TestServer.start(
+            ResultCostRoutes.SPEC,
+            Map.of(
+                "limiter.gate.enabled",
+                gate,
+                "limiter.fallback",
+                "deny", // so that it is Redis which decides
+                "test.stated-callers",
+                true));
+  }
+
+  @AfterParameterizedClassInvocation
+  void stop() {
+    server.close();
+  }
+
+  /** A client that has not called before. */
+  @BeforeEach
+  void newCaller() {
+    caller = "caller-" + callers++;
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"rows", "rows-later", "rows-mono"})
+  void whatWasEstimatedTooHighIsGivenBack(String route) {
+    assertThat(left(rows(route, 3))).as("with the estimate").isEqualTo(90);
+    assertThat(left(rows(route, 0))).isEqualTo(87);
+    assertThat(left(rows(route, 10))).isEqualTo(87);
+    assertThat(left(rows(route, 10))).isEqualTo(77);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"rows", "rows-later", "rows-mono"})
+  void whatWasEstimatedTooLowIsTakenLaterWhateverIsLeft(String route) {
+    assertThat(left(rows(route, 85))).isEqualTo(90);
+    assertThat(left(rows(route, 50))).isEqualTo(5);
+
+    HttpResponse<String> refused = rows(route, 1);
+    assertThat(refused.statusCode()).isEqualTo(429);
+    assertThat(field(refused, "RateLimit")).startsWith("\"100-per-3600s\";r=0;");
+  }
+
+  /** 66 and 77 rows are more than it can tell of. */
+  @Test
+  void anEstimateStaysWhereTheCostIsUnknown() {
+    assertThat(left(rows("rows", 66))).isEqualTo(90);
+    assertThat(left(rows("rows", 77))).isEqualTo(80);
+    assertThat(left(rows("rows", 1))).isEqualTo(70);
+  }
+
+  private HttpResponse<String> rows(String route, int n) {
+    return server.get("/result-costs/" + route + "?n=" + n, StatedCallers.ADDRESS, caller);
+  }
+
+  private static int left(HttpResponse<String> admitted) {
+    assertThat(admitted.statusCode()).as(admitted.body()).isEqualTo(200);
+    return Integer.parseInt(field(admitted, "RateLimit").replaceFirst(".*;r=(\\d+);.*", "$1"));
+  }
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static io.limiter.micronaut.behaviour.TestServer.field;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.micronaut.testing.RecordedDecisions;
+import java.net.http.HttpResponse;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * What makes two submissions the same: caller, arguments, an expression, or a key of the client.
+ */
+@ParameterizedClass(name = "gate {0}")
+@ValueSource(booleans = {true, false})
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class SameSubmissionTest {
+
+  private static final String KEY = "Idempotency-Key";
+
+  @Parameter boolean gate;
+
+  private TestServer server;
+
+  @BeforeParameterizedClassInvocation
+  void start() {
+    server =
+        TestServer.start(
+            SameSubmissionRoutes.SPEC,
+            Map.of(
+                "limiter.gate.enabled", gate, "test.stated-callers", true, "test.recorded", true));
+  }
+
+  @AfterParameterizedClassInvocation
+  void stop() {
+    server.close();
+  }
+
+  @BeforeEach
+  void forget() {
+    server.clear();
+  }
+
+  /** A submission of a route; the other one is not the same, except by caller alone. */
+  private int submit(String user, String route, String content) {
+    List<String> headers =
+        new ArrayList<>(List.of("X-User", user, "Content-Type", "application/json"));
+    if (route.contains("key")) {
+      headers.addAll(List.of(KEY, content));
+    }
+    String query = route.startsWith("expression") ? "?number=" + content : "";
+    return server
+        .exchange(
+            "POST",
+            "/same-submission/" + route + query,
+            "{\"item\":\"" + content + "\"}",
+            headers.toArray(String[]::new))
+        .statusCode();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "caller",
+        "arguments",
+        "expression",
+        "key",
+        "key-mono",
+        "key-flux",
+        "optional-key"
+      })
+  void theSameSubmissionIsAcceptedOnceOfEachCaller(String route) {
+    assertThat(submit("ada", route, "a")).isEqualTo(200);
+    assertThat(submit("ada", route, "a")).isEqualTo(409);
+
+    assertThat(submit("bob", route, "a")).isEqualTo(200);
+    assertThat(submit("bob", route, "a")).isEqualTo(409);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"arguments", "expression", "key", "key-mono", "key-flux", "optional-key"})
+  void anotherSubmissionIsAccepted(String route) {
+    submit("ada", route, "a");
+
+    assertThat(submit("ada", route, "b")).isEqualTo(200);
+    assertThat(submit("ada", route, "A")).isEqualTo(200);
+    assertThat(submit("ada", route, "a")).isEqualTo(409);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"caller-twice", "arguments-twice", "expression-twice", "key-twice"})
+  void asManyAreAcceptedAsTheRuleAllows(String route) {
+    assertThat(submit("ada", route, "a")).isEqualTo(200);
+    assertThat(submit("ada", route, "a")).isEqualTo(200);
+    assertThat(submit("ada", route, "a")).isEqualTo(409);
+    assertThat(submit("bob", route, "a")).isEqualTo(200);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"caller, caller-twice", "arguments, arguments-twice", "key, key-mono"})
+  void methodsDoNotKnowEachOthersSubmissions(String one, String other) {
+    assertThat(submit("ada", one, "a")).isEqualTo(200);
+    assertThat(submit("ada", other, "a")).isEqualTo(200);
+  }
+
+  @Test
+  void onlyTheExpressionCounts() {
+    assertThat(post("expression?number=7&note=a").statusCode()).isEqualTo(200);
+    assertThat(post("expression?number=7&note=b").statusCode()).isEqualTo(409);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"expression", "expression?note=a", "expression?number="})
+  void anExpressionWithoutAValueIsABadRequest(String call) {
+    assertThat(post(call).statusCode()).isEqualTo(400);
+    assertThat(server.keys().all()).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '\0',
+      value = {"\"abc\"|abc", "abc|\"abc\"", "\"a\\\"c\"|a\"c", "\"a\\\\c\"|a\\c"})
+  void aQuotedKeyIsTheBareOne(String one, String same) {
+    assertThat(post("key", KEY, one).statusCode()).isEqualTo(200);
+    assertThat(post("key", KEY, same).statusCode()).isEqualTo(409);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"key", "key-mono", "key-flux", "key-twice"})
+  void aRequiredKeyThatIsMissingIsABadRequestAndNotCounted(String route) {
+    assertBadRequest(post(route));
+    assertBadRequest(post(route, KEY, ""));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"\"", "\"abc", "\"\"", "\"a\\b\"", "a\tb"})
+  void aKeyThatIsNoneIsABadRequestEvenWhereItIsOptional(String malformed) {
+    for (String route : new String[] {"key", "key-mono", "key-flux", "optional-key"}) {
+      assertBadRequest(post(route, KEY, malformed));
+    }
+  }
+
+  @Test
+  void aKeyThatIsTooLongOrSentTwiceIsABadRequest() {
+    assertBadRequest(post("key", KEY, "k".repeat(256)));
+    assertBadRequest(post("optional-key", KEY, "a", KEY, "a"));
+
+    assertThat(post("key", KEY, "k".repeat(255)).statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void withoutAnOptionalKeyNothingIsADuplicateAndRedisIsNotAsked() {
+    RecordedDecisions decisions = server.context().getBean(RecordedDecisions.class);
+    int before = decisions.requests().size();
+
+    for (int call = 0; call < 3; call++) {
+      HttpResponse<String> accepted = post("optional-key");
+      assertThat(accepted.statusCode()).isEqualTo(200);
+      assertThat(accepted.headers().map()).doesNotContainKeys("ratelimit", "ratelimit-policy");
+    }
+    assertThat(decisions.requests()).hasSize(before);
+    assertThat(server.keys().all()).isEmpty();
+
+    post("optional-key", KEY, "a");
+    assertThat(decisions.requests()).hasSize(before + 1);
+  }
+
+  @Test
+  void withoutAnOptionalKeyTheRulesStillHold() {
+    for (int left = 2; left >= 0; left--) {
+      assertThat(field(post("optional-key-limited"), "RateLimit"))
+          .startsWith("\"3-per-60s\";r=%d;".formatted(left));
+    }
+    assertThat(post("optional-key-limited").statusCode()).isEqualTo(429);
+    assertThat(server.keys().all()).hasSize(1);
+  }
+
+  private void assertBadRequest(HttpResponse<String> answer) {
+    assertThat(answer.statusCode()).isEqualTo(400);
+    assertThat(answer.headers().map()).doesNotContainKeys("ratelimit", "retry-after");
+    assertThat(server.keys().all()).isEmpty();
+  }
+
+  private HttpResponse<String> post(String call, String... headers) {
+    return server.exchange("POST", "/same-submission/" + call, "", headers);
+  }
+}

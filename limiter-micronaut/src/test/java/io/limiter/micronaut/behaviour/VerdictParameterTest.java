@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static io.limiter.micronaut.behaviour.TestServer.field;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.micronaut.testing.StatedCallers;
+import java.net.http.HttpResponse;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A method with a parameter for the verdict is always called, and receives the verdict. */
+@ParameterizedClass(name = "gate {0}")
+@ValueSource(booleans = {true, false})
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class VerdictParameterTest {
+
+  @Parameter boolean gate;
+
+  private TestServer server;
+  private int callers;
+
+  @BeforeParameterizedClassInvocation
+  void start() {
+    server =
+        TestServer.start(
+            VerdictRoutes.SPEC, Map.of("limiter.gate.enabled", gate, "test.stated-callers", true));
+  }
+
+  @AfterParameterizedClassInvocation
+  void stop() {
+    server.close();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sync", "stage", "mono", "flux", "argument?who=", "argument-sync?who="})
+  void aRefusalIsHandedToTheMethod(String route) {
+    String caller = "caller-" + callers++;
+
+    HttpResponse<String> admitted = call(route, caller);
+    HttpResponse<String> refused = call(route, caller);
+
+    assertThat(admitted.body()).contains("ALLOWED [0]");
+    assertThat(refused.statusCode()).isEqualTo(200);
+    assertThat(refused.body()).contains("LIMITED [0]");
+    assertThat(field(refused, "RateLimit")).startsWith("\"1-per-60s\";r=0;t=");
+    assertThat(refused.headers().firstValue("Retry-After")).isEmpty();
+  }
+
+  @Test
+  void aDuplicateIsHandedToTheMethodWhoseVerdictIsNoPartOfIt() {
+    assertThat(server.post("/verdicts/submission", "{\"a\":1}").body()).isEqualTo("ALLOWED []");
+    assertThat(server.post("/verdicts/submission", "{\"a\":1}").body()).isEqualTo("DUPLICATE []");
+    assertThat(server.post("/verdicts/submission", "{\"a\":2}").body()).isEqualTo("ALLOWED []");
+  }
+
+  @Test
+  void whereNothingLimitsItIsAllowed() {
+    assertThat(server.get("/verdicts/unlimited").body()).isEqualTo("ALLOWED []");
+  }
+
+  @Test
+  void aMethodOfABeanReceivesTheVerdictWhateverWasPassed() {
+    assertThat(server.get("/verdicts/bean").body()).isEqualTo("ALLOWED [0]");
+    assertThat(server.get("/verdicts/bean").body()).isEqualTo("LIMITED [0]");
+  }
+
+  private HttpResponse<String> call(String route, String caller) {
+    return server.get(
+        "/verdicts/" + (route.endsWith("=") ? route + caller : route),
+        StatedCallers.ADDRESS,
+        caller);
+  }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static io.limiter.micronaut.behaviour.TestServer.field;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Calls that come early wait for their turn, whatever kind they are of. */
+@ParameterizedClass(name = "gate {0}")
+@ValueSource(booleans = {true, false})
+class WaitingTest extends WaitingCaller {
+
+  private static final long INTERVAL = 250;
+
+  /** What a thread may have to wait for one of two cores that others use too. */
+  private static final long NOISE = 200;
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "sync",
+        "stage",
+        "mono",
+        "flux",
+        "body",
+        "argument?who=",
+        "waits-in-a-thread?who=",
+        "bean/stage",
+        "bean/mono",
+        "bean/flux"
+      })
+  void oneBeginsAtOnceThreeWaitAndTheRestIsRefused(String route) {
+    List<CompletableFuture<HttpResponse<String>>> calls =
+        IntStream.range(0, 6).mapToObj(i -> call(route)).toList();
+
+    List<HttpResponse<String>> answers = calls.stream().map(CompletableFuture::join).toList();
+    assertThat(answers).extracting(HttpResponse::statusCode).containsOnly(200, 429);
+    List<HttpResponse<String>> refused =
+        answers.stream().filter(answer -> answer.statusCode() == 429).toList();
+    assertThat(refused).hasSize(2);
+    if (!route.startsWith("bean")) {
+      assertThat(refused).allSatisfy(r -> assertThat(field(r, "Retry-After")).isEqualTo("1"));
+    }
+    List<Duration> spaced = departures.sinceFirst();
+    assertThat(spaced).hasSize(3);
+    for (int i = 0; i < 3; i++) {
+      long planned = (i + 1) * INTERVAL;
+      assertThat(spaced.get(i).toMillis()).isBetween(planned - NOISE, planned + NOISE);
+    }
+  }
+
+  @Test
+  void whoWaitsHasNoThread() {
+    call("mono").join(); // whatever is started with the first
+    await().during(Duration.ofMillis(2 * INTERVAL)).until(() -> true);
+    long before = threads();
+    List<CompletableFuture<HttpResponse<String>>> calls =
+        IntStream.range(0, 200).mapToObj(i -> callOf("stage", "caller-of-many-" + i % 50)).toList();
+
+    await().atMost(PATIENCE).until(() -> departures.count() > 50);
+    long during = threads();
+    assertThat(calls).allSatisfy(answer -> assertThat(answer.join().statusCode()).isEqualTo(200));
+    assertThat(during).isLessThanOrEqualTo(before + 2);
+  }
+
+  /** All but those of the client. */
+  private static long threads() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> !thread.getName().startsWith("HttpClient"))
+        .count();
+  }
+}
