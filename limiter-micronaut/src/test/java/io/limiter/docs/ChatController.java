@@ -12,6 +12,6 @@ class ChatController {
   @Post("/chat")
   @RateRule(count = 10, time = 10, custom = FadingCounter.class, parameters = 2)
   String say() {
-    return "said";
+    return "sent";
   }
 }

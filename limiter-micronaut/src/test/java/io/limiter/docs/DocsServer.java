@@ -99,7 +99,7 @@ final class DocsServer implements AutoCloseable {
       store = begun();
     }
 
-    /** Where a page says what happens without Redis, there is none. */
+    /** Where a page describes what happens without Redis, there is none. */
     private LimitStore begun() {
       MemoryStore memory = new MemoryStore(1_000, () -> 0);
       if (!away) {

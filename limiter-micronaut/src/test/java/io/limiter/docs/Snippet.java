@@ -11,7 +11,7 @@ import java.util.List;
  * A fenced block of a page.
  *
  * @param where the page and the line, for messages
- * @param language what the fence says it is
+ * @param language what the fence declares it to be
  * @param text what is in it
  * @param configuration the last block of YAML before it in its section; empty if there is none
  */

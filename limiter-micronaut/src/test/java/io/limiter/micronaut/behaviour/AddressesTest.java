@@ -17,8 +17,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Which address a call counts for, where the peer is the caller himself and where it is a proxy.
- * The tests call from this machine, which is the proxy that two of the services trust.
+ * Which address a call counts for, where the peer is the caller itself and where it is a proxy. The
+ * tests call from this machine, which is the proxy that two of the services trust.
  */
 @ParameterizedClass(name = "gate {0}")
 @ValueSource(booleans = {true, false})

@@ -94,7 +94,7 @@ class AlgorithmRoutes {
     return OK;
   }
 
-  /** A fixed window of which each unit takes as many as the parameter says. */
+  /** A fixed window of which each unit takes as many as the parameter states. */
   @Singleton
   @Requires(property = "spec.name", value = SPEC)
   static class Weighed implements CustomAlgorithm {

@@ -81,12 +81,12 @@ class AlgorithmsTest {
       assertThat(field(admitted, "RateLimit")).startsWith("\"%s\";r=%d;t=".formatted(rule, left));
     }
 
-    HttpResponse<String> refused = call(path);
+    HttpResponse<String> denied = call(path);
 
-    assertThat(refused.statusCode()).isEqualTo(429);
-    assertThat(refused.body()).contains("\"logref\":\"rate_limited\"");
-    assertThat(field(refused, "RateLimit")).startsWith("\"%s\";r=0;t=".formatted(rule));
-    assertThat(field(refused, "Retry-After")).matches(wait);
+    assertThat(denied.statusCode()).isEqualTo(429);
+    assertThat(denied.body()).contains("\"logref\":\"rate_limited\"");
+    assertThat(field(denied, "RateLimit")).startsWith("\"%s\";r=0;t=".formatted(rule));
+    assertThat(field(denied, "Retry-After")).matches(wait);
   }
 
   @Test
@@ -104,11 +104,11 @@ class AlgorithmsTest {
       assertThat(call("day").statusCode()).isEqualTo(200);
     }
 
-    HttpResponse<String> refused = call("day");
+    HttpResponse<String> denied = call("day");
 
-    assertThat(refused.statusCode()).isEqualTo(429);
-    assertThat(Integer.parseInt(field(refused, "Retry-After"))).isBetween(36_000, 46_800);
-    assertThat(field(refused, "RateLimit-Policy")).isEqualTo("\"3-per-86400s\";q=3;w=86400");
+    assertThat(denied.statusCode()).isEqualTo(429);
+    assertThat(Integer.parseInt(field(denied, "Retry-After"))).isBetween(36_000, 46_800);
+    assertThat(field(denied, "RateLimit-Policy")).isEqualTo("\"3-per-86400s\";q=3;w=86400");
   }
 
   @Test
@@ -123,16 +123,16 @@ class AlgorithmsTest {
       assertThat(call("mixed").statusCode()).isEqualTo(200);
     }
 
-    HttpResponse<String> refused = call("mixed");
+    HttpResponse<String> denied = call("mixed");
     HttpResponse<String> again = call("mixed");
 
-    assertThat(refused.statusCode()).isEqualTo(429);
-    assertThat(field(refused, "RateLimit-Policy"))
+    assertThat(denied.statusCode()).isEqualTo(429);
+    assertThat(field(denied, "RateLimit-Policy"))
         .isEqualTo(
             "\"5-per-60s\";q=5;w=60, \"4-per-60s\";q=4;w=60, \"3-at-1-per-60s\";q=3;w=180, \"10-per-60s\";q=10;w=60");
-    for (HttpResponse<String> answer : List.of(refused, again)) {
+    for (HttpResponse<String> answer : List.of(denied, again)) {
       assertThat(field(answer, "RateLimit"))
-          .as("what is refused takes nothing from any rule")
+          .as("what is denied takes nothing from any rule")
           .matches("\"5-per-60s\";r=2;.*\"4-per-60s\";r=1;.*\"3-at-1-per-60s\";r=0;.*r=7;t=\\d+");
     }
   }

@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Five for each caller and twenty for all: what one of them refuses takes nothing from the other,
+ * Five for each caller and twenty for all: what one of them denies takes nothing from the other,
  * not a stored byte.
  */
 class AllOrNothingTest {
@@ -21,7 +21,7 @@ class AllOrNothingTest {
   /** Both clocks of an expiry are cut to milliseconds; a prolonged one would be far off. */
   private static final long ROUNDING_MILLIS = 3;
 
-  private static final int REFUSALS = 25;
+  private static final int DENIALS = 25;
 
   static Stream<Arguments> doors() {
     return Stream.of(true, false)
@@ -33,13 +33,13 @@ class AllOrNothingTest {
 
   @ParameterizedTest
   @MethodSource("doors")
-  void whoIsRefusedForHimselfTakesNothingFromAll(boolean gate, String path) {
+  void aCallThatIsDeniedForItsCallerTakesNothingFromAll(boolean gate, String path) {
     try (TestServer server = start(gate)) {
       assertAdmitted(server, path, List.of("ann"), 5);
 
       Map<String, Stored> before = server.keys().all();
       assertThat(before).hasSize(2);
-      assertRefused(server, path, "ann");
+      assertDenied(server, path, "ann");
       assertUnchanged(server, before);
 
       assertAdmitted(server, path, List.of("bob", "cid", "dan"), 5);
@@ -48,7 +48,7 @@ class AllOrNothingTest {
 
   @ParameterizedTest
   @MethodSource("doors")
-  void whoIsRefusedForAllTakesNothingFromHimself(boolean gate, String path) {
+  void aCallThatIsDeniedForAllTakesNothingFromItsCaller(boolean gate, String path) {
     try (TestServer server = start(gate)) {
       assertAdmitted(server, path, List.of("ann", "bob", "cid"), 5);
       assertAdmitted(server, path, List.of("dan", "eve"), 2);
@@ -56,9 +56,9 @@ class AllOrNothingTest {
 
       Map<String, Stored> before = server.keys().all();
       assertThat(before).hasSize(6);
-      assertRefused(server, path, "dan"); // has two left
-      assertRefused(server, path, "fay"); // has five left, and no key yet
-      assertRefused(server, path, "ann"); // has none left either
+      assertDenied(server, path, "dan"); // has two left
+      assertDenied(server, path, "fay"); // has five left, and no key yet
+      assertDenied(server, path, "ann"); // has none left either
       assertUnchanged(server, before);
     }
   }
@@ -75,8 +75,8 @@ class AllOrNothingTest {
     }
   }
 
-  private static void assertRefused(TestServer server, String path, String who) {
-    for (int call = 0; call < REFUSALS; call++) {
+  private static void assertDenied(TestServer server, String path, String who) {
+    for (int call = 0; call < DENIALS; call++) {
       assertThat(status(server, path, who)).as(who).isEqualTo(429);
     }
   }

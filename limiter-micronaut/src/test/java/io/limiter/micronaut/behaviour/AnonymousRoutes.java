@@ -15,7 +15,7 @@ import io.micronaut.http.annotation.Post;
 import jakarta.inject.Singleton;
 import java.util.Optional;
 
-/** Limits that cannot tell every caller: two calls a minute, unless somebody says otherwise. */
+/** Limits that cannot identify every caller: two calls a minute, unless stated otherwise. */
 @Controller("/anonymous")
 @Requires(property = "spec.name", value = AnonymousRoutes.SPEC)
 class AnonymousRoutes {
@@ -51,30 +51,30 @@ class AnonymousRoutes {
     return OK;
   }
 
-  @Get("/user/refused")
+  @Get("/user/denied")
   @RateLimiter(
       limitType = LimitType.USER_ID,
       anonymous = Anonymous.REFUSE,
       rules = {@RateRule(count = 2, time = 60, limitType = LimitType.GLOBAL), @RateRule})
-  String userRefused() {
+  String userDenied() {
     return OK;
   }
 
-  @Get("/header/refused")
+  @Get("/header/denied")
   @RateLimiter(
       header = "X-Api-Key",
       anonymous = Anonymous.REFUSE,
       rules = {@RateRule(count = 2, time = 60, limitType = LimitType.IP), @RateRule})
-  String headerRefused() {
+  String headerDenied() {
     return OK;
   }
 
-  @Get("/resolver/refused")
+  @Get("/resolver/denied")
   @RateLimiter(
       resolver = Tenant.class,
       anonymous = Anonymous.REFUSE,
       rules = @RateRule(count = 2, time = 60))
-  String resolverRefused() {
+  String resolverDenied() {
     return OK;
   }
 
@@ -89,13 +89,13 @@ class AnonymousRoutes {
     return OK;
   }
 
-  @Post("/submission/refused")
+  @Post("/submission/denied")
   @RateLimiter(
       limitType = LimitType.USER_ID,
       anonymous = Anonymous.REFUSE,
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60))
-  String submissionRefused() {
+  String submissionDenied() {
     return OK;
   }
 

@@ -80,17 +80,17 @@ class AnonymousTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"user/refused", "user/twice", "header/refused", "resolver/refused"})
-  void anAnnotationMayRefuseStrangersBeforeAnythingIsCounted(String route) {
-    HttpResponse<String> refused = lenient.get("/anonymous/" + route, HERE);
+  @ValueSource(strings = {"user/denied", "user/twice", "header/denied", "resolver/denied"})
+  void anAnnotationMayDenyStrangersBeforeAnythingIsCounted(String route) {
+    HttpResponse<String> denied = lenient.get("/anonymous/" + route, HERE);
 
-    assertThat(refused.statusCode()).isEqualTo(400);
-    assertThat(refused.headers().map()).doesNotContainKeys("ratelimit", "retry-after");
+    assertThat(denied.statusCode()).isEqualTo(400);
+    assertThat(denied.headers().map()).doesNotContainKeys("ratelimit", "retry-after");
     assertThat(lenient.keys().all()).isEmpty();
   }
 
   @ParameterizedTest
-  @CsvSource({"user/refused, X-User", "user/twice, X-User", "header/refused, X-Api-Key"})
+  @CsvSource({"user/denied, X-User", "user/twice, X-User", "header/denied, X-Api-Key"})
   void aKnownSubjectIsNotDenied(String route, String header) {
     assertThat(call(lenient, route, header, "ada")).isEqualTo(200);
     assertThat(call(lenient, route, header, "ada")).isEqualTo(200);
@@ -138,9 +138,9 @@ class AnonymousTest {
       assertThat(field(trial(HERE), "RateLimit"))
           .matches("\"2-per-10s\";r=%d;t=\\d+".formatted(call));
     }
-    HttpResponse<String> refused = trial(HERE);
-    assertThat(refused.statusCode()).isEqualTo(429);
-    assertThat(field(refused, "RateLimit-Policy")).isEqualTo("\"2-per-10s\";q=2;w=10");
+    HttpResponse<String> denied = trial(HERE);
+    assertThat(denied.statusCode()).isEqualTo(429);
+    assertThat(field(denied, "RateLimit-Policy")).isEqualTo("\"2-per-10s\";q=2;w=10");
     assertThat(trial(THERE).statusCode()).isEqualTo(200);
   }
 
@@ -149,7 +149,7 @@ class AnonymousTest {
   }
 
   private int submit(String... headers) {
-    return lenient.exchange("POST", "/anonymous/submission/refused", "", headers).statusCode();
+    return lenient.exchange("POST", "/anonymous/submission/denied", "", headers).statusCode();
   }
 
   private static int call(TestServer server, String route, String... headers) {

@@ -10,7 +10,7 @@ import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.QueryValue;
 
-/** Routes that ban: one call a minute; who is refused twice is out for an hour. */
+/** Routes that ban: one call a minute; a caller that is denied twice is banned for an hour. */
 @Controller("/bans")
 @Requires(property = "spec.name", value = BanRoutes.SPEC)
 class BanRoutes {

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class BannedAnswersTest {
 
   @Test
-  void aProblemIsAbnormalUsageOfTheRulesThatRefuse() {
+  void aProblemIsAbnormalUsageOfTheRulesThatDeny() {
     try (TestServer server = start(Map.of("limiter.denial.body", "problem"))) {
       var banned = banned(server);
 
@@ -106,7 +106,7 @@ class BannedAnswersTest {
   @Requires(property = "test.any")
   static class Any {
     @Error(global = true)
-    HttpResponse<String> refused(RateLimitExceededException denied) {
+    HttpResponse<String> denied(RateLimitExceededException denied) {
       return HttpResponse.<String>status(418, "Teapot")
           .body(
               "any: %s %s"
@@ -118,8 +118,8 @@ class BannedAnswersTest {
   @Requires(property = "test.both")
   static class Both {
     @Error(global = true)
-    HttpResponse<String> refused(RateLimitExceededException denied) {
-      return HttpResponse.<String>status(418, "Teapot").body("refused");
+    HttpResponse<String> denied(RateLimitExceededException denied) {
+      return HttpResponse.<String>status(418, "Teapot").body("denied");
     }
 
     @Error(global = true)

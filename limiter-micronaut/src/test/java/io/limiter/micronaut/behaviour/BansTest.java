@@ -24,7 +24,9 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Who is refused too often is banned: for how long, by himself, and until somebody lifts it. */
+/**
+ * A caller that is denied too often is banned: for how long, without others, until it is lifted.
+ */
 @ParameterizedClass(name = "gate {0}")
 @ValueSource(booleans = {true, false})
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -65,20 +67,20 @@ class BansTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"address", "user", "argument?who=", "strangers"})
-  void theRefusalThatIsOneTooManyBans(String route) {
+  void theDenialThatIsOneTooManyBans(String route) {
     assertThat(call(route).statusCode()).isEqualTo(200);
-    HttpResponse<String> refused = call(route);
+    HttpResponse<String> denied = call(route);
     HttpResponse<String> banned = call(route);
     HttpResponse<String> still = call(route);
 
-    assertThat(refused.statusCode()).isEqualTo(429);
-    assertThat(refused.body()).contains("\"logref\":\"rate_limited\"");
-    assertThat(field(refused, "Retry-After")).matches("60|5\\d");
+    assertThat(denied.statusCode()).isEqualTo(429);
+    assertThat(denied.body()).contains("\"logref\":\"rate_limited\"");
+    assertThat(field(denied, "Retry-After")).matches("60|5\\d");
     for (HttpResponse<String> answer : List.of(banned, still)) {
       assertThat(answer.statusCode()).isEqualTo(429);
       assertThat(answer.body())
           .contains("\"logref\":\"banned\"", "Too many denied requests: access is blocked");
-      assertThat(field(answer, "Retry-After")).as("not what the rule says").matches(HOUR);
+      assertThat(field(answer, "Retry-After")).as("not the wait of the rule").matches(HOUR);
       assertThat(field(answer, "RateLimit-Policy"))
           .isEqualTo("\"abnormal-usage-detected\";q=0, \"1-per-60s\";q=1;w=60");
       assertThat(field(answer, "RateLimit"))
@@ -103,9 +105,9 @@ class BansTest {
       assertThat(call("everybody").statusCode()).isEqualTo(200);
     }
     for (int i = 0; i < 4; i++) {
-      HttpResponse<String> refused = call("everybody");
-      assertThat(refused.statusCode()).isEqualTo(429);
-      assertThat(refused.body()).contains("\"logref\":\"rate_limited\"");
+      HttpResponse<String> denied = call("everybody");
+      assertThat(denied.statusCode()).isEqualTo(429);
+      assertThat(denied.body()).contains("\"logref\":\"rate_limited\"");
     }
   }
 

@@ -66,9 +66,9 @@ class BeforeSecurityTest {
     assertStands(server.get("/doors/all", PASSWORD, "right"), 200, 1);
     assertStands(server.get("/doors/all"), 401, 0);
 
-    HttpResponse<String> refused = server.get("/doors/all", PASSWORD, "right");
-    assertStands(refused, 429, 0);
-    assertThat(refused.headers().firstValue("Retry-After")).isPresent();
+    HttpResponse<String> denied = server.get("/doors/all", PASSWORD, "right");
+    assertStands(denied, 429, 0);
+    assertThat(denied.headers().firstValue("Retry-After")).isPresent();
   }
 
   @Test

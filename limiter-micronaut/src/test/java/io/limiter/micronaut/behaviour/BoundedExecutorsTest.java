@@ -35,8 +35,8 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
- * Executors of few threads, all of which wait for calls of limited beans: what such a call goes on
- * with needs none of them.
+ * Executors of few threads, all of which wait for calls of limited beans: what follows such a call
+ * needs none of them.
  */
 class BoundedExecutorsTest {
 
@@ -148,7 +148,7 @@ class BoundedExecutorsTest {
       return String.join("", helper.flux().collectList().block());
     }
 
-    /** What goes on after the first waits for the second. */
+    /** What follows the first waits for the second. */
     @Get("/stage-of-stages")
     @ExecuteOn(TaskExecutors.BLOCKING)
     String stageOfStages() {

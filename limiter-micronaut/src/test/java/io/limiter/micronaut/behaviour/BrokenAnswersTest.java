@@ -34,8 +34,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.slf4j.LoggerFactory;
 
 /**
- * The application's own beans word the answers, and fail: a refusal stays the refusal that it is,
- * an admitted call keeps its answer, and the log reports it.
+ * The application's own beans word the answers, and fail: a denial stays the denial that it is, an
+ * admitted call keeps its answer, and the log reports it.
  */
 class BrokenAnswersTest {
 
@@ -59,12 +59,12 @@ class BrokenAnswersTest {
 
   @ParameterizedTest
   @CsvSource({"body-throws", "body-null"})
-  void withoutItsBodyARefusalHasItsStatusAndFields(String broken) {
+  void withoutItsBodyADenialHasItsStatusAndFields(String broken) {
     try (TestServer server = start(broken)) {
-      HttpResponse<String> refused = second(server, "/denials/limited");
+      HttpResponse<String> denied = second(server, "/denials/limited");
 
-      assertRefused(refused);
-      assertThat(refused.body()).isEmpty();
+      assertDenied(denied);
+      assertThat(denied.body()).isEmpty();
       assertLoggedOnce("OwnBody has failed, so denials are sent without a body");
     }
   }
@@ -72,10 +72,10 @@ class BrokenAnswersTest {
   @Test
   void withoutTheApplicationsMessagesTheDefaultOnesAreUsed() {
     try (TestServer server = start("source")) {
-      HttpResponse<String> refused = second(server, "/denials/limited", "Accept-Language", "zh");
+      HttpResponse<String> denied = second(server, "/denials/limited", "Accept-Language", "zh");
 
-      assertRefused(refused);
-      assertThat(refused.body()).contains("请求过于频繁，请稍后再试");
+      assertDenied(denied);
+      assertThat(denied.body()).contains("请求过于频繁，请稍后再试");
       assertThat(server.get("/denials/message-by-argument?who=").statusCode()).isEqualTo(400);
       assertLoggedOnce("A MessageSource has failed, so the default message is used");
     }
@@ -85,10 +85,10 @@ class BrokenAnswersTest {
   @CsvSource({"messages-throw", "messages-null"})
   void withoutAnyMessageTheStatusRemains(String broken) {
     try (TestServer server = start(broken)) {
-      HttpResponse<String> refused = second(server, "/denials/limited");
+      HttpResponse<String> denied = second(server, "/denials/limited");
 
-      assertRefused(refused);
-      assertThat(refused.body()).contains("\"errors\":[{\"message\":\"Too Many Requests\"}]");
+      assertDenied(denied);
+      assertThat(denied.body()).contains("\"errors\":[{\"message\":\"Too Many Requests\"}]");
       assertLoggedOnce("has failed, so denials have the title of their status as message");
     }
   }
@@ -97,12 +97,12 @@ class BrokenAnswersTest {
   void withoutOurFieldsAnswersAreWhatTheyAre() {
     try (TestServer server = start("fields")) {
       HttpResponse<String> admitted = server.get("/denials/limited");
-      HttpResponse<String> refused = server.get("/denials/limited");
+      HttpResponse<String> denied = server.get("/denials/limited");
 
       assertThat(admitted.statusCode()).isEqualTo(200);
       assertThat(admitted.body()).isEqualTo("ok");
-      assertThat(refused.statusCode()).isEqualTo(429);
-      assertThat(refused.body()).contains("Too many requests, try again later");
+      assertThat(denied.statusCode()).isEqualTo(429);
+      assertThat(denied.body()).contains("Too many requests, try again later");
       assertThat(logged.list)
           .anyMatch(
               event ->
@@ -112,9 +112,9 @@ class BrokenAnswersTest {
     }
   }
 
-  private void assertRefused(HttpResponse<String> refused) {
-    assertThat(refused.statusCode()).isEqualTo(429);
-    DenialAnswersTest.assertHeaders(refused);
+  private void assertDenied(HttpResponse<String> denied) {
+    assertThat(denied.statusCode()).isEqualTo(429);
+    DenialAnswersTest.assertHeaders(denied);
   }
 
   /** However often it has happened. */

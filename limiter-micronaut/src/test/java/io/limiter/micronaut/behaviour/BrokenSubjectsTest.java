@@ -102,7 +102,7 @@ class BrokenSubjectsTest {
     assertThat(server.keys().all()).isEmpty();
   }
 
-  /** Fails as the request says. */
+  /** Fails as the request states. */
   private static String fail(String how) {
     return switch (how) {
       case "thrown" -> throw new TenantException("no tenant");

@@ -70,10 +70,10 @@ class BypassRoutes {
     return HttpResponse.status(HttpStatus.GONE);
   }
 
-  @Get("/failing/nobody")
+  @Get("/failing/unhandled")
   @RateRule(count = 3, time = 60)
-  String nobody() {
-    throw new IllegalStateException("nobody handles it");
+  String unhandled() {
+    throw new IllegalStateException("it is not handled");
   }
 
   @Error(OwnRoute.class)

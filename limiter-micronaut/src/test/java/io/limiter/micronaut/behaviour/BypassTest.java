@@ -190,7 +190,7 @@ class BypassTest {
   }
 
   @Test
-  void aBrowsersQuestionBeforeACallIsNoCallAndItCanReadTheRefusal() {
+  void aBrowsersQuestionBeforeACallIsNoCallAndItCanReadTheDenial() {
     String origin = "Origin: http://shop.example";
     for (int call = 0; call < 10; call++) {
       RawCall.Answer preflight =
@@ -202,15 +202,15 @@ class BypassTest {
     assertThat(server.keys().all()).isEmpty();
 
     exhaust();
-    RawCall.Answer refused = call("GET", ITEMS, origin);
-    assertThat(refused.status()).isEqualTo(429);
-    assertThat(refused.field("access-control-allow-origin")).isNotEmpty();
+    RawCall.Answer denied = call("GET", ITEMS, origin);
+    assertThat(denied.status()).isEqualTo(429);
+    assertThat(denied.field("access-control-allow-origin")).isNotEmpty();
     assertThat(call("OPTIONS", ITEMS, origin, "Access-Control-Request-Method: GET").status())
         .isEqualTo(200);
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"handled", "own-route", "broken-route", "status", "nobody"})
+  @ValueSource(strings = {"handled", "own-route", "broken-route", "status", "unhandled"})
   void aFailureIsOneCallWhateverHandlesIt(String failure) {
     for (int left = 2; left >= 0; left--) {
       HttpResponse<String> failed = server.get("/bypass/failing/" + failure);

@@ -155,10 +155,10 @@ class CanariesTest {
     assertThat(mistaken.statusCode()).isEqualTo(400);
     assertThat(mistaken.body() + mistaken.headers().map()).doesNotContain(OF_HEADERS);
     for (String route : MISTAKEN) { // with a line of a log, as far as the caller is concerned
-      HttpResponse<String> refused =
+      HttpResponse<String> rejected =
           call(server, "mistaken/" + route, "%0D%0A00:00:00.000%20INFO%20" + PHONE, ADA);
-      assertThat(refused.statusCode()).as(route).isEqualTo(400);
-      assertThat(refused.body() + refused.headers().map()).doesNotContain(OF_HEADERS);
+      assertThat(rejected.statusCode()).as(route).isEqualTo(400);
+      assertThat(rejected.body() + rejected.headers().map()).doesNotContain(OF_HEADERS);
     }
   }
 

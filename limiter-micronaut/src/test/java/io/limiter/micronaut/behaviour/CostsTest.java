@@ -65,9 +65,9 @@ class CostsTest {
   @ValueSource(strings = {"argument", "bucket"})
   void anArgumentDeterminesTheCost(String route) {
     assertThat(left(get(route + "?n=4"))).isEqualTo(6);
-    HttpResponse<String> refused = get(route + "?n=7");
-    assertThat(refused.statusCode()).isEqualTo(429);
-    assertThat(field(refused, "Retry-After")).as("a wait helps").matches("60|5\\d");
+    HttpResponse<String> denied = get(route + "?n=7");
+    assertThat(denied.statusCode()).isEqualTo(429);
+    assertThat(field(denied, "Retry-After")).as("a wait helps").matches("60|5\\d");
 
     assertThat(left(get(route + "?n=6"))).isZero();
   }
@@ -75,11 +75,11 @@ class CostsTest {
   @ParameterizedTest
   @ValueSource(strings = {"argument", "bucket"})
   void aCallThatCostsMoreThanARuleEverAdmitsHasItsOwnMessage(String route) {
-    HttpResponse<String> refused = get(route + "?n=11");
+    HttpResponse<String> denied = get(route + "?n=11");
 
-    assertThat(refused.statusCode()).isEqualTo(429);
-    assertThat(refused.headers().firstValue("Retry-After")).isEmpty();
-    assertThat(refused.body())
+    assertThat(denied.statusCode()).isEqualTo(429);
+    assertThat(denied.headers().firstValue("Retry-After")).isEmpty();
+    assertThat(denied.body())
         .contains("\"logref\":\"rate_limited\"", "The request exceeds the amount that is allowed")
         .doesNotContain("Wait");
     assertThat(left(get(route + "?n=10"))).as("it has taken nothing").isZero();
@@ -88,11 +88,11 @@ class CostsTest {
   @ParameterizedTest
   @ValueSource(strings = {"", "?n=0", "?n=-1", "?n=1000001", "?n=2147483647"})
   void whatIsNoCostIsABadRequestAndTakesNothing(String query) {
-    HttpResponse<String> refused = get("argument" + query);
+    HttpResponse<String> rejected = get("argument" + query);
 
-    assertThat(refused.statusCode()).isEqualTo(400);
-    assertThat(refused.body()).contains("The request contains an invalid amount");
-    assertThat(refused.headers().firstValue("RateLimit")).isEmpty();
+    assertThat(rejected.statusCode()).isEqualTo(400);
+    assertThat(rejected.body()).contains("The request contains an invalid amount");
+    assertThat(rejected.headers().firstValue("RateLimit")).isEmpty();
     assertThat(left(get("argument?n=1"))).isEqualTo(9);
   }
 

@@ -13,7 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a refused caller is answered, and what configuration can make of it. */
+/** The response to a denied call, and how configuration changes it. */
 class DenialAnswersTest {
 
   static final String HTML = "text/html,application/xhtml+xml,*/*;q=0.8";
@@ -21,11 +21,11 @@ class DenialAnswersTest {
   @Test
   void theDefaultIsTheApplicationsFormatWithTheCodeAsItsLogref() {
     try (TestServer server = start(Map.of())) {
-      HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+      HttpResponse<String> denied = second(server, "GET", "/denials/limited");
 
-      assertThat(refused.statusCode()).isEqualTo(429);
-      assertThat(field(refused, "Content-Type")).isEqualTo("application/json");
-      assertThat(json(refused.body()))
+      assertThat(denied.statusCode()).isEqualTo(429);
+      assertThat(field(denied, "Content-Type")).isEqualTo("application/json");
+      assertThat(json(denied.body()))
           .isEqualTo(
               json(
                   """
@@ -37,10 +37,10 @@ class DenialAnswersTest {
   @ValueSource(strings = {"/denials/message", "/denials/message-by-argument?who=a"})
   void aMessageOfTheAnnotationMayHaveAnyScript(String path) {
     try (TestServer server = start(Map.of())) {
-      HttpResponse<String> refused = second(server, "GET", path);
+      HttpResponse<String> denied = second(server, "GET", path);
 
-      assertThat(refused.statusCode()).isEqualTo(429);
-      assertThat(refused.body())
+      assertThat(denied.statusCode()).isEqualTo(429);
+      assertThat(denied.body())
           .contains("\"errors\":[{\"message\":\"" + DenialRoutes.MESSAGE + "\"}]");
     }
   }
@@ -54,12 +54,12 @@ class DenialAnswersTest {
     }
     try (TestServer server = start(settings)) {
       server.get("/denials/message");
-      HttpResponse<String> refused = server.get("/denials/message", "Accept", HTML);
+      HttpResponse<String> denied = server.get("/denials/message", "Accept", HTML);
 
-      assertThat(refused.statusCode()).isEqualTo(429);
-      assertThat(field(refused, "Content-Type")).startsWith("text/html");
-      assertThat(refused.body()).startsWith("<!doctype html>").contains(DenialRoutes.MESSAGE);
-      assertHeaders(refused);
+      assertThat(denied.statusCode()).isEqualTo(429);
+      assertThat(field(denied, "Content-Type")).startsWith("text/html");
+      assertThat(denied.body()).startsWith("<!doctype html>").contains(DenialRoutes.MESSAGE);
+      assertHeaders(denied);
       HttpResponse<String> program =
           server.get("/denials/message", "Accept", "text/html, application/json");
       assertThat(program.body()).startsWith("{").contains(DenialRoutes.MESSAGE);
@@ -67,20 +67,20 @@ class DenialAnswersTest {
   }
 
   @Test
-  void aProblemNamesTheQuotaAndThePoliciesThatRefuse() {
+  void aProblemNamesTheQuotaAndThePoliciesThatDeny() {
     try (TestServer server = start(Map.of("limiter.denial.body", "problem"))) {
-      HttpResponse<String> refused = second(server, "GET", "/denials/stack");
+      HttpResponse<String> denied = second(server, "GET", "/denials/stack");
 
-      assertThat(refused.statusCode()).isEqualTo(429);
-      assertThat(field(refused, "Content-Type")).isEqualTo("application/problem+json");
-      assertThat(refused.body())
+      assertThat(denied.statusCode()).isEqualTo(429);
+      assertThat(field(denied, "Content-Type")).isEqualTo("application/problem+json");
+      assertThat(denied.body())
           .isEqualTo(
               """
               {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota Exceeded","status":429,"detail":"Too many requests, try again later","instance":"/denials/stack","code":"rate_limited","violated-policies":["burst","half-hour"]}""");
-      assertThat(field(refused, "Retry-After")).as("the longest wait").matches("1800|17\\d\\d");
-      assertThat(field(refused, "RateLimit-Policy"))
+      assertThat(field(denied, "Retry-After")).as("the longest wait").matches("1800|17\\d\\d");
+      assertThat(field(denied, "RateLimit-Policy"))
           .isEqualTo("\"burst\";q=1;w=60, \"sustained\";q=5;w=3600, \"half-hour\";q=1;w=1800");
-      assertThat(field(refused, "RateLimit"))
+      assertThat(field(denied, "RateLimit"))
           .matches(
               "\"burst\";r=0;t=(60|[345]\\d), \"sustained\";r=4;t=(3600|35\\d\\d), \"half-hour\";r=0;t=(1800|17\\d\\d)");
     }
@@ -89,11 +89,11 @@ class DenialAnswersTest {
   @Test
   void aProblemOfADuplicateHasNoTypeOfItsOwn() {
     try (TestServer server = start(Map.of("limiter.denial.body", "problem"))) {
-      HttpResponse<String> refused = second(server, "POST", "/denials/duplicate");
+      HttpResponse<String> denied = second(server, "POST", "/denials/duplicate");
 
-      assertThat(refused.statusCode()).isEqualTo(409);
-      assertThat(field(refused, "Content-Type")).isEqualTo("application/problem+json");
-      assertThat(refused.body())
+      assertThat(denied.statusCode()).isEqualTo(409);
+      assertThat(field(denied, "Content-Type")).isEqualTo("application/problem+json");
+      assertThat(denied.body())
           .isEqualTo(
               """
               {"type":"about:blank","title":"Conflict","status":409,"detail":"This request was already submitted","instance":"/denials/duplicate","code":"duplicate_submission"}""");
@@ -103,10 +103,10 @@ class DenialAnswersTest {
   @Test
   void aProblemHasTheMessageOfTheAnnotationAndNoBodyForHead() {
     try (TestServer server = start(Map.of("limiter.denial.body", "problem"))) {
-      HttpResponse<String> refused = second(server, "GET", "/denials/message");
+      HttpResponse<String> denied = second(server, "GET", "/denials/message");
       HttpResponse<String> head = server.exchange("HEAD", "/denials/message", "");
 
-      assertThat(refused.body()).contains("\"detail\":\"" + DenialRoutes.MESSAGE + "\"");
+      assertThat(denied.body()).contains("\"detail\":\"" + DenialRoutes.MESSAGE + "\"");
       assertThat(head.statusCode()).isEqualTo(429);
       assertThat(head.body()).isEmpty();
       assertHeaders(head);
@@ -124,13 +124,13 @@ class DenialAnswersTest {
             "limiter.denial.duplicate-code", "again",
             "limiter.denial.duplicate-message", "Schon da");
     try (TestServer server = start(settings)) {
-      HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+      HttpResponse<String> denied = second(server, "GET", "/denials/limited");
       HttpResponse<String> duplicate = second(server, "POST", "/denials/duplicate");
 
-      assertThat(refused.statusCode()).isEqualTo(503);
-      assertThat(refused.body())
+      assertThat(denied.statusCode()).isEqualTo(503);
+      assertThat(denied.body())
           .contains("\"logref\":\"busy\"", "\"errors\":[{\"message\":\"Später wieder\"}]");
-      assertHeaders(refused);
+      assertHeaders(denied);
       assertThat(duplicate.statusCode()).isEqualTo(425);
       assertThat(duplicate.body())
           .contains("\"logref\":\"again\"", "\"errors\":[{\"message\":\"Schon da\"}]");
@@ -152,10 +152,10 @@ class DenialAnswersTest {
   void anUnknownStatusIsSentAllTheSame(String body) {
     try (TestServer server =
         start(Map.of("limiter.denial.status", 599, "limiter.denial.body", body))) {
-      HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+      HttpResponse<String> denied = second(server, "GET", "/denials/limited");
 
-      assertThat(refused.statusCode()).isEqualTo(599);
-      assertHeaders(refused);
+      assertThat(denied.statusCode()).isEqualTo(599);
+      assertHeaders(denied);
     }
   }
 
@@ -170,10 +170,10 @@ class DenialAnswersTest {
     return server.exchange(method, path, "");
   }
 
-  static void assertHeaders(HttpResponse<String> refused) {
-    assertThat(field(refused, "RateLimit-Policy")).isEqualTo("\"1-per-60s\";q=1;w=60");
-    assertThat(field(refused, "RateLimit")).matches("\"1-per-60s\";r=0;t=(60|[345]\\d)");
-    assertThat(field(refused, "Retry-After")).matches("60|[345]\\d");
-    assertThat(field(refused, "Cache-Control")).isEqualTo("no-store");
+  static void assertHeaders(HttpResponse<String> denied) {
+    assertThat(field(denied, "RateLimit-Policy")).isEqualTo("\"1-per-60s\";q=1;w=60");
+    assertThat(field(denied, "RateLimit")).matches("\"1-per-60s\";r=0;t=(60|[345]\\d)");
+    assertThat(field(denied, "Retry-After")).matches("60|[345]\\d");
+    assertThat(field(denied, "Cache-Control")).isEqualTo("no-store");
   }
 }

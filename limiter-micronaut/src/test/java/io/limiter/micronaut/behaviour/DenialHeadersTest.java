@@ -33,7 +33,7 @@ class DenialHeadersTest {
     }
 
     @Error(global = true)
-    io.micronaut.http.HttpResponse<String> refused(LimitDeniedException denied) {
+    io.micronaut.http.HttpResponse<String> denied(LimitDeniedException denied) {
       return io.micronaut.http.HttpResponse.<String>status(429, "Later")
           .header("Cache-Control", cacheControl)
           .header("X-RateLimit-Limit", "mine")
@@ -45,25 +45,25 @@ class DenialHeadersTest {
   void withoutThemADenialStillHasRetryAfter() {
     try (TestServer server = start(Map.of("limiter.headers.enabled", false))) {
       HttpResponse<String> admitted = server.get("/denials/limited");
-      HttpResponse<String> refused = server.get("/denials/limited");
+      HttpResponse<String> denied = server.get("/denials/limited");
 
       assertThat(admitted.headers().map()).doesNotContainKeys("ratelimit", "ratelimit-policy");
-      assertThat(refused.statusCode()).isEqualTo(429);
-      assertThat(refused.headers().map()).doesNotContainKeys("ratelimit", "ratelimit-policy");
-      assertThat(field(refused, "Retry-After")).matches("60|[345]\\d");
-      assertThat(field(refused, "Cache-Control")).isEqualTo("no-store");
+      assertThat(denied.statusCode()).isEqualTo(429);
+      assertThat(denied.headers().map()).doesNotContainKeys("ratelimit", "ratelimit-policy");
+      assertThat(field(denied, "Retry-After")).matches("60|[345]\\d");
+      assertThat(field(denied, "Cache-Control")).isEqualTo("no-store");
     }
   }
 
   @Test
   void retryAfterCanBeDisabled() {
     try (TestServer server = start(Map.of("limiter.headers.retry-after", false))) {
-      HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+      HttpResponse<String> denied = second(server, "GET", "/denials/limited");
 
-      assertThat(refused.statusCode()).isEqualTo(429);
-      assertThat(refused.headers().map()).doesNotContainKey("retry-after");
-      assertThat(field(refused, "RateLimit")).startsWith("\"1-per-60s\";r=0;t=");
-      assertThat(field(refused, "Cache-Control")).isEqualTo("no-store");
+      assertThat(denied.statusCode()).isEqualTo(429);
+      assertThat(denied.headers().map()).doesNotContainKey("retry-after");
+      assertThat(field(denied, "RateLimit")).startsWith("\"1-per-60s\";r=0;t=");
+      assertThat(field(denied, "Cache-Control")).isEqualTo("no-store");
     }
   }
 
@@ -88,36 +88,36 @@ class DenialHeadersTest {
         assertThat(admitted.statusCode()).isEqualTo(200);
         assertLegacy(admitted, "3", Integer.toString(left), "1800|17\\d\\d");
       }
-      HttpResponse<String> refused = server.get("/denials/three");
-      assertThat(refused.statusCode()).isEqualTo(429);
-      assertLegacy(refused, "3", "0", field(refused, "Retry-After"));
-      assertThat(field(refused, "Retry-After")).matches("1800|17\\d\\d");
-      assertThat(refused.headers().map()).doesNotContainKeys("ratelimit", "ratelimit-policy");
+      HttpResponse<String> denied = server.get("/denials/three");
+      assertThat(denied.statusCode()).isEqualTo(429);
+      assertLegacy(denied, "3", "0", field(denied, "Retry-After"));
+      assertThat(field(denied, "Retry-After")).matches("1800|17\\d\\d");
+      assertThat(denied.headers().map()).doesNotContainKeys("ratelimit", "ratelimit-policy");
     }
   }
 
   @Test
   void olderClientsCanReceiveTheTimeInstead() {
     try (TestServer server = start(Map.of("limiter.headers.x-rate-limit", "epoch"))) {
-      HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+      HttpResponse<String> denied = second(server, "GET", "/denials/limited");
 
-      long reset = Long.parseLong(field(refused, "X-RateLimit-Reset"));
+      long reset = Long.parseLong(field(denied, "X-RateLimit-Reset"));
       long now = Instant.now().getEpochSecond();
       assertThat(reset - now).isBetween(30L, 61L);
-      assertLegacy(refused, "1", "0", Long.toString(reset));
-      assertThat(field(refused, "RateLimit")).startsWith("\"1-per-60s\";r=0;t=");
+      assertLegacy(denied, "1", "0", Long.toString(reset));
+      assertThat(field(denied, "RateLimit")).startsWith("\"1-per-60s\";r=0;t=");
     }
   }
 
   @Test
   void aDuplicateHasNoFieldsOfMissingRules() {
     try (TestServer server = start(Map.of("limiter.headers.x-rate-limit", "seconds"))) {
-      HttpResponse<String> refused = second(server, "POST", "/denials/duplicate");
+      HttpResponse<String> denied = second(server, "POST", "/denials/duplicate");
 
-      assertThat(refused.statusCode()).isEqualTo(409);
-      assertThat(refused.headers().map().keySet())
+      assertThat(denied.statusCode()).isEqualTo(409);
+      assertThat(denied.headers().map().keySet())
           .noneMatch(name -> name.contains("ratelimit") || name.equals("retry-after"));
-      assertThat(field(refused, "Cache-Control")).isEqualTo("no-store");
+      assertThat(field(denied, "Cache-Control")).isEqualTo("no-store");
     }
   }
 
@@ -130,10 +130,10 @@ class DenialHeadersTest {
   })
   void denialsAreNeverCachedWhateverTheApplicationSets(String own, String sent) {
     try (TestServer server = start(Map.of(CACHE_CONTROL, own, "limiter.headers.enabled", false))) {
-      HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+      HttpResponse<String> denied = second(server, "GET", "/denials/limited");
 
-      assertThat(refused.body()).isEqualTo("own");
-      assertThat(field(refused, "Cache-Control")).isEqualTo(sent);
+      assertThat(denied.body()).isEqualTo("own");
+      assertThat(field(denied, "Cache-Control")).isEqualTo(sent);
     }
   }
 
@@ -142,10 +142,10 @@ class DenialHeadersTest {
     Map<String, Object> settings =
         Map.of(CACHE_CONTROL, "no-store", "limiter.headers.x-rate-limit", "seconds");
     try (TestServer server = start(settings)) {
-      HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+      HttpResponse<String> denied = second(server, "GET", "/denials/limited");
 
-      assertThat(field(refused, "X-RateLimit-Limit")).isEqualTo("mine");
-      assertThat(refused.headers().map()).doesNotContainKey("x-ratelimit-reset");
+      assertThat(field(denied, "X-RateLimit-Limit")).isEqualTo("mine");
+      assertThat(denied.headers().map()).doesNotContainKey("x-ratelimit-reset");
     }
   }
 

@@ -170,7 +170,7 @@ class DenialLanguagesTest {
 
       assertThat(answered.body())
           .contains(
-              "\"message\":\"rate_limited told half-hour 1 0 1800 GET /denials/arguments {it's} %s\""
+              "\"message\":\"rate_limited arguments half-hour 1 0 1800 GET /denials/arguments {it's} %s\""
                   .formatted(field(answered, "Retry-After")));
       assertThat(only.body()).contains("\"message\":\"" + field(only, "Retry-After") + "\"");
     }
@@ -181,10 +181,10 @@ class DenialLanguagesTest {
   void aLanguageThatIsNoneIsNoReasonToFail(String language) {
     try (TestServer server = DenialAnswersTest.start(Map.of(BUNDLES, true))) {
       server.get("/denials/limited");
-      HttpResponse<String> refused = server.get("/denials/limited", "Accept-Language", language);
+      HttpResponse<String> denied = server.get("/denials/limited", "Accept-Language", language);
 
-      assertThat(refused.statusCode()).isEqualTo(429);
-      assertThat(refused.body()).contains("Too many requests, try again later");
+      assertThat(denied.statusCode()).isEqualTo(429);
+      assertThat(denied.body()).contains("Too many requests, try again later");
     }
   }
 
@@ -208,9 +208,9 @@ class DenialLanguagesTest {
   }
 
   private static String duplicate(TestServer server, String language) {
-    HttpResponse<String> refused =
+    HttpResponse<String> denied =
         server.exchange("POST", "/denials/duplicate", "", "Accept-Language", language);
-    assertThat(refused.statusCode()).isEqualTo(409);
-    return refused.body();
+    assertThat(denied.statusCode()).isEqualTo(409);
+    return denied.body();
   }
 }

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whatever an application says about its errors goes before what the limiter would answer. */
+/** What an application defines for its errors takes precedence over the response of the limiter. */
 class DenialOverridesTest {
 
   private static final String OVERRIDE = "test.override";
@@ -38,7 +38,7 @@ class DenialOverridesTest {
   @Requires(property = OVERRIDE, value = "global")
   static class GlobalErrors {
     @Error(global = true)
-    HttpResponse<String> refused(RateLimitExceededException denied) {
+    HttpResponse<String> denied(RateLimitExceededException denied) {
       return HttpResponse.<String>status(420, "Calm").body("global");
     }
   }
@@ -87,13 +87,13 @@ class DenialOverridesTest {
   @Test
   void aGlobalErrorRouteAnswers() {
     try (TestServer server = start("global")) {
-      java.net.http.HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+      java.net.http.HttpResponse<String> denied = second(server, "GET", "/denials/limited");
 
-      assertThat(refused.statusCode()).isEqualTo(420);
-      assertThat(refused.body()).isEqualTo("global");
-      assertHeaders(refused);
+      assertThat(denied.statusCode()).isEqualTo(420);
+      assertThat(denied.body()).isEqualTo("global");
+      assertHeaders(denied);
       assertThat(second(server, "POST", "/denials/duplicate").statusCode())
-          .as("which it says nothing about")
+          .as("which it does not handle")
           .isEqualTo(409);
     }
   }
@@ -102,22 +102,22 @@ class DenialOverridesTest {
   @ValueSource(strings = {"/denials/local/sync", "/denials/local/flux?who=a"})
   void aLocalErrorRouteAnswersBeforeAGlobalOne(String path) {
     try (TestServer server = start("global")) {
-      java.net.http.HttpResponse<String> refused = second(server, "GET", path);
+      java.net.http.HttpResponse<String> denied = second(server, "GET", path);
 
-      assertThat(refused.statusCode()).isEqualTo(503);
-      assertThat(refused.body()).isEqualTo("local: 1-per-60s");
-      assertHeaders(refused);
+      assertThat(denied.statusCode()).isEqualTo(503);
+      assertThat(denied.body()).isEqualTo("local: 1-per-60s");
+      assertHeaders(denied);
     }
   }
 
   @Test
   void aHandlerInPlaceOfTheLimitersAnswers() {
     try (TestServer server = start("handler")) {
-      java.net.http.HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+      java.net.http.HttpResponse<String> denied = second(server, "GET", "/denials/limited");
 
-      assertThat(refused.statusCode()).isEqualTo(420);
-      assertThat(refused.body()).isEqualTo("handler");
-      assertHeaders(refused);
+      assertThat(denied.statusCode()).isEqualTo(420);
+      assertThat(denied.body()).isEqualTo("handler");
+      assertHeaders(denied);
     }
   }
 
@@ -126,24 +126,24 @@ class DenialOverridesTest {
   void aBodyOfItsOwnIsWrittenIntoTheLimitersAnswer(String configured) {
     try (TestServer server =
         DenialAnswersTest.start(Map.of(OVERRIDE, "body", "limiter.denial.body", configured))) {
-      java.net.http.HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+      java.net.http.HttpResponse<String> denied = second(server, "GET", "/denials/limited");
 
-      assertThat(refused.statusCode()).isEqualTo(429);
-      assertThat(field(refused, "Content-Type")).startsWith("text/plain");
-      assertThat(refused.body())
+      assertThat(denied.statusCode()).isEqualTo(429);
+      assertThat(field(denied, "Content-Type")).startsWith("text/plain");
+      assertThat(denied.body())
           .isEqualTo("rate_limited " + DenialRoutes.class.getName() + ".limited()");
-      assertHeaders(refused);
+      assertHeaders(denied);
     }
   }
 
   @Test
   void anErrorFormatOfItsOwnIsUsed() {
     try (TestServer server = start("processor")) {
-      java.net.http.HttpResponse<String> refused = second(server, "GET", "/denials/message");
+      java.net.http.HttpResponse<String> denied = second(server, "GET", "/denials/message");
 
-      assertThat(refused.statusCode()).isEqualTo(429);
-      assertThat(refused.body()).isEqualTo("{\"msg\":\"" + DenialRoutes.MESSAGE + "\"}");
-      assertHeaders(refused);
+      assertThat(denied.statusCode()).isEqualTo(429);
+      assertThat(denied.body()).isEqualTo("{\"msg\":\"" + DenialRoutes.MESSAGE + "\"}");
+      assertHeaders(denied);
     }
   }
 

@@ -152,21 +152,21 @@ class DenialReplacementsTest {
   @CsvSource({"application", "problem"})
   void theBodies(String body) {
     try (TestServer server = start("bodies", "limiter.denial.body", body)) {
-      HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+      HttpResponse<String> denied = second(server, "GET", "/denials/limited");
 
-      assertThat(refused.body()).isEqualTo("Too Many Requests [1-per-60s] true");
-      DenialAnswersTest.assertHeaders(refused);
+      assertThat(denied.body()).isEqualTo("Too Many Requests [1-per-60s] true");
+      DenialAnswersTest.assertHeaders(denied);
     }
   }
 
   @Test
   void theAnswers() {
     try (TestServer server = start("responses", "limiter.denial.body", "problem")) {
-      HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+      HttpResponse<String> denied = second(server, "GET", "/denials/limited");
 
-      assertThat(field(refused, "X-Own")).isEqualTo("responses");
-      assertThat(refused.body()).startsWith("{\"type\":\"https://iana.org/");
-      DenialAnswersTest.assertHeaders(refused);
+      assertThat(field(denied, "X-Own")).isEqualTo("responses");
+      assertThat(denied.body()).startsWith("{\"type\":\"https://iana.org/");
+      DenialAnswersTest.assertHeaders(denied);
     }
   }
 
@@ -174,12 +174,12 @@ class DenialReplacementsTest {
   void theHeaderFields() {
     try (TestServer server = start("fields", "limiter.denial.body", "problem")) {
       HttpResponse<String> admitted = server.get("/denials/limited");
-      HttpResponse<String> refused = server.get("/denials/limited");
+      HttpResponse<String> denied = server.get("/denials/limited");
 
       assertThat(field(admitted, "X-Own")).isEqualTo("fields");
-      assertThat(field(refused, "X-Own")).isEqualTo("fields");
-      assertThat(refused.headers().map()).doesNotContainKeys("ratelimit", "ratelimit-policy");
-      assertThat(field(refused, "Cache-Control")).isEqualTo("no-store");
+      assertThat(field(denied, "X-Own")).isEqualTo("fields");
+      assertThat(denied.headers().map()).doesNotContainKeys("ratelimit", "ratelimit-policy");
+      assertThat(field(denied, "Cache-Control")).isEqualTo("no-store");
     }
   }
 

@@ -53,7 +53,7 @@ class DenialRoutes {
 
   @Get("/arguments")
   @RateLimiter(
-      name = "told",
+      name = "arguments",
       rules = @RateRule(count = 1, time = 1800, name = "half-hour"),
       message =
           "{code} {policy} {violated} {limit} {remaining} {window} {method} {path} {{it's}} {retryAfter}")
@@ -84,7 +84,7 @@ class DenialRoutes {
     return "ok";
   }
 
-  /** Answers refusals of its own routes itself. */
+  /** Answers denials of its own routes itself. */
   @Controller("/denials/local")
   @Requires(property = ENABLED)
   static class Local {
@@ -102,7 +102,7 @@ class DenialRoutes {
     }
 
     @Error
-    HttpResponse<String> refused(HttpRequest<?> request, LimitDeniedException denied) {
+    HttpResponse<String> denied(HttpRequest<?> request, LimitDeniedException denied) {
       return HttpResponse.<String>status(503, "Busy")
           .body("local: " + denied.verdict().violated().get(0).rule().name());
     }

@@ -52,39 +52,39 @@ class DenialTemplateTest {
   @Test
   void itHasTheNamesOrderAndTypesThatWereWritten() {
     try (TestServer server = start(HOUSE)) {
-      HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+      HttpResponse<String> denied = second(server, "GET", "/denials/limited");
 
-      assertThat(refused.statusCode()).isEqualTo(429);
-      assertThat(field(refused, "Content-Type")).isEqualTo("application/json");
-      assertHeaders(refused);
-      assertThat(refused.body())
+      assertThat(denied.statusCode()).isEqualTo(429);
+      assertThat(field(denied, "Content-Type")).isEqualTo("application/json");
+      assertHeaders(denied);
+      assertThat(denied.body())
           .isEqualTo(
               """
               {"code":"rate_limited","msg":"Too many requests, try again later","ok":false,"version":2,"data":{"retryAfter":%s,"rules":["1-per-60s"]}}"""
-                  .formatted(field(refused, "Retry-After")));
+                  .formatted(field(denied, "Retry-After")));
     }
   }
 
   @Test
   void ofSeveralRulesTheOneWithTheLongestWaitIsUsed() {
     try (TestServer server = start(EVERYTHING)) {
-      HttpResponse<String> refused = second(server, "GET", "/denials/stack");
+      HttpResponse<String> denied = second(server, "GET", "/denials/stack");
 
-      assertThat(refused.body())
+      assertThat(denied.body())
           .isEqualTo(
               """
               {"httpStatus":429,"title":"Too Many Requests","policy":"%s.stack()","violated":["burst","half-hour"],"limit":1,"remaining":0,"window":1800,"request":"GET /denials/stack","text":"{limit} is 1, of [burst, half-hour], wait %s.","rows":[1.5,null,true,["rate_limited",{"inner_Name":429}]],"none":{}}"""
-                  .formatted(DenialRoutes.class.getName(), field(refused, "Retry-After")));
+                  .formatted(DenialRoutes.class.getName(), field(denied, "Retry-After")));
     }
   }
 
   @Test
   void aDuplicateHasTheRuleOfItsGuardAndNothingToWaitFor() {
     try (TestServer server = start(EVERYTHING)) {
-      HttpResponse<String> refused = second(server, "POST", "/denials/duplicate");
+      HttpResponse<String> denied = second(server, "POST", "/denials/duplicate");
 
-      assertThat(refused.statusCode()).isEqualTo(409);
-      assertThat(refused.body())
+      assertThat(denied.statusCode()).isEqualTo(409);
+      assertThat(denied.body())
           .contains(
               "\"httpStatus\":409,\"title\":\"Conflict\"",
               "\"violated\":[],\"limit\":1,\"remaining\":0,\"window\":60",
@@ -104,14 +104,14 @@ class DenialTemplateTest {
     String clock =
         "limiter: {denial: {body: template, template: {reset: \"{reset}\", at: \"{timestamp}\"}}}";
     try (TestServer server = start(clock)) {
-      HttpResponse<String> refused = second(server, "GET", "/denials/limited");
+      HttpResponse<String> denied = second(server, "GET", "/denials/limited");
 
-      assertThat(refused.body())
+      assertThat(denied.body())
           .matches(
               "\\{\"reset\":"
-                  + field(refused, "Retry-After")
+                  + field(denied, "Retry-After")
                   + ",\"at\":\"2\\d{3}-\\d\\d-\\d\\dT.*Z\"}");
-      Instant at = Instant.parse(refused.body().replaceAll(".*\"at\":\"(.*)\"}", "$1"));
+      Instant at = Instant.parse(denied.body().replaceAll(".*\"at\":\"(.*)\"}", "$1"));
       assertThat(Duration.between(at, Instant.now()))
           .isBetween(Duration.ZERO, Duration.ofMinutes(1));
       assertThat(second(server, "POST", "/denials/duplicate").body())
@@ -122,10 +122,10 @@ class DenialTemplateTest {
   @Test
   void itHasTheMessageOfTheAnnotationAndNoBodyForHead() {
     try (TestServer server = start(HOUSE)) {
-      HttpResponse<String> refused = second(server, "GET", "/denials/message");
+      HttpResponse<String> denied = second(server, "GET", "/denials/message");
       HttpResponse<String> head = server.exchange("HEAD", "/denials/message", "");
 
-      assertThat(refused.body()).contains("\"msg\":\"" + DenialRoutes.MESSAGE + "\"");
+      assertThat(denied.body()).contains("\"msg\":\"" + DenialRoutes.MESSAGE + "\"");
       assertThat(head.statusCode()).isEqualTo(429);
       assertThat(head.body()).isEmpty();
       assertHeaders(head);

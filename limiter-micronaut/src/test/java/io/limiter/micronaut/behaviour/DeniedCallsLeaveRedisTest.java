@@ -11,7 +11,7 @@ import java.util.Map;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Promise I3: a refused call changes no stored byte, no time to live, and creates no key. */
+/** Promise I3: a denied call changes no stored byte, no time to live, and creates no key. */
 class DeniedCallsLeaveRedisTest {
 
   /** Both clocks of an expiry are cut to milliseconds; a prolonged one would be far off. */
@@ -19,7 +19,7 @@ class DeniedCallsLeaveRedisTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void aHundredRefusalsChangeNothing(boolean gate) {
+  void aHundredDenialsChangeNothing(boolean gate) {
     try (TestServer server =
         TestServer.start(RoutesByRequest.SPEC, Map.of("limiter.gate.enabled", gate))) {
       for (Decider decider : Decider.values()) {
@@ -34,14 +34,14 @@ class DeniedCallsLeaveRedisTest {
       assertThat(before.values()).allMatch(stored -> stored.expiry() > 0, "has a time to live");
 
       List<RouteKind> kinds = List.of(RouteKind.SYNC, RouteKind.FLUX, RouteKind.BODY);
-      int refused = 0;
+      int denied = 0;
       for (int call = 0; call < 100; call++) {
         RouteKind kind = kinds.get(call % kinds.size());
         Decider decider = call % 2 == 0 ? Decider.REQUEST : Decider.ARGUMENT;
-        refused += kind.call(server, decider).statusCode() == 429 ? 1 : 0;
+        denied += kind.call(server, decider).statusCode() == 429 ? 1 : 0;
       }
 
-      assertThat(refused).isEqualTo(100);
+      assertThat(denied).isEqualTo(100);
       Map<String, Stored> after = server.keys().all();
       assertThat(after.keySet()).isEqualTo(before.keySet());
       after.forEach(

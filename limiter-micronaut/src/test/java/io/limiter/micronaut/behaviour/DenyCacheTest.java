@@ -34,7 +34,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Who floods a service with calls that are refused does not reach Redis with them. */
+/** A flood of calls that are denied does not reach Redis. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class DenyCacheTest {
 
@@ -84,8 +84,8 @@ class DenyCacheTest {
 
     @Error(LimitDeniedException.class)
     @Status(HttpStatus.I_AM_A_TEAPOT)
-    String refused(LimitDeniedException denied) {
-      return "refused by " + denied.verdict().decidedBy();
+    String denied(LimitDeniedException denied) {
+      return "denied by " + denied.verdict().decidedBy();
     }
   }
 
@@ -154,9 +154,9 @@ class DenyCacheTest {
     server.clear();
     server.get("/answered");
 
-    assertThat(server.get("/answered").body()).isEqualTo("refused by STORE");
+    assertThat(server.get("/answered").body()).isEqualTo("denied by STORE");
     HttpResponse<String> remembered = server.get("/answered");
-    assertThat(remembered.body()).isEqualTo("refused by DENY_CACHE");
+    assertThat(remembered.body()).isEqualTo("denied by DENY_CACHE");
     assertThat(remembered.statusCode()).isEqualTo(418);
   }
 

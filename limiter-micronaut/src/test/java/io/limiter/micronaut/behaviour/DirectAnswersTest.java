@@ -22,12 +22,14 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** A refusal that is answered where it is found is the one that an exception would have led to. */
+/**
+ * A denial that is answered where it is found has the response that an exception would have had.
+ */
 class DirectAnswersTest {
 
   private static final String SPECIFICATION = "DirectAnswersTest";
 
-  /** With handled exceptions logged, the application gets to see the exception of each refusal. */
+  /** With handled exceptions logged, the application gets to see the exception of each denial. */
   private static final String BY_EXCEPTION = "micronaut.server.log-handled-exceptions";
 
   @Controller("/direct")
@@ -55,8 +57,8 @@ class DirectAnswersTest {
 
   @Test
   void itHasTheSameStatusFieldsAndBody() {
-    HttpResponse<String> direct = refused(Map.of());
-    HttpResponse<String> handled = refused(Map.of(BY_EXCEPTION, true));
+    HttpResponse<String> direct = denied(Map.of());
+    HttpResponse<String> handled = denied(Map.of(BY_EXCEPTION, true));
 
     assertThat(direct.statusCode()).isEqualTo(429);
     assertThat(fields(direct)).isEqualTo(fields(handled)).containsKey("server");
@@ -68,18 +70,18 @@ class DirectAnswersTest {
 
   @Test
   void aServerWithoutADateFieldHasNoneHere() {
-    assertThat(refused(Map.of("micronaut.server.date-header", false)).headers().map())
+    assertThat(denied(Map.of("micronaut.server.date-header", false)).headers().map())
         .doesNotContainKey("date");
   }
 
   @Test
   void itIsMadeWithinItsRequest() {
-    assertThat(refused(Map.of("test.body", true)).body()).isEqualTo("/direct");
-    assertThat(refused(Map.of("test.body", true, BY_EXCEPTION, true)).body()).isEqualTo("/direct");
+    assertThat(denied(Map.of("test.body", true)).body()).isEqualTo("/direct");
+    assertThat(denied(Map.of("test.body", true, BY_EXCEPTION, true)).body()).isEqualTo("/direct");
   }
 
-  /** The second call, which Redis refuses. */
-  private static HttpResponse<String> refused(Map<String, Object> settings) {
+  /** The second call, which Redis denies. */
+  private static HttpResponse<String> denied(Map<String, Object> settings) {
     Map<String, Object> all = new HashMap<>(settings);
     all.put("micronaut.server.server-header", "tested");
     try (TestServer server = TestServer.start(SPECIFICATION, all)) {

@@ -252,7 +252,7 @@ class DuplicateDefaultRoutes {
     return OK;
   }
 
-  /** Another place says that all is decided before security. */
+  /** Another place requires that all is decided before security. */
   @Controller("/defaults/early")
   @Requires(property = "spec.name", value = SPEC)
   @Requires(property = "limiter.gate.enabled", notEquals = "false")

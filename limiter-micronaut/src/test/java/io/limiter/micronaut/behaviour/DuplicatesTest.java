@@ -161,9 +161,9 @@ class DuplicatesTest {
   void aLimitIsReportedBeforeADuplicate() {
     submit("limit-first", "{}");
 
-    HttpResponse<String> refused = submit("limit-first", "{}");
-    assertThat(refused.statusCode()).isEqualTo(429);
-    assertThat(field(refused, "Retry-After")).as("both must pass").matches("3600|35\\d\\d");
+    HttpResponse<String> denied = submit("limit-first", "{}");
+    assertThat(denied.statusCode()).isEqualTo(429);
+    assertThat(field(denied, "Retry-After")).as("both must pass").matches("3600|35\\d\\d");
   }
 
   @Test
@@ -197,11 +197,11 @@ class DuplicatesTest {
     CompletableFuture<HttpResponse<String>> one = submitAsync(route);
     CompletableFuture<HttpResponse<String>> other = submitAsync(route);
 
-    HttpResponse<?> refused = (HttpResponse<?>) CompletableFuture.anyOf(one, other).join();
+    HttpResponse<?> denied = (HttpResponse<?>) CompletableFuture.anyOf(one, other).join();
     await().until(() -> pending.calls.size() == 1);
     pending.calls.remove().complete("ok");
 
-    assertThat(refused.statusCode()).isEqualTo(409);
+    assertThat(denied.statusCode()).isEqualTo(409);
     assertThat(List.of(one.join().statusCode(), other.join().statusCode()))
         .containsExactlyInAnyOrder(200, 409);
     assertThat(List.of(one.join(), other.join()))

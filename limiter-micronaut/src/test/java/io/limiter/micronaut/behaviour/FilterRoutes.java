@@ -23,7 +23,7 @@ import io.micronaut.http.server.annotation.PreMatching;
 class FilterRoutes {
 
   static final String SPEC = "Filters";
-  static final String REFUSE = "X-Refuse";
+  static final String REJECT = "X-Reject";
 
   /** Runs before the route is known; then Micronaut asks no filter whether it is enabled. */
   @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
@@ -44,7 +44,7 @@ class FilterRoutes {
     @Order(GateFilter.ORDER + 100)
     @Nullable
     HttpResponse<?> late(HttpRequest<?> request) {
-      return request.getHeaders().contains(REFUSE) ? HttpResponse.unauthorized() : null;
+      return request.getHeaders().contains(REJECT) ? HttpResponse.unauthorized() : null;
     }
   }
 

@@ -62,7 +62,7 @@ class FiltersTest {
   @Test
   void aSubmissionThatALaterFilterAnswersIsCountedButNotAccepted() {
     HttpResponse<String> answered =
-        server.exchange("POST", "/filtered/submission", "", FilterRoutes.REFUSE, "yes");
+        server.exchange("POST", "/filtered/submission", "", FilterRoutes.REJECT, "yes");
     assertThat(answered.statusCode()).isEqualTo(401);
     assertThat(field(answered, "RateLimit")).startsWith("\"5-per-60s\";r=4;");
 

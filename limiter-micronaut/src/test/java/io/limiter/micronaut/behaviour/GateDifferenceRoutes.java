@@ -161,7 +161,7 @@ class GateDifferenceRoutes {
     return "ok";
   }
 
-  /** Refuses with an answer of its own. */
+  /** Rejects requests with a response of its own. */
   @Controller("/doors/own")
   @Requires(property = "spec.name", value = SPEC)
   static class OwnAnswer {
@@ -172,7 +172,7 @@ class GateDifferenceRoutes {
     }
 
     @Error
-    HttpResponse<String> refused(LimitDeniedException denied) {
+    HttpResponse<String> denied(LimitDeniedException denied) {
       return HttpResponse.<String>status(HttpStatus.I_AM_A_TEAPOT).body("later");
     }
   }

@@ -107,7 +107,7 @@ class GateDifferencesTest {
   }
 
   @Test
-  void filtersBehindTheGateSeeRefusedCallsOnlyWithoutIt() {
+  void filtersBehindTheGateSeeDeniedCallsOnlyWithoutIt() {
     for (int call = 0; call < 5; call++) {
       both(server -> server.get("/doors/sync"));
     }
@@ -157,10 +157,10 @@ class GateDifferencesTest {
 
     both(
         server -> {
-          HttpResponse<String> refused = server.get("/doors/own");
-          assertThat(refused.statusCode()).isEqualTo(418);
-          assertThat(refused.body()).isEqualTo("later");
-          assertThat(refused.headers().firstValue("Retry-After")).isPresent();
+          HttpResponse<String> denied = server.get("/doors/own");
+          assertThat(denied.statusCode()).isEqualTo(418);
+          assertThat(denied.body()).isEqualTo("later");
+          assertThat(denied.headers().firstValue("Retry-After")).isPresent();
         });
   }
 

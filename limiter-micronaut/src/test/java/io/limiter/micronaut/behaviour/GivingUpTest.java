@@ -43,9 +43,9 @@ class GivingUpTest extends WaitingCaller {
     leaveWhileWaiting("stacked");
     leaveWhileWaiting("stacked");
 
-    HttpResponse<String> refused = call("stacked").join();
-    assertThat(refused.statusCode()).isEqualTo(429);
-    assertThat(Long.parseLong(field(refused, "Retry-After"))).isGreaterThan(3_000);
+    HttpResponse<String> denied = call("stacked").join();
+    assertThat(denied.statusCode()).isEqualTo(429);
+    assertThat(Long.parseLong(field(denied, "Retry-After"))).isGreaterThan(3_000);
   }
 
   @Test

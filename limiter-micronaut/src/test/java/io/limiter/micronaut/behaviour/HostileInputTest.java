@@ -74,9 +74,9 @@ class HostileInputTest {
       String path = "/hostile/" + route + "?who=" + encoded;
       assertThat(server.get(path).statusCode()).isEqualTo(200);
       assertThat(server.get(path).statusCode()).isEqualTo(200);
-      HttpResponse<String> refused = server.get(path);
-      assertThat(refused.statusCode()).isEqualTo(429);
-      assertThat(refused.headers().firstValue("RateLimit-Policy"))
+      HttpResponse<String> denied = server.get(path);
+      assertThat(denied.statusCode()).isEqualTo(429);
+      assertThat(denied.headers().firstValue("RateLimit-Policy"))
           .contains("\"2-per-60s\";q=2;w=60");
     }
     assertThat(server.get("/hostile/query?who=neighbour").statusCode()).isEqualTo(200);
@@ -86,10 +86,10 @@ class HostileInputTest {
   @ParameterizedTest
   @ValueSource(strings = {"query?who=", "query?who=%20%09", "query", "query-mono", "query-flux"})
   void aCallWithoutASubjectIsABadRequestAndNotAdmitted(String call) {
-    HttpResponse<String> refused = server.get("/hostile/" + call);
+    HttpResponse<String> rejected = server.get("/hostile/" + call);
 
-    assertThat(refused.statusCode()).isEqualTo(400);
-    assertThat(refused.body()).doesNotContain("RateLimiter", "Exception", "io.limiter");
+    assertThat(rejected.statusCode()).isEqualTo(400);
+    assertThat(rejected.body()).doesNotContain("RateLimiter", "Exception", "io.limiter");
     assertThat(server.keys().all()).isEmpty();
   }
 
@@ -113,10 +113,10 @@ class HostileInputTest {
   }
 
   @Test
-  void aHeaderThatTheServerRefusesIsNotCounted() {
+  void aHeaderThatTheServerRejectsIsNotCounted() {
     for (int call = 0; call < 3; call++) {
-      HttpResponse<String> refused = server.get("/hostile/header", "X-Who", "h".repeat(9_000));
-      assertThat(refused.statusCode()).isBetween(400, 499);
+      HttpResponse<String> rejected = server.get("/hostile/header", "X-Who", "h".repeat(9_000));
+      assertThat(rejected.statusCode()).isBetween(400, 499);
     }
     assertThat(server.keys().all()).isEmpty();
   }
@@ -127,9 +127,9 @@ class HostileInputTest {
   void malformedJsonIsABadRequest(String json) {
     for (String route : new String[] {"body", "submission"}) {
       for (int call = 0; call < 3; call++) {
-        HttpResponse<String> refused = server.post("/hostile/" + route, json);
-        assertThat(refused.statusCode()).as(route + " " + json).isEqualTo(400);
-        assertThat(refused.body()).doesNotContain("io.limiter", "\tat ");
+        HttpResponse<String> rejected = server.post("/hostile/" + route, json);
+        assertThat(rejected.statusCode()).as(route + " " + json).isEqualTo(400);
+        assertThat(rejected.body()).doesNotContain("io.limiter", "\tat ");
       }
     }
     assertThat(server.keys().all()).isEmpty();
@@ -184,7 +184,7 @@ class HostileInputTest {
     "submission-typed, 50",
     "submission-typed, 300"
   })
-  void deepObjectsAreComparedOrRefusedAndCounted(String route, int depth) {
+  void deepObjectsAreComparedOrRejectedAndCounted(String route, int depth) {
     String deep = "{\"a\":".repeat(depth) + "null" + "}".repeat(depth);
 
     int status = server.post("/hostile/" + route, deep).statusCode();

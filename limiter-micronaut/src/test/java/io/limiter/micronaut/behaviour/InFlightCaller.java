@@ -48,7 +48,7 @@ record InFlightCaller(String name, TestServer server, RunningCalls calls) {
             () ->
                 calls.count() == before + more
                     || begun.stream().anyMatch(CompletableFuture::isDone));
-    assertThat(begun).as("%s is refused", route).noneMatch(CompletableFuture::isDone);
+    assertThat(begun).as("%s is denied", route).noneMatch(CompletableFuture::isDone);
     return begun;
   }
 

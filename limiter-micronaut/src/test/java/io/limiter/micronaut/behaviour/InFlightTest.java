@@ -143,7 +143,7 @@ class InFlightTest {
     }
   }
 
-  /** The refusal of the inner call is answered; the outer one has ended with that. */
+  /** The denial of the inner call is the response; the outer one has ended with it. */
   @Test
   void aRouteThatCannotCallItselfFreesItsPlace() {
     for (int round = 0; round < 3; round++) {
@@ -160,25 +160,25 @@ class InFlightTest {
   void noWaitIsReportedForAConcurrencyPermit() {
     caller.begin("stage", 2);
 
-    HttpResponse<String> refused = caller.call("stage").join();
+    HttpResponse<String> denied = caller.call("stage").join();
 
-    assertThat(refused.statusCode()).isEqualTo(429);
-    assertThat(field(refused, "RateLimit-Policy"))
+    assertThat(denied.statusCode()).isEqualTo(429);
+    assertThat(field(denied, "RateLimit-Policy"))
         .isEqualTo("\"2-in-flight\";q=2;qu=\"concurrent-requests\"");
-    assertThat(field(refused, "RateLimit")).isEqualTo("\"2-in-flight\";r=0");
-    assertThat(refused.headers().firstValue("Retry-After")).isEmpty();
-    assertThat(refused.body())
+    assertThat(field(denied, "RateLimit")).isEqualTo("\"2-in-flight\";r=0");
+    assertThat(denied.headers().firstValue("Retry-After")).isEmpty();
+    assertThat(denied.body())
         .contains("\"logref\":\"rate_limited\"", "Too many requests, try again later");
   }
 
   @Test
-  void aCallInFlightTakesOnePlaceWhateverItCostsAndOneRefusedTakesNothing() {
+  void aCallInFlightTakesOnePlaceWhateverItCostsAndOneDeniedTakesNothing() {
     List<CompletableFuture<HttpResponse<String>>> two = caller.begin("stacked", 2);
-    HttpResponse<String> refused = caller.call("stacked").join();
+    HttpResponse<String> denied = caller.call("stacked").join();
 
-    assertThat(field(refused, "RateLimit-Policy"))
+    assertThat(field(denied, "RateLimit-Policy"))
         .isEqualTo("\"100-per-60s\";q=100;w=60, \"places\";q=2;qu=\"concurrent-requests\"");
-    assertThat(field(refused, "RateLimit")).matches("\"100-per-60s\";r=90;t=\\d+, \"places\";r=0");
+    assertThat(field(denied, "RateLimit")).matches("\"100-per-60s\";r=90;t=\\d+, \"places\";r=0");
     calls.end("done");
     two.forEach(CompletableFuture::join);
     caller.begin("stacked", 1);

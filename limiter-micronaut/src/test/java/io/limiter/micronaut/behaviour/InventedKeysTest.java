@@ -52,7 +52,7 @@ class InventedKeysTest {
 
   /** One for the address, and one for each invented key that was admitted. */
   @Test
-  void keysThatAreInventedForRefusedCallsAreNotStored() {
+  void keysThatAreInventedForDeniedCallsAreNotStored() {
     for (int call = 0; call < 12; call++) {
       get("/invented/paired", "X-Api-Key", "key " + call);
     }

@@ -73,11 +73,11 @@ class LimitedRoutesTest {
       assertThat(field(answer, "RateLimit")).matches(LIMIT.formatted(left, left + 7));
       assertThat(answer.headers().map()).doesNotContainKeys("retry-after", "cache-control");
     }
-    assertRefused(kind.call(server, decider), kind.path(decider));
-    assertRefused(kind.call(server, decider), kind.path(decider));
+    assertDenied(kind.call(server, decider), kind.path(decider));
+    assertDenied(kind.call(server, decider), kind.path(decider));
   }
 
-  private static void assertRefused(HttpResponse<String> answer, String path) {
+  private static void assertDenied(HttpResponse<String> answer, String path) {
     assertThat(answer.statusCode()).isEqualTo(429);
     assertThat(field(answer, "RateLimit-Policy")).isEqualTo(POLICY);
     assertThat(field(answer, "RateLimit")).matches(LIMIT.formatted(0, 7));
@@ -104,10 +104,10 @@ class LimitedRoutesTest {
     assertThat(field(server.get(path), "RateLimit")).matches(LIMIT.formatted(1, 8));
 
     server.get(path);
-    HttpResponse<String> refused = server.exchange("HEAD", path, "");
-    assertThat(refused.statusCode()).isEqualTo(429);
-    assertThat(field(refused, "Retry-After")).matches("60|[345]\\d");
-    assertThat(refused.body()).isEmpty();
+    HttpResponse<String> denied = server.exchange("HEAD", path, "");
+    assertThat(denied.statusCode()).isEqualTo(429);
+    assertThat(field(denied, "Retry-After")).matches("60|[345]\\d");
+    assertThat(denied.body()).isEmpty();
   }
 
   @ParameterizedTest
@@ -187,7 +187,7 @@ class LimitedRoutesTest {
 
   @ParameterizedTest
   @EnumSource(Decider.class)
-  void refusesABigBodyAndKeepsTheConnectionUsable(Decider decider) {
+  void deniesABigBodyAndKeepsTheConnectionUsable(Decider decider) {
     String big = "{\"item\":\"" + "x".repeat(200_000) + "\"}";
     String path = RouteKind.BODY.path(decider);
     for (int call = 0; call < 3; call++) {

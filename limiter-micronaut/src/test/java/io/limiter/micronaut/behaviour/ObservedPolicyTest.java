@@ -71,7 +71,7 @@ class ObservedPolicyTest {
   }
 
   @Test
-  void nobodyWaits() {
+  void noCallWaits() {
     try (TestServer server = start(Map.of())) {
       long begin = System.nanoTime();
       for (int i = 0; i < 4; i++) {

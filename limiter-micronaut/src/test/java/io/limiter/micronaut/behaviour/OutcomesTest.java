@@ -105,10 +105,10 @@ class OutcomesTest {
     assertThat(call(route, End.OK)).isEqualTo(200);
     assertThat(call(route, failure)).isEqualTo(status);
 
-    HttpResponse<String> refused = get(route, End.OK);
-    assertThat(refused.statusCode()).isEqualTo(429);
-    assertThat(field(refused, "RateLimit-Policy")).isEqualTo("\"2-per-3600s\";q=2;w=3600");
-    assertThat(field(refused, "Retry-After")).matches("3600|35\\d\\d");
+    HttpResponse<String> denied = get(route, End.OK);
+    assertThat(denied.statusCode()).isEqualTo(429);
+    assertThat(field(denied, "RateLimit-Policy")).isEqualTo("\"2-per-3600s\";q=2;w=3600");
+    assertThat(field(denied, "Retry-After")).matches("3600|35\\d\\d");
   }
 
   @Test
@@ -145,16 +145,16 @@ class OutcomesTest {
     assertThat(call(route, End.DENIED)).isEqualTo(429);
   }
 
-  /** What the fields tell is before the end: the call may still fail, or not. */
+  /** The fields are sent before the call ends: it may still fail, or not. */
   @Test
   void allThreeKindsAreOneDecision() {
     assertThat(call("stacked", End.OK)).isEqualTo(200);
     assertThat(call("stacked", End.DENIED)).isEqualTo(401);
     assertThat(limits(get("stacked", End.DENIED))).containsExactly(7, 0, 3);
 
-    HttpResponse<String> refused = get("stacked", End.OK);
-    assertThat(refused.statusCode()).isEqualTo(429);
-    assertThat(limits(refused)).as("it has taken nothing").containsExactly(7, 0, 4);
+    HttpResponse<String> denied = get("stacked", End.OK);
+    assertThat(denied.statusCode()).isEqualTo(429);
+    assertThat(limits(denied)).as("it has taken nothing").containsExactly(7, 0, 4);
   }
 
   private static List<Integer> limits(HttpResponse<String> answer) {

@@ -62,7 +62,7 @@ class PacedClientTest {
   }
 
   @Test
-  void ofFiveCallsFourLeaveEvenlyAndOneIsRefusedBeforeItIsMade() {
+  void ofFiveCallsFourLeaveEvenlyAndOneIsDeniedBeforeItIsMade() {
     try (TestServer server = TestServer.start(SPEC, Map.of("limiter.fallback", "deny"))) {
       Partner partner = server.context().getBean(Partner.class);
       List<Long> came = server.context().getBean(There.class).came;

@@ -88,7 +88,7 @@ class PlacesTest {
   }
 
   @Test
-  void whatTheRouteRefusesIsNotTakenFromTheKeyOfItsClass() {
+  void whatTheRouteDeniesIsNotTakenFromTheKeyOfItsClass() {
     assertThat(statuses("/keyed/own", 3)).containsExactly(200, 429, 429);
     assertThat(statuses("/keyed/first", 3)).containsExactly(200, 200, 429);
   }
@@ -127,7 +127,7 @@ class PlacesTest {
   }
 
   @Test
-  void aLimitedBeanBehindARouteRefusesTheCallOfTheRoute() {
+  void aLimitedBeanBehindARouteDeniesTheCallOfTheRoute() {
     assertThat(statuses("/shop/stock", 2)).containsExactly(200, 429);
   }
 

@@ -105,7 +105,7 @@ class ReleaseOnTest {
 
   @ParameterizedTest
   @CsvSource({"MAPPED, 422", "HANDLED, 503"})
-  void whatFailsWithinAStreamIsA500WhateverWouldBecomeOfIt(Ending end, int status) {
+  void whatFailsWithinAStreamIsA500HoweverItWouldBeHandled(Ending end, int status) {
     assertThat(submit("flux", end, status)).isEqualTo(500);
     assertThat(submit("flux", end, status)).isEqualTo(409);
   }

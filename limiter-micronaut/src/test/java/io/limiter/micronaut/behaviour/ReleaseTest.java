@@ -126,7 +126,7 @@ class ReleaseTest {
   }
 
   @Test
-  void aRefusedDuplicateDoesNotReleaseTheAcceptedOne() {
+  void aDeniedDuplicateDoesNotReleaseTheAcceptedOne() {
     assertThat(submit("sync").statusCode()).isEqualTo(200);
 
     assertThat(submit("sync").statusCode()).isEqualTo(409);

@@ -69,12 +69,12 @@ class ResultCostsTest {
     assertThat(left(rows(route, 85))).isEqualTo(90);
     assertThat(left(rows(route, 50))).isEqualTo(5);
 
-    HttpResponse<String> refused = rows(route, 1);
-    assertThat(refused.statusCode()).isEqualTo(429);
-    assertThat(field(refused, "RateLimit")).startsWith("\"100-per-3600s\";r=0;");
+    HttpResponse<String> denied = rows(route, 1);
+    assertThat(denied.statusCode()).isEqualTo(429);
+    assertThat(field(denied, "RateLimit")).startsWith("\"100-per-3600s\";r=0;");
   }
 
-  /** 66 and 77 rows are more than it can tell of. */
+  /** The cost of 66 and of 77 rows is unknown. */
   @Test
   void anEstimateStaysWhereTheCostIsUnknown() {
     assertThat(left(rows("rows", 66))).isEqualTo(90);

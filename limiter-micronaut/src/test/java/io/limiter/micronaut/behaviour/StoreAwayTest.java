@@ -26,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is answered while Redis is away and the fallback is to refuse. */
+/** What is answered while Redis is away and the fallback denies. */
 class StoreAwayTest {
 
   private static final String APPLICATION =
@@ -56,18 +56,18 @@ class StoreAwayTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void everyLimitedCallIsRefusedAndNoLimitIsBlamed(boolean gate) {
+  void everyLimitedCallIsDeniedAndNoLimitIsBlamed(boolean gate) {
     try (TestServer server = deny(Map.of("limiter.gate.enabled", gate))) {
       assertThat(server.get("/denials/limited").statusCode()).isEqualTo(200);
       redis.kill();
 
       for (String path : new String[] {"/denials/limited", "/denials/message"}) {
-        HttpResponse<String> refused = server.get(path);
-        assertRefused(refused);
-        assertThat(json(refused.body())).isEqualTo(json(APPLICATION.formatted(path)));
+        HttpResponse<String> denied = server.get(path);
+        assertDenied(denied);
+        assertThat(json(denied.body())).isEqualTo(json(APPLICATION.formatted(path)));
       }
-      assertRefused(server.get("/denials/message-by-argument?who=a"));
-      assertRefused(server.post("/denials/duplicate", ""));
+      assertDenied(server.get("/denials/message-by-argument?who=a"));
+      assertDenied(server.post("/denials/duplicate", ""));
       assertThat(server.exchange("HEAD", "/denials/stack", "").statusCode()).isEqualTo(503);
 
       redis.start();
@@ -83,11 +83,11 @@ class StoreAwayTest {
   void aProblemIsOfReducedCapacityAndNamesNoPolicy() {
     try (TestServer server = deny(Map.of("limiter.denial.body", "problem"))) {
       redis.kill();
-      HttpResponse<String> refused = server.get("/denials/stack");
+      HttpResponse<String> denied = server.get("/denials/stack");
 
-      assertRefused(refused);
-      assertThat(field(refused, "Content-Type")).isEqualTo("application/problem+json");
-      assertThat(refused.body())
+      assertDenied(denied);
+      assertThat(field(denied, "Content-Type")).isEqualTo("application/problem+json");
+      assertThat(denied.body())
           .isEqualTo(
               """
               {"type":"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity","title":"Temporary Reduced Capacity","status":503,"detail":"The service is busy, try again in a moment","instance":"/denials/stack","code":"limiter_unavailable","violated-policies":[]}""");
@@ -119,10 +119,10 @@ class StoreAwayTest {
             "limiter.denial.unavailable-message", "Komm in {retryAfter} s wieder");
     try (TestServer server = deny(settings)) {
       redis.kill();
-      HttpResponse<String> refused = server.get("/denials/limited");
+      HttpResponse<String> denied = server.get("/denials/limited");
 
-      assertThat(refused.statusCode()).isEqualTo(500);
-      assertThat(refused.body()).contains("\"logref\":\"away\"", "\"Komm in 1 s wieder\"");
+      assertThat(denied.statusCode()).isEqualTo(500);
+      assertThat(denied.body()).contains("\"logref\":\"away\"", "\"Komm in 1 s wieder\"");
     }
   }
 
@@ -166,12 +166,12 @@ class StoreAwayTest {
     }
   }
 
-  private static void assertRefused(HttpResponse<String> refused) {
-    assertThat(refused.statusCode()).isEqualTo(503);
-    // Until the store is asked again: after some refusals, a second more or less by a fifth.
-    assertThat(field(refused, "Retry-After")).isIn("1", "2");
-    assertThat(field(refused, "Cache-Control")).isEqualTo("no-store");
-    assertThat(refused.headers().map()).doesNotContainKeys("ratelimit", "ratelimit-policy");
+  private static void assertDenied(HttpResponse<String> denied) {
+    assertThat(denied.statusCode()).isEqualTo(503);
+    // Until the store is asked again: after some denials, a second more or less by a fifth.
+    assertThat(field(denied, "Retry-After")).isIn("1", "2");
+    assertThat(field(denied, "Cache-Control")).isEqualTo("no-store");
+    assertThat(denied.headers().map()).doesNotContainKeys("ratelimit", "ratelimit-policy");
   }
 
   private TestServer deny(Map<String, Object> settings) {

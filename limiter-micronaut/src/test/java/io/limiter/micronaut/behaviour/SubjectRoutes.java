@@ -111,7 +111,7 @@ class SubjectRoutes {
     return OK;
   }
 
-  /** A tenant is what the request says. */
+  /** The tenant that the request names. */
   @Singleton
   @Requires(property = "spec.name", value = SPEC)
   static class Tenant implements SubjectResolver {

@@ -158,7 +158,7 @@ class SubjectsTest {
 
   @Test
   void aBeanThatFailsIsNoFaultOfTheCaller() {
-    assertThat(call("by-bean?who=nobody")).isEqualTo(500);
+    assertThat(call("by-bean?who=stranger")).isEqualTo(500);
     assertThat(server.keys().all()).isEmpty();
   }
 

@@ -73,7 +73,7 @@ class SubscriptionsTest {
     assertThatThrownBy(() -> all(once)).isInstanceOf(RateLimitExceededException.class);
     assertThatThrownBy(() -> all(method.apply(bean)))
         .isInstanceOf(RateLimitExceededException.class);
-    assertThat(bean.intercepted).as("a refused call goes no further").hasValue(2);
+    assertThat(bean.intercepted).as("a denied call goes no further").hasValue(2);
     assertThat(bean.entered).hasValue(2);
   }
 

@@ -97,7 +97,7 @@ final class TestServer implements AutoCloseable {
     return keys;
   }
 
-  /** Forgets all that was counted, and who was refused. */
+  /** Deletes all that was counted, and empties the deny cache. */
   void clear() {
     keys.clear();
     if (context().getBean(LimitStore.class) instanceof DenyCache cache) {

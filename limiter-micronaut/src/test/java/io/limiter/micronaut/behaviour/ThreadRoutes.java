@@ -35,7 +35,7 @@ import java.util.concurrent.Executors;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
-/** Routes that tell on which thread they run, and what they know of their request there. */
+/** Routes that report on which thread they run, and what they find of their request there. */
 @Controller("/threads")
 @Requires(property = "spec.name", value = ThreadRoutes.SPEC)
 class ThreadRoutes {

@@ -177,7 +177,7 @@ class UpgradesTest {
     "flux, 1, 1013",
     "costly?units=3, 0, 1008"
   })
-  void aRefusalIsOneLineAtDebugLevel(String path, int admitted, int status) {
+  void aDenialIsOneLineAtDebugLevel(String path, int admitted, int status) {
     for (boolean gate : new boolean[] {true, false}) {
       try (Logged logged = new Logged()) {
         try (TestServer server = TestServer.start(SPEC, Map.of("limiter.gate.enabled", gate))) {
@@ -189,13 +189,13 @@ class UpgradesTest {
           open(server, "/" + path, end);
           assertThat(end.orTimeout(20, TimeUnit.SECONDS).join()).isEqualTo(status);
         }
-        logged.assertOneRefusal("the WebSocket is closed with " + status);
+        logged.assertOneDenial("the WebSocket is closed with " + status);
       }
     }
   }
 
   @Test
-  void aRefusedMessageIsOneLineAtDebugLevelToo() {
+  void aDeniedMessageIsOneLineAtDebugLevelToo() {
     try (Logged logged = new Logged()) {
       try (TestServer server = TestServer.start(SPEC)) {
         CompletableFuture<Integer> end = new CompletableFuture<>();
@@ -205,12 +205,12 @@ class UpgradesTest {
         socket.sendText("two", true).join();
         assertThat(end.orTimeout(20, TimeUnit.SECONDS).join()).isEqualTo(1013);
       }
-      logged.assertOneRefusal("the WebSocket is closed with 1013");
+      logged.assertOneDenial("the WebSocket is closed with 1013");
     }
   }
 
   @Test
-  void anErrorMethodIsGivenTheRefusal() throws InterruptedException {
+  void anErrorMethodIsGivenTheDenial() throws InterruptedException {
     try (TestServer server = TestServer.start(SPEC)) {
       open(server, "/seen", new CompletableFuture<>()).join();
       await().until(() -> server.keys().all().size() == 1);
@@ -229,15 +229,15 @@ class UpgradesTest {
       WebSocket socket = open(server, "/dropped", new CompletableFuture<>()).join();
       socket.sendText("one", true).join();
       socket.sendText("two", true).join();
-      await().untilAsserted(() -> logged.assertOneRefusal("that is left to its @OnError method"));
+      await().untilAsserted(() -> logged.assertOneDenial("that is left to its @OnError method"));
     }
   }
 
-  /** What is logged of refusals, and all that is logged as a warning or an error. */
+  /** What is logged of denials, and all that is logged as a warning or an error. */
   private static final class Logged implements AutoCloseable {
 
     private static final Logger ROOT = (Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME);
-    private static final Logger REFUSALS =
+    private static final Logger DENIALS =
         (Logger) LoggerFactory.getLogger("io.limiter.micronaut.intercept.GuardedCall");
     private static final Logger SOCKETS =
         (Logger) LoggerFactory.getLogger("io.micronaut.http.server.netty.websocket");
@@ -247,7 +247,7 @@ class UpgradesTest {
           @Override
           protected void append(ILoggingEvent event) {
             if (event.getLevel().isGreaterOrEqual(Level.WARN)
-                || event.getLoggerName().equals(REFUSALS.getName())) {
+                || event.getLoggerName().equals(DENIALS.getName())) {
               lines.add(event);
             }
           }
@@ -257,12 +257,12 @@ class UpgradesTest {
 
     Logged() {
       SOCKETS.setLevel(Level.ERROR);
-      REFUSALS.setLevel(Level.DEBUG);
+      DENIALS.setLevel(Level.DEBUG);
       appender.start();
       ROOT.addAppender(appender);
     }
 
-    void assertOneRefusal(String words) {
+    void assertOneDenial(String words) {
       assertThat(lines)
           .singleElement()
           .satisfies(
@@ -275,7 +275,7 @@ class UpgradesTest {
     @Override
     public void close() {
       ROOT.detachAppender(appender);
-      REFUSALS.setLevel(null);
+      DENIALS.setLevel(null);
       SOCKETS.setLevel(sockets);
     }
   }
@@ -322,8 +322,8 @@ class UpgradesTest {
         .newWebSocketBuilder()
         .buildAsync(URI.create("ws://localhost:" + server.port() + path), new Listener(end))
         .whenComplete(
-            (opened, refused) -> {
-              if (refused != null) {
+            (opened, failure) -> {
+              if (failure != null) {
                 end.complete(-1);
               }
             });

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** The gate decides on what a body's sender says of it, before the body is there. */
+/** The gate decides by the header of a request, before the body is there. */
 class UploadsTest {
 
   private static final String HEAD =

@@ -41,17 +41,17 @@ class VerdictParameterTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"sync", "stage", "mono", "flux", "argument?who=", "argument-sync?who="})
-  void aRefusalIsHandedToTheMethod(String route) {
+  void aDenialIsHandedToTheMethod(String route) {
     String caller = "caller-" + callers++;
 
     HttpResponse<String> admitted = call(route, caller);
-    HttpResponse<String> refused = call(route, caller);
+    HttpResponse<String> denied = call(route, caller);
 
     assertThat(admitted.body()).contains("ALLOWED [0]");
-    assertThat(refused.statusCode()).isEqualTo(200);
-    assertThat(refused.body()).contains("LIMITED [0]");
-    assertThat(field(refused, "RateLimit")).startsWith("\"1-per-60s\";r=0;t=");
-    assertThat(refused.headers().firstValue("Retry-After")).isEmpty();
+    assertThat(denied.statusCode()).isEqualTo(200);
+    assertThat(denied.body()).contains("LIMITED [0]");
+    assertThat(field(denied, "RateLimit")).startsWith("\"1-per-60s\";r=0;t=");
+    assertThat(denied.headers().firstValue("Retry-After")).isEmpty();
   }
 
   @Test

@@ -125,7 +125,7 @@ class WaitingRoutes {
       preventDuplicateRule = @RateRule(count = 1, time = 600),
       duplicateKey = "#{by}",
       releaseOnFailure = false)
-  Mono<String> submission(@QueryValue(defaultValue = "nobody") String by) {
+  Mono<String> submission(@QueryValue(defaultValue = "anonymous") String by) {
     return Mono.fromSupplier(departures::depart);
   }
 

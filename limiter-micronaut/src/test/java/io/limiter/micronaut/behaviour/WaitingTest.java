@@ -39,17 +39,17 @@ class WaitingTest extends WaitingCaller {
         "bean/mono",
         "bean/flux"
       })
-  void oneBeginsAtOnceThreeWaitAndTheRestIsRefused(String route) {
+  void oneBeginsAtOnceThreeWaitAndTheRestIsDenied(String route) {
     List<CompletableFuture<HttpResponse<String>>> calls =
         IntStream.range(0, 6).mapToObj(i -> call(route)).toList();
 
     List<HttpResponse<String>> answers = calls.stream().map(CompletableFuture::join).toList();
     assertThat(answers).extracting(HttpResponse::statusCode).containsOnly(200, 429);
-    List<HttpResponse<String>> refused =
+    List<HttpResponse<String>> denied =
         answers.stream().filter(answer -> answer.statusCode() == 429).toList();
-    assertThat(refused).hasSize(2);
+    assertThat(denied).hasSize(2);
     if (!route.startsWith("bean")) {
-      assertThat(refused).allSatisfy(r -> assertThat(field(r, "Retry-After")).isEqualTo("1"));
+      assertThat(denied).allSatisfy(r -> assertThat(field(r, "Retry-After")).isEqualTo("1"));
     }
     List<Duration> spaced = departures.sinceFirst();
     assertThat(spaced).hasSize(3);

@@ -42,7 +42,7 @@ final class WatchedStore implements LimitStore {
       return pending.get();
     }
 
-    /** Calls that were decided, by whomever. */
+    /** Calls that were decided, by any store. */
     long decided() {
       return decisions.stream().filter(decision -> decision.mode() == Mode.ACQUIRE).count();
     }

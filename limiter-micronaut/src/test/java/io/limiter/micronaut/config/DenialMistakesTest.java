@@ -34,10 +34,10 @@ class DenialMistakesTest {
         .hasMessageStartingWith(
             name + " = Wait {seconds}: unknown argument {seconds}: use {code}, ")
         .hasMessageEndingWith("{path}, {method}, or write {{ for a brace");
-    assertThat(Starts.mistake(Map.of(name, "{nobody.has}")))
+    assertThat(Starts.mistake(Map.of(name, "{missing.text}")))
         .hasMessageStartingWith(
             name
-                + " = {nobody.has}: no message source has a message 'nobody.has' in any language: add it to a bundle of the application, or write a text");
+                + " = {missing.text}: no message source has a message 'missing.text' in any language: add it to a bundle of the application, or write a text");
   }
 
   static Stream<Arguments> templates() {

@@ -78,7 +78,7 @@ class KeySecretTest {
     return verdict;
   }
 
-  private List<String> saidOfTheSecret() {
+  private List<String> messagesAboutTheSecret() {
     return List.copyOf(logged.list).stream()
         .map(ILoggingEvent::getFormattedMessage)
         .filter(message -> message.contains("key-secret"))
@@ -104,7 +104,7 @@ class KeySecretTest {
   @Test
   void aStartWithoutASecretWarnsOnce() {
     try (ApplicationContext unused = instance("")) {
-      assertThat(saidOfTheSecret())
+      assertThat(messagesAboutTheSecret())
           .hasSize(1)
           .allMatch(line -> line.contains("can test guesses of who was counted"));
     }
@@ -113,7 +113,7 @@ class KeySecretTest {
   @Test
   void aStartWithASecretDoesNotLogIt() {
     try (ApplicationContext instance = instance(SECRET)) {
-      assertThat(saidOfTheSecret()).isEmpty();
+      assertThat(messagesAboutTheSecret()).isEmpty();
       assertThat(logged.list).noneMatch(event -> event.getFormattedMessage().contains(SECRET));
       assertThat(instance.getBean(RedisSettings.class).toString()).doesNotContain(SECRET);
     }

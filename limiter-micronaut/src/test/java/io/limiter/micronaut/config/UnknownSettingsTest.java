@@ -200,7 +200,7 @@ class UnknownSettingsTest {
     }
   }
 
-  /** Else a setting that a bean binds is refused, or one that none binds is accepted. */
+  /** Else a setting that a bean binds is rejected, or one that none binds is accepted. */
   @Test
   void theNamesAreThoseThatTheBeansBind() throws IOException {
     Set<String> described = new TreeSet<>();

@@ -81,7 +81,7 @@ class DenialMessagesTest {
         "{sms.limited}|de-AT|Code kommt gleich, warte 7 s",
         "{sms.limited}|en|Too many requests, try again later",
         "{sms.limited}|zh|请求过于频繁，请稍后再试",
-        "{sms.told}|fr|It's 7 s for /{code}nothing"
+        "{sms.arguments}|fr|It's 7 s for /{code}nothing"
       })
   void theMessageIsInTheLanguageOfTheRequest(String message, String language, String expected) {
     assertThat(render(message, language)).isEqualTo(expected);
@@ -103,7 +103,7 @@ class DenialMessagesTest {
               @Override
               public Optional<String> getRawMessage(String code, MessageContext context) {
                 asked.add(context.getLocale());
-                return Optional.of("told");
+                return Optional.of("text");
               }
             },
             context.getBean(CompositeHttpLocaleResolver.class),

@@ -46,7 +46,7 @@ class TextTemplateTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"ab{cd", "ab{", "ab{}", "ab{ }", "ab{c{d}"})
-  void aBraceThatBeginsNoPlaceholderIsRefused(String text) {
+  void aBraceThatBeginsNoPlaceholderIsRejected(String text) {
     assertThatThrownBy(() -> TextTemplate.parse(text))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage(

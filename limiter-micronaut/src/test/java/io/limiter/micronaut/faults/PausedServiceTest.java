@@ -59,14 +59,14 @@ class PausedServiceTest {
   }
 
   @Test
-  @DisplayName("F30: the JVM stands still for four seconds (SIGSTOP) and goes on")
+  @DisplayName("F30: the JVM stands still for four seconds (SIGSTOP) and continues")
   void aPauseOfTheServiceIsNotTakenForOneOfRedis() throws IOException {
     pause("event-loop", Duration.ofSeconds(4));
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"event-loop", "shared"})
-  @DisplayName("F30: the JVM stands still for ten seconds (SIGSTOP) and goes on")
+  @DisplayName("F30: the JVM stands still for ten seconds (SIGSTOP) and continues")
   void aLongPauseOfTheServiceIsNotTakenForOneOfRedis(String connections) throws IOException {
     pause(connections, Duration.ofSeconds(10));
   }

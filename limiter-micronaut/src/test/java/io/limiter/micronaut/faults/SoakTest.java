@@ -145,7 +145,7 @@ class SoakTest {
     return route.endsWith("stranger") ? path : route + " " + number % CALLERS;
   }
 
-  /** Of a buffer that was lost the next ones tell that are allocated. */
+  /** A lost buffer is reported when the next ones are allocated. */
   private static void reportLeaks() {
     System.gc();
     for (int i = 0; i < 100; i++) {

@@ -20,7 +20,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A whole service under steady load over HTTP, whose Redis falls silent: it goes on in time, with
+ * A whole service under steady load over HTTP, whose Redis falls silent: it continues in time, with
  * the threads and the memory that it had.
  */
 @Tag("faults")
@@ -150,7 +150,7 @@ class StalledServiceTest {
     assertAllAnswered(answers, service);
   }
 
-  /** Each request was answered, by what its rule says. */
+  /** Each request was answered, as its rule requires. */
   private static void assertAllAnswered(Tally answers, LimitedService service) {
     assertThat(answers.byStatus().keySet()).containsExactly(200, 429);
     assertThat(answers.strange).as("lost connections").hasValue(0);

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The fields follow from what each rule of a verdict says, whosever rule it is. */
+/** The fields follow from the state of each rule of a verdict, built-in or custom. */
 class RateLimitFieldsTest {
 
   private static final Rule MINUTE = SlidingWindowLog.of(10, Duration.ofMinutes(1));
@@ -49,7 +49,7 @@ class RateLimitFieldsTest {
     assertThat(response.header("RateLimit")).isEqualTo("\"10-per-60s\";r=3;t=21, \"half\";r=2;t=2");
   }
 
-  /** Its time to fill; 20 at 6 a second take 3.3 s, which the field cannot tell. */
+  /** Its time to fill; 20 at 6 a second take 3.3 s, which the field cannot express. */
   @Test
   void theWindowOfABucketIsTheTimeThatItTakesToFill() {
     fields.writeIfAbsent(
@@ -86,7 +86,7 @@ class RateLimitFieldsTest {
   }
 
   @Test
-  void whatElseRefusesACallTellsHowLongToWaitAtLeast() {
+  void anotherDenialStatesTheLeastWait() {
     configuration.setXRateLimit("seconds");
 
     fields.writeDenial(
@@ -125,7 +125,7 @@ class RateLimitFieldsTest {
 
   /** The ban lasts longer than the rule's denial, which would end earlier. */
   @Test
-  void olderClientsAreToldOfTheBanToo() {
+  void olderFieldsStateTheBanToo() {
     configuration.setXRateLimit("seconds");
 
     fields.writeDenial(
@@ -140,7 +140,7 @@ class RateLimitFieldsTest {
   }
 
   @Test
-  void theRuleWithTheFewestUnitsLeftIsToldToOlderClients() {
+  void olderFieldsStateTheRuleWithTheFewestUnitsLeft() {
     configuration.setXRateLimit("seconds");
 
     fields.writeIfAbsent(
@@ -156,7 +156,7 @@ class RateLimitFieldsTest {
   }
 
   @Test
-  void theLongestWaitOfThoseThatRefuseIsToldEvenIfAnotherHasFewerLeft() {
+  void theLongestWaitOfTheDenyingRulesIsStatedEvenIfAnotherHasFewerLeft() {
     configuration.setXRateLimit("seconds");
 
     fields.writeDenial(
@@ -191,7 +191,7 @@ class RateLimitFieldsTest {
   }
 
   @Test
-  void whileNobodyKnowsWhenTheStoreIsAskedAgainTheWaitIsASecond() {
+  void whileItIsUnknownWhenTheStoreIsAskedAgainTheWaitIsASecond() {
     fields.writeDenial(verdict(Outcome.UNAVAILABLE), response);
 
     assertThat(response.header("Retry-After")).isEqualTo("1");
@@ -215,7 +215,7 @@ class RateLimitFieldsTest {
         Reservation.NOTHING);
   }
 
-  /** One that refuses has a wait. */
+  /** One that denies has a wait. */
   private static RuleVerdict rule(Rule rule, long remaining, Duration effective, Duration wait) {
     return new RuleVerdict(
         rule, wait != null, remaining, Optional.ofNullable(wait), rule.window(), effective);

@@ -59,7 +59,7 @@ class EndingBeansTest {
   void aStageHoldsItsPlaceUntilItIsComplete() {
     CompletableFuture<String> running = new CompletableFuture<>();
     CompletionStage<String> call = bean.stage(running);
-    assertRefused(() -> bean.stage(running).toCompletableFuture().join());
+    assertDenied(() -> bean.stage(running).toCompletableFuture().join());
 
     running.complete("ok");
 
@@ -79,7 +79,7 @@ class EndingBeansTest {
   @Test
   void aMonoThatIsCancelledFreesItsPlace() {
     Disposable call = bean.mono(Mono.never()).subscribe();
-    assertRefused(() -> bean.mono(Mono.just("refused")).block(PATIENCE));
+    assertDenied(() -> bean.mono(Mono.just("denied")).block(PATIENCE));
 
     call.dispose();
 
@@ -103,7 +103,7 @@ class EndingBeansTest {
   @Test
   void aCallThatTheApplicationHasForgottenIsNotRenewed() {
     var unused = bean.forgotten(new CompletableFuture<>());
-    assertRefused(() -> bean.forgotten(new CompletableFuture<>()).toCompletableFuture().join());
+    assertDenied(() -> bean.forgotten(new CompletableFuture<>()).toCompletableFuture().join());
 
     await()
         .atMost(PATIENCE)
@@ -162,7 +162,7 @@ class EndingBeansTest {
     assertThatThrownBy(
             () -> bean.failures(Mono.error(new IllegalStateException("failed"))).block(PATIENCE))
         .hasMessage("failed");
-    assertRefused(() -> bean.failures(Mono.just("ok")).block(PATIENCE));
+    assertDenied(() -> bean.failures(Mono.just("ok")).block(PATIENCE));
   }
 
   /** Otherwise a client that disconnects in time could try without limit. */
@@ -170,7 +170,7 @@ class EndingBeansTest {
   void aCallThatIsCancelledWhileItRunsHasCounted() {
     bean.failures(Mono.never()).subscribe().dispose();
 
-    assertRefused(() -> bean.failures(Mono.just("ok")).block(PATIENCE));
+    assertDenied(() -> bean.failures(Mono.just("ok")).block(PATIENCE));
   }
 
   @Test
@@ -183,7 +183,7 @@ class EndingBeansTest {
   @Test
   void aResultDeterminesItsCost() {
     assertThat(bean.rows(8)).isEqualTo(8);
-    assertRefused(() -> bean.rows(0)); // two are left, and four are estimated
+    assertDenied(() -> bean.rows(0)); // two are left, and four are estimated
   }
 
   @Test
@@ -191,11 +191,11 @@ class EndingBeansTest {
     for (int i = 0; i < 2; i++) {
       assertThatThrownBy(() -> bean.rows(-1)).hasMessage("failed");
     }
-    assertRefused(() -> bean.rows(0));
+    assertDenied(() -> bean.rows(0));
     assertThat(bean.entered).hasValue(2);
   }
 
-  private static void assertRefused(Runnable call) {
+  private static void assertDenied(Runnable call) {
     assertThatThrownBy(call::run)
         .satisfies(
             thrown ->

@@ -95,7 +95,7 @@ class ExpressionCostsTest {
   @ParameterizedTest
   @NullSource
   @MethodSource("noCosts")
-  void whatIsNoWholeNumberWithinBoundsIsRefusedBeforeAnythingIsCounted(@Nullable Object cost) {
+  void whatIsNoWholeNumberWithinBoundsIsRejectedBeforeAnythingIsCounted(@Nullable Object cost) {
     assertThatExceptionOfType(InvalidCostException.class)
         .isThrownBy(() -> exports.rows(cost))
         .withMessageStartingWith(
@@ -106,7 +106,7 @@ class ExpressionCostsTest {
   }
 
   @Test
-  void anExpressionThatFailsIsRefused() {
+  void anExpressionThatFailsIsRejected() {
     assertThatExceptionOfType(InvalidCostException.class)
         .isThrownBy(() -> exports.list(null))
         .withMessageContaining("@RateLimiter.cost: the expression failed");
@@ -130,7 +130,7 @@ class ExpressionCostsTest {
   @Test
   void aBanIsAnExceededLimitToCodeThatDoesNotDistinguishThem() {
     exports.banned();
-    exports.refused(exports::banned);
+    exports.denied(exports::banned);
 
     assertThatExceptionOfType(CallerBannedException.class)
         .isThrownBy(exports::banned)
@@ -191,14 +191,14 @@ class ExpressionCostsTest {
       entered.incrementAndGet();
     }
 
-    void refused(Runnable call) {
+    void denied(Runnable call) {
       try {
         call.run();
-        throw new AssertionError("It was not refused");
+        throw new AssertionError("It was not denied");
       } catch (CallerBannedException tooEarly) {
-        throw new AssertionError("It is the first refusal", tooEarly);
+        throw new AssertionError("It is the first denial", tooEarly);
       } catch (RateLimitExceededException expected) {
-        // As a caller that does not tell bans apart.
+        // As a caller that does not distinguish bans.
       }
     }
   }

@@ -73,13 +73,13 @@ class ExpressionSubjectsTest {
   }
 
   @Test
-  void aCallWhoseExpressionFailsIsRefused() {
+  void aCallWhoseExpressionFailsIsRejected() {
     assertMissing(() -> sender.place(null), "place(" + Order.class.getName() + ")", "failed");
   }
 
   @Test
-  void anObjectWhoseTextMayChangeIsRefused() {
-    assertRefused(
+  void anObjectWhoseTextMayChangeIsRejected() {
+    assertRejected(
         IllegalStateException.class,
         () -> sender.toObject(new Object()),
         "toObject(java.lang.Object)",
@@ -118,7 +118,7 @@ class ExpressionSubjectsTest {
   @ParameterizedTest
   @ValueSource(strings = {"IP", "USER_ID"})
   void subjectsOfRequestsAreNotCountedOutsideOfOne(String type) {
-    assertRefused(
+    assertRejected(
         IllegalStateException.class,
         type.equals("IP") ? sender::byAddress : sender::byUser,
         type.equals("IP") ? "byAddress()" : "byUser()",
@@ -136,10 +136,10 @@ class ExpressionSubjectsTest {
   }
 
   private void assertMissing(Runnable call, String method, String remedy) {
-    assertRefused(MissingSubjectException.class, call, method, remedy);
+    assertRejected(MissingSubjectException.class, call, method, remedy);
   }
 
-  private void assertRefused(
+  private void assertRejected(
       Class<? extends RuntimeException> type, Runnable call, String method, String remedy) {
     int before = sender.entered.get();
     assertThatExceptionOfType(type)

@@ -74,7 +74,7 @@ class PlainBeanGuardTest {
 
   @ParameterizedTest
   @EnumSource
-  void isEnteredUntilTheRulesRefuse(Kind kind) {
+  void isEnteredUntilTheRulesDeny(Kind kind) {
     Function<String, String> send = kind.send.apply(mailer);
 
     assertThat(send.apply("ada")).isEqualTo("sent to ada");

@@ -158,7 +158,7 @@ class AddingUpTest {
   }
 
   @Test
-  void anAnswerIsThatOfTheLimiterWhoseRuleRefuses() {
+  void anAnswerIsThatOfTheLimiterWhoseRuleDenies() {
     LimitPlan plan = plans.of(Named.class, "named");
 
     assertThat(plan.texts().get("1-per-60s").message()).contains("from the method");
@@ -166,7 +166,7 @@ class AddingUpTest {
   }
 
   @Test
-  void whereSeveralRefuseTheAnswerIsThatOfTheLongestWait() {
+  void whereSeveralDenyTheAnswerIsThatOfTheLongestWait() {
     Answered bean = plans.context().getBean(Answered.class);
     bean.answered();
 

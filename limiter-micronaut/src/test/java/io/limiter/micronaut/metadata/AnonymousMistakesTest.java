@@ -31,7 +31,7 @@ class AnonymousMistakesTest extends MistakesContract {
         arguments(AnonymousRulesOfAddress.class, "@RateLimiter.anonymousRules = ", NEVER_ANONYMOUS),
         arguments(AnonymousRulesAlone.class, "@RateLimiter.anonymousRules = [1-per-60s]", BOTH),
         arguments(AnonymousRulesEmpty.class, "@RateLimiter.anonymousRules = []", BOTH),
-        arguments(AnonymousRulesRefused.class, "@RateLimiter.anonymousRules = [1-per-60s]", BOTH),
+        arguments(AnonymousRulesDenied.class, "@RateLimiter.anonymousRules = [1-per-60s]", BOTH),
         arguments(
             AnonymousRuleWithType.class, "@RateLimiter.anonymousRules.limitType = GLOBAL", AROUND),
         arguments(
@@ -83,8 +83,8 @@ class AnonymousMistakesTest extends MistakesContract {
   }
 
   @Singleton
-  @Requires(property = "spec.name", value = "AnonymousRulesRefused")
-  static class AnonymousRulesRefused {
+  @Requires(property = "spec.name", value = "AnonymousRulesDenied")
+  static class AnonymousRulesDenied {
     @RateLimiter(
         limitType = LimitType.USER_ID,
         anonymous = Anonymous.REFUSE,

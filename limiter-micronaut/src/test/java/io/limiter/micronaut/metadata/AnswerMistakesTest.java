@@ -52,7 +52,7 @@ class AnswerMistakesTest extends MistakesContract {
             "@RateLimiter.releaseOnFailure = false",
             "releaseOn already defines when to release: remove one of them"),
         arguments(StatusOfSuccess.class, "@RateLimiter.status = 200", STATUS),
-        arguments(StatusOfNobody.class, "@RateLimiter.status = 600", STATUS),
+        arguments(StatusOfNoClass.class, "@RateLimiter.status = 600", STATUS),
         arguments(DuplicateStatusOfSuccess.class, "@RateLimiter.duplicateStatus = 399", STATUS),
         arguments(
             TwoGuards.class,
@@ -175,8 +175,8 @@ class AnswerMistakesTest extends MistakesContract {
   }
 
   @Singleton
-  @Requires(property = "spec.name", value = "StatusOfNobody")
-  static class StatusOfNobody {
+  @Requires(property = "spec.name", value = "StatusOfNoClass")
+  static class StatusOfNoClass {
     @RateLimiter(status = 600, rules = @RateRule)
     void call() {}
   }

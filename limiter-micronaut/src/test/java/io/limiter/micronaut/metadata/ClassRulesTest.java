@@ -20,7 +20,7 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** For which methods a class speaks, and what it says for each. */
+/** To which methods the annotation of a class applies, and with which rules. */
 class ClassRulesTest {
 
   private static final String SPEC = "ClassRulesTest";
@@ -97,7 +97,7 @@ class ClassRulesTest {
             "limitType = IP: 3-per-60s, 1-per-60s", "key = all, limitType = GLOBAL: 5-per-60s");
   }
 
-  /** Its rule has another name there, since names tell the rules of a method apart. */
+  /** Its rule has another name there, since names distinguish the rules of a method. */
   @Test
   void aKeyedRuleIsSharedAlsoWithAMethodWhoseOwnRuleHasTheSameNumbers() {
     assertThat(plans.logs(Mixed.class, "sameNumbers"))

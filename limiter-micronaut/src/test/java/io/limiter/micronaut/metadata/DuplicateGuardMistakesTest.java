@@ -86,13 +86,13 @@ class DuplicateGuardMistakesTest extends MistakesContract {
           method.accept(item, new Rest());
         }
         Rest again = new Rest();
-        Throwable refusal =
+        Throwable denial =
             catchThrowable(
                 () -> {
                   method.accept("tea", again);
                   again.end.get(20, TimeUnit.SECONDS);
                 });
-        assertThat(refusal instanceof ExecutionException resumed ? resumed.getCause() : refusal)
+        assertThat(denial instanceof ExecutionException resumed ? resumed.getCause() : denial)
             .isInstanceOf(DuplicateSubmissionException.class);
         assertThat(bean.entered).containsExactly("tea", "coffee");
       }

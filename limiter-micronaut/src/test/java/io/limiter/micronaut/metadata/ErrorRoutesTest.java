@@ -12,7 +12,7 @@ import io.micronaut.http.annotation.Error;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** What answers an error cannot be refused. */
+/** A method that answers an error cannot be limited. */
 class ErrorRoutesTest {
 
   @Test

@@ -40,8 +40,8 @@ class FactoryBeansTest {
     mailer.send();
     mailer.remind();
 
-    assertThat(refused(mailer::send)).containsExactly("1-per-60s");
-    assertThat(refused(mailer::remind)).containsExactly("1-per-60s");
+    assertThat(denied(mailer::send)).containsExactly("1-per-60s");
+    assertThat(denied(mailer::remind)).containsExactly("1-per-60s");
   }
 
   @Test
@@ -60,7 +60,7 @@ class FactoryBeansTest {
   void rulesOfTheMethodItselfAddUpWithIt() {
     mailer.both();
 
-    assertThat(refused(mailer::both)).containsExactly("1-per-3600s", "1-per-60s");
+    assertThat(denied(mailer::both)).containsExactly("1-per-3600s", "1-per-60s");
   }
 
   @Test
@@ -81,7 +81,7 @@ class FactoryBeansTest {
     Sender sender = context.getBean(Sender.class);
     sender.send();
 
-    assertThat(refused(sender::send)).containsExactly("1-per-60s");
+    assertThat(denied(sender::send)).containsExactly("1-per-60s");
   }
 
   @Test
@@ -92,8 +92,8 @@ class FactoryBeansTest {
     fast.call();
     fast.call();
 
-    assertThat(refused(slow::call)).containsExactly("1-per-60s");
-    assertThat(refused(fast::call)).containsExactly("2-per-60s");
+    assertThat(denied(slow::call)).containsExactly("1-per-60s");
+    assertThat(denied(fast::call)).containsExactly("2-per-60s");
   }
 
   /** They would count by different rules under one name, that of their class and method. */
@@ -108,13 +108,13 @@ class FactoryBeansTest {
             "which has other rules, bans otherwise, or counts others: give both the same, or other keys");
   }
 
-  private static List<String> refused(Runnable call) {
+  private static List<String> denied(Runnable call) {
     try {
       call.run();
     } catch (RateLimitExceededException denied) {
       return denied.verdict().violated().stream().map(each -> each.rule()).map(Rule::name).toList();
     }
-    throw new AssertionError("The call was not refused");
+    throw new AssertionError("The call was not denied");
   }
 
   static class Mailer {

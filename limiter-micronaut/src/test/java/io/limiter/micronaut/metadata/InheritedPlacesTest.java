@@ -43,7 +43,7 @@ class InheritedPlacesTest {
             "limitType = USER_ID: 1-per-60s", "limitType = GLOBAL: 2-per-60s");
   }
 
-  /** Metadata does not tell from which of them it is. */
+  /** Metadata does not state from which of them it is. */
   @Test
   void whatIsInheritedFromSeveralIsOnePlace() {
     assertThat(plans.logs(OfTwo.class, "mixed"))

@@ -36,7 +36,7 @@ class SameSubjectTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"user", "userTurned", "header", "resolver"})
-  void oneLimitThatRefusesStrangersDoesSoForAllOfTheirSubject(String method) {
+  void oneLimitThatDeniesStrangersDoesSoForAllOfTheirSubject(String method) {
     assertThat(quotas(method))
         .singleElement()
         .satisfies(

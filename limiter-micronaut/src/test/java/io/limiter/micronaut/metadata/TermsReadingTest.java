@@ -38,7 +38,7 @@ class TermsReadingTest {
 
   @Test
   void byDefaultThereIsNoBanAndACallCostsOne() throws ReflectiveOperationException {
-    assertThat(quotas("unsaid"))
+    assertThat(quotas("omitted"))
         .singleElement()
         .satisfies(
             quota -> {
@@ -166,7 +166,7 @@ class TermsReadingTest {
   static class Annotated {
 
     @RateLimiter(rules = @RateRule)
-    void unsaid() {}
+    void omitted() {}
 
     @RateLimiter(
         rules = @RateRule,

@@ -30,7 +30,7 @@ import jdk.jfr.consumer.RecordedFrame;
 import jdk.jfr.consumer.RecordingFile;
 
 /**
- * A process of {@link FirstCallsTest}: starts a service, makes its first calls, and says which
+ * A process of {@link FirstCallsTest}: starts a service, makes its first calls, and reports which
  * classes its event loops load meanwhile, one a line: call, class, and the innermost method of ours
  * that it is loaded for.
  */

@@ -33,9 +33,9 @@ class RedisDownAtStartTest {
 
       service.fallsBack(1, FailureReason.DISCONNECTED);
       service.fallsBack(Service.COUNT - 1, FailureReason.DISCONNECTED, FailureReason.BREAKER_OPEN);
-      Verdict refused = service.call();
-      assertThat(refused.allowed()).isFalse();
-      assertThat(refused.decidedBy()).isEqualTo(DecidedBy.FALLBACK);
+      Verdict denied = service.call();
+      assertThat(denied.allowed()).isFalse();
+      assertThat(denied.decidedBy()).isEqualTo(DecidedBy.FALLBACK);
     }
   }
 

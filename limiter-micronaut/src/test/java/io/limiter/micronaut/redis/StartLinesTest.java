@@ -18,7 +18,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
-/** What the log of a start says of where limits are counted, before any request. */
+/** The log of a start states where limits are counted, before any request. */
 class StartLinesTest {
 
   private static final String ALONE =

@@ -63,7 +63,7 @@ class WarmUpTest {
     ASKED.clear();
   }
 
-  /** Who decided, and the thread that went on with it. */
+  /** Who decided, and the thread that continued with it. */
   private record Run(DecidedBy source, String thread) {}
 
   private static final ConcurrentLinkedQueue<Run> RUNS = new ConcurrentLinkedQueue<>();

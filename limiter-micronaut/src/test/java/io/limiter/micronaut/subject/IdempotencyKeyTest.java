@@ -68,7 +68,7 @@ class IdempotencyKeyTest {
   @ParameterizedTest
   @ValueSource(strings = {"\"\"", "\" \"", "\"   \""})
   void aStringOfNothingButSpaceIsNoKey(String field) {
-    assertRefused(field, EMPTY);
+    assertRejected(field, EMPTY);
   }
 
   @ParameterizedTest
@@ -85,8 +85,8 @@ class IdempotencyKeyTest {
         "\"a\";b=1",
         "\"\\\\\\\""
       })
-  void whatBeginsWithAQuoteIsAQuotedStringOrRefused(String field) {
-    assertRefused(field, NO_STRING);
+  void whatBeginsWithAQuoteIsAQuotedStringOrRejected(String field) {
+    assertRejected(field, NO_STRING);
   }
 
   @Test
@@ -96,11 +96,11 @@ class IdempotencyKeyTest {
     assertThat(of('"' + longest + '"')).contains(longest);
     assertThat(of('"' + "\\\"".repeat(255) + '"')).contains("\"".repeat(255));
 
-    assertRefused(longest + "k", TOO_LONG);
-    assertRefused('"' + longest + "k\"", TOO_LONG);
-    assertRefused('"' + "\\\"".repeat(256) + '"', TOO_LONG);
-    assertRefused("k".repeat(1 << 20), TOO_LONG);
-    assertRefused('"' + "k".repeat(1 << 20), TOO_LONG);
+    assertRejected(longest + "k", TOO_LONG);
+    assertRejected('"' + longest + "k\"", TOO_LONG);
+    assertRejected('"' + "\\\"".repeat(256) + '"', TOO_LONG);
+    assertRejected("k".repeat(1 << 20), TOO_LONG);
+    assertRejected('"' + "k".repeat(1 << 20), TOO_LONG);
   }
 
   /** All control characters but the tab that is cut off at the ends, and some that are no ASCII. */
@@ -112,21 +112,21 @@ class IdempotencyKeyTest {
 
   @ParameterizedTest
   @MethodSource("strangeCharacters")
-  void aCharacterThatIsNotPrintableAsciiIsRefusedWhereverItStands(String strange) {
+  void aCharacterThatIsNotPrintableAsciiIsRejectedWhereverItStands(String strange) {
     for (String field : new String[] {strange, strange + "a", "a" + strange + "a", "a" + strange}) {
-      assertRefused(field, CHARACTERS);
+      assertRejected(field, CHARACTERS);
     }
-    assertRefused('"' + strange + "a\"", CHARACTERS);
+    assertRejected('"' + strange + "a\"", CHARACTERS);
   }
 
   @Test
-  void aTabWithinAKeyIsRefused() {
-    assertRefused("a\tb", CHARACTERS);
-    assertRefused("\"a\tb\"", CHARACTERS);
+  void aTabWithinAKeyIsRejected() {
+    assertRejected("a\tb", CHARACTERS);
+    assertRejected("\"a\tb\"", CHARACTERS);
   }
 
   @Test
-  void severalLinesAreRefusedEvenIfTheyAreEqual() {
+  void severalLinesAreRejectedEvenIfTheyAreEqual() {
     FakeRequest twice =
         new FakeRequest().header(IdempotencyKey.HEADER, "a").header(IdempotencyKey.HEADER, "a");
 
@@ -140,10 +140,10 @@ class IdempotencyKeyTest {
   }
 
   /** The mistake is reported without the client's value. */
-  private static void assertRefused(String field, String why) {
+  private static void assertRejected(String field, String why) {
     assertThatExceptionOfType(InvalidIdempotencyKeyException.class)
         .isThrownBy(() -> of(field))
         .withMessage("The Idempotency-Key header is invalid: " + why)
-        .matches(refused -> !refused.isMissing(), "is not missing");
+        .matches(rejected -> !rejected.isMissing(), "is not missing");
   }
 }

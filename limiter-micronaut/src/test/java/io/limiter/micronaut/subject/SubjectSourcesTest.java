@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /**
  * Subjects of headers, resolvers and logins, anonymous subjects, and that no subject can be forged.
  */
-class ToldSubjectsTest {
+class SubjectSourcesTest {
 
   private static final String ADDRESS = "192.0.2.7";
 
@@ -139,7 +139,7 @@ class ToldSubjectsTest {
   }
 
   @Test
-  void aSubmitterIsTheUserElseTheAddressAndNeverRefused() {
+  void aSubmitterIsTheUserElseTheAddressAndNeverDenied() {
     assertThat(counted(new SubjectSource.Submitter(), new FakeRequest().user("ada")))
         .isEqualTo(counted(user(Anonymous.REFUSE), new FakeRequest().user("ada")));
     assertThat(counted(new SubjectSource.Submitter(), new FakeRequest()))

@@ -29,9 +29,9 @@ import org.junit.jupiter.params.provider.CsvSource;
  * Every denial has the same header fields, whatever denied the request and whatever handles the
  * denial.
  */
-class RefusalsOutTest {
+class DenialFieldsTest {
 
-  private static final String SPEC = "RefusalsOutTest";
+  private static final String SPEC = "DenialFieldsTest";
 
   private final TestServer server = TestServer.start(SPEC);
 
@@ -50,17 +50,17 @@ class RefusalsOutTest {
   void itIsNotCachedAndHasTheFieldsOfTheDenyingRules(String path, String rule) {
     assertThat(server.get("/out/" + path).statusCode()).isEqualTo(200);
 
-    java.net.http.HttpResponse<String> refused = server.get("/out/" + path);
-    assertThat(refused.statusCode()).isEqualTo(429);
-    assertThat(refused.body()).isEqualTo("own");
-    assertThat(field(refused, "Cache-Control")).isEqualTo("no-store");
-    assertThat(field(refused, "Retry-After")).matches("\\d+");
-    assertThat(field(refused, "RateLimit")).startsWith('"' + rule + "\";r=0;");
+    java.net.http.HttpResponse<String> denied = server.get("/out/" + path);
+    assertThat(denied.statusCode()).isEqualTo(429);
+    assertThat(denied.body()).isEqualTo("own");
+    assertThat(field(denied, "Cache-Control")).isEqualTo("no-store");
+    assertThat(field(denied, "Retry-After")).matches("\\d+");
+    assertThat(field(denied, "RateLimit")).startsWith('"' + rule + "\";r=0;");
   }
 
   @ParameterizedTest
   @CsvSource({"both", "caught"})
-  void anAnswerThatIsNoRefusalIsLeftAlone(String path) {
+  void anAnswerThatIsNoDenialIsLeftAlone(String path) {
     java.net.http.HttpResponse<String> first = server.get("/out/" + path);
 
     assertThat(first.statusCode()).isEqualTo(200);
@@ -118,7 +118,7 @@ class RefusalsOutTest {
     }
 
     @Error
-    HttpResponse<String> refused(LimitDeniedException denied) {
+    HttpResponse<String> denied(LimitDeniedException denied) {
       return HttpResponse.status(HttpStatus.TOO_MANY_REQUESTS).body("own");
     }
   }
@@ -136,7 +136,7 @@ class RefusalsOutTest {
     }
   }
 
-  /** Says of everything that it may be stored. */
+  /** Marks every response as cacheable. */
   @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
   @Requires(property = "spec.name", value = SPEC)
   static class Cacheable {
