@@ -4,7 +4,6 @@ package io.limiter.micronaut.behaviour;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.testing.RedisFixture;
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.lang.ProcessBuilder.Redirect;
 import java.nio.charset.StandardCharsets;
@@ -12,11 +11,9 @@ import java.nio.file.Path;
 import java.util.Base64;
 import java.util.List;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.jacoco.agent.rt.RT;
-import org.jacoco.core.data.ExecutionDataReader;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -47,21 +44,7 @@ class ClassesOfARequestTest {
   }
 
   private static Set<String> executed(String line) throws IOException {
-    Set<String> classes = new TreeSet<>();
-    ExecutionDataReader reader =
-        new ExecutionDataReader(new ByteArrayInputStream(Base64.getDecoder().decode(line)));
-    reader.setSessionInfoVisitor(session -> {});
-    reader.setExecutionDataVisitor(
-        data -> {
-          if (data.hasHits()
-              && data.getName().startsWith("io/limiter/")
-              && !data.getName().contains("/$") // generated
-              && !data.getName().contains("WarmRequests")) {
-            classes.add(data.getName());
-          }
-        });
-    reader.read();
-    return classes;
+    return WarmRequests.executed(Base64.getDecoder().decode(line));
   }
 
   private static List<String> run() throws Exception {

@@ -22,6 +22,8 @@ import io.micronaut.scheduling.annotation.ExecuteOn;
 import jakarta.inject.Singleton;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryMXBean;
+import java.lang.ref.ReferenceQueue;
+import java.lang.ref.WeakReference;
 import java.lang.reflect.AccessibleObject;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
@@ -59,6 +61,7 @@ class NothingGrowsTest {
 
   private static final int AT_ONCE = 32;
   private static final long MEGABYTE = 1 << 20;
+  private static final long PATIENCE_MILLIS = 20_000;
 
   private static final List<String> PATHS =
       List.of(
@@ -286,16 +289,23 @@ class NothingGrowsTest {
     MemoryMXBean memory = ManagementFactory.getMemoryMXBean();
     long least = Long.MAX_VALUE;
     for (int i = 0; i < 4; i++) {
-      System.gc();
-      Thread.sleep(100);
+      collect();
       least = Math.min(least, memory.getHeapMemoryUsage().getUsed());
     }
     return least;
   }
 
+  /** Returns once the collector has cleared a weak reference, and so all that it found. */
+  private static void collect() throws InterruptedException {
+    ReferenceQueue<Object> cleared = new ReferenceQueue<>();
+    WeakReference<Object> garbage = new WeakReference<>(new Object(), cleared);
+    System.gc();
+    assertThat((Object) cleared.remove(PATIENCE_MILLIS)).isSameAs(garbage);
+  }
+
   /** The sizes of all maps, collections and arrays that beans of the limiter have, by field. */
   private static Map<String, Integer> sizes(TestServer server) throws InterruptedException {
-    heap(); // what is only weakly held goes
+    collect(); // what is only weakly held goes
     // Methods that are gone leave their map with the next that comes.
     server.get("/growing/prototype", "X-Who", "somebody");
     Map<String, Integer> sizes = new TreeMap<>();

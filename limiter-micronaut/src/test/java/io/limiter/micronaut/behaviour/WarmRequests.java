@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
+import static org.awaitility.Awaitility.await;
+
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.runtime.server.EmbeddedServer;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import org.jacoco.agent.rt.IAgent;
 import org.jacoco.agent.rt.RT;
+import org.jacoco.core.data.ExecutionDataReader;
 
 /**
  * A process of {@link ClassesOfARequestTest}: warms a service up, then prints which probes one
@@ -26,6 +34,15 @@ final class WarmRequests {
   static final String SPEC = "WarmRequests";
 
   private static final int WARM = 50;
+
+  /**
+   * For so long no class of the limiter is executed once the warm-up has ended, but for {@link
+   * #WATCH}.
+   */
+  private static final Duration QUIET = Duration.ofMillis(500);
+
+  /** It looks at each connection twice a second. */
+  private static final String WATCH = "io/limiter/core/redis/connection/SilenceWatch";
 
   private WarmRequests() {}
 
@@ -49,13 +66,43 @@ final class WarmRequests {
         require(200, client, much);
         require(i == 0 ? 200 : 429, client, little);
       }
-      Thread.sleep(500); // connections, timers and renewals of the warm-up come to rest
+      awaitRest(probes);
       for (URI uri : new URI[] {much, little}) {
         probes.reset();
         require(uri.equals(much) ? 200 : 429, client, uri);
         System.out.println(Base64.getEncoder().encodeToString(probes.getExecutionData(true)));
       }
     }
+  }
+
+  /** Waits until connections, timers and renewals of the warm-up have ended. */
+  private static void awaitRest(IAgent probes) {
+    probes.reset();
+    await()
+        .pollDelay(QUIET)
+        .pollInterval(QUIET)
+        .until(() -> Set.of(WATCH).containsAll(executed(probes.getExecutionData(true))));
+  }
+
+  /**
+   * The names of the limiter's classes with a probe that was hit, but for generated ones and those
+   * of this process.
+   */
+  static Set<String> executed(byte[] data) throws IOException {
+    Set<String> classes = new TreeSet<>();
+    ExecutionDataReader reader = new ExecutionDataReader(new ByteArrayInputStream(data));
+    reader.setSessionInfoVisitor(session -> {});
+    reader.setExecutionDataVisitor(
+        found -> {
+          if (found.hasHits()
+              && found.getName().startsWith("io/limiter/")
+              && !found.getName().contains("/$") // generated
+              && !found.getName().contains("WarmRequests")) {
+            classes.add(found.getName());
+          }
+        });
+    reader.read();
+    return classes;
   }
 
   private static void require(int status, HttpClient client, URI uri) throws Exception {
