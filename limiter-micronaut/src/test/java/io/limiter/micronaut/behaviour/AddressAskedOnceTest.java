@@ -29,7 +29,7 @@ class AddressAskedOnceTest {
   @ValueSource(booleans = {true, false})
   void byAllLimitsOfARequest(boolean gate) {
     try (TestServer server = TestServer.start(SPEC, Map.of("limiter.gate.enabled", gate))) {
-      AtomicInteger asked = server.context().getBean(Address.class).asked;
+      AtomicInteger asked = server.bean(Address.class).asked;
 
       assertThat(server.get("/asked-once").statusCode()).isEqualTo(200);
       assertThat(asked).hasValue(1);

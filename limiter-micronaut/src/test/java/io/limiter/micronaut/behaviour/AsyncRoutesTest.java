@@ -53,7 +53,7 @@ class AsyncRoutesTest {
       assertThat(server.get("/async/in-flight").statusCode()).isEqualTo(200);
       assertThat(server.get("/async/in-flight").statusCode()).isEqualTo(429);
 
-      server.context().getBean(Routes.class).go.countDown();
+      server.bean(Routes.class).go.countDown();
 
       await().atMost(PATIENCE).until(() -> server.get("/async/in-flight").statusCode() == 200);
     }
@@ -66,7 +66,7 @@ class AsyncRoutesTest {
       assertThat(server.get("/async/submission").statusCode()).isEqualTo(200);
       assertThat(server.get("/async/submission").statusCode()).isEqualTo(409);
 
-      server.context().getBean(Routes.class).go.countDown();
+      server.bean(Routes.class).go.countDown();
 
       await().atMost(PATIENCE).until(() -> server.get("/async/submission").statusCode() == 200);
     }

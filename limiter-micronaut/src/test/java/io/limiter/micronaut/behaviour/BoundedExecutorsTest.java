@@ -243,7 +243,7 @@ class BoundedExecutorsTest {
           assertThat(answer.body()).as(route).contains("ok");
         }
       }
-      AtomicInteger entered = server.context().getBean(Helper.class).entered;
+      AtomicInteger entered = server.bean(Helper.class).entered;
       await()
           .atMost(Duration.ofSeconds(PATIENCE_SECONDS))
           .until(() -> entered.get() == 2 * REQUESTS);

@@ -57,7 +57,7 @@ class BrokenStoreTest {
         assertThat(answer.statusCode()).as("%s %s", flaw, path).isEqualTo(500);
         assertThat(answer.body()).contains(flaw.message);
       }
-      assertThat(server.context().getBean(Routes.class).entered).hasValue(0);
+      assertThat(server.bean(Routes.class).entered).hasValue(0);
     }
   }
 

@@ -35,7 +35,7 @@ class BrokenSubjectsTest {
   @BeforeEach
   void start() {
     server = TestServer.start(SPEC);
-    routes = server.context().getBean(BrokenSubjectRoutes.class);
+    routes = server.bean(BrokenSubjectRoutes.class);
   }
 
   @AfterEach

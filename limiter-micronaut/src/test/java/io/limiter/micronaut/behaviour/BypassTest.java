@@ -253,6 +253,6 @@ class BypassTest {
   }
 
   private int entered() {
-    return server.context().getBean(BypassRoutes.class).entered.getAndSet(0);
+    return server.bean(BypassRoutes.class).entered.getAndSet(0);
   }
 }

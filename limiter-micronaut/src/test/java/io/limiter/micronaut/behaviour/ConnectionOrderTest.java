@@ -269,7 +269,7 @@ class ConnectionOrderTest {
 
   private static void messagesGoOnInTheirOrder(String kind, TestServer started) {
     try (TestServer server = started) {
-      Seen seen = server.context().getBean(Seen.class);
+      Seen seen = server.bean(Seen.class);
       for (int connection = 0; connection < 4; connection++) {
         seen.messages.clear();
         WebSocket client = open(server, kind);
@@ -301,7 +301,7 @@ class ConnectionOrderTest {
   void aFloodIsKeptInOrderToo() {
     int flood = 2_000;
     try (TestServer server = start("shared")) {
-      Seen seen = server.context().getBean(Seen.class);
+      Seen seen = server.bean(Seen.class);
       WebSocket client = open(server, "sync");
       CompletableFuture<?> sent = CompletableFuture.completedFuture(client);
       for (int i = 0; i < flood; i++) {
@@ -350,7 +350,7 @@ class ConnectionOrderTest {
       long answers = in.lines().filter(line -> line.contains("HTTP/1.1 200")).count();
 
       assertThat(answers).isEqualTo(requests);
-      assertThat(server.context().getBean(Seen.class).messages)
+      assertThat(server.bean(Seen.class).messages)
           .containsExactlyElementsOf(
               IntStream.range(0, requests).mapToObj(String::valueOf).toList());
     }

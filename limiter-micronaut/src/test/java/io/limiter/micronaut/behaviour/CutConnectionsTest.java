@@ -72,7 +72,7 @@ class CutConnectionsTest {
   void whatWasNotSentWhollyHoldsNothing(String route) throws Exception {
     try (TestServer server =
         TestServer.start(SPEC, Map.of("micronaut.server.http-version", "2.0"))) {
-      AtomicInteger admitted = server.context().getBean(Behind.class).admitted;
+      AtomicInteger admitted = server.bean(Behind.class).admitted;
       int streams = route.equals("places") ? 2 : 1;
       try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
         OutputStream out = client.getOutputStream();

@@ -3,7 +3,7 @@ package io.limiter.micronaut.behaviour;
 
 import static io.limiter.micronaut.behaviour.DenialAnswersTest.second;
 import static io.limiter.micronaut.behaviour.DenialAnswersTest.start;
-import static io.limiter.micronaut.behaviour.TestServer.field;
+import static io.limiter.micronaut.testing.HttpService.field;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.micronaut.exception.LimitDeniedException;

@@ -3,7 +3,7 @@ package io.limiter.micronaut.behaviour;
 
 import static io.limiter.micronaut.behaviour.DenialAnswersTest.assertHeaders;
 import static io.limiter.micronaut.behaviour.DenialAnswersTest.second;
-import static io.limiter.micronaut.behaviour.TestServer.field;
+import static io.limiter.micronaut.testing.HttpService.field;
 import static io.limiter.micronaut.testing.Sources.yaml;
 import static org.assertj.core.api.Assertions.assertThat;
 

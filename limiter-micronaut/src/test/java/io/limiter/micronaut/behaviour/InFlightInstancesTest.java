@@ -36,7 +36,7 @@ class InFlightInstancesTest {
   @Test
   void thePlacesOfAnInstanceThatIsGoneAreFreeAfterALease() {
     var unused = one.getAsync("/in-flight/leased");
-    RunningCalls running = one.context().getBean(RunningCalls.class);
+    RunningCalls running = one.bean(RunningCalls.class);
     await().until(() -> running.count() == 1);
     await()
         .during(LEASE.multipliedBy(3).dividedBy(2))
@@ -45,7 +45,7 @@ class InFlightInstancesTest {
 
     one.close();
 
-    RunningCalls free = other.context().getBean(RunningCalls.class);
+    RunningCalls free = other.bean(RunningCalls.class);
     await()
         .atMost(Duration.ofSeconds(20))
         .until(

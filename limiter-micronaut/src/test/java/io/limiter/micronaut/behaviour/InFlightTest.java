@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
-import static io.limiter.micronaut.behaviour.TestServer.field;
+import static io.limiter.micronaut.testing.HttpService.field;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -58,7 +58,7 @@ class InFlightTest {
                 "deny", // so that it is Redis which decides
                 "test.stated-callers",
                 true));
-    calls = server.context().getBean(RunningCalls.class);
+    calls = server.bean(RunningCalls.class);
   }
 
   @AfterParameterizedClassInvocation

@@ -65,7 +65,7 @@ class LeavingClientsTest {
                 deadline,
                 "micronaut.netty.event-loops.default.num-threads",
                 2));
-    witness = server.context().getBean(Witness.class);
+    witness = server.bean(Witness.class);
   }
 
   @AfterEach

@@ -79,8 +79,8 @@ class LeavingWaitersTest {
   private static void leave(int clients) throws IOException {
     try (TestServer server = TestServer.start(SPEC, Map.of("limiter.fallback", "deny"));
         LoggedWarnings warnings = LoggedWarnings.begin()) {
-      Limiter limiter = server.context().getBean(Limiter.class);
-      AdmissionControl turns = server.context().getBean(AdmissionControl.class);
+      Limiter limiter = server.bean(Limiter.class);
+      AdmissionControl turns = server.bean(AdmissionControl.class);
       assertThat(server.get("/queue").body()).isEqualTo("departed 1");
       for (int left = 0; left < clients; left += 100) {
         List<Socket> waiting = new ArrayList<>();
@@ -107,7 +107,7 @@ class LeavingWaitersTest {
               () ->
                   limiter.peek(QUEUE).toCompletableFuture().join().rules().get(0).remaining()
                       >= 100);
-      assertThat(server.context().getBean(Queue.class).departed.get()).isLessThan(100);
+      assertThat(server.bean(Queue.class).departed.get()).isLessThan(100);
       assertThat(warnings.excess()).isEmpty();
     }
   }

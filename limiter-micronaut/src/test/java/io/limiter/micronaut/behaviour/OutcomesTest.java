@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
-import static io.limiter.micronaut.behaviour.TestServer.field;
+import static io.limiter.micronaut.testing.HttpService.field;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -167,7 +167,7 @@ class OutcomesTest {
 
   @Test
   void ofAHundredGuessesAtOnceThreeAreLookedAt() {
-    OutcomeRoutes routes = server.context().getBean(OutcomeRoutes.class);
+    OutcomeRoutes routes = server.bean(OutcomeRoutes.class);
     int before = routes.checks.get();
 
     List<Integer> statuses =

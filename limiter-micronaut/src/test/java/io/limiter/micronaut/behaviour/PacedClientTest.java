@@ -64,8 +64,8 @@ class PacedClientTest {
   @Test
   void ofFiveCallsFourLeaveEvenlyAndOneIsDeniedBeforeItIsMade() {
     try (TestServer server = TestServer.start(SPEC, Map.of("limiter.fallback", "deny"))) {
-      Partner partner = server.context().getBean(Partner.class);
-      List<Long> came = server.context().getBean(There.class).came;
+      Partner partner = server.bean(Partner.class);
+      List<Long> came = server.bean(There.class).came;
 
       long begun = System.nanoTime();
       List<String> answers =

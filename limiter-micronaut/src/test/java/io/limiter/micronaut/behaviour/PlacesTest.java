@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
-import static io.limiter.micronaut.behaviour.TestServer.field;
+import static io.limiter.micronaut.testing.HttpService.field;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.micronaut.behaviour.PlaceRoutes.Shop;
@@ -72,7 +72,7 @@ class PlacesTest {
   void aHelperIsNotLimitedByItsClass() {
     assertThat(field(server.get("/shop/helped"), "RateLimit")).startsWith("\"2-per-60s\";r=1;");
     assertThat(server.keys().all()).hasSize(1);
-    Shop shop = server.context().getBean(Shop.class);
+    Shop shop = server.bean(Shop.class);
     for (int call = 0; call < 5; call++) {
       assertThat(shop.helper()).isEqualTo("ok");
     }

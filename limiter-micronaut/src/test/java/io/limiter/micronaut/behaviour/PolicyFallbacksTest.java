@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
-import static io.limiter.micronaut.behaviour.TestServer.field;
+import static io.limiter.micronaut.testing.HttpService.field;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -108,7 +108,7 @@ class PolicyFallbacksTest {
   }
 
   private static void assertCounted(TestServer server) {
-    FallbackCounts counts = server.context().getBean(FallbackCounts.class);
+    FallbackCounts counts = server.bean(FallbackCounts.class);
     assertThat(counts.of(Fallback.DENY)).isEqualTo(1);
     assertThat(counts.of(Fallback.ALLOW)).isEqualTo(5);
     assertThat(counts.of(Fallback.LOCAL)).isEqualTo(4);
@@ -122,9 +122,8 @@ class PolicyFallbacksTest {
   @Test
   void aPolicyOfCodesHasItsOwnToo() {
     try (TestServer server = start(Map.of())) {
-      LimitRequest failure =
-          LimitRequest.of(server.context().getBean(Policy.class), new Subject("user", "ada"));
-      Limiter limiter = server.context().getBean(Limiter.class);
+      LimitRequest failure = LimitRequest.of(server.bean(Policy.class), new Subject("user", "ada"));
+      Limiter limiter = server.bean(Limiter.class);
       redis.kill();
 
       Verdict verdict = limiter.peek(failure).toCompletableFuture().join();

@@ -4,6 +4,7 @@ package io.limiter.micronaut.behaviour;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.micronaut.behaviour.Failures.Failure;
+import io.limiter.micronaut.testing.HttpService;
 import java.net.http.HttpResponse;
 import java.util.Arrays;
 import java.util.Map;
@@ -35,7 +36,7 @@ class ReleaseTest {
   @BeforeParameterizedClassInvocation
   void start() {
     server = TestServer.start(Failures.SPEC, Map.of("limiter.gate.enabled", gate));
-    failures = server.context().getBean(Failures.class);
+    failures = server.bean(Failures.class);
   }
 
   @AfterParameterizedClassInvocation
@@ -138,6 +139,6 @@ class ReleaseTest {
   }
 
   private static String limit(HttpResponse<String> answer) {
-    return TestServer.field(answer, "RateLimit");
+    return HttpService.field(answer, "RateLimit");
   }
 }

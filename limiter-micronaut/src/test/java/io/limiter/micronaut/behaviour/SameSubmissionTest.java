@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
-import static io.limiter.micronaut.behaviour.TestServer.field;
+import static io.limiter.micronaut.testing.HttpService.field;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.micronaut.testing.RecordedDecisions;
@@ -163,7 +163,7 @@ class SameSubmissionTest {
 
   @Test
   void withoutAnOptionalKeyNothingIsADuplicateAndRedisIsNotAsked() {
-    RecordedDecisions decisions = server.context().getBean(RecordedDecisions.class);
+    RecordedDecisions decisions = server.bean(RecordedDecisions.class);
     int before = decisions.requests().size();
 
     for (int call = 0; call < 3; call++) {

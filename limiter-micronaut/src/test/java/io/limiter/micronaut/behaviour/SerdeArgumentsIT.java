@@ -64,7 +64,7 @@ class SerdeArgumentsIT {
   @Test
   void theDefaultComparesWhatSerdeWrites() {
     try (TestServer server = TestServer.start(SPEC)) {
-      assertThat(server.context().getBean(JsonMapper.class)).isInstanceOf(ObjectMapper.class);
+      assertThat(server.bean(JsonMapper.class)).isInstanceOf(ObjectMapper.class);
       assertThat(server.post("/serde/written", "[{\"item\":\"tea\"}]").statusCode()).isEqualTo(200);
       assertThat(server.post("/serde/written", "[{\"item\":\"coffee\"}]").statusCode())
           .isEqualTo(200);

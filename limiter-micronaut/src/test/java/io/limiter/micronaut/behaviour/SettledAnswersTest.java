@@ -80,7 +80,7 @@ class SettledAnswersTest {
   void anAnswerWaitsNoLongerThanTheDeadline() {
     CompletableFuture<java.net.http.HttpResponse<String>> answer =
         server.getAsync("/settled/running");
-    Routes routes = server.context().getBean(Routes.class);
+    Routes routes = server.bean(Routes.class);
     await().until(() -> routes.entered);
     proxy.blackHole();
 

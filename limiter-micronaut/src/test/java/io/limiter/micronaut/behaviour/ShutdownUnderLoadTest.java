@@ -83,7 +83,7 @@ class ShutdownUnderLoadTest {
 
   private void end(boolean graceful, String connections, boolean answers) throws Exception {
     TestServer server = start(graceful, connections);
-    WatchedStore.Notes decisions = server.context().getBean(Watch.class).notes;
+    WatchedStore.Notes decisions = server.bean(Watch.class).notes;
     try (RawCallers callers =
         RawCallers.call(server.port(), CALLERS, "/ending", "/ending/by-argument?who=a")) {
       await().until(() -> callers.answers(200) > 20 * CALLERS);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
-import static io.limiter.micronaut.behaviour.TestServer.field;
+import static io.limiter.micronaut.testing.HttpService.field;
 import static io.limiter.micronaut.testing.Json.json;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -140,7 +140,7 @@ class StoreAwayTest {
   @Test
   void outsideOfHttpTheCallerGetsAnExceptionOfItsOwn() {
     try (TestServer server = deny(Map.of())) {
-      Plain plain = server.context().getBean(Plain.class);
+      Plain plain = server.bean(Plain.class);
       assertThat(plain.call()).isEqualTo("ok");
       redis.kill();
 

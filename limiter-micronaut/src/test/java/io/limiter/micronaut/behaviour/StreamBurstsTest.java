@@ -82,11 +82,11 @@ class StreamBurstsTest {
               .map(CompletableFuture::join)
               .toList();
 
-      assertThat(server.context().getBean(Connections.class).ports).hasSize(1);
+      assertThat(server.bean(Connections.class).ports).hasSize(1);
       assertThat(answers).allMatch(answer -> answer.version() == HttpClient.Version.HTTP_2);
       assertThat(answers).filteredOn(answer -> answer.statusCode() == 200).hasSize(7);
       assertThat(answers).filteredOn(answer -> answer.statusCode() == 429).hasSize(STREAMS - 7);
-      assertThat(server.context().getBean(Routes.class).entered).hasValue(7);
+      assertThat(server.bean(Routes.class).entered).hasValue(7);
     }
   }
 

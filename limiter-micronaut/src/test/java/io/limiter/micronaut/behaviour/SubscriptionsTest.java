@@ -36,7 +36,7 @@ class SubscriptionsTest {
   @BeforeAll
   void start() {
     server = TestServer.start(SubscribedBean.SPEC, Map.of("test.slow-store", true));
-    bean = server.context().getBean(SubscribedBean.class);
+    bean = server.bean(SubscribedBean.class);
   }
 
   @AfterAll
@@ -116,8 +116,7 @@ class SubscriptionsTest {
         .isLessThan(InterceptPhase.CACHE.getPosition())
         .isLessThan(InterceptPhase.TRANSACTION.getPosition())
         .isLessThan(InterceptPhase.RETRY.getPosition());
-    assertThat(server.context().getBean(LimitInterceptor.class).getOrder())
-        .isEqualTo(LimitInterceptor.POSITION);
+    assertThat(server.bean(LimitInterceptor.class).getOrder()).isEqualTo(LimitInterceptor.POSITION);
   }
 
   private static String all(Publisher<String> publisher) {

@@ -43,7 +43,7 @@ class SwitchedOffTest {
         LimitRequest.of(
             Policy.of("off", SlidingWindowLog.of(1, Duration.ofHours(1))), Subject.global());
     try (TestServer server = TestServer.start("SwitchedOff", Map.of("limiter.enabled", "off"))) {
-      Limiter limiter = server.context().getBean(Limiter.class);
+      Limiter limiter = server.bean(Limiter.class);
 
       for (int i = 0; i < 3; i++) {
         Verdict verdict = limiter.acquire(call).toCompletableFuture().join();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
-import static io.limiter.micronaut.behaviour.TestServer.field;
+import static io.limiter.micronaut.testing.HttpService.field;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -57,7 +57,7 @@ class ThreadsTest {
         TestServer.start(
             ThreadRoutes.SPEC,
             Map.of("test.slow-store", true, "micronaut.netty.event-loops.default.num-threads", 4));
-    store = server.context().getBean(SlowStore.class);
+    store = server.bean(SlowStore.class);
   }
 
   @AfterAll
@@ -201,9 +201,8 @@ class ThreadsTest {
 
   @Test
   void aLimitedBeanOutsideOfARequestWaits() {
-    assertThat(server.context().getBean(Helper.class).help()).isEqualTo("helped");
+    assertThat(server.bean(Helper.class).help()).isEqualTo("helped");
     store.failNext(new ArithmeticException("store"));
-    assertThatThrownBy(server.context().getBean(Helper.class)::help)
-        .isInstanceOf(ArithmeticException.class);
+    assertThatThrownBy(server.bean(Helper.class)::help).isInstanceOf(ArithmeticException.class);
   }
 }

@@ -123,7 +123,7 @@ class UnwritableArgumentsTest {
               "let the JSON mapper write its properties",
               "duplicateBy = CALLER")
           .doesNotContain("secret");
-      assertThat(server.context().getBean(Routes.class).entered).hasValue(0);
+      assertThat(server.bean(Routes.class).entered).hasValue(0);
       assertThat(server.keys().all()).as("there is no rule that could count it").isEmpty();
     }
   }
@@ -136,7 +136,7 @@ class UnwritableArgumentsTest {
         assertThat(server.post("/unwritable/" + method + "?n=1", "{\"item\":\"tea\"}").statusCode())
             .isEqualTo(status);
       }
-      assertThat(server.context().getBean(Routes.class).entered).hasValue(0);
+      assertThat(server.bean(Routes.class).entered).hasValue(0);
     }
   }
 

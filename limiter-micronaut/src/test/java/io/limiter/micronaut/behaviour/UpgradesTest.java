@@ -216,7 +216,7 @@ class UpgradesTest {
       await().until(() -> server.keys().all().size() == 1);
       CompletableFuture<Integer> end = new CompletableFuture<>();
       open(server, "/seen", end);
-      assertThat(server.context().getBean(Seen.class).errors.poll(20, TimeUnit.SECONDS))
+      assertThat(server.bean(Seen.class).errors.poll(20, TimeUnit.SECONDS))
           .isInstanceOf(RateLimitExceededException.class);
       assertThat(end.orTimeout(20, TimeUnit.SECONDS).join()).isEqualTo(1011);
     }
@@ -306,7 +306,7 @@ class UpgradesTest {
         open(server, "/upgrades", end);
       }
 
-      Socket socket = server.context().getBean(Socket.class);
+      Socket socket = server.bean(Socket.class);
       await()
           .untilAsserted(
               () -> {

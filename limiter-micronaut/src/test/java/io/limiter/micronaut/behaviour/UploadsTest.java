@@ -32,7 +32,7 @@ class UploadsTest {
       for (String body : bodiesThatNeverCome) {
         assertThat(RawCall.send(server.port(), HEAD + body).status()).as(body).isEqualTo(429);
       }
-      assertThat(server.context().getBean(BypassRoutes.class).entered).hasValue(3);
+      assertThat(server.bean(BypassRoutes.class).entered).hasValue(3);
     }
   }
 }

@@ -43,7 +43,7 @@ abstract class WaitingCaller {
                 "deny", // so that it is Redis which decides
                 "test.stated-callers",
                 true));
-    departures = server.context().getBean(Departures.class);
+    departures = server.bean(Departures.class);
     service = server.context().getBean(WaitingRoutes.Service.class);
   }
 
@@ -61,7 +61,7 @@ abstract class WaitingCaller {
   }
 
   Limiter limiter() {
-    return server.context().getBean(Limiter.class);
+    return server.bean(Limiter.class);
   }
 
   static LimitRequest slow() {

@@ -7,20 +7,14 @@ import io.limiter.core.LimitRequest;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.testing.HttpService;
 import io.limiter.micronaut.testing.RecordedDecisions;
-import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
-import io.micronaut.runtime.server.EmbeddedServer;
 import io.micronaut.scheduling.TaskExecutors;
 import io.micronaut.scheduling.annotation.ExecuteOn;
-import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
@@ -34,12 +28,8 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 class LimitedCallTest {
 
-  private final EmbeddedServer server =
-      ApplicationContext.run(
-          EmbeddedServer.class,
-          Map.of(
-              "spec.name", "LimitedCallTest", "test.recorded", true, "micronaut.server.port", -1));
-  private final HttpClient client = HttpClient.newHttpClient();
+  private final HttpService server =
+      HttpService.start("LimitedCallTest", Map.of("test.recorded", true));
 
   @AfterEach
   void close() {
@@ -48,22 +38,22 @@ class LimitedCallTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"/plain", "/declared", "/inherited", "/rule-of-interface"})
-  void aRouteIsDecidedOnceForEachRequest(String path) throws Exception {
-    HttpResponse<String> first = get(path);
+  void aRouteIsDecidedOnceForEachRequest(String path) {
+    HttpResponse<String> first = server.get(path);
 
     assertThat(first.statusCode()).isEqualTo(200);
     assertThat(first.body()).isEqualTo(path);
     assertThat(first.headers().firstValue("RateLimit")).contains("\"2-per-60s\";r=1;t=60");
     assertThat(decisions()).hasSize(1);
 
-    assertThat(get(path).statusCode()).isEqualTo(200);
-    assertThat(get(path).statusCode()).isEqualTo(429);
+    assertThat(server.get(path).statusCode()).isEqualTo(200);
+    assertThat(server.get(path).statusCode()).isEqualTo(429);
     assertThat(decisions()).hasSize(3);
   }
 
   @Test
-  void aMethodThatCallsAnotherLimitedOneIsDecidedForBoth() throws Exception {
-    assertThat(get("/outer").body()).isEqualTo("/outer");
+  void aMethodThatCallsAnotherLimitedOneIsDecidedForBoth() {
+    assertThat(server.get("/outer").body()).isEqualTo("/outer");
 
     assertThat(decisions())
         .extracting(request -> request.policy().name())
@@ -71,12 +61,7 @@ class LimitedCallTest {
   }
 
   private List<LimitRequest> decisions() {
-    return server.getApplicationContext().getBean(RecordedDecisions.class).requests();
-  }
-
-  private HttpResponse<String> get(String path) throws IOException, InterruptedException {
-    URI uri = server.getURI().resolve(path);
-    return client.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString());
+    return server.bean(RecordedDecisions.class).requests();
   }
 
   @Controller

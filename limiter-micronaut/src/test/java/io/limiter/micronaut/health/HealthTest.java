@@ -20,22 +20,16 @@ import io.limiter.core.Subject;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.testing.ClusterGroup;
 import io.limiter.core.testing.RedisProcess;
-import io.micronaut.context.ApplicationContext;
+import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.BeanProvider;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.management.health.indicator.HealthResult;
-import io.micronaut.runtime.server.EmbeddedServer;
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
@@ -62,71 +56,55 @@ class HealthTest {
   }
 
   private final RedisProcess redis = RedisProcess.onFreePort();
-  private final HttpClient client = HttpClient.newHttpClient();
 
   @AfterEach
   void close() {
     redis.close();
   }
 
-  private EmbeddedServer start(Object... settings) {
+  private HttpService start(Object... settings) {
     return run("redis.uri", redis.uri(), settings);
   }
 
-  private static EmbeddedServer run(String property, Object redis, Object... settings) {
-    Map<String, Object> all = new HashMap<>();
-    all.put(property, redis);
-    all.put("micronaut.server.port", -1);
-    all.put("endpoints.health.details-visible", "ANONYMOUS");
-    all.put("limiter.redis.deadline", "500ms");
-    for (int i = 0; i < settings.length; i += 2) {
-      all.put(settings[i].toString(), settings[i + 1]);
-    }
-    return ApplicationContext.run(EmbeddedServer.class, all);
+  private static HttpService run(String property, Object redis, Object... settings) {
+    Map<String, Object> all =
+        HttpService.settings(
+            property,
+            redis,
+            "endpoints.health.details-visible",
+            "ANONYMOUS",
+            "limiter.redis.deadline",
+            "500ms");
+    all.putAll(HttpService.settings(settings));
+    return HttpService.start("HealthTest", all);
   }
 
-  private HttpResponse<String> readiness(EmbeddedServer server) {
-    URI uri = URI.create("http://localhost:" + server.getPort() + "/health/readiness");
-    try {
-      return client.send(
-          HttpRequest.newBuilder(uri).timeout(Duration.ofSeconds(20)).build(),
-          BodyHandlers.ofString());
-    } catch (IOException e) {
-      throw new AssertionError(uri + " has no answer", e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new AssertionError("Interrupted", e);
-    }
+  private static HttpResponse<String> readiness(HttpService server) {
+    return server.get("/health/readiness");
   }
 
   private String name() {
     return "Redis at 127.0.0.1:" + redis.port();
   }
 
-  private JsonNode indicators(EmbeddedServer server) throws IOException {
+  private JsonNode indicators(HttpService server) throws IOException {
     return JSON.readTree(readiness(server).body()).get("details");
   }
 
-  private void awaitStatus(EmbeddedServer server, int status) {
+  private void awaitStatus(HttpService server, int status) {
     await()
         .atMost(Duration.ofSeconds(20))
         .untilAsserted(() -> assertThat(readiness(server).statusCode()).isEqualTo(status));
   }
 
-  private static void callOnce(EmbeddedServer server) {
-    var unused =
-        server
-            .getApplicationContext()
-            .getBean(Limiter.class)
-            .acquire(CALL)
-            .toCompletableFuture()
-            .join();
+  private static void callOnce(HttpService server) {
+    var unused = server.bean(Limiter.class).acquire(CALL).toCompletableFuture().join();
   }
 
   @Test
   void aRedisThatAnswersIsShown() throws IOException {
     redis.start();
-    try (EmbeddedServer server = start()) {
+    try (HttpService server = start()) {
       HttpResponse<String> ready = readiness(server);
 
       assertThat(ready.statusCode()).isEqualTo(200);
@@ -144,7 +122,7 @@ class HealthTest {
   @Test
   void theServiceIsReadyWhileRedisIsAwayAndTheReasonIsShown() throws IOException {
     redis.start();
-    try (EmbeddedServer server = start()) {
+    try (HttpService server = start()) {
       redis.kill();
       callOnce(server);
 
@@ -160,7 +138,7 @@ class HealthTest {
 
   @Test
   void theServiceIsReadyIfRedisWasNeverThere() throws IOException {
-    try (EmbeddedServer server = start()) {
+    try (HttpService server = start()) {
       assertThat(readiness(server).statusCode()).isEqualTo(200);
       assertThat(indicators(server).at("/limiter/details/redis/" + name() + "/reason").asText())
           .isEqualTo("DISCONNECTED");
@@ -169,7 +147,7 @@ class HealthTest {
 
   @Test
   void withoutDetailsForAnyoneOnlyTheStatusIsShown() throws IOException {
-    try (EmbeddedServer server = start("endpoints.health.details-visible", "NEVER")) {
+    try (HttpService server = start("endpoints.health.details-visible", "NEVER")) {
       assertThat(readiness(server).body()).isEqualTo("{\"status\":\"UP\"}");
     }
   }
@@ -177,7 +155,7 @@ class HealthTest {
   @Test
   void whereRedisIsRequiredTheServiceIsNotReadyWithoutItAndReadyAgainWithoutAnyCall() {
     redis.start();
-    try (EmbeddedServer server = start("limiter.health.required", "true")) {
+    try (HttpService server = start("limiter.health.required", "true")) {
       awaitStatus(server, 200);
 
       redis.suspend();
@@ -199,7 +177,7 @@ class HealthTest {
 
   @Test
   void whereRedisIsRequiredAServiceThatStartsWithoutItIsNotReady() {
-    try (EmbeddedServer server = start("limiter.health.required", "true")) {
+    try (HttpService server = start("limiter.health.required", "true")) {
       assertThat(readiness(server).statusCode()).isEqualTo(503);
     }
   }
@@ -208,8 +186,7 @@ class HealthTest {
   void nodesOfAClusterAreShownEachByItself() throws IOException {
     try (ClusterGroup group =
             ClusterGroup.withoutReplicas("--cluster-require-full-coverage", "no");
-        EmbeddedServer server =
-            run("redis.uris", group.uris(), "limiter.health.required", "true")) {
+        HttpService server = run("redis.uris", group.uris(), "limiter.health.required", "true")) {
       awaitStatus(server, 200);
       assertThat(indicators(server).at("/limiter/details/redis"))
           .hasSize(ClusterGroup.PRIMARIES)
@@ -271,7 +248,7 @@ class HealthTest {
   void whereTheApplicationUsesRedisItsIndicatorStaysAndALineStatesWhatToSet(
       String property, String value, String user) throws IOException {
     try (Lines lines = Lines.begin();
-        EmbeddedServer server = start(property, value)) {
+        HttpService server = start(property, value)) {
       assertThat(readiness(server).statusCode()).isEqualTo(503);
       assertThat(indicators(server).at("/redis/status").asText()).isEqualTo("DOWN");
       assertThat(indicators(server).at("/limiter/status").asText()).isEqualTo("UP");
@@ -286,11 +263,11 @@ class HealthTest {
   @Test
   void whatIsConfiguredIsLeftAndNotLogged() throws IOException {
     try (Lines lines = Lines.begin()) {
-      try (EmbeddedServer server = start("redis.health.enabled", "true")) {
+      try (HttpService server = start("redis.health.enabled", "true")) {
         assertThat(readiness(server).statusCode()).isEqualTo(503);
         assertThat(indicators(server).at("/redis/status").asText()).isEqualTo("DOWN");
       }
-      try (EmbeddedServer server =
+      try (HttpService server =
           start("redis.health.enabled", "false", "test.user", "CONSTRUCTOR")) {
         assertThat(readiness(server).statusCode()).isEqualTo(200);
         assertThat(indicators(server).has("redis")).isFalse();
@@ -302,7 +279,7 @@ class HealthTest {
 
   @Test
   void withoutTheIndicatorAllIsAsMicronautHasIt() throws IOException {
-    try (EmbeddedServer server = start("limiter.health.enabled", "off")) {
+    try (HttpService server = start("limiter.health.enabled", "off")) {
       assertThat(readiness(server).statusCode()).isEqualTo(503);
       assertThat(indicators(server).has("limiter")).isFalse();
       assertThat(indicators(server).has("redis")).isTrue();
@@ -311,7 +288,7 @@ class HealthTest {
 
   @Test
   void withoutARedisThereIsNothingToShow() throws IOException {
-    try (EmbeddedServer server = run("some.property", "some value")) {
+    try (HttpService server = run("some.property", "some value")) {
       assertThat(readiness(server).statusCode()).isEqualTo(200);
       assertThat(indicators(server).has("limiter")).isFalse();
     }

@@ -13,6 +13,7 @@ import io.limiter.micronaut.exception.CallerBannedException;
 import io.limiter.micronaut.exception.InvalidCostException;
 import io.limiter.micronaut.exception.RateLimitExceededException;
 import io.limiter.micronaut.testing.RecordedDecisions;
+import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.json.tree.JsonNode;
@@ -36,8 +37,7 @@ import org.junit.jupiter.params.provider.NullSource;
 /** What a call costs, by an expression over its arguments. */
 class ExpressionCostsTest {
 
-  private final ApplicationContext context =
-      ApplicationContext.run(Map.of("spec.name", "ExpressionCostsTest", "test.recorded", true));
+  private final ApplicationContext context = Starts.recorded("ExpressionCostsTest");
   private final Exports exports = context.getBean(Exports.class);
 
   @AfterEach

@@ -13,12 +13,12 @@ import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.exception.DuplicateSubmissionException;
 import io.limiter.micronaut.exception.RateLimitExceededException;
 import io.limiter.micronaut.testing.RecordedDecisions;
+import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
 import jakarta.inject.Singleton;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -34,8 +34,7 @@ import reactor.core.publisher.Mono;
 /** Subjects and submissions of calls that no request has led to: a job, a consumer of messages. */
 class OutsideOfRequestTest {
 
-  private final ApplicationContext context =
-      ApplicationContext.run(Map.of("spec.name", "OutsideOfRequestTest", "test.recorded", true));
+  private final ApplicationContext context = Starts.recorded("OutsideOfRequestTest");
   private final Jobs jobs = context.getBean(Jobs.class);
   private final Shift shift = context.getBean(Shift.class);
   private final RecordedDecisions decisions = context.getBean(RecordedDecisions.class);

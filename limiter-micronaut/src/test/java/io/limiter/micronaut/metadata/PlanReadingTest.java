@@ -18,6 +18,7 @@ import io.limiter.micronaut.plan.LimitPlans;
 import io.limiter.micronaut.plan.Submission;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.testing.RecordedDecisions;
+import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Executable;
 import io.micronaut.context.annotation.Requires;
@@ -27,7 +28,6 @@ import io.micronaut.inject.ExecutableMethod;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -36,8 +36,7 @@ import org.junit.jupiter.api.Test;
 /** From annotations to a plan. */
 class PlanReadingTest {
 
-  private final ApplicationContext context =
-      ApplicationContext.run(Map.of("spec.name", "PlanReadingTest", "test.recorded", true));
+  private final ApplicationContext context = Starts.recorded("PlanReadingTest");
 
   @AfterEach
   void close() {

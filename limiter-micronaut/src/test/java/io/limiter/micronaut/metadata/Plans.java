@@ -8,7 +8,6 @@ import io.limiter.micronaut.plan.LimitPlans;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
@@ -28,7 +27,7 @@ final class Plans implements AutoCloseable {
 
   /** The same, with the {@code RecordedDecisions} of that context. */
   static Plans recorded(String spec) {
-    return new Plans(ApplicationContext.run(Map.of("spec.name", spec, "test.recorded", true)));
+    return new Plans(Starts.recorded(spec));
   }
 
   ApplicationContext context() {

@@ -10,16 +10,10 @@ import io.limiter.core.testing.ClusterGroup;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateRule;
-import io.micronaut.context.ApplicationContext;
+import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
-import io.micronaut.runtime.server.EmbeddedServer;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -32,7 +26,6 @@ class ClusterServiceTest {
   private static final String SPEC = "ClusterServiceTest";
 
   private final ClusterGroup group = ClusterGroup.withoutReplicas();
-  private final HttpClient client = HttpClient.newHttpClient();
 
   @AfterEach
   void close() {
@@ -40,18 +33,16 @@ class ClusterServiceTest {
   }
 
   @Test
-  void limitsHoldOverAllItsNodes() throws Exception {
-    try (EmbeddedServer server =
-        ApplicationContext.run(
-            EmbeddedServer.class,
+  void limitsHoldOverAllItsNodes() {
+    try (HttpService server =
+        HttpService.start(
+            SPEC,
             Map.of(
-                "spec.name", SPEC,
                 "redis.uris", group.uris(),
                 "redis.client-name", "limits",
                 "limiter.redis.connections", "event-loop",
                 "limiter.redis.deadline", "5s",
-                "limiter.redis.warm-up", "5s",
-                "micronaut.server.port", -1))) {
+                "limiter.redis.warm-up", "5s"))) {
       for (int i = 0; i < 20; i++) {
         assertThat(get(server, "key-" + i)).as("caller %d", i).isEqualTo(200);
       }
@@ -61,7 +52,7 @@ class ClusterServiceTest {
       }
       assertThat(get(server, "key-30")).as("the 31st of all").isEqualTo(429);
 
-      FallbackCounts fallbacks = server.getApplicationContext().getBean(FallbackCounts.class);
+      FallbackCounts fallbacks = server.bean(FallbackCounts.class);
       assertThat(fallbacks.of(Fallback.LOCAL)).isZero();
       for (RedisProcess node : group.servers()) {
         assertThat(limiters(node)).as("connections to one node").hasSize(1);
@@ -81,12 +72,8 @@ class ClusterServiceTest {
         .toList();
   }
 
-  private int get(EmbeddedServer server, String key) throws Exception {
-    URI uri = URI.create("http://localhost:" + server.getPort() + "/cluster");
-    HttpResponse<String> answer =
-        client.send(
-            HttpRequest.newBuilder(uri).header("X-Api-Key", key).build(), BodyHandlers.ofString());
-    return answer.statusCode();
+  private static int get(HttpService server, String key) {
+    return server.status("/cluster", "X-Api-Key", key);
   }
 
   @Controller("/cluster")

@@ -13,18 +13,14 @@ import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.BeanCreatedEvent;
 import io.micronaut.context.event.BeanCreatedEventListener;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
-import io.micronaut.runtime.server.EmbeddedServer;
 import jakarta.inject.Singleton;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
@@ -59,8 +55,8 @@ class ServerConnectionsTest {
   })
   void aServerHasOneForEachEventLoopUnlessItsSettingsSayOtherwise(
       String connections, int max, int expected) {
-    try (EmbeddedServer server = start(connections, max)) {
-      assertThat(server.isRunning()).isTrue();
+    try (HttpService server = start(connections, max)) {
+      assertThat(server.context().isRunning()).isTrue();
       assertThat(clients()).isEqualTo(expected);
     }
     await().atMost(Duration.ofSeconds(5)).until(() -> clients() == 0);
@@ -76,30 +72,25 @@ class ServerConnectionsTest {
   }
 
   @Test
-  void anAnswerComesOnTheEventLoopThatServesTheRequest() throws Exception {
-    try (EmbeddedServer server = start("auto", 16)) {
+  void anAnswerComesOnTheEventLoopThatServesTheRequest() {
+    try (HttpService server = start("auto", 16)) {
       for (int call = 0; call < 12; call++) {
         get(server);
       }
-      assertThat(server.getApplicationContext().getBean(Threads.class).decided)
+      assertThat(server.bean(Threads.class).decided)
           .hasSize(12)
           .allSatisfy(decided -> assertThat(decided.answered).isSameAs(decided.asked));
     }
   }
 
   /** On a connection of its own, so that all event loops get some. */
-  private static void get(EmbeddedServer server) throws Exception {
-    URI uri = URI.create("http://localhost:" + server.getPort() + "/connections");
-    assertThat(
-            HttpClient.newHttpClient()
-                .send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString())
-                .statusCode())
-        .isEqualTo(200);
+  private static void get(HttpService server) {
+    assertThat(server.onNewConnection().status("/connections")).isEqualTo(200);
   }
 
-  private EmbeddedServer start(String connections, int max) {
-    return ApplicationContext.run(
-        EmbeddedServer.class,
+  private HttpService start(String connections, int max) {
+    return HttpService.start(
+        SPEC,
         settings(
             Map.of(
                 "limiter.redis.connections", connections,
@@ -113,7 +104,6 @@ class ServerConnectionsTest {
     all.put("limiter.redis.deadline", "5s");
     all.put("limiter.redis.warm-up", "5s");
     all.put("micronaut.netty.event-loops.default.num-threads", 3);
-    all.put("micronaut.server.port", -1);
     return all;
   }
 

@@ -12,11 +12,11 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.testing.RedisProcess;
+import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.runtime.server.EmbeddedServer;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -53,19 +53,16 @@ final class Service implements AutoCloseable {
 
   static Service start(RedisProcess redis, Object... properties) {
     Map<String, Object> all =
-        new HashMap<>(
-            Map.of(
-                "spec.name",
-                "Service",
-                "redis.uri",
-                redis.uri(),
-                "micronaut.server.port",
-                -1,
-                "limiter.redis.key-prefix",
-                "t" + UUID.randomUUID().toString().substring(0, 8) + ":"));
-    for (int i = 0; i < properties.length; i += 2) {
-      all.put(properties[i].toString(), properties[i + 1]);
-    }
+        HttpService.settings(
+            "spec.name",
+            "Service",
+            "redis.uri",
+            redis.uri(),
+            "micronaut.server.port",
+            -1,
+            "limiter.redis.key-prefix",
+            "t" + UUID.randomUUID().toString().substring(0, 8) + ":");
+    all.putAll(HttpService.settings(properties));
     return new Service(all);
   }
 

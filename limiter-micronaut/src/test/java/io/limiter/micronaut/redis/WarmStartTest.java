@@ -12,14 +12,11 @@ import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.call.LimitedCall;
-import io.micronaut.context.ApplicationContext;
+import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
-import io.micronaut.runtime.server.EmbeddedServer;
-import java.net.http.HttpClient;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -31,16 +28,14 @@ import org.junit.jupiter.api.Test;
 class WarmStartTest {
 
   private final RedisProcess redis = RedisProcess.onFreePort().start();
-  private final EmbeddedServer server =
-      ApplicationContext.run(
-          EmbeddedServer.class,
+  private final HttpService server =
+      HttpService.start(
+          "WarmStartTest",
           Map.of(
-              "spec.name", "WarmStartTest",
               "redis.uri", redis.uri(),
               "limiter.redis.key-prefix", "warm:",
               "limiter.redis.deadline", "5s",
-              "limiter.redis.connections", "shared",
-              "micronaut.server.port", -1));
+              "limiter.redis.connections", "shared"));
   private final RedisClient client = RedisClient.create(redis.uri());
   private final StatefulRedisConnection<String, String> connection = client.connect();
 
@@ -52,7 +47,7 @@ class WarmStartTest {
   }
 
   @Test
-  void scriptsAreLoadedBeforeTheFirstRequestWhichRedisDecides() throws Exception {
+  void scriptsAreLoadedBeforeTheFirstRequestWhichRedisDecides() {
     assertThat(stats())
         .containsPattern("cmdstat_script(\\|load)?:calls=3,")
         .doesNotContain("cmdstat_eval:");
@@ -74,13 +69,13 @@ class WarmStartTest {
 
   @Test
   void noFallbackIsCountedThatWarmsIt() {
-    FallbackCounts counts = server.getApplicationContext().getBean(FallbackCounts.class);
+    FallbackCounts counts = server.bean(FallbackCounts.class);
 
     assertThat(Stream.of(Fallback.values()).mapToLong(counts::of)).containsOnly(0L);
   }
 
   @Test
-  void aServiceHasOneConnection() throws Exception {
+  void aServiceHasOneConnection() {
     get();
 
     assertThat(connection.sync().clientList().lines())
@@ -100,12 +95,8 @@ class WarmStartTest {
     return connection.sync().info("commandstats");
   }
 
-  private String get() throws Exception {
-    return HttpClient.newHttpClient()
-        .send(
-            java.net.http.HttpRequest.newBuilder(server.getURI().resolve("/who-decided")).build(),
-            BodyHandlers.ofString())
-        .body();
+  private String get() {
+    return server.get("/who-decided").body();
   }
 
   @Controller

@@ -23,9 +23,9 @@ import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.http.DenialResponseFactory;
 import io.limiter.micronaut.http.RateLimitFields;
 import io.limiter.micronaut.subject.ClientAddress;
+import io.limiter.micronaut.testing.HttpService;
 import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.context.AbstractMessageSource;
-import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Replaces;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
@@ -35,10 +35,8 @@ import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.http.server.exceptions.response.ErrorContext;
 import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 import io.micronaut.http.server.util.locale.HttpLocaleResolver;
-import io.micronaut.runtime.server.EmbeddedServer;
 import jakarta.inject.Singleton;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -71,16 +69,15 @@ class WarmUpTest {
   /** Beans of the application that were called. */
   private static final ConcurrentLinkedQueue<String> ASKED = new ConcurrentLinkedQueue<>();
 
-  private static EmbeddedServer start(String specification, Object... settings) {
-    Map<String, Object> all = new HashMap<>();
-    all.put("spec.name", specification);
-    all.put("micronaut.server.port", -1);
-    all.put("micronaut.netty.event-loops.default.num-threads", LOOPS);
-    all.put("limiter.redis.warm-up", "30s");
-    for (int i = 0; i < settings.length; i += 2) {
-      all.put(settings[i].toString(), settings[i + 1]);
-    }
-    return ApplicationContext.run(EmbeddedServer.class, all);
+  private static HttpService start(String specification, Object... settings) {
+    Map<String, Object> all =
+        HttpService.settings(
+            "micronaut.netty.event-loops.default.num-threads",
+            LOOPS,
+            "limiter.redis.warm-up",
+            "30s");
+    all.putAll(HttpService.settings(settings));
+    return HttpService.start(specification, all);
   }
 
   private static Set<String> threads(DecidedBy source) {
@@ -90,15 +87,15 @@ class WarmUpTest {
         .collect(Collectors.toSet());
   }
 
-  private static long counted(EmbeddedServer server) {
-    FallbackCounts counts = server.getApplicationContext().getBean(FallbackCounts.class);
+  private static long counted(HttpService server) {
+    FallbackCounts counts = server.bean(FallbackCounts.class);
     return Stream.of(Fallback.values()).mapToLong(counts::of).sum();
   }
 
   @Test
   void theFallbackAndRedisDecideOnEachEventLoop() {
     try (RedisProcess redis = RedisProcess.onFreePort().start();
-        EmbeddedServer server = start("WarmUpTest", "redis.uri", redis.uri())) {
+        HttpService server = start("WarmUpTest", "redis.uri", redis.uri())) {
       assertThat(threads(DecidedBy.FALLBACK)).hasSize(LOOPS);
       assertThat(threads(DecidedBy.STORE)).hasSize(LOOPS);
       assertThat(counted(server)).isZero();
@@ -109,7 +106,7 @@ class WarmUpTest {
   void theFallbackDecidesOnEachEventLoopWhereRedisIsDown() {
     long begin = System.nanoTime();
     try (RedisProcess redis = RedisProcess.onFreePort();
-        EmbeddedServer server = start("WarmUpTest", "redis.uri", redis.uri())) {
+        HttpService server = start("WarmUpTest", "redis.uri", redis.uri())) {
       assertThat(threads(DecidedBy.FALLBACK)).hasSize(LOOPS);
       assertThat(counted(server)).isZero();
     }
@@ -118,24 +115,24 @@ class WarmUpTest {
 
   @Test
   void memoryDecidesOnEachEventLoopWhereThereIsNoRedis() {
-    try (EmbeddedServer server = start("WarmUpTest")) {
-      assertThat(server.isRunning()).isTrue();
+    try (HttpService server = start("WarmUpTest")) {
+      assertThat(server.context().isRunning()).isTrue();
       assertThat(threads(DecidedBy.STORE)).hasSize(LOOPS);
     }
   }
 
   @Test
   void aZeroSwitchesItOff() {
-    try (EmbeddedServer server = start("WarmUpTest", "limiter.redis.warm-up", "0s")) {
-      assertThat(server.isRunning()).isTrue();
+    try (HttpService server = start("WarmUpTest", "limiter.redis.warm-up", "0s")) {
+      assertThat(server.context().isRunning()).isTrue();
       assertThat(RUNS).isEmpty();
     }
   }
 
   @Test
   void whatFailsStopsNoStart() {
-    try (EmbeddedServer server = start("WarmUpTest.broken")) {
-      assertThat(server.isRunning()).isTrue();
+    try (HttpService server = start("WarmUpTest.broken")) {
+      assertThat(server.context().isRunning()).isTrue();
       assertThat(ASKED).contains("thrown", "failed");
     }
   }
@@ -143,8 +140,8 @@ class WarmUpTest {
   @Test
   void beansOfTheApplicationAreNotAsked() {
     try (RedisProcess redis = RedisProcess.onFreePort().start();
-        EmbeddedServer server = start("WarmUpTest.replaced", "redis.uri", redis.uri())) {
-      assertThat(server.isRunning()).isTrue();
+        HttpService server = start("WarmUpTest.replaced", "redis.uri", redis.uri())) {
+      assertThat(server.context().isRunning()).isTrue();
       assertThat(ASKED).isEmpty();
     }
   }

@@ -8,20 +8,17 @@ import io.limiter.core.Subject;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.testing.HttpService;
 import io.limiter.micronaut.testing.RecordedDecisions;
-import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.order.Ordered;
 import io.micronaut.http.HttpAttributes;
+import io.micronaut.http.HttpRequest;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.RequestFilter;
 import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.http.filter.ServerFilterPhase;
-import io.micronaut.runtime.server.EmbeddedServer;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.security.Principal;
 import java.util.List;
 import java.util.Map;
@@ -35,19 +32,10 @@ class RequestSubjectsTest {
 
   private static final Subject STRANGER = new Subject("anonymous", "user\n127.0.0.1");
 
-  private final EmbeddedServer server =
-      ApplicationContext.run(
-          EmbeddedServer.class,
-          Map.of(
-              "spec.name",
-              "RequestSubjectsTest",
-              "test.recorded",
-              true,
-              "micronaut.server.host",
-              "127.0.0.1",
-              "micronaut.server.port",
-              -1));
-  private final HttpClient client = HttpClient.newHttpClient();
+  private final HttpService server =
+      HttpService.start(
+          "RequestSubjectsTest",
+          Map.of("test.recorded", true, "micronaut.server.host", "127.0.0.1"));
 
   @AfterEach
   void close() {
@@ -55,18 +43,18 @@ class RequestSubjectsTest {
   }
 
   @Test
-  void anAddressIsThatOfTheConnectionWhateverHeadersSay() throws Exception {
-    assertThat(get("/by-address", "X-Forwarded-For", "198.51.100.1")).isEqualTo(200);
-    assertThat(get("/by-address", "Forwarded", "for=198.51.100.2")).isEqualTo(429);
+  void anAddressIsThatOfTheConnectionWhateverHeadersSay() {
+    assertThat(server.status("/by-address", "X-Forwarded-For", "198.51.100.1")).isEqualTo(200);
+    assertThat(server.status("/by-address", "Forwarded", "for=198.51.100.2")).isEqualTo(429);
 
     assertThat(counted()).containsExactly(LOOPBACK, LOOPBACK);
   }
 
   @Test
-  void aUserIsCountedByName() throws Exception {
-    assertThat(get("/by-user", "X-User", "ada")).isEqualTo(200);
-    assertThat(get("/by-user", "X-User", "ada")).isEqualTo(429);
-    assertThat(get("/by-user", "X-User", "bob")).isEqualTo(200);
+  void aUserIsCountedByName() {
+    assertThat(server.status("/by-user", "X-User", "ada")).isEqualTo(200);
+    assertThat(server.status("/by-user", "X-User", "ada")).isEqualTo(429);
+    assertThat(server.status("/by-user", "X-User", "bob")).isEqualTo(200);
 
     assertThat(counted())
         .containsExactly(
@@ -74,24 +62,24 @@ class RequestSubjectsTest {
   }
 
   @Test
-  void anAnonymousCallerIsCountedByAddress() throws Exception {
-    assertThat(get("/by-user")).isEqualTo(200);
-    assertThat(get("/by-user")).isEqualTo(429);
-    assertThat(get("/by-user", "X-User", "")).isEqualTo(429);
+  void anAnonymousCallerIsCountedByAddress() {
+    assertThat(server.status("/by-user")).isEqualTo(200);
+    assertThat(server.status("/by-user")).isEqualTo(429);
+    assertThat(server.status("/by-user", "X-User", "")).isEqualTo(429);
 
     assertThat(counted()).containsExactly(STRANGER, STRANGER, STRANGER);
   }
 
   @Test
-  void aUserWhoIsCalledLikeAnAddressIsNotThatAddress() throws Exception {
-    assertThat(get("/by-user")).isEqualTo(200);
-    assertThat(get("/by-user", "X-User", "127.0.0.1")).isEqualTo(200);
+  void aUserWhoIsCalledLikeAnAddressIsNotThatAddress() {
+    assertThat(server.status("/by-user")).isEqualTo(200);
+    assertThat(server.status("/by-user", "X-User", "127.0.0.1")).isEqualTo(200);
   }
 
   @Test
-  void everybodyIsCountedTogether() throws Exception {
-    assertThat(get("/by-all", "X-User", "ada")).isEqualTo(200);
-    assertThat(get("/by-all", "X-User", "bob")).isEqualTo(429);
+  void everybodyIsCountedTogether() {
+    assertThat(server.status("/by-all", "X-User", "ada")).isEqualTo(200);
+    assertThat(server.status("/by-all", "X-User", "bob")).isEqualTo(429);
 
     assertThat(counted()).containsExactly(Subject.global(), Subject.global());
   }
@@ -105,7 +93,7 @@ class RequestSubjectsTest {
             Subject.global(),
             new Subject("user", "ada"),
             new Subject("user", "bob"));
-    return server.getApplicationContext().getBean(RecordedDecisions.class).requests().stream()
+    return server.bean(RecordedDecisions.class).requests().stream()
         .map(
             request ->
                 known.stream()
@@ -116,14 +104,6 @@ class RequestSubjectsTest {
                     .findFirst()
                     .orElse(new Subject("unknown", "?")))
         .toList();
-  }
-
-  private int get(String path, String... header) throws Exception {
-    HttpRequest.Builder request = HttpRequest.newBuilder(server.getURI().resolve(path));
-    if (header.length > 0) {
-      request.headers(header);
-    }
-    return client.send(request.build(), BodyHandlers.discarding()).statusCode();
   }
 
   @Controller
@@ -153,7 +133,7 @@ class RequestSubjectsTest {
   @Requires(property = "spec.name", value = "RequestSubjectsTest")
   static class Security implements Ordered {
     @RequestFilter
-    void logIn(io.micronaut.http.HttpRequest<?> request) {
+    void logIn(HttpRequest<?> request) {
       String user = request.getHeaders().get("X-User");
       if (user != null) {
         request.setAttribute(HttpAttributes.PRINCIPAL, (Principal) () -> user);

@@ -19,6 +19,11 @@ public final class Starts {
     return ApplicationContext.run(Map.of("spec.name", spec));
   }
 
+  /** The same, with {@link RecordedDecisions}. */
+  public static ApplicationContext recorded(String spec) {
+    return ApplicationContext.run(Map.of("spec.name", spec, "test.recorded", true));
+  }
+
   /** What stops the start with these properties. Fails if nothing does. */
   public static ConfigurationException mistake(Map<String, Object> properties) {
     Map<String, Object> all = new LinkedHashMap<>(Map.of("spec.name", "none"));

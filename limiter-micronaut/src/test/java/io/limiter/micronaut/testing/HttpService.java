@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.testing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.runtime.server.EmbeddedServer;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+
+/** A server on a free port with the test beans of one specification, and a client of it. */
+public class HttpService implements AutoCloseable {
+
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  private final EmbeddedServer server;
+  private final HttpClient client =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+
+  protected HttpService(EmbeddedServer server) {
+    this.server = server;
+  }
+
+  /**
+   * Counts in memory, unless the settings name a Redis.
+   *
+   * @param specification the {@code spec.name} that its beans require
+   * @param settings more properties, which take precedence
+   */
+  public static HttpService start(String specification, Map<String, Object> settings) {
+    return new HttpService(run(specification, settings));
+  }
+
+  protected static EmbeddedServer run(String specification, Map<String, Object> settings) {
+    Map<String, Object> all = new LinkedHashMap<>();
+    all.put("spec.name", specification);
+    all.put("micronaut.server.port", -1);
+    all.putAll(settings);
+    return ApplicationContext.run(EmbeddedServer.class, all);
+  }
+
+  /**
+   * @param namesAndValues each name is followed by its value; the last value of a name holds
+   */
+  public static Map<String, Object> settings(Object... namesAndValues) {
+    Map<String, Object> settings = new LinkedHashMap<>();
+    for (int i = 0; i < namesAndValues.length; i += 2) {
+      settings.put(namesAndValues[i].toString(), namesAndValues[i + 1]);
+    }
+    return settings;
+  }
+
+  public ApplicationContext context() {
+    return server.getApplicationContext();
+  }
+
+  public <T> T bean(Class<T> type) {
+    return context().getBean(type);
+  }
+
+  public int port() {
+    return server.getPort();
+  }
+
+  /** The same server with a client that has no connection yet. */
+  public HttpService onNewConnection() {
+    return new HttpService(server);
+  }
+
+  public int status(String path, String... headers) {
+    return get(path, headers).statusCode();
+  }
+
+  public HttpResponse<String> get(String path, String... headers) {
+    return send(request("GET", path, "", headers));
+  }
+
+  public HttpResponse<String> post(String path, String json) {
+    return send(request("POST", path, json, "Content-Type", "application/json"));
+  }
+
+  public CompletableFuture<HttpResponse<String>> getAsync(String path, String... headers) {
+    return exchangeAsync("GET", path, "", headers);
+  }
+
+  public CompletableFuture<HttpResponse<String>> postAsync(String path, String json) {
+    return exchangeAsync("POST", path, json, "Content-Type", "application/json");
+  }
+
+  public HttpResponse<String> exchange(String method, String path, String body, String... headers) {
+    return send(request(method, path, body, headers));
+  }
+
+  public CompletableFuture<HttpResponse<String>> exchangeAsync(
+      String method, String path, String body, String... headers) {
+    return client.sendAsync(request(method, path, body, headers), BodyHandlers.ofString());
+  }
+
+  /** The value of a header field that every line of the response repeats. */
+  public static String field(HttpResponse<String> response, String name) {
+    Set<String> values = Set.copyOf(response.headers().allValues(name));
+    assertThat(values).as(name).hasSize(1);
+    return values.iterator().next();
+  }
+
+  private HttpRequest request(String method, String path, String body, String... headers) {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create("http://localhost:" + port() + path))
+            .timeout(PATIENCE)
+            .method(
+                method,
+                body.isEmpty()
+                    ? HttpRequest.BodyPublishers.noBody()
+                    : HttpRequest.BodyPublishers.ofString(body));
+    return headers.length == 0 ? request.build() : request.headers(headers).build();
+  }
+
+  private HttpResponse<String> send(HttpRequest request) {
+    try {
+      return client.send(request, BodyHandlers.ofString());
+    } catch (IOException e) {
+      throw new AssertionError(request + " got no answer", e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new AssertionError(request + " was interrupted", e);
+    }
+  }
+
+  @Override
+  public void close() {
+    server.close();
+  }
+}
