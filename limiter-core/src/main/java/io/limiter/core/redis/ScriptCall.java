@@ -10,7 +10,6 @@ import io.limiter.core.redis.connection.Breaker;
 import io.limiter.core.redis.connection.CallTarget;
 import io.limiter.core.redis.connection.RedisFailures;
 import io.limiter.core.redis.connection.TimedCommand;
-import io.limiter.core.redis.connection.UnansweredCommands;
 import io.limiter.core.redis.wire.RedisScript;
 import io.netty.util.Timeout;
 import io.netty.util.Timer;
@@ -27,11 +26,11 @@ import org.jspecify.annotations.Nullable;
  * it does not have the script, or redirected it to another node; both prove that nothing ran.
  *
  * <p>The deadline measures Redis, by the time of the connection's event loop ({@link
- * UnansweredCommands}). The hard deadline measures this process. If the calling thread is that
- * event loop itself, the loop checks both: while it stands still, nothing could continue with a
- * reply anyway. Otherwise a timer on another thread checks the hard deadline. A command that was
- * handed to Lettuce's pipeline stays there when its time is over, and its reply is late; a command
- * that was not is withdrawn and never runs.
+ * TimedCommand}). The hard deadline measures this process. If the calling thread is that event loop
+ * itself, the loop checks both: while it stands still, nothing could continue with a reply anyway.
+ * Otherwise a timer on another thread checks the hard deadline. A command that was handed to
+ * Lettuce's pipeline stays there when its time is over, and its reply is late; a command that was
+ * not is withdrawn and never runs.
  */
 final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     implements TimerTask, TimedCommand.Waiter {

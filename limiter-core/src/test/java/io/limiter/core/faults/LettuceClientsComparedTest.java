@@ -184,8 +184,8 @@ class LettuceClientsComparedTest {
     }
 
     /**
-     * ClusterRedirects, Redirection. Lettuce follows the redirect of a call that was cancelled. Its
-     * own time limit would end the call, but measures the wrong side: {@link
+     * ClusterRedirects. Lettuce follows the redirect of a call that was cancelled. Its own time
+     * limit would end the call, but measures the wrong side: {@link
      * Connection#aLateEventLoopIsNoLateRedis}.
      */
     @Test
@@ -304,7 +304,7 @@ class LettuceClientsComparedTest {
           .isEqualTo(oldPort);
     }
 
-    /** TopologyWatch, ClusterViews. Lettuce connects to every node for each lookup. */
+    /** TopologyWatch, ClusterTopology.Views. Lettuce connects to every node for each lookup. */
     @Test
     void lookingTheSlotsUpOpensNoConnection(@TempDir Path directory) {
       int port = Ports.free();
@@ -729,7 +729,7 @@ class LettuceClientsComparedTest {
   @Nested
   class Sentinel {
 
-    /** SentinelClient. Both of Lettuce's ask the first sentinel that answers, and no other. */
+    /** AsyncClient. Both of Lettuce's ask the first sentinel that answers, and no other. */
     @Test
     void aSentinelThatNamesADeadPrimaryIsPassedOver() {
       SentinelGroup group = SentinelGroup.start();

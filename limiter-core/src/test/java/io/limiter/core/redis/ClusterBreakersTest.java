@@ -13,7 +13,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.StoreException;
 import io.limiter.core.StoreHarness;
 import io.limiter.core.redis.cluster.ClusterSource;
-import io.limiter.core.redis.connection.Redirection;
+import io.limiter.core.redis.connection.RedisFailures.Redirection;
 import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.store.Mode;
 import java.time.Duration;

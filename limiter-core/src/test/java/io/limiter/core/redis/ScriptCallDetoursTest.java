@@ -11,7 +11,7 @@ import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import io.limiter.core.redis.connection.CallTarget;
 import io.limiter.core.redis.connection.RecordedPeriod;
-import io.limiter.core.redis.connection.Redirection;
+import io.limiter.core.redis.connection.RedisFailures.Redirection;
 import io.limiter.core.redis.wire.RedisScript;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;

@@ -9,13 +9,11 @@ import io.lettuce.core.resource.ClientResources;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import io.limiter.core.redis.connection.ConnectionLog;
-import io.limiter.core.redis.connection.ConnectionWarmUp;
 import io.limiter.core.redis.connection.LettuceClients;
 import io.limiter.core.redis.connection.ManagedConnection;
 import io.limiter.core.redis.connection.NodeAddress;
-import io.limiter.core.redis.connection.Redirection;
+import io.limiter.core.redis.connection.RedisFailures.Redirection;
 import io.limiter.core.redis.connection.RedisSettings;
-import io.limiter.core.redis.connection.ServerCheck;
 import io.limiter.core.redis.wire.DecisionScripts;
 import java.util.ArrayList;
 import java.util.BitSet;
@@ -38,9 +36,9 @@ import org.slf4j.LoggerFactory;
  * One connection to each primary of a Redis Cluster, for all threads. The map of slots is looked up
  * in the background, never by calls; a primary gets its slots here once its connection is warm.
  *
- * <p>This does not use Lettuce's Cluster connection, which sends calls after their deadline has
- * passed and calls of a connection that it closes, opens connections when a call first needs them,
- * and resolves names on the thread of the call.
+ * <p>This does not use Lettuce's Cluster connection, which sends and redirects calls after their
+ * deadline has passed, opens connections when a call first needs them, and may prefer the map of a
+ * node that has lost its slots.
  */
 public final class ClusterConnections implements ClusterSource {
 
@@ -59,7 +57,7 @@ public final class ClusterConnections implements ClusterSource {
   private final DecisionScripts scripts;
 
   private final RedisClient seedClient;
-  private final ClusterViews views;
+  private final ClusterTopology.Views views;
   private final TopologyWatch watch;
   private final String name;
   private final Set<String> warned = ConcurrentHashMap.newKeySet();
@@ -76,15 +74,13 @@ public final class ClusterConnections implements ClusterSource {
     this.settings = settings;
     this.scripts = DecisionScripts.load(settings.algorithms());
     this.seedClient = LettuceClients.ofNode(resources);
-    this.views = new ClusterViews(seedClient, seeds);
+    this.views = new ClusterTopology.Views(seedClient, seeds);
     this.watch = new TopologyWatch(resources.eventExecutorGroup(), this::look);
     this.name =
         seeds.stream()
             .map(NodeAddress::text)
             .collect(Collectors.joining(", ", "Redis Cluster at ", ""));
-    this.log =
-        new ConnectionLog(
-            LOG, name, 1, "one connection to each", new ServerCheck(LOG, name, warned));
+    this.log = new ConnectionLog(LOG, name, 1, "one connection to each", warned);
   }
 
   /**
@@ -175,8 +171,8 @@ public final class ClusterConnections implements ClusterSource {
             address,
             LettuceClients.ofNode(resources),
             seed,
-            ConnectionWarmUp.ofNode(settings, scripts, slots),
-            new ConnectionLog(LOG, nodeName, 0, "", new ServerCheck(LOG, nodeName, warned)),
+            ManagedConnection.WarmUp.ofNode(settings, scripts, slots),
+            new ConnectionLog(LOG, nodeName, 0, "", warned),
             watch::soon);
     if (closed) {
       node.close();

@@ -16,7 +16,6 @@ import io.lettuce.core.protocol.RedisCommand;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import io.limiter.core.redis.connection.ConnectionLog;
-import io.limiter.core.redis.connection.ConnectionWarmUp;
 import io.limiter.core.redis.connection.ManagedConnection;
 import io.limiter.core.redis.connection.NodeAddress;
 import io.limiter.core.redis.connection.TimedCommand;
@@ -56,7 +55,7 @@ final class ClusterNode implements ClusterSource.Primary {
       NodeAddress address,
       RedisClient client,
       RedisURI seed,
-      ConnectionWarmUp warmUp,
+      ManagedConnection.WarmUp warmUp,
       ConnectionLog log,
       Runnable failed) {
     RedisURI uri = RedisURI.builder(seed).withHost(address.host()).withPort(address.port()).build();

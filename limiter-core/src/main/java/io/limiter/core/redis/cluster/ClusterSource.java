@@ -4,7 +4,7 @@ package io.limiter.core.redis.cluster;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.StoreException;
 import io.limiter.core.redis.connection.ConnectionSource;
-import io.limiter.core.redis.connection.Redirection;
+import io.limiter.core.redis.connection.RedisFailures.Redirection;
 import java.util.concurrent.CompletionStage;
 
 /** Connections to the nodes of a Redis Cluster, each of which has the keys of some slots. */

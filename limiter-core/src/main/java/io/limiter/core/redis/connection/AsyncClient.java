@@ -16,16 +16,32 @@ import io.lettuce.core.protocol.AsyncCommand;
 import io.lettuce.core.protocol.PushHandler;
 import io.lettuce.core.protocol.RedisCommand;
 import io.lettuce.core.resource.ClientResources;
+import java.net.SocketAddress;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
 
 /**
  * Opens connections whose commands are {@linkplain TimedCommand timed}, and whose synchronous and
  * reactive commands are created lazily. The limiter does not use those, and the proxy behind the
  * synchronous ones, with hundreds of methods, took a quarter of a service's startup time.
+ *
+ * <p>The client asks another sentinel first at each attempt to connect, beginning with the first in
+ * the configuration. Lettuce always uses the first sentinel that answers: one that is wrong, and
+ * reports a primary that is dead or a replica now, would keep the limiter from Redis for as long as
+ * it is wrong, whatever the others report. URIs without sentinels are handled by Lettuce unchanged.
  */
-class AsyncClient extends RedisClient {
+final class AsyncClient extends RedisClient {
+
+  /** Time limit for a connection to a sentinel; then the next is asked. */
+  static final Duration SENTINEL_PATIENCE = Duration.ofMillis(500);
+
+  private final AtomicInteger attempts = new AtomicInteger();
 
   AsyncClient(ClientResources resources) {
     super(resources, new RedisURI());
@@ -35,6 +51,28 @@ class AsyncClient extends RedisClient {
   protected <K, V> StatefulRedisConnectionImpl<K, V> newStatefulRedisConnection(
       RedisChannelWriter writer, PushHandler pushes, RedisCodec<K, V> codec, Duration timeout) {
     return new AsyncConnection<>(writer, pushes, codec, timeout, getOptions().getJsonParser());
+  }
+
+  /** Subscribed to at the first attempt, and again at each reconnect. */
+  @Override
+  protected Mono<SocketAddress> getSocketAddress(RedisURI uri) {
+    return uri.getSentinels().isEmpty()
+        ? super.getSocketAddress(uri)
+        : Mono.defer(() -> super.getSocketAddress(rotated(uri, attempts.getAndIncrement())));
+  }
+
+  static RedisURI rotated(RedisURI uri, int places) {
+    List<RedisURI> sentinels = new ArrayList<>(uri.getSentinels());
+    Collections.rotate(sentinels, -places);
+    RedisURI.Builder builder = RedisURI.builder(uri);
+    sentinels.forEach(sentinel -> builder.withSentinel(RedisURI.builder(sentinel).build()));
+    if (uri.getSentinelMasterId() != null) {
+      builder.withSentinelMasterId(uri.getSentinelMasterId());
+    }
+    RedisURI rotated = builder.build();
+    // The builder has given the sentinels the time limit for Redis.
+    rotated.getSentinels().forEach(sentinel -> sentinel.setTimeout(SENTINEL_PATIENCE));
+    return rotated;
   }
 
   private static final class AsyncConnection<K, V> extends StatefulRedisConnectionImpl<K, V> {

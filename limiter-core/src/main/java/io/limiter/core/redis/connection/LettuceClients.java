@@ -89,7 +89,7 @@ public final class LettuceClients {
 
   private static RedisClient client(ClientResources resources) {
     LettuceCheck.requireAtMostOnce(LettuceVersion.getVersion());
-    RedisClient client = new SentinelClient(resources);
+    RedisClient client = new AsyncClient(resources);
     client.setOptions(options());
     return client;
   }

@@ -5,12 +5,26 @@ import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.RedisURI;
+import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.cluster.SlotHash;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.protocol.DefaultEndpoint;
+import io.limiter.core.Charge;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Policy;
+import io.limiter.core.StateKey;
+import io.limiter.core.Subject;
+import io.limiter.core.redis.wire.DecideReply;
 import io.limiter.core.redis.wire.DecisionScripts;
+import io.limiter.core.redis.wire.EncodedStack;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.store.Mode;
 import java.net.SocketAddress;
 import java.time.Duration;
+import java.util.BitSet;
+import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -40,15 +54,14 @@ public final class ManagedConnection {
 
   private final RedisClient client;
   private final RedisURI uri;
-  private final ConnectionWarmUp warmUp;
+  private final WarmUp warmUp;
   private final ConnectionLog log;
   private final CompletableFuture<Boolean> firstAttempt = new CompletableFuture<>();
   private volatile @Nullable StatefulRedisConnection<byte[], byte[]> connection;
   private volatile @Nullable SocketAddress address;
   private volatile boolean closed;
 
-  private ManagedConnection(
-      RedisClient client, RedisURI uri, ConnectionWarmUp warmUp, ConnectionLog log) {
+  private ManagedConnection(RedisClient client, RedisURI uri, WarmUp warmUp, ConnectionLog log) {
     this.client = client;
     this.uri = uri;
     this.warmUp = warmUp;
@@ -59,15 +72,12 @@ public final class ManagedConnection {
   public static ManagedConnection open(
       RedisClient client, RedisURI uri, RedisSettings settings, ConnectionLog log) {
     return open(
-        client,
-        uri,
-        new ConnectionWarmUp(settings, DecisionScripts.load(settings.algorithms())),
-        log);
+        client, uri, new WarmUp(settings, DecisionScripts.load(settings.algorithms())), log);
   }
 
   /** Begins to connect, with a warm-up of the caller's. */
   public static ManagedConnection open(
-      RedisClient client, RedisURI uri, ConnectionWarmUp warmUp, ConnectionLog log) {
+      RedisClient client, RedisURI uri, WarmUp warmUp, ConnectionLog log) {
     ManagedConnection connection = new ManagedConnection(client, bounded(uri), warmUp, log);
     client.addListener(connection.reconnects());
     connection.connect();
@@ -196,7 +206,7 @@ public final class ManagedConnection {
 
   /** Sentinels that do not answer take time too. */
   private static long attemptMillis(RedisURI uri) {
-    return ATTEMPT_MILLIS + uri.getSentinels().size() * SentinelClient.PATIENCE.toMillis();
+    return ATTEMPT_MILLIS + uri.getSentinels().size() * AsyncClient.SENTINEL_PATIENCE.toMillis();
   }
 
   /** Bounds the handshake: Lettuce would wait a minute for it, at each reconnect too. */
@@ -224,5 +234,94 @@ public final class ManagedConnection {
   /** Stops connecting. The owner of the client closes the client. */
   public void close() {
     closed = true;
+  }
+
+  /**
+   * Prepares a new connection for decisions: loads the scripts, and decides once, so that no
+   * request pays for first-time work such as class loading. It takes no units.
+   */
+  public static final class WarmUp {
+
+    private static final Charge PROBE =
+        LimitRequest.of(
+                Policy.of("io.limiter.warm-up", SlidingWindowLog.of(1, Duration.ofSeconds(1))),
+                Subject.global())
+            .charge(0);
+
+    /** Many more than needed to find a key in one given slot. */
+    private static final int MAX_TRIES = 20 * SlotHash.SLOT_COUNT;
+
+    private final RedisSettings settings;
+    private final DecisionScripts scripts;
+    private final StateKey key;
+
+    WarmUp(RedisSettings settings, DecisionScripts scripts) {
+      this(settings, scripts, PROBE.key());
+    }
+
+    private WarmUp(RedisSettings settings, DecisionScripts scripts, StateKey key) {
+      this.settings = settings;
+      this.scripts = scripts;
+      this.key = key;
+    }
+
+    /**
+     * The warm-up of a Cluster node that has these slots: it can decide only about a key of its
+     * own.
+     */
+    public static WarmUp ofNode(RedisSettings settings, DecisionScripts scripts, BitSet slots) {
+      return new WarmUp(settings, scripts, keyIn(settings, slots));
+    }
+
+    private static StateKey keyIn(RedisSettings settings, BitSet slots) {
+      if (!slots.isEmpty()) {
+        for (int i = 0; i < MAX_TRIES; i++) {
+          StateKey key = new StateKey("limiter.warm-up." + i, "");
+          if (slots.get(SlotHash.getSlot(settings.name(key)))) {
+            return key;
+          }
+        }
+      }
+      return PROBE.key();
+    }
+
+    /**
+     * Loads the scripts again, without waiting. If Redis rejects them, the next decision reports
+     * it. Scripts that were only sent by EVAL may be evicted, from Redis 7.4 on.
+     */
+    void load(RedisClusterAsyncCommands<byte[], byte[]> commands) {
+      var unusedDecide = commands.scriptLoad(scripts.decide().text());
+      var unusedRefund = commands.scriptLoad(scripts.refund().text());
+      var unusedRenew = commands.scriptLoad(scripts.renew().text());
+    }
+
+    CompletionStage<Void> run(RedisClusterAsyncCommands<byte[], byte[]> commands) {
+      EncodedStack stack = new EncodedStack(PROBE.stack(), List.of(), () -> 0);
+      return commands
+          .scriptLoad(scripts.refund().text())
+          .thenCompose(loaded -> commands.scriptLoad(scripts.renew().text()))
+          .thenCompose(loaded -> commands.scriptLoad(scripts.decide().text()))
+          .thenCompose(
+              loaded ->
+                  commands.<byte[]>evalsha(
+                      scripts.decide().sha(),
+                      ScriptOutputType.VALUE,
+                      new byte[][] {settings.name(key)},
+                      stack.plan().argument(Mode.PEEK, PROBE),
+                      stack.plan().ttl()))
+          .thenAccept(
+              reply ->
+                  new DecideReply(
+                      reply, new EncodedStack[] {stack}, new Charge[] {PROBE}, Mode.PEEK))
+          .exceptionallyCompose(WarmUp::unlessItIsAnothers);
+    }
+
+    /** A node that has no slot, or has just lost one, is warm once it has answered. */
+    private static CompletionStage<Void> unlessItIsAnothers(Throwable failure) {
+      Throwable cause = RedisFailures.unwrap(failure);
+      return RedisFailures.Redirection.of(cause) == null
+          ? CompletableFuture.failedFuture(cause)
+          : CompletableFuture.completedFuture(null);
+    }
   }
 }

@@ -11,6 +11,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /** Translates failures of Redis into messages that contain no key and no secret. */
 public final class RedisFailures {
@@ -135,5 +136,33 @@ public final class RedisFailures {
     }
     Matcher code = CODE.matcher(message);
     return code.lookingAt() ? code.group() : "(without a code)";
+  }
+
+  /**
+   * A Cluster node's reply to a call about a key that it does not have: nothing ran.
+   *
+   * @param slot of the key
+   * @param address the node that has it; without a host if that is the host of the replying node
+   * @param ask whether the slot is migrating there, so that the node answers about this key only
+   *     after ASKING; otherwise it has the slot for good
+   */
+  public record Redirection(int slot, NodeAddress address, boolean ask) {
+
+    private static final Pattern REDIRECTION =
+        Pattern.compile("(MOVED|ASK) (\\d{1,5}) (\\S*:\\d+)");
+
+    /** Parses a failure; null if it is not a redirection. */
+    public static @Nullable Redirection of(Throwable failure) {
+      if (!(failure instanceof RedisCommandExecutionException)) {
+        return null;
+      }
+      Matcher matcher = REDIRECTION.matcher(String.valueOf(failure.getMessage()));
+      return matcher.lookingAt()
+          ? new Redirection(
+              Integer.parseInt(matcher.group(2)),
+              NodeAddress.parse(matcher.group(3)),
+              matcher.group(1).equals("ASK"))
+          : null;
+    }
   }
 }

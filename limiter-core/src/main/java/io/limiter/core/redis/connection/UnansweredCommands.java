@@ -31,7 +31,7 @@ import java.util.function.LongSupplier;
  * command stays there until its reply arrives or the channel ends. All of this runs on the
  * channel's event loop.
  */
-public final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
+final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
 
   /** Between two ticks. */
   static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(5);

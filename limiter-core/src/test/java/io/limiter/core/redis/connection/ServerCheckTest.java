@@ -8,6 +8,7 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.lettuce.core.RedisURI;
+import io.limiter.core.redis.connection.ConnectionLog.ServerCheck;
 import io.limiter.core.testing.RedisProcess;
 import java.time.Duration;
 import java.util.List;

@@ -3,6 +3,7 @@ package io.limiter.core.redis.connection;
 
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.redis.cluster.ClusterSource;
+import io.limiter.core.redis.connection.RedisFailures.Redirection;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;

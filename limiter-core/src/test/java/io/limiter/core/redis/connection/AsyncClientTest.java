@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-class SentinelClientTest {
+class AsyncClientTest {
 
   private final RedisURI uri =
       RedisURI.builder()
@@ -32,7 +32,7 @@ class SentinelClientTest {
 
   @Test
   void allElseStaysAsItWas() {
-    RedisURI rotated = SentinelClient.rotated(uri, 1);
+    RedisURI rotated = AsyncClient.rotated(uri, 1);
 
     assertThat(rotated.getSentinelMasterId()).isEqualTo("limits");
     assertThat(rotated.isSsl()).isTrue();
@@ -45,7 +45,7 @@ class SentinelClientTest {
 
   @Test
   void aSentinelIsGivenLessTimeThanRedisSoThatTheNextCanBeAsked() {
-    assertThat(SentinelClient.rotated(uri, 0).getSentinels())
+    assertThat(AsyncClient.rotated(uri, 0).getSentinels())
         .allSatisfy(sentinel -> assertThat(sentinel.getTimeout()).hasMillis(500));
     assertThat(uri.getSentinels())
         .as("the caller's own")
@@ -53,7 +53,7 @@ class SentinelClientTest {
   }
 
   private List<String> hosts(int attempts) {
-    return SentinelClient.rotated(uri, attempts).getSentinels().stream()
+    return AsyncClient.rotated(uri, attempts).getSentinels().stream()
         .map(RedisURI::getHost)
         .toList();
   }
