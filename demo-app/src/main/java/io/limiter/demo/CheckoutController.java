@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.demo;
 
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.micronaut.http.HttpResponse;
@@ -14,7 +15,7 @@ import java.util.Map;
 class CheckoutController {
 
   @Post
-  @RateLimiter(preventDuplicate = true, duplicateBy = DuplicateBy.CALLER)
+  @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(by = DuplicateBy.CALLER))
   HttpResponse<Map<String, Object>> checkOut(@Body Map<String, Object> cart) {
     if (Boolean.TRUE.equals(cart.get("fail"))) {
       throw new IllegalStateException("The payment did not go through");

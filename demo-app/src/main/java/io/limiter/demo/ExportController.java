@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.demo;
 
-import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.LeakyBucket;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Post;
@@ -13,7 +13,7 @@ import java.util.Map;
 class ExportController {
 
   @Post
-  @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 2, time = 1, queue = 10, maxWait = 10)
+  @RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 10, maxWait = 10))
   Map<String, String> export() {
     return Map.of("begun", Instant.now().toString());
   }

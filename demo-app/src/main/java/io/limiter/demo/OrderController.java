@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.demo;
 
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -19,7 +20,7 @@ class OrderController {
       rules = @RateRule(count = 5, time = 10),
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(count = 1, time = 5),
-      duplicateBy = DuplicateBy.ARGUMENTS)
+      duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
   HttpResponse<Map<String, Object>> place(@Body Map<String, Object> order) {
     return HttpResponse.created(Map.of("accepted", order));
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.demo;
 
-import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.FixedWindow;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
@@ -17,8 +17,7 @@ class QuotaController {
       count = 30,
       time = 1,
       timeUnit = TimeUnit.MINUTES,
-      algorithm = Algorithm.FIXED_WINDOW,
-      aligned = true)
+      fixedWindow = @FixedWindow(aligned = true))
   Map<String, Integer> use() {
     return Map.of("used", 1);
   }

@@ -18,7 +18,7 @@ class SmsController {
 
   @Post("/code")
   @RateLimiter(
-      name = "sms-code",
+      value = "sms-code",
       subject = "#{phone}",
       rules = {
         @RateRule(count = 1, time = 1, timeUnit = TimeUnit.MINUTES),

@@ -3,6 +3,7 @@ package io.limiter.demo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.annotation.Requires;
@@ -74,7 +75,7 @@ class SecuredLimitsTest {
 
     @Get("/open/duplicate")
     @Secured(SecurityRule.IS_ANONYMOUS)
-    @RateLimiter(preventDuplicate = true, duplicateKey = "#{who + n}")
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(key = "#{who + n}"))
     String openDuplicate(String who, int n) {
       return who + n;
     }
@@ -102,7 +103,7 @@ class SecuredLimitsTest {
 
     @Get("/known/duplicate")
     @Secured(SecurityRule.IS_AUTHENTICATED)
-    @RateLimiter(preventDuplicate = true, duplicateKey = "#{who + n}")
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(key = "#{who + n}"))
     String knownDuplicate(String who, int n) {
       return who + n;
     }
@@ -130,7 +131,7 @@ class SecuredLimitsTest {
 
     @Get("/admin/duplicate")
     @Secured("ADMIN")
-    @RateLimiter(preventDuplicate = true, duplicateKey = "#{who + n}")
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(key = "#{who + n}"))
     String adminDuplicate(String who, int n) {
       return who + n;
     }
@@ -158,7 +159,7 @@ class SecuredLimitsTest {
 
     @Get("/either/duplicate")
     @Secured({"ADMIN", "USER"})
-    @RateLimiter(preventDuplicate = true, duplicateKey = "#{who + n}")
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(key = "#{who + n}"))
     String eitherDuplicate(String who, int n) {
       return who + n;
     }
@@ -186,7 +187,7 @@ class SecuredLimitsTest {
 
     @Get("/placeholder/duplicate")
     @Secured("${test.role}")
-    @RateLimiter(preventDuplicate = true, duplicateKey = "#{who + n}")
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(key = "#{who + n}"))
     String placeholderDuplicate(String who, int n) {
       return who + n;
     }
@@ -214,7 +215,7 @@ class SecuredLimitsTest {
 
     @Get("/nobody/duplicate")
     @Secured(SecurityRule.DENY_ALL)
-    @RateLimiter(preventDuplicate = true, duplicateKey = "#{who + n}")
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(key = "#{who + n}"))
     String nobodyDuplicate(String who, int n) {
       return who + n;
     }
@@ -242,7 +243,7 @@ class SecuredLimitsTest {
 
     @Get("/permitAll/duplicate")
     @PermitAll
-    @RateLimiter(preventDuplicate = true, duplicateKey = "#{who + n}")
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(key = "#{who + n}"))
     String permitAllDuplicate(String who, int n) {
       return who + n;
     }
@@ -270,7 +271,7 @@ class SecuredLimitsTest {
 
     @Get("/denyAll/duplicate")
     @DenyAll
-    @RateLimiter(preventDuplicate = true, duplicateKey = "#{who + n}")
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(key = "#{who + n}"))
     String denyAllDuplicate(String who, int n) {
       return who + n;
     }
@@ -298,7 +299,7 @@ class SecuredLimitsTest {
 
     @Get("/rolesAllowed/duplicate")
     @RolesAllowed("ADMIN")
-    @RateLimiter(preventDuplicate = true, duplicateKey = "#{who + n}")
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(key = "#{who + n}"))
     String rolesAllowedDuplicate(String who, int n) {
       return who + n;
     }
@@ -326,7 +327,7 @@ class SecuredLimitsTest {
 
     @Get("/expression/duplicate")
     @Secured("#{1 == 1}")
-    @RateLimiter(preventDuplicate = true, duplicateKey = "#{who + n}")
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(key = "#{who + n}"))
     String expressionDuplicate(String who, int n) {
       return who + n;
     }
@@ -350,7 +351,7 @@ class SecuredLimitsTest {
     }
 
     @Get("/none/duplicate")
-    @RateLimiter(preventDuplicate = true, duplicateKey = "#{who + n}")
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(key = "#{who + n}"))
     String noneDuplicate(String who, int n) {
       return who + n;
     }
@@ -379,7 +380,7 @@ class SecuredLimitsTest {
     }
 
     @Get("/duplicate")
-    @RateLimiter(preventDuplicate = true, duplicateKey = "#{who + n}")
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(key = "#{who + n}"))
     String duplicate(String who, int n) {
       return who + n;
     }

@@ -11,13 +11,13 @@ import io.micronaut.http.annotation.Post;
 class NewsController {
 
   @Post("/passcodes")
-  @RateLimiter(name = "passcodes", rules = @RateRule(count = 3, time = 60))
+  @RateLimiter(value = "passcodes", rules = @RateRule(count = 3, time = 60))
   String sendPasscode() {
     return "sent";
   }
 
   @Get("/news")
-  @RateLimiter(name = "news", rules = @RateRule(count = 100, time = 60))
+  @RateLimiter(value = "news", rules = @RateRule(count = 100, time = 60))
   String news() {
     return "no news";
   }

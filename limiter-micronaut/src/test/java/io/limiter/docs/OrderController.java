@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.docs;
 
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -28,8 +29,7 @@ class OrderController {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      duplicateKey = "#{order.number}",
-      duplicateMessage = "This order was placed already")
+      duplicate = @Duplicate(key = "#{order.number}", message = "This order was placed already"))
   String placeNumbered(@Body Order order) {
     return "placed";
   }
@@ -38,8 +38,10 @@ class OrderController {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 24, timeUnit = TimeUnit.HOURS),
-      duplicateBy = DuplicateBy.IDEMPOTENCY_KEY,
-      releaseOn = {402, 500, 503})
+      duplicate =
+          @Duplicate(
+              by = DuplicateBy.IDEMPOTENCY_KEY,
+              releaseOn = {402, 500, 503}))
   HttpResponse<String> pay(@Body Order order) {
     return order.number() > 0
         ? HttpResponse.ok("paid")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.docs;
 
-import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.LeakyBucket;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Post;
@@ -10,7 +10,7 @@ import io.micronaut.http.annotation.Post;
 class PrintController {
 
   @Post("/prints")
-  @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 2, time = 1, queue = 10)
+  @RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 10))
   String print() {
     return "printed";
   }

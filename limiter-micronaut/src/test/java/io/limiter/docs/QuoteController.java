@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.docs;
 
-import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.FixedWindow;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
@@ -15,8 +15,7 @@ class QuoteController {
       count = 1_000,
       time = 1,
       timeUnit = TimeUnit.DAYS,
-      algorithm = Algorithm.FIXED_WINDOW,
-      zone = "Europe/Berlin")
+      fixedWindow = @FixedWindow(zone = "Europe/Berlin"))
   String quotes() {
     return "quotes";
   }

@@ -12,14 +12,14 @@ import io.micronaut.http.annotation.Get;
 class DeniedController {
 
   @Get("/denied")
-  @RateLimiter(name = "denied", rules = @RateRule(count = 1, time = 3_600))
+  @RateLimiter(value = "denied", rules = @RateRule(count = 1, time = 3_600))
   String denied() {
     return "the first";
   }
 
   /** Redis is asked each time: see this policy's settings in application.yml. */
   @Get("/denied-uncached")
-  @RateLimiter(name = "denied-uncached", rules = @RateRule(count = 1, time = 3_600))
+  @RateLimiter(value = "denied-uncached", rules = @RateRule(count = 1, time = 3_600))
   String deniedUncached() {
     return "the first";
   }

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.annotation;
 
-/** How a {@link RateRule} counts. */
+/**
+ * How a {@link RateRule} counts, where the algorithm has no parameters. Those that have some are
+ * members of the rule: {@link RateRule#fixedWindow}, {@link RateRule#tokenBucket}, {@link
+ * RateRule#leakyBucket}, {@link RateRule#custom}.
+ */
 public enum Algorithm {
   /** Records each call: at most {@code count} units in any interval of {@code time}, exactly. */
   SLIDING_WINDOW_LOG,
@@ -11,13 +15,14 @@ public enum Algorithm {
    */
   SLIDING_WINDOW_COUNTER,
   /**
-   * Stores one number for each subject. A window begins with a call, or at times fixed by the
-   * clock: {@link RateRule#aligned}. An interval that spans two windows may admit twice the count.
+   * Stores one number for each subject. A window begins with a call; those that begin at times
+   * fixed by the clock are {@link RateRule#fixedWindow}. An interval that spans two windows may
+   * admit twice the count.
    */
   FIXED_WINDOW,
   /**
-   * A call takes a token for each unit of its cost; {@link RateRule#refill} tokens are added in
-   * each interval of {@code time}, up to {@code count} tokens.
+   * A call takes a token for each unit of its cost from a bucket of {@code count} tokens, which
+   * fills evenly in {@code time}. Other refills are {@link RateRule#tokenBucket}.
    */
   TOKEN_BUCKET,
   /**
@@ -28,11 +33,5 @@ public enum Algorithm {
    * its calls end, such as a {@code Future}, cannot have this algorithm: the application does not
    * start.
    */
-  CONCURRENCY_LIMIT,
-  /**
-   * Spaces calls evenly: {@code count} of them begin in each interval of {@code time}. Calls that
-   * arrive early wait for their turn, at most {@code queue} of them and at most {@code maxWait}
-   * each. A method can have at most one rule of this kind.
-   */
-  LEAKY_BUCKET
+  CONCURRENCY_LIMIT
 }

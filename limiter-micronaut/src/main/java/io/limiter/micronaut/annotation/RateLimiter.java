@@ -39,6 +39,13 @@ import java.lang.annotation.Target;
 public @interface RateLimiter {
 
   /**
+   * Name of the policy in logs, configuration and code, such as {@code "login"}. Several methods
+   * may have the same one; each is limited separately, unless there is a {@link #key}. By default
+   * the class, method and parameter types.
+   */
+  String value() default "";
+
+  /**
    * The limit key: what is limited. Methods with the same key share one limit and must have the
    * same rules. By default each method is limited separately: its class, name and parameter types.
    */
@@ -140,12 +147,6 @@ public @interface RateLimiter {
    */
   String message() default "";
 
-  /**
-   * Name of the policy in logs and configuration, unique in the application. By default the class,
-   * method and parameter types.
-   */
-  String name() default "";
-
   /** Whether to deny a submission that repeats a recently accepted one. Not by default. */
   boolean preventDuplicate() default false;
 
@@ -156,51 +157,8 @@ public @interface RateLimiter {
   RateRule preventDuplicateRule() default @RateRule(count = 1, time = 5);
 
   /**
-   * What makes submissions equal. By default the arguments that the caller provides, which are
-   * compared after the body was read. If there are none, or JSON cannot represent one of them, or
-   * with {@link #beforeSecurity}, any two submissions of one subject are equal: see {@link
-   * DuplicateBy#AUTO}.
+   * Details of {@link #preventDuplicate}: what makes submissions equal, and the response to a
+   * duplicate. One at most; none by default.
    */
-  DuplicateBy duplicateBy() default DuplicateBy.AUTO;
-
-  /**
-   * What makes submissions equal, as an expression over the method's arguments, such as {@code
-   * "#{order.number}"}, in place of {@link #duplicateBy}. A call for which it is null or empty is
-   * denied as a bad request.
-   */
-  String duplicateKey() default "";
-
-  /**
-   * Whether a request without an {@code Idempotency-Key} is denied as a bad request, where that
-   * header makes submissions equal. True by default; if false, such a request is never a duplicate.
-   */
-  boolean requireIdempotencyKey() default true;
-
-  /**
-   * Whether a submission whose method failed, by an exception or a status of 500 and above, may be
-   * repeated at once. True by default. A submission whose method was never entered may be repeated
-   * at once whatever the values of this and {@link #releaseOn}. A method whose result does not show
-   * when its calls end, such as a {@code Future}, needs {@code false}; otherwise the application
-   * does not start.
-   */
-  boolean releaseOnFailure() default true;
-
-  /**
-   * The statuses after which a submission may be repeated at once, in place of the failures of
-   * {@link #releaseOnFailure}: 400 to 599. The status is the one that the client receives. Outside
-   * of HTTP an exception counts as 500.
-   */
-  int[] releaseOn() default {};
-
-  /** Status of the response to a duplicate. By default as configured: 409. */
-  int duplicateStatus() default 0;
-
-  /**
-   * Code by which programs recognize a duplicate. By default as configured: {@code
-   * duplicate_submission}.
-   */
-  String duplicateCode() default "";
-
-  /** Message for a duplicate. By default {@link #message}, else as configured. */
-  String duplicateMessage() default "";
+  Duplicate[] duplicate() default {};
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.annotation;
 
-import io.limiter.core.rule.CustomAlgorithm;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Inherited;
@@ -49,9 +48,9 @@ public @interface RateRule {
 
   /**
    * Length of the interval, in {@link #timeUnit}s; for a token bucket, the interval in which {@link
-   * #refill} tokens are added; for a concurrency limit, the time after which a permit expires. 60
-   * by default, and 30 seconds for a permit; from 1 ms to 366 days, and 1 second to 1 hour for a
-   * permit.
+   * TokenBucket#refill} tokens are added; for a concurrency limit, the time after which a permit
+   * expires. 60 by default, and 30 seconds for a permit; from 1 ms to 366 days, and 1 second to 1
+   * hour for a permit.
    */
   long time() default 60;
 
@@ -66,7 +65,11 @@ public @interface RateRule {
    */
   String name() default "";
 
-  /** How calls are counted. By default exactly, with a log of calls. */
+  /**
+   * How calls are counted. By default exactly, with a log of calls. An algorithm with parameters is
+   * set by a member of its own: {@link #fixedWindow}, {@link #tokenBucket}, {@link #leakyBucket} or
+   * {@link #custom}; then this member is not written.
+   */
   Algorithm algorithm() default Algorithm.SLIDING_WINDOW_LOG;
 
   /**
@@ -75,65 +78,19 @@ public @interface RateRule {
    */
   Counts counts() default Counts.ALL;
 
-  /**
-   * Whether windows of {@link Algorithm#FIXED_WINDOW} begin at full seconds, minutes, hours or days
-   * rather than with a call. Not by default. A window that does not divide a day needs an {@link
-   * #anchor}; none may be longer than 7 days.
-   */
-  boolean aligned() default false;
+  /** Windows that begin at times fixed by the clock. One at most; none by default. */
+  FixedWindow[] fixedWindow() default {};
+
+  /** A bucket of tokens, in place of {@link #algorithm}. One at most; none by default. */
+  TokenBucket[] tokenBucket() default {};
+
+  /** Calls wait for their turn, in place of {@link #algorithm}. One at most; none by default. */
+  LeakyBucket[] leakyBucket() default {};
 
   /**
-   * Time zone of aligned windows, such as {@code Europe/Berlin}; implies {@link #aligned}. By
-   * default as {@code limiter.zone} configures, which itself defaults to UTC.
+   * An algorithm of the application, in place of {@link #algorithm}. One at most; none by default.
    */
-  String zone() default "";
-
-  /**
-   * A local time at which some aligned window begins, such as {@code 2024-01-01T00:00} for weeks
-   * from Monday; implies {@link #aligned}. By default any midnight.
-   */
-  String anchor() default "";
-
-  /**
-   * Tokens that are added to a {@link Algorithm#TOKEN_BUCKET} in each interval of {@link #time}. By
-   * default {@link #count}.
-   */
-  long refill() default 0;
-
-  /**
-   * Whether tokens are added one by one, evenly over the interval, rather than all at its end. True
-   * by default.
-   */
-  boolean greedy() default true;
-
-  /** Tokens that a subject has at its first call. By default a full bucket. */
-  long initial() default -1;
-
-  /**
-   * Number of calls that may wait for their turn under a {@link Algorithm#LEAKY_BUCKET}: 1 to
-   * 10,000. There is no default, since each waiting call keeps a client's connection open.
-   */
-  int queue() default 0;
-
-  /**
-   * The longest that a call may wait for its turn, in {@link #timeUnit}s: up to 5 minutes. A call
-   * that could not begin in time is denied at once. By default the time that the last call in the
-   * {@link #queue} waits.
-   */
-  long maxWait() default 0;
-
-  /**
-   * Whether calls begin in the order of their arrival. If true, the turn of a client that
-   * disconnected passes unused; if false, the next call takes it and may overtake calls that wait.
-   * True by default.
-   */
-  boolean fair() default true;
-
-  /** An algorithm of your own, by its bean, in place of {@link #algorithm}. None by default. */
-  Class<? extends CustomAlgorithm> custom() default CustomAlgorithm.class;
-
-  /** Numbers for that algorithm, at most 8. None by default. */
-  double[] parameters() default {};
+  Custom[] custom() default {};
 
   /**
    * Who is counted by this rule. By default the subject of the {@link RateLimiter}, else the

@@ -105,7 +105,7 @@ final class CallSubjects {
       return Optional.of("");
     }
     return submission.ofRequest(
-        request.orElseThrow(() -> outsideOfRequest(plan, "duplicateBy = IDEMPOTENCY_KEY")));
+        request.orElseThrow(() -> outsideOfRequest(plan, "@Duplicate.by = IDEMPOTENCY_KEY")));
   }
 
   private static IllegalStateException outsideOfRequest(LimitPlan plan, String needed) {

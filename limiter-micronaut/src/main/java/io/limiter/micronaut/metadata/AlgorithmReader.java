@@ -4,12 +4,17 @@ package io.limiter.micronaut.metadata;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounter;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.Custom;
+import io.limiter.micronaut.annotation.FixedWindow;
+import io.limiter.micronaut.annotation.LeakyBucket;
+import io.limiter.micronaut.annotation.TokenBucket;
 import io.limiter.micronaut.config.LimiterConfiguration;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.exceptions.NoSuchBeanException;
@@ -18,8 +23,10 @@ import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Creates a rule with the algorithm of a {@code @RateRule}. Its name is derived from its numbers.
@@ -27,13 +34,11 @@ import java.util.concurrent.TimeUnit;
 @Singleton
 final class AlgorithmReader {
 
-  /** Members that have no effect with any other algorithm. */
-  private static final Map<Algorithm, List<String>> OWN =
-      Map.of(
-          Algorithm.FIXED_WINDOW, List.of("aligned", "zone", "anchor"),
-          Algorithm.TOKEN_BUCKET, List.of("refill", "greedy", "initial"),
-          Algorithm.LEAKY_BUCKET, List.of("queue", "maxWait", "fair"));
+  /** The members that define how a rule counts. */
+  static final List<String> MEMBERS =
+      List.of("custom", "fixedWindow", "tokenBucket", "leakyBucket", "algorithm");
 
+  private static final String VALUE = "value";
   private static final String PARAMETERS = "parameters";
 
   private final BeanContext beans;
@@ -48,43 +53,54 @@ final class AlgorithmReader {
   }
 
   Rule read(AnnotationMembers rule, long count, Duration window) {
-    if (rule.has("custom")) {
-      rule.reject("algorithm", "custom already defines how the rule counts: remove one of them");
-      OWN.forEach((algorithm, members) -> reject(rule, algorithm, members));
-      requireCount(rule, count);
-      return custom(rule, count, window);
-    }
+    requireOne(rule);
+    Optional<AnnotationMembers> own = rule.nested("custom", Custom.class);
+    Optional<AnnotationMembers> fixed = rule.nested("fixedWindow", FixedWindow.class);
+    Optional<AnnotationMembers> tokens = rule.nested("tokenBucket", TokenBucket.class);
+    Optional<AnnotationMembers> queue = rule.nested("leakyBucket", LeakyBucket.class);
     Algorithm algorithm =
         rule.constant("algorithm", Algorithm.class).orElse(Algorithm.SLIDING_WINDOW_LOG);
-    OWN.forEach(
-        (other, members) -> {
-          if (other != algorithm) {
-            reject(rule, other, members);
-          }
-        });
-    rule.reject(
-        PARAMETERS,
-        "only an algorithm of your own has parameters: name it by custom, or remove it");
-    switch (algorithm) {
-      case SLIDING_WINDOW_LOG -> requireLogged(rule, count);
-      case CONCURRENCY_LIMIT -> requirePlaces(rule, count);
-      default -> requireCount(rule, count);
+    boolean grouped = Stream.of(own, fixed, tokens, queue).anyMatch(Optional::isPresent);
+    if (!grouped && algorithm == Algorithm.SLIDING_WINDOW_LOG) {
+      requireLogged(rule, count);
+      return SlidingWindowLog.of(count, window);
+    }
+    if (!grouped && algorithm == Algorithm.CONCURRENCY_LIMIT) {
+      return concurrency(rule, "count", count, window);
+    }
+    requireCount(rule, count);
+    if (own.isPresent()) {
+      return custom(own.get(), count, window);
+    }
+    if (fixed.isPresent()) {
+      return windows.read(rule, fixed.get(), count, window);
+    }
+    if (tokens.isPresent()) {
+      return bucket(rule, tokens.get(), count, window);
+    }
+    if (queue.isPresent()) {
+      return LeakyBucketReader.read(rule, queue.get(), count, window);
     }
     return switch (algorithm) {
-      case SLIDING_WINDOW_LOG -> SlidingWindowLog.of(count, window);
       case SLIDING_WINDOW_COUNTER -> SlidingWindowCounter.of(count, window);
-      case FIXED_WINDOW -> windows.read(rule, count, window);
-      case TOKEN_BUCKET -> bucket(rule, count, window);
-      case CONCURRENCY_LIMIT -> ConcurrencyLimitRule.of(count, window);
-      case LEAKY_BUCKET -> LeakyBucketReader.read(rule, count, window);
+      case FIXED_WINDOW -> FixedWindowRule.of(count, window);
+      default -> TokenBucketRule.of(count, count, window);
     };
   }
 
-  private static void reject(AnnotationMembers rule, Algorithm algorithm, List<String> members) {
-    for (String member : members) {
+  /** A rule counts in one way: rejects the second member that defines one. */
+  private static void requireOne(AnnotationMembers rule) {
+    List<String> written =
+        MEMBERS.stream().filter(member -> rule.has(member) && !isEmpty(rule.raw(member))).toList();
+    if (written.size() > 1) {
       rule.reject(
-          member, "only algorithm = %s has it: write that, or remove it".formatted(algorithm));
+          written.get(1),
+          "%s already defines how the rule counts: remove one of them".formatted(written.get(0)));
     }
+  }
+
+  private static boolean isEmpty(@Nullable Object written) {
+    return written instanceof Object[] annotations && annotations.length == 0;
   }
 
   private void requireLogged(AnnotationMembers rule, long count) {
@@ -97,14 +113,19 @@ final class AlgorithmReader {
     }
   }
 
-  private static void requirePlaces(AnnotationMembers rule, long count) {
+  /**
+   * @param member the member with the number of permits
+   */
+  static ConcurrencyLimitRule concurrency(
+      AnnotationMembers rule, String member, long count, Duration permit) {
     if (count > ConcurrencyLimitRule.MAX_COUNT) {
       throw rule.error(
-          "count",
+          member,
           count,
           "each call in flight is stored separately: give it 1 to "
               + ConcurrencyLimitRule.MAX_COUNT);
     }
+    return ConcurrencyLimitRule.of(count, permit);
   }
 
   private static void requireCount(AnnotationMembers rule, long count) {
@@ -113,17 +134,18 @@ final class AlgorithmReader {
     }
   }
 
-  private static TokenBucketRule bucket(AnnotationMembers rule, long count, Duration interval) {
-    long refill = rule.annotation().longValue("refill").orElse(count);
+  private static TokenBucketRule bucket(
+      AnnotationMembers rule, AnnotationMembers bucket, long count, Duration interval) {
+    long refill = bucket.annotation().longValue("refill").orElse(count);
     if (refill < 1 || refill > Rule.MAX_COUNT) {
-      throw rule.error(
+      throw bucket.error(
           "refill",
           refill,
           "give it 1 to %d, or leave it out to use count".formatted(Rule.MAX_COUNT));
     }
-    long initial = rule.annotation().longValue("initial").orElse(-1);
+    long initial = bucket.annotation().longValue("initial").orElse(-1);
     if (initial < -1 || initial > count) {
-      throw rule.error(
+      throw bucket.error(
           "initial",
           initial,
           "give it 0 to %d, which is its count, or leave it out to start with a full bucket"
@@ -135,38 +157,37 @@ final class AlgorithmReader {
           count,
           refill,
           interval,
-          !rule.isFalse("greedy"),
+          !bucket.isFalse("greedy"),
           initial == -1 ? count : initial);
     } catch (IllegalArgumentException e) {
-      throw rule.error(
-          rule.has("refill") ? "refill" : "count", refill, String.valueOf(e.getMessage()));
+      String why = String.valueOf(e.getMessage());
+      throw bucket.has("refill")
+          ? bucket.error("refill", refill, why)
+          : rule.error("count", count, why);
     }
   }
 
-  private CustomRule custom(AnnotationMembers rule, long count, Duration window) {
+  private CustomRule custom(AnnotationMembers own, long count, Duration window) {
     Class<? extends CustomAlgorithm> type =
-        rule.annotation()
-            .classValue("custom", CustomAlgorithm.class)
-            .orElseThrow(
-                () -> rule.error("custom", rule.raw("custom"), "this class cannot be loaded"));
+        own.annotation()
+            .classValue(VALUE, CustomAlgorithm.class)
+            .orElseThrow(() -> own.error(VALUE, own.raw(VALUE), "this class cannot be loaded"));
     try {
       if (!beans.getBeanDefinition(type).isSingleton()) {
-        throw rule.error(
-            "custom",
+        throw own.error(
+            VALUE,
             type.getName(),
             "Redis is given the script of one bean of this type: make it a @Singleton");
       }
     } catch (NonUniqueBeanException e) {
-      throw rule.error(
-          "custom", type.getName(), "there are several beans of this type: name the one");
+      throw own.error(VALUE, type.getName(), "there are several beans of this type: name the one");
     } catch (NoSuchBeanException e) {
-      throw rule.error(
-          "custom", type.getName(), "there is no bean of this type: make it a @Singleton");
+      throw own.error(VALUE, type.getName(), "there is no bean of this type: make it a @Singleton");
     }
-    double[] parameters = rule.annotation().doubleValues(PARAMETERS);
+    double[] parameters = own.annotation().doubleValues(PARAMETERS);
     if (parameters.length > CustomRule.MAX_PARAMETERS
         || !Arrays.stream(parameters).allMatch(Double::isFinite)) {
-      throw rule.error(
+      throw own.error(
           PARAMETERS,
           Arrays.toString(parameters),
           "give it at most %d finite numbers".formatted(CustomRule.MAX_PARAMETERS));
@@ -178,7 +199,7 @@ final class AlgorithmReader {
           window,
           Arrays.stream(parameters).boxed().toArray(Double[]::new));
     } catch (IllegalArgumentException e) {
-      throw rule.error("custom", type.getName(), String.valueOf(e.getMessage()));
+      throw own.error(VALUE, type.getName(), String.valueOf(e.getMessage()));
     }
   }
 
@@ -190,31 +211,33 @@ final class AlgorithmReader {
 
     private LeakyBucketReader() {}
 
-    static LeakyBucketRule read(AnnotationMembers rule, long count, Duration window) {
-      int queue = rule.annotation().intValue(QUEUE).orElse(0);
+    static LeakyBucketRule read(
+        AnnotationMembers rule, AnnotationMembers bucket, long count, Duration window) {
+      int queue = bucket.annotation().intValue(QUEUE).orElse(0);
       if (queue < 1 || queue > LeakyBucketRule.MAX_QUEUE) {
-        throw rule.error(
+        throw bucket.error(
             QUEUE,
             queue,
-            "set how many calls may wait for their turn, 1 to %d; if no call is to wait, write algorithm = TOKEN_BUCKET with count = 1"
+            "give it 1 to %d, the number of calls that may wait for their turn; if no call is to wait, write algorithm = TOKEN_BUCKET with count = 1"
                 .formatted(LeakyBucketRule.MAX_QUEUE));
       }
-      Duration maxWait = rule.has(MAX_WAIT) ? maxWait(rule) : untilTheLast(queue, count, window);
+      Duration maxWait =
+          bucket.has(MAX_WAIT) ? maxWait(rule, bucket) : untilTheLast(queue, count, window);
       try {
-        return LeakyBucketRule.of(count, window, queue, maxWait).withFair(!rule.isFalse("fair"));
+        return LeakyBucketRule.of(count, window, queue, maxWait).withFair(!bucket.isFalse("fair"));
       } catch (IllegalArgumentException e) {
-        String member = rule.has(MAX_WAIT) ? MAX_WAIT : QUEUE;
-        throw rule.error(member, rule.raw(member), String.valueOf(e.getMessage()));
+        String member = bucket.has(MAX_WAIT) ? MAX_WAIT : QUEUE;
+        throw bucket.error(member, bucket.raw(member), String.valueOf(e.getMessage()));
       }
     }
 
-    private static Duration maxWait(AnnotationMembers rule) {
+    private static Duration maxWait(AnnotationMembers rule, AnnotationMembers bucket) {
       TimeUnit unit = rule.constant("timeUnit", TimeUnit.class).orElse(RateRuleReader.DEFAULT_UNIT);
-      Duration maxWait = AnnotatedTimes.read(rule, MAX_WAIT, 0, unit);
+      Duration maxWait = AnnotatedTimes.read(bucket, MAX_WAIT, 0, unit);
       if (maxWait.compareTo(LeakyBucketRule.MAX_WAIT) > 0) {
-        throw rule.error(
+        throw bucket.error(
             MAX_WAIT,
-            rule.raw(MAX_WAIT) + " " + unit,
+            bucket.raw(MAX_WAIT) + " " + unit,
             "the client's connection stays open meanwhile: give it at most 5 minutes");
       }
       return maxWait;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.metadata;
 
+import io.limiter.micronaut.annotation.ConcurrencyLimit;
 import io.limiter.micronaut.annotation.NoRateLimit;
+import io.limiter.micronaut.annotation.PreventDuplicate;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.annotation.Bean;
@@ -20,6 +22,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The limits in one place.
@@ -29,6 +32,8 @@ import java.util.stream.Collectors;
  * @param inherited whether the place is an overridden method or a type that the class extends
  * @param limiters in the order in which they are written, those of composed annotations last
  * @param rules the rules in the same place
+ * @param concurrency the concurrency limits in the same place
+ * @param guards the duplicate guards in the same place, one at most
  * @param exempt whether the place exempts the method from the limits of farther ones
  */
 record AnnotatedPlace(
@@ -36,6 +41,8 @@ record AnnotatedPlace(
     boolean inherited,
     List<AnnotationValue<RateLimiter>> limiters,
     List<AnnotationValue<RateRule>> rules,
+    List<AnnotationValue<ConcurrencyLimit>> concurrency,
+    List<AnnotationValue<PreventDuplicate>> guards,
     boolean exempt) {
 
   /**
@@ -75,8 +82,10 @@ record AnnotatedPlace(
     return new AnnotatedPlace(
         onMethod,
         false,
-        readable(all, RateLimiter.class, element::getDeclaredAnnotationValuesByType),
-        readable(all, RateRule.class, element::getDeclaredAnnotationValuesByType),
+        readable(all, RateLimiter.class, type -> declared(element, type)),
+        readable(all, RateRule.class, type -> declared(element, type)),
+        readable(all, ConcurrencyLimit.class, type -> declared(element, type)),
+        readable(all, PreventDuplicate.class, type -> declared(element, type)),
         element.hasDeclaredStereotype(NoRateLimit.class));
   }
 
@@ -87,19 +96,30 @@ record AnnotatedPlace(
         true,
         readable(all, RateLimiter.class, type -> inherited(element, type)),
         readable(all, RateRule.class, type -> inherited(element, type)),
+        readable(all, ConcurrencyLimit.class, type -> inherited(element, type)),
+        readable(all, PreventDuplicate.class, type -> inherited(element, type)),
         element.hasStereotype(NoRateLimit.class)
             && !element.hasDeclaredStereotype(NoRateLimit.class));
+  }
+
+  /** Annotations that are not repeatable are found one by one only, if they are stereotypes. */
+  private static <A extends Annotation> List<AnnotationValue<A>> declared(
+      AnnotationMetadata element, Class<A> type) {
+    List<AnnotationValue<A>> values = element.getDeclaredAnnotationValuesByType(type);
+    return values.isEmpty() ? element.findDeclaredAnnotation(type).stream().toList() : values;
+  }
+
+  static <A extends Annotation> List<AnnotationValue<A>> all(
+      AnnotationMetadata element, Class<A> type) {
+    List<AnnotationValue<A>> values = element.getAnnotationValuesByType(type);
+    return values.isEmpty() ? element.findAnnotation(type).stream().toList() : values;
   }
 
   private static <A extends Annotation> List<AnnotationValue<A>> inherited(
       AnnotationMetadata element, Class<A> type) {
     Set<String> own =
-        element.getDeclaredAnnotationValuesByType(type).stream()
-            .map(AnnotatedPlace::asWritten)
-            .collect(Collectors.toSet());
-    return element.getAnnotationValuesByType(type).stream()
-        .filter(value -> !own.contains(asWritten(value)))
-        .toList();
+        declared(element, type).stream().map(AnnotatedPlace::asWritten).collect(Collectors.toSet());
+    return all(element, type).stream().filter(value -> !own.contains(asWritten(value))).toList();
   }
 
   /**
@@ -108,7 +128,7 @@ record AnnotatedPlace(
   private static <A extends Annotation> List<AnnotationValue<A>> readable(
       AnnotationMetadata all, Class<A> type, Function<Class<A>, List<AnnotationValue<A>>> values) {
     Map<String, AnnotationValue<A>> ready =
-        all.getAnnotationValuesByType(type).stream()
+        all(all, type).stream()
             .collect(
                 Collectors.toMap(
                     AnnotatedPlace::asWritten, Function.identity(), (one, same) -> one));
@@ -139,13 +159,17 @@ record AnnotatedPlace(
     return text.length() + ":" + text;
   }
 
-  /** Whether other methods may be limited by the same annotations. */
-  boolean shared() {
-    return inherited || !onMethod;
+  /** The limits in this place, for messages. */
+  String written() {
+    return Stream.of(limiters, rules, concurrency, guards)
+        .filter(annotations -> !annotations.isEmpty())
+        .findFirst()
+        .map(String::valueOf)
+        .orElse("nothing");
   }
 
   /** Whether this place has no limits. */
   boolean isEmpty() {
-    return limiters.isEmpty() && rules.isEmpty();
+    return Stream.of(limiters, rules, concurrency, guards).allMatch(List::isEmpty);
   }
 }

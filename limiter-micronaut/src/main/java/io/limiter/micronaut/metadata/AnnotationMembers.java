@@ -4,9 +4,13 @@ package io.limiter.micronaut.metadata;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.AnnotationValue;
 import io.micronaut.core.expressions.EvaluatedExpression;
+import io.micronaut.core.naming.NameUtils;
+import java.lang.annotation.Annotation;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,6 +22,10 @@ import org.jspecify.annotations.Nullable;
  * @param annotation the annotation
  */
 record AnnotationMembers(String method, String name, AnnotationValue<?> annotation) {
+
+  boolean isOf(Class<? extends Annotation> type) {
+    return annotation.getAnnotationName().equals(type.getName());
+  }
 
   boolean has(String member) {
     return annotation.contains(member);
@@ -45,7 +53,7 @@ record AnnotationMembers(String method, String name, AnnotationValue<?> annotati
       throw error(
           member,
           "#{…}",
-          "it is read once, when the service starts, and only subject, cost and duplicateKey may be expressions: write a text");
+          "it is read once, when the service starts, and only subject, cost and the key of a duplicate may be expressions: write a text");
     }
     try {
       return annotation.stringValue(member).filter(text -> !text.isEmpty());
@@ -77,9 +85,34 @@ record AnnotationMembers(String method, String name, AnnotationValue<?> annotati
       Object value =
           raw instanceof int[] list
               ? Arrays.toString(list)
-              : raw instanceof double[] numbers ? Arrays.toString(numbers) : raw;
+              : raw instanceof Object[] annotations ? written(annotations) : raw;
       throw error(member, value, remedy);
     }
+  }
+
+  /**
+   * The annotation in a member that may have one at most.
+   *
+   * @param type the type of the annotation
+   */
+  <A extends Annotation> Optional<AnnotationMembers> nested(String member, Class<A> type) {
+    List<AnnotationValue<A>> written = annotation.getAnnotations(member, type);
+    if (written.size() > 1) {
+      throw error(member, written(written.toArray()), "one is possible: remove the others");
+    }
+    return written.stream()
+        .findFirst()
+        .map(value -> new AnnotationMembers(method, name + '.' + member, value));
+  }
+
+  private static String written(Object[] annotations) {
+    return Arrays.stream(annotations)
+        .map(
+            one ->
+                one instanceof AnnotationValue<?> value
+                    ? "@" + NameUtils.getSimpleName(value.getAnnotationName())
+                    : one.toString())
+        .collect(Collectors.joining(", "));
   }
 
   ConfigurationException error(String member, @Nullable Object value, String remedy) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.metadata;
 
+import io.limiter.micronaut.annotation.ConcurrencyLimit;
+import io.limiter.micronaut.annotation.PreventDuplicate;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -18,6 +20,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Creates the plan of a method from its annotations, and rejects invalid ones. */
 @Singleton
@@ -33,9 +36,10 @@ final class AnnotationPlanSource implements LimitPlans.Source {
 
   @Override
   public List<String> limits(ExecutableMethod<?, ?> method) {
-    return List.of(
-        AnnotatedPlace.asWritten(method.getAnnotationValuesByType(RateLimiter.class).toArray()),
-        AnnotatedPlace.asWritten(method.getAnnotationValuesByType(RateRule.class).toArray()));
+    return Stream.of(
+            RateLimiter.class, RateRule.class, ConcurrencyLimit.class, PreventDuplicate.class)
+        .map(type -> AnnotatedPlace.asWritten(AnnotatedPlace.all(method, type).toArray()))
+        .toList();
   }
 
   @Override
@@ -85,7 +89,7 @@ final class AnnotationPlanSource implements LimitPlans.Source {
           throw AnnotationMembers.mistake(
               description,
               "@NoRateLimit",
-              "beside " + (place.rules().isEmpty() ? place.limiters() : place.rules()),
+              "beside " + place.written(),
               "one contradicts the other: remove one of them");
         }
         if (place.exempt()) {

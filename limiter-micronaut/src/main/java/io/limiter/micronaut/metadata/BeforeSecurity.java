@@ -64,7 +64,7 @@ final class BeforeSecurity {
     }
     if (guard.filter(each -> each.submission().needsArguments()).isPresent()) {
       throw mistake(
-          "duplicates are found by the arguments, which are bound after security: use duplicateBy = CALLER or IDEMPOTENCY_KEY");
+          "duplicates are found by the arguments, which are bound after security: write duplicate = @Duplicate(by = DuplicateBy.CALLER), or IDEMPOTENCY_KEY");
     }
     return true;
   }

@@ -214,10 +214,9 @@ final class ChargePlanner {
     if (waiting.size() > 1) {
       throw AnnotationMembers.mistake(
           method,
-          "@RateRule.algorithm",
-          "LEAKY_BUCKET",
-          "the rules %s would all make one call wait, and calls that leave one queue evenly would reach the next in any order: keep one of them, and use other algorithms for the rest"
-              .formatted(waiting));
+          "@RateRule.leakyBucket",
+          waiting.toString(),
+          "all of them would make one call wait, and calls that leave one queue evenly would reach the next in any order: keep one of them, and use other algorithms for the rest");
     }
   }
 

@@ -65,7 +65,7 @@ final class ComparedArguments {
   }
 
   /**
-   * The choice of duplicateBy's default for a method.
+   * What the default of duplicate.by chooses for a method.
    *
    * @param written the choice and its reason, for the log
    */
@@ -110,8 +110,7 @@ final class ComparedArguments {
   Submission.ByArguments all(AnnotationMembers limiter, ExecutableMethod<?, ?> method) {
     Argument<?>[] arguments = method.getArguments();
     if (arguments.length == 0) {
-      throw limiter.error(
-          "duplicateBy", "ARGUMENTS", "the method has no arguments: use DuplicateBy.CALLER");
+      throw limiter.error("by", "ARGUMENTS", "the method has no arguments: use DuplicateBy.CALLER");
     }
     List<Integer> compared =
         IntStream.range(0, arguments.length)
@@ -126,7 +125,7 @@ final class ComparedArguments {
           .ifPresent(
               part -> {
                 throw limiter.error(
-                    "duplicateBy",
+                    "by",
                     "ARGUMENTS",
                     "the parameter '%s' cannot be digested because of %s: make it plain data or an @Introspected type, remove it from the method, or use DuplicateBy.CALLER"
                         .formatted(arguments[i].getName(), part));

@@ -24,13 +24,13 @@ final class DenialTextReader {
             status(limiter, "status"), code(limiter, "code"), message(limiter, "message")));
   }
 
-  /** For a duplicate. */
-  DenialText duplicate(AnnotationMembers limiter) {
+  /** For a duplicate, whose message is by default that of the limiter. */
+  DenialText duplicate(AnnotationMembers details, AnnotationMembers limiter) {
     return orNone(
         new DenialText(
-            status(limiter, "duplicateStatus"),
-            code(limiter, "duplicateCode"),
-            message(limiter, "duplicateMessage").or(() -> message(limiter, "message"))));
+            status(details, "status"),
+            code(details, "code"),
+            message(details, "message").or(() -> message(limiter, "message"))));
   }
 
   private static DenialText orNone(DenialText text) {

@@ -3,11 +3,13 @@ package io.limiter.micronaut.metadata;
 
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.plan.DuplicateGuard;
 import io.limiter.micronaut.plan.Submission;
 import io.limiter.micronaut.subject.SubjectSource;
+import io.micronaut.core.annotation.AnnotationValue;
 import io.micronaut.inject.ExecutableMethod;
 import jakarta.inject.Singleton;
 import java.util.List;
@@ -17,18 +19,7 @@ import java.util.Optional;
 @Singleton
 final class DuplicateGuardReader {
 
-  /** Members that have no effect unless duplicates are denied. */
-  private static final List<String> DETAILS =
-      List.of(
-          "preventDuplicateRule",
-          "duplicateBy",
-          "duplicateKey",
-          "requireIdempotencyKey",
-          "releaseOnFailure",
-          "releaseOn",
-          "duplicateStatus",
-          "duplicateCode",
-          "duplicateMessage");
+  private static final String KEY = "key";
 
   private final RateRuleReader rules;
   private final DenialTextReader texts;
@@ -42,33 +33,54 @@ final class DuplicateGuardReader {
 
   /** Rejects details of a guard in an annotation without one. */
   static void rejectDetails(AnnotationMembers limiter) {
-    for (String member : DETAILS) {
+    for (String member : List.of("preventDuplicateRule", "duplicate")) {
       limiter.reject(
           member, "it has no effect without preventDuplicate = true: set that, or remove it");
     }
   }
 
+  /**
+   * @param limiter the annotation whose subject submits
+   * @param shorthand the {@code @PreventDuplicate} beside it; empty if the annotation itself denies
+   *     duplicates
+   */
   DuplicateGuard read(
       AnnotationMembers limiter,
+      Optional<AnnotationMembers> shorthand,
       String limit,
       SubjectSource source,
       ExecutableMethod<?, ?> method) {
+    AnnotationMembers details = shorthand.orElseGet(() -> details(limiter));
     Optional<ComparedArguments.Choice> chosen =
-        by(limiter) == DuplicateBy.AUTO && !limiter.hasText("duplicateKey")
+        by(details) == DuplicateBy.AUTO && !details.hasText(KEY)
             ? Optional.of(arguments.choose(method))
             : Optional.empty();
+    DuplicateGuard.Release release = release(details);
+    PlanDraft.UnseenCompletion.reject(
+        method, shorthand.orElse(limiter), details, shorthand.isPresent(), release);
     return new DuplicateGuard(
         limit,
         source.submitter(),
-        RuleStack.of(List.of(rule(limiter))),
-        submission(limiter, method, chosen),
+        RuleStack.of(List.of(shorthand.map(rules::readWithin).orElseGet(() -> rule(limiter)))),
+        submission(details, method, chosen),
         chosen.map(ComparedArguments.Choice::written),
-        release(limiter),
-        texts.duplicate(limiter));
+        release,
+        texts.duplicate(details, limiter));
   }
 
-  private static DuplicateBy by(AnnotationMembers limiter) {
-    return limiter.constant("duplicateBy", DuplicateBy.class).orElse(DuplicateBy.AUTO);
+  private static AnnotationMembers details(AnnotationMembers limiter) {
+    return limiter
+        .nested("duplicate", Duplicate.class)
+        .orElseGet(
+            () ->
+                new AnnotationMembers(
+                    limiter.method(),
+                    limiter.name() + ".duplicate",
+                    AnnotationValue.builder(Duplicate.class).build()));
+  }
+
+  private static DuplicateBy by(AnnotationMembers details) {
+    return details.constant("by", DuplicateBy.class).orElse(DuplicateBy.AUTO);
   }
 
   private Rule rule(AnnotationMembers limiter) {
@@ -84,47 +96,45 @@ final class DuplicateGuardReader {
   }
 
   private Submission submission(
-      AnnotationMembers limiter,
+      AnnotationMembers details,
       ExecutableMethod<?, ?> method,
       Optional<ComparedArguments.Choice> chosen) {
-    DuplicateBy by = by(limiter);
+    DuplicateBy by = by(details);
     if (by != DuplicateBy.IDEMPOTENCY_KEY) {
-      limiter.reject(
+      details.reject(
           "requireIdempotencyKey",
-          "it has no effect without duplicateBy = IDEMPOTENCY_KEY: set that, or remove it");
+          "it has no effect without by = IDEMPOTENCY_KEY: set that, or remove it");
     }
-    if (limiter.hasText("duplicateKey")) {
-      limiter.reject(
-          "duplicateBy",
-          "duplicateKey already defines what makes submissions equal: remove one of them");
+    if (details.hasText(KEY)) {
+      details.reject("by", "key already defines what makes submissions equal: remove one of them");
       return new Submission.ByExpression(
           SubjectSourceReader.expression(
-              limiter,
-              "duplicateKey",
-              "it is the same for every call: write an expression over the arguments, such as \"#{order.number}\", or use duplicateBy = CALLER"));
+              details,
+              KEY,
+              "it is the same for every call: write an expression over the arguments, such as \"#{order.number}\", or use by = CALLER"));
     }
     return switch (by) {
       case AUTO -> chosen.orElseThrow().submission();
       case CALLER -> new Submission.ByCaller();
-      case ARGUMENTS -> arguments.all(limiter, method);
+      case ARGUMENTS -> arguments.all(details, method);
       case IDEMPOTENCY_KEY ->
-          new Submission.ByIdempotencyKey(!limiter.isFalse("requireIdempotencyKey"));
+          new Submission.ByIdempotencyKey(!details.isFalse("requireIdempotencyKey"));
     };
   }
 
-  private static DuplicateGuard.Release release(AnnotationMembers limiter) {
-    boolean never = limiter.isFalse("releaseOnFailure");
-    if (!limiter.has("releaseOn")) {
+  private static DuplicateGuard.Release release(AnnotationMembers details) {
+    boolean never = details.isFalse("releaseOnFailure");
+    if (!details.has("releaseOn")) {
       return never ? new DuplicateGuard.Release.Never() : new DuplicateGuard.Release.OnFailure();
     }
     if (never) {
-      throw limiter.error(
+      throw details.error(
           "releaseOnFailure",
           false,
-          "releaseOn already defines when to release: remove one of " + "them");
+          "releaseOn already defines when to release: remove one of them");
     }
     return new DuplicateGuard.Release.OnStatus(
         FailedOnReader.StatusList.read(
-            limiter, "releaseOn", "name statuses, or write releaseOnFailure = false instead"));
+            details, "releaseOn", "name statuses, or write releaseOnFailure = false instead"));
   }
 }

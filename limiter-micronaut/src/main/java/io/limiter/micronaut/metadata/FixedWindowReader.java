@@ -24,9 +24,10 @@ final class FixedWindowReader {
     this.configuration = configuration;
   }
 
-  FixedWindowRule read(AnnotationMembers rule, long count, Duration window) {
+  FixedWindowRule read(
+      AnnotationMembers rule, AnnotationMembers fixed, long count, Duration window) {
     FixedWindowRule unaligned = FixedWindowRule.of(count, window);
-    Optional<Alignment> alignment = alignment(rule);
+    Optional<Alignment> alignment = alignment(fixed);
     try {
       return alignment.map(unaligned::alignedTo).orElse(unaligned);
     } catch (IllegalArgumentException e) {

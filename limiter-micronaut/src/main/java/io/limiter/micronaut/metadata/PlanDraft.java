@@ -25,6 +25,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -33,6 +34,8 @@ final class PlanDraft {
 
   private static final String RATE_LIMITER = "@RateLimiter";
   private static final String RATE_RULE = "@RateRule";
+  private static final String CONCURRENCY_LIMIT = "@ConcurrencyLimit";
+  private static final String PREVENT_DUPLICATE = "@PreventDuplicate";
   private static final String NEVER_ANONYMOUS =
       "only limitType = USER_ID or HEADER and a resolver have anonymous callers: remove it";
 
@@ -44,7 +47,6 @@ final class PlanDraft {
   private final FailedOnReader failedOn = new FailedOnReader();
   private final BeforeSecurity beforeSecurity = new BeforeSecurity();
   private Optional<String> name = Optional.empty();
-  private String namedBy;
   private Optional<DuplicateGuard> guard = Optional.empty();
   private boolean guardIsWritten;
 
@@ -52,48 +54,57 @@ final class PlanDraft {
     this.readers = readers;
     this.description = description;
     this.method = method;
-    this.namedBy = description;
     this.quotas = new ChargePlanner(description);
   }
 
   void add(AnnotatedPlace place) {
-    if (place.limiters().size() > 1 && !place.rules().isEmpty()) {
+    List<AnnotationValue<?>> beside = new ArrayList<>(place.rules());
+    beside.addAll(place.concurrency());
+    if (place.limiters().size() > 1 && !beside.isEmpty()) {
       throw AnnotationMembers.mistake(
           description,
-          RATE_RULE,
-          String.valueOf(place.rules().get(0).getValues()),
+          place.rules().isEmpty() ? CONCURRENCY_LIMIT : RATE_RULE,
+          String.valueOf(beside.get(0).getValues()),
           "there are several @RateLimiters in the same place: put it into the rules of the one it belongs to");
     }
     List<AnnotationMembers> limiters =
         place.limiters().isEmpty()
             ? List.of(members(RATE_LIMITER, AnnotationValue.builder(RateLimiter.class).build()))
             : place.limiters().stream().map(each -> members(RATE_LIMITER, each)).toList();
-    limiters.forEach(limiter -> add(limiter, place));
-    guardIsWritten |= limiters.stream().anyMatch(limiter -> limiter.has("preventDuplicate"));
+    Optional<AnnotationMembers> guards =
+        place.guards().stream().findFirst().map(guard -> members(PREVENT_DUPLICATE, guard));
+    if (guards.isPresent() && limiters.size() > 1) {
+      throw AnnotationMembers.mistake(
+          description,
+          PREVENT_DUPLICATE,
+          String.valueOf(guards.get().annotation().getValues()),
+          "there are several @RateLimiters in the same place: set preventDuplicate in the one whose subject submits");
+    }
+    limiters.forEach(limiter -> add(limiter, guards, place));
+    guardIsWritten |=
+        guards.isPresent()
+            || limiters.stream().anyMatch(limiter -> limiter.has("preventDuplicate"));
   }
 
-  private void add(AnnotationMembers limiter, AnnotatedPlace place) {
-    if (name.isEmpty()) {
-      name = name(limiter);
-      namedBy =
-          name.isPresent() && place.shared()
-              ? AnnotatedPlace.asWritten(limiter.annotation())
-              : namedBy;
-    }
+  private void add(
+      AnnotationMembers limiter, Optional<AnnotationMembers> guards, AnnotatedPlace place) {
+    name = name.or(() -> name(limiter));
     String limit = limiter.text("key").orElse(description);
     Anonymous anonymous = readers.subjects().anonymous(limiter);
     SubjectSource source =
         readers.subjects().read(limiter, anonymous, each -> quotas.ordinal(limit, each));
     List<AnnotationMembers> all =
-        Stream.concat(
+        Stream.of(
                 limiter.annotation().getAnnotations("rules", RateRule.class).stream()
                     .map(rule -> members(RATE_LIMITER + ".rules", rule)),
-                place.rules().stream().map(rule -> members(RATE_RULE, rule)))
+                place.rules().stream().map(rule -> members(RATE_RULE, rule)),
+                place.concurrency().stream().map(rule -> members(CONCURRENCY_LIMIT, rule)))
+            .flatMap(Function.identity())
             .toList();
     addRules(limiter, limit, source, anonymous, all);
-    addGuard(limiter, limit, source);
+    addGuard(limiter, guards, limit, source);
     beforeSecurity.add(limiter);
-    if (all.isEmpty() && !limiter.has("preventDuplicate")) {
+    if (all.isEmpty() && guards.isEmpty() && !limiter.has("preventDuplicate")) {
       throw limiter.error(
           "rules",
           "{}",
@@ -182,9 +193,20 @@ final class PlanDraft {
   }
 
   /** The nearest place with a duplicate guard takes precedence. */
-  private void addGuard(AnnotationMembers limiter, String limit, SubjectSource source) {
-    if (!limiter.isTrue("preventDuplicate")) {
+  private void addGuard(
+      AnnotationMembers limiter,
+      Optional<AnnotationMembers> shorthand,
+      String limit,
+      SubjectSource source) {
+    boolean guards = limiter.isTrue("preventDuplicate");
+    if (!guards) {
       DuplicateGuardReader.rejectDetails(limiter);
+    }
+    if (shorthand.isPresent()) {
+      limiter.reject(
+          "preventDuplicate",
+          "@PreventDuplicate in the same place already defines it: remove one of them");
+    } else if (!guards) {
       return;
     }
     if (guardIsWritten) {
@@ -196,17 +218,15 @@ final class PlanDraft {
           true,
           "another @RateLimiter in the same place has it, too: one call is one submission, so remove one of them");
     }
-    DuplicateGuard read = readers.guards().read(limiter, limit, source, method);
-    UnseenCompletion.reject(method, limiter, read.release());
-    guard = Optional.of(read);
+    guard = Optional.of(readers.guards().read(limiter, shorthand, limit, source, method));
   }
 
   private static Optional<String> name(AnnotationMembers limiter) {
-    Optional<String> name = limiter.text("name");
+    Optional<String> name = limiter.text("value");
     try {
       name.ifPresent(given -> Rule.requireName("policy", given));
     } catch (IllegalArgumentException e) {
-      throw limiter.error("name", name.orElse(""), String.valueOf(e.getMessage()));
+      throw limiter.error("value", name.orElse(""), String.valueOf(e.getMessage()));
     }
     return name;
   }
@@ -223,7 +243,6 @@ final class PlanDraft {
     return new LimitPlan(
         description,
         name.orElse(description),
-        namedBy,
         built,
         duplicates,
         quotas.texts(),
@@ -271,21 +290,34 @@ final class PlanDraft {
         return;
       }
       throw kind == PlannedCharge.CountedCalls.IN_FLIGHT
-          ? rule.error(
-              "algorithm",
+          ? AnnotationMembers.mistake(
+              rule.method(),
+              rule.has("algorithm") ? rule.name() + ".algorithm" : rule.name(),
               "CONCURRENCY_LIMIT",
               remedy(method) + ", or limit how often it is called, with another algorithm")
           : rule.error("counts", kind, remedy(method) + ", or count all of its calls");
     }
 
+    /**
+     * @param details the details of the guard
+     * @param shorthand the {@code @PreventDuplicate} that they are, if it is one
+     */
     static void reject(
-        ExecutableMethod<?, ?> method, AnnotationMembers limiter, DuplicateGuard.Release release) {
+        ExecutableMethod<?, ?> method,
+        AnnotationMembers limiter,
+        AnnotationMembers details,
+        boolean shorthand,
+        DuplicateGuard.Release release) {
       if (!isUnseen(method) || release instanceof DuplicateGuard.Release.Never) {
         return;
       }
-      String remedy = remedy(method) + ", or write releaseOnFailure = false";
-      limiter.reject("releaseOn", remedy + " in its place");
-      throw limiter.error("preventDuplicate", true, remedy);
+      String remedy =
+          remedy(method) + ", or write duplicate = @Duplicate(releaseOnFailure = false)";
+      details.reject("releaseOn", remedy + " in its place");
+      throw shorthand
+          ? AnnotationMembers.mistake(
+              limiter.method(), limiter.name(), "within", remedy + " in a @RateLimiter")
+          : limiter.error("preventDuplicate", true, remedy);
     }
 
     private static boolean isUnseen(ExecutableMethod<?, ?> method) {

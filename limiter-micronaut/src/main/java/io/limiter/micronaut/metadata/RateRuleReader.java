@@ -5,6 +5,7 @@ import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.ConcurrencyLimit;
 import io.limiter.micronaut.annotation.Counts;
 import io.limiter.micronaut.plan.PlannedCharge;
 import jakarta.inject.Singleton;
@@ -53,7 +54,9 @@ final class RateRuleReader {
    */
   Rule readDuplicate(AnnotationMembers annotation) {
     rejectSubject(annotation);
-    annotation.reject("custom", ONLY_LOG);
+    AlgorithmReader.MEMBERS.stream()
+        .filter(member -> !member.equals("algorithm"))
+        .forEach(member -> annotation.reject(member, ONLY_LOG));
     annotation.reject(
         COUNTS,
         "a duplicate guard counts accepted submissions: remove it, and use releaseOn for the failures after which they may be repeated");
@@ -62,6 +65,14 @@ final class RateRuleReader {
       annotation.reject("algorithm", ONLY_LOG);
     }
     return read(annotation, DEFAULT_DUPLICATE_COUNT).rule();
+  }
+
+  /** Reads a {@code @PreventDuplicate}. */
+  Rule readWithin(AnnotationMembers guard) {
+    TimeUnit unit = guard.constant("timeUnit", TimeUnit.class).orElse(DEFAULT_UNIT);
+    return SlidingWindowLog.of(
+        DEFAULT_DUPLICATE_COUNT,
+        AnnotatedTimes.read(guard, "within", DEFAULT_DUPLICATE_TIME, unit));
   }
 
   Read read(AnnotationMembers annotation) {
@@ -82,19 +93,25 @@ final class RateRuleReader {
   }
 
   private Read read(AnnotationMembers annotation, long defaultCount) {
-    long count = annotation.annotation().longValue("count").orElse(defaultCount);
+    boolean shorthand = annotation.isOf(ConcurrencyLimit.class);
+    String member = shorthand ? "value" : "count";
+    long count = annotation.annotation().longValue(member).orElse(defaultCount);
     if (count < 1) {
-      throw annotation.error("count", count, "give it 1 or more");
+      throw annotation.error(member, count, "give it 1 or more");
     }
     TimeUnit unit = annotation.constant("timeUnit", TimeUnit.class).orElse(DEFAULT_UNIT);
     boolean inFlight =
-        annotation.constant("algorithm", Algorithm.class).orElse(null)
-            == Algorithm.CONCURRENCY_LIMIT;
+        shorthand
+            || annotation.constant("algorithm", Algorithm.class).orElse(null)
+                == Algorithm.CONCURRENCY_LIMIT;
     Duration window =
         inFlight
             ? AnnotatedTimes.lease(annotation, "time", unit)
             : AnnotatedTimes.read(annotation, "time", DEFAULT_TIME, unit);
-    Rule rule = algorithms.read(annotation, count, window);
+    Rule rule =
+        shorthand
+            ? AlgorithmReader.concurrency(annotation, member, count, window)
+            : algorithms.read(annotation, count, window);
     PlannedCharge.CountedCalls kind = kind(annotation, rule);
     Optional<String> name = annotation.text("name");
     try {
@@ -110,7 +127,7 @@ final class RateRuleReader {
       throw annotation.error(
           COUNTS,
           counts,
-          "algorithm = LEAKY_BUCKET assigns each call its turn on arrival, and a turn that has passed cannot be refunded: remove it, and let another rule count by outcome");
+          "a leaky bucket assigns each call its turn on arrival, and a turn that has passed cannot be refunded: remove it, and let another rule count by outcome");
     }
     boolean inFlight = rule instanceof ConcurrencyLimitRule;
     if (inFlight && counts != Counts.ALL) {

@@ -12,8 +12,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Logs, once at the start, what annotations leave open: which methods count only values that
  * clients choose, so that a client that sends another header or argument with each call is never
- * limited; and what the default of duplicateBy compares. Either may be intended, for example where
- * a filter has verified the header before.
+ * limited; and what the default of a duplicate guard compares. Either may be intended, for example
+ * where a filter has verified the header before.
  */
 @Singleton
 final class StartNotes implements ApplicationEventListener<StartupEvent> {
@@ -38,7 +38,7 @@ final class StartNotes implements ApplicationEventListener<StartupEvent> {
     List<String> guards = plans.duplicatesByDefault();
     if (!guards.isEmpty()) {
       LOG.info(
-          "{} methods use the default of duplicateBy for comparing submissions; set duplicateBy or duplicateKey to change that. The default chose {}",
+          "{} methods use the default for comparing submissions; set by or key of @Duplicate to change that. The default chose {}",
           guards.size(),
           LimitPlans.listed(guards));
     }

@@ -15,7 +15,7 @@ import java.util.Set;
  * @param submitter whose submission a call is
  * @param stack how many equal submissions are accepted in which time
  * @param submission what makes submissions equal
- * @param chosen what the default of duplicateBy chose, and why, for the log; empty if the
+ * @param chosen what the default of {@code @Duplicate} chose, and why, for the log; empty if the
  *     annotation chooses
  * @param release after which failures a submission may be made again
  * @param text what the caller of a duplicate is answered

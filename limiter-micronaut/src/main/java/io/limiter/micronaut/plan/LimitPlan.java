@@ -28,7 +28,6 @@ public final class LimitPlan {
 
   private final String method;
   private final Policy policy;
-  private final String namedBy;
   private final List<PlannedCharge> quotas;
   private final Optional<DuplicateGuard> duplicates;
   private final Map<String, DenialText> texts;
@@ -41,7 +40,6 @@ public final class LimitPlan {
   /**
    * @param method the method's class, name and parameter types
    * @param name the name of its policy
-   * @param namedBy what gives it that name
    * @param quotas what it takes from which subjects; none only if there is a duplicate guard
    * @param texts the texts of denials, by the name of the rule that denies
    * @param failure which of its calls have failed
@@ -51,7 +49,6 @@ public final class LimitPlan {
   public LimitPlan(
       String method,
       String name,
-      String namedBy,
       List<PlannedCharge> quotas,
       Optional<DuplicateGuard> duplicates,
       Map<String, DenialText> texts,
@@ -61,7 +58,6 @@ public final class LimitPlan {
     this.denials = denials;
     this.beforeSecurity = beforeSecurity;
     this.method = method;
-    this.namedBy = namedBy;
     this.quotas = quotas;
     this.duplicates = duplicates;
     this.texts = texts;
@@ -113,7 +109,6 @@ public final class LimitPlan {
     return new LimitPlan(
         WarmUpStep.POLICY,
         WarmUpStep.POLICY,
-        WarmUpStep.POLICY,
         submissions ? List.of() : List.of(quota),
         submissions ? Optional.of(guard) : Optional.empty(),
         Map.of(stack.rules().get(0).name(), text),
@@ -133,10 +128,6 @@ public final class LimitPlan {
    */
   public Policy policy() {
     return policy;
-  }
-
-  String namedBy() {
-    return namedBy;
   }
 
   public List<PlannedCharge> quotas() {

@@ -168,7 +168,7 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
         + (names.size() > MAX_LISTED ? ", …" : "");
   }
 
-  /** What the default of duplicateBy chose for methods that are planned by now. */
+  /** What the default of {@code @Duplicate} chose for methods that are planned by now. */
   public List<String> duplicatesByDefault() {
     return plans.values().stream()
         .flatMap(Optional::stream)

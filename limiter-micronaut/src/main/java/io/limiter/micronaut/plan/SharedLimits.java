@@ -14,12 +14,10 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Checks what methods share: a name only if one annotation gives it to both, a limit only with the
- * same rules and ban, since each method would count by its own.
+ * Checks what methods share: a limit only with the same rules and ban, since each method would
+ * count by its own.
  */
 final class SharedLimits {
-
-  private record Named(String by, String method) {}
 
   private record Ruled(List<CountedRules> quotas, String method) {}
 
@@ -31,18 +29,10 @@ final class SharedLimits {
       List<Rule> anonymousRules,
       Optional<BanRule> ban) {}
 
-  // Both are bounded by the annotations of the application.
-  private final Map<String, Named> names = new HashMap<>();
+  // Bounded by the annotations of the application.
   private final Map<String, Ruled> limits = new HashMap<>();
 
   synchronized void register(LimitPlan plan) {
-    Named namesake =
-        names.putIfAbsent(plan.policy().name(), new Named(plan.namedBy(), plan.method()));
-    if (namesake != null && !namesake.by.equals(plan.namedBy())) {
-      throw new ConfigurationException(
-          "%s: @RateLimiter.name = '%s' is also the name of the policy of %s: give each policy a name of its own"
-              .formatted(plan.method(), plan.policy().name(), namesake.method));
-    }
     counted(plan).forEach((limit, quotas) -> requireSame(plan, limit, quotas));
   }
 

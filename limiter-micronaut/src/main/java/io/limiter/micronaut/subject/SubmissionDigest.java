@@ -93,7 +93,7 @@ public final class SubmissionDigest {
 
   private static InvalidSubmissionException tooDeep(String method, Argument<?> argument) {
     return new InvalidSubmissionException(
-        "%s: @RateLimiter.duplicateBy = ARGUMENTS: the argument '%s' is nested too deeply to be compared"
+        "%s: @Duplicate.by = ARGUMENTS: the argument '%s' is nested too deeply to be compared"
             .formatted(method, argument.getName()));
   }
 
@@ -104,7 +104,7 @@ public final class SubmissionDigest {
       String mistake,
       @Nullable Exception cause) {
     return new IllegalStateException(
-        "%s: @RateLimiter.duplicateBy = ARGUMENTS: the argument '%s' (%s) %s: let the JSON mapper write its properties, or use duplicateKey = \"#{…}\" or duplicateBy = CALLER"
+        "%s: @Duplicate.by = ARGUMENTS: the argument '%s' (%s) %s: let the JSON mapper write its properties, or use key = \"#{…}\" or by = CALLER"
             .formatted(method, argument.getName(), value.getClass().getName(), mistake),
         cause);
   }

@@ -3,6 +3,7 @@ package io.limiter.micronaut.behaviour;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -57,7 +58,7 @@ class AddressAskedOnceTest {
         key = "one",
         rules = @RateRule(count = 5, time = 60),
         preventDuplicate = true,
-        duplicateBy = DuplicateBy.CALLER)
+        duplicate = @Duplicate(by = DuplicateBy.CALLER))
     @RateLimiter(key = "two", rules = @RateRule(count = 5, time = 60))
     @RateLimiter(
         key = "three",

@@ -4,8 +4,11 @@ package io.limiter.micronaut.behaviour;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.Custom;
+import io.limiter.micronaut.annotation.FixedWindow;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.TokenBucket;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
@@ -42,19 +45,19 @@ class AlgorithmRoutes {
   }
 
   @Get("/bucket")
-  @RateRule(count = 3, refill = 1, time = 60, algorithm = Algorithm.TOKEN_BUCKET)
+  @RateRule(count = 3, tokenBucket = @TokenBucket(refill = 1), time = 60)
   String bucket() {
     return OK;
   }
 
   @Get("/interval-bucket")
-  @RateRule(count = 3, refill = 1, time = 60, greedy = false, algorithm = Algorithm.TOKEN_BUCKET)
+  @RateRule(count = 3, tokenBucket = @TokenBucket(refill = 1, greedy = false), time = 60)
   String intervalBucket() {
     return OK;
   }
 
   @Get("/own")
-  @RateRule(count = 6, time = 60, custom = Weighed.class, parameters = 2)
+  @RateRule(count = 6, time = 60, custom = @Custom(value = Weighed.class, parameters = 2))
   String own() {
     return OK;
   }
@@ -63,7 +66,7 @@ class AlgorithmRoutes {
   @Get("/bucket-of")
   @RateLimiter(
       subject = "#{who}",
-      rules = @RateRule(count = 3, refill = 1, time = 60, algorithm = Algorithm.TOKEN_BUCKET))
+      rules = @RateRule(count = 3, tokenBucket = @TokenBucket(refill = 1), time = 60))
   String bucketOf(@QueryValue String who) {
     return OK;
   }
@@ -73,14 +76,13 @@ class AlgorithmRoutes {
       count = 3,
       time = 1,
       timeUnit = TimeUnit.DAYS,
-      algorithm = Algorithm.FIXED_WINDOW,
-      aligned = true)
+      fixedWindow = @FixedWindow(aligned = true))
   String day() {
     return OK;
   }
 
   @Get("/slow-start")
-  @RateRule(count = 3, refill = 1, time = 60, initial = 1, algorithm = Algorithm.TOKEN_BUCKET)
+  @RateRule(count = 3, tokenBucket = @TokenBucket(refill = 1, initial = 1), time = 60)
   String slowStart() {
     return OK;
   }
@@ -88,7 +90,7 @@ class AlgorithmRoutes {
   @Get("/mixed")
   @RateRule(count = 5, time = 60)
   @RateRule(count = 4, time = 60, algorithm = Algorithm.SLIDING_WINDOW_COUNTER)
-  @RateRule(count = 3, refill = 1, time = 60, algorithm = Algorithm.TOKEN_BUCKET)
+  @RateRule(count = 3, tokenBucket = @TokenBucket(refill = 1), time = 60)
   @RateRule(count = 10, time = 60, algorithm = Algorithm.FIXED_WINDOW)
   String mixed() {
     return OK;

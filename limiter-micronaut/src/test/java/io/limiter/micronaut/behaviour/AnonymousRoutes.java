@@ -2,6 +2,7 @@
 package io.limiter.micronaut.behaviour;
 
 import io.limiter.micronaut.annotation.Anonymous;
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -104,8 +105,7 @@ class AnonymousRoutes {
       limitType = LimitType.USER_ID,
       anonymous = Anonymous.REFUSE,
       preventDuplicate = true,
-      duplicateBy = DuplicateBy.IDEMPOTENCY_KEY,
-      requireIdempotencyKey = false)
+      duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY, requireIdempotencyKey = false))
   String submissionOptional() {
     return OK;
   }

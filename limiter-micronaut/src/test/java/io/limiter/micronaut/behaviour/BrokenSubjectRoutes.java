@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -74,7 +75,7 @@ class BrokenSubjectRoutes {
   }
 
   @Get("/expression/duplicate-key")
-  @RateLimiter(preventDuplicate = true, duplicateKey = "#{order.owner()}")
+  @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(key = "#{order.owner()}"))
   String duplicateKey(@QueryValue("how") BrokenSubjectsTest.Order order) {
     return entered();
   }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
-import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.TokenBucket;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.annotation.Body;
 import io.micronaut.http.annotation.Controller;
@@ -36,9 +37,7 @@ class CostRoutes {
   }
 
   @Get("/bucket{?n}")
-  @RateLimiter(
-      cost = "#{n}",
-      rules = @RateRule(count = 10, refill = 1, algorithm = Algorithm.TOKEN_BUCKET))
+  @RateLimiter(cost = "#{n}", rules = @RateRule(count = 10, tokenBucket = @TokenBucket(refill = 1)))
   String bucket(@Nullable @QueryValue Integer n) {
     return OK;
   }
@@ -66,7 +65,7 @@ class CostRoutes {
       cost = "4",
       rules = @RateRule(count = 10),
       preventDuplicate = true,
-      duplicateBy = DuplicateBy.ARGUMENTS,
+      duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS),
       preventDuplicateRule = @RateRule(count = 2, time = 60))
   String order(@Body Map<String, Object> order) {
     return OK;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -48,7 +49,7 @@ class CutConnectionsTest {
     @RateLimiter(
         preventDuplicate = true,
         preventDuplicateRule = @RateRule(time = 3_600),
-        duplicateBy = DuplicateBy.IDEMPOTENCY_KEY)
+        duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY))
     String submissions(@Body String body) {
       return body;
     }

@@ -53,7 +53,7 @@ class DenialRoutes {
 
   @Get("/arguments")
   @RateLimiter(
-      name = "arguments",
+      value = "arguments",
       rules = @RateRule(count = 1, time = 1800, name = "half-hour"),
       message =
           "{code} {policy} {violated} {limit} {remaining} {window} {method} {path} {{it's}} {retryAfter}")

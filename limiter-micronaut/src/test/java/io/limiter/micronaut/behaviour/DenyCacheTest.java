@@ -60,7 +60,7 @@ class DenyCacheTest {
     }
 
     @Get("/left-out")
-    @RateLimiter(name = "left-out", rules = @RateRule(count = 1, time = 3_600))
+    @RateLimiter(value = "left-out", rules = @RateRule(count = 1, time = 3_600))
     String leftOut() {
       return "ok";
     }

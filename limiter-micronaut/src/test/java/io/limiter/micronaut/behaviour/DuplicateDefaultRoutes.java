@@ -2,6 +2,7 @@
 package io.limiter.micronaut.behaviour;
 
 import io.limiter.core.Verdict;
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -238,7 +239,7 @@ class DuplicateDefaultRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate = @Duplicate(by = DuplicateBy.CALLER))
   String written(@Body Drink order) {
     return OK;
   }
@@ -247,7 +248,7 @@ class DuplicateDefaultRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      duplicateKey = "#{order.item()}")
+      duplicate = @Duplicate(key = "#{order.item()}"))
   String key(@Body Drink order) {
     return OK;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -124,7 +125,7 @@ class FailingRoutes {
       rules = @RateRule(count = 10, time = 60),
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(count = 1, time = 60),
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate = @Duplicate(by = DuplicateBy.CALLER))
   HttpResponse<String> status(@QueryValue int code) {
     return HttpResponse.status(HttpStatus.valueOf(code));
   }
@@ -134,7 +135,7 @@ class FailingRoutes {
       rules = @RateRule(count = 10, time = 60),
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(count = 1, time = 60),
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate = @Duplicate(by = DuplicateBy.CALLER))
   CompletionStage<HttpResponse<String>> statusStage(@QueryValue int code) {
     return CompletableFuture.completedFuture(HttpResponse.status(HttpStatus.valueOf(code)));
   }
@@ -144,7 +145,7 @@ class FailingRoutes {
       rules = @RateRule(count = 10, time = 60),
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(count = 1, time = 60),
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate = @Duplicate(by = DuplicateBy.CALLER))
   Mono<HttpResponse<String>> statusMono(@QueryValue int code) {
     return Mono.just(HttpResponse.status(HttpStatus.valueOf(code)));
   }
@@ -154,7 +155,7 @@ class FailingRoutes {
       rules = @RateRule(count = 10, time = 60),
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(count = 1, time = 60),
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate = @Duplicate(by = DuplicateBy.CALLER))
   String body(@Body Map<String, List<Integer>> body) {
     return OK;
   }
@@ -163,7 +164,7 @@ class FailingRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(count = 1, time = 60),
-      releaseOnFailure = false)
+      duplicate = @Duplicate(releaseOnFailure = false))
   String kept() {
     failures.throwPending();
     return OK;

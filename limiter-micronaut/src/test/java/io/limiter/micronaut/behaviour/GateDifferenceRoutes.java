@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -136,8 +137,7 @@ class GateDifferenceRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOnFailure = false,
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate = @Duplicate(releaseOnFailure = false, by = DuplicateBy.CALLER))
   String kept(@Body Map<String, String> body) {
     return "ok";
   }
@@ -146,8 +146,7 @@ class GateDifferenceRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOn = 500,
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate = @Duplicate(releaseOn = 500, by = DuplicateBy.CALLER))
   String keptByList(@Body Map<String, String> body) {
     return "ok";
   }
@@ -156,7 +155,7 @@ class GateDifferenceRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate = @Duplicate(by = DuplicateBy.CALLER))
   String released(@Body Map<String, String> body) {
     return "ok";
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -66,7 +67,7 @@ class HostileRoutes {
       rules = @RateRule(count = 2, time = 60),
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(count = 1, time = 60),
-      duplicateBy = DuplicateBy.ARGUMENTS)
+      duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
   String submission(@Body Map<String, Object> order) {
     return "ok";
   }
@@ -76,7 +77,7 @@ class HostileRoutes {
       rules = @RateRule(count = 2, time = 60),
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(count = 1, time = 60),
-      duplicateBy = DuplicateBy.ARGUMENTS)
+      duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
   Mono<String> submissionMono(@Body Map<String, Object> order) {
     return Mono.just("ok");
   }
@@ -86,7 +87,7 @@ class HostileRoutes {
       rules = @RateRule(count = 2, time = 60),
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(count = 1, time = 60),
-      duplicateBy = DuplicateBy.ARGUMENTS)
+      duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
   String submissionTyped(@Body Nested order) {
     return "ok";
   }

@@ -232,7 +232,7 @@ class LeavingClientsTest {
     }
 
     @Get("/few")
-    @RateLimiter(name = "few", rules = @RateRule(count = 3))
+    @RateLimiter(value = "few", rules = @RateRule(count = 3))
     String few() {
       return "ok";
     }

@@ -9,7 +9,7 @@ import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.rule.LeakyBucketRule;
-import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.LeakyBucket;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -54,11 +54,9 @@ class LeavingWaitersTest {
         limitType = LimitType.GLOBAL,
         rules =
             @RateRule(
-                algorithm = Algorithm.LEAKY_BUCKET,
                 count = 100,
                 time = 300,
-                queue = 100,
-                fair = false))
+                leakyBucket = @LeakyBucket(queue = 100, fair = false)))
     String depart() {
       return "departed " + departed.incrementAndGet();
     }

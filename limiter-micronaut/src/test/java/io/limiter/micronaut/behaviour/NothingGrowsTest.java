@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Counts;
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -173,7 +174,7 @@ class NothingGrowsTest {
     }
 
     @Get("/twice")
-    @RateLimiter(preventDuplicate = true, duplicateKey = "#{who}")
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(key = "#{who}"))
     String twice(@Header("X-Who") String who) {
       return who;
     }

@@ -5,7 +5,7 @@ import static io.limiter.micronaut.testing.HttpService.field;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.testing.RedisProcess;
-import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.LeakyBucket;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.annotation.Requires;
@@ -28,27 +28,27 @@ class ObservedPolicyTest {
   static class Routes {
 
     @Get("/rule")
-    @RateLimiter(name = "rule", rules = @RateRule(count = 1))
+    @RateLimiter(value = "rule", rules = @RateRule(count = 1))
     String rule() {
       return "ok";
     }
 
     @Get("/argument")
-    @RateLimiter(name = "argument", subject = "#{who}", rules = @RateRule(count = 1))
+    @RateLimiter(value = "argument", subject = "#{who}", rules = @RateRule(count = 1))
     String argument(@QueryValue String who) {
       return "ok";
     }
 
     @Get("/duplicate")
-    @RateLimiter(name = "duplicate", preventDuplicate = true)
+    @RateLimiter(value = "duplicate", preventDuplicate = true)
     String duplicate() {
       return "ok";
     }
 
     @Get("/waiting")
     @RateLimiter(
-        name = "waiting",
-        rules = @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 1, time = 60, queue = 1))
+        value = "waiting",
+        rules = @RateRule(count = 1, time = 60, leakyBucket = @LeakyBucket(queue = 1)))
     String waiting() {
       return "ok";
     }

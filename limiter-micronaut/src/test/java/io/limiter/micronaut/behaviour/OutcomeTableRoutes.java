@@ -2,6 +2,7 @@
 package io.limiter.micronaut.behaviour;
 
 import io.limiter.micronaut.annotation.Counts;
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -190,8 +191,7 @@ abstract class OutcomeTableRoutes {
       },
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = HOUR),
-      duplicateBy = DuplicateBy.CALLER,
-      releaseOn = 401)
+      duplicate = @Duplicate(by = DuplicateBy.CALLER, releaseOn = 401))
   static class Listed extends OutcomeTableRoutes {}
 
   @Controller("/table/usual")
@@ -203,7 +203,7 @@ abstract class OutcomeTableRoutes {
       },
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = HOUR),
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate = @Duplicate(by = DuplicateBy.CALLER))
   static class Usual extends OutcomeTableRoutes {}
 
   @Error(exception = Local.class)

@@ -4,7 +4,7 @@ package io.limiter.micronaut.behaviour;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.LeakyBucket;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -38,13 +38,13 @@ class PacedClientTest {
     @Get("/partner")
     @RateLimiter(
         limitType = LimitType.GLOBAL,
-        rules = @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 4, time = 1, queue = 3))
+        rules = @RateRule(count = 4, time = 1, leakyBucket = @LeakyBucket(queue = 3)))
     Mono<String> ask();
 
     @Get("/partner")
     @RateLimiter(
         limitType = LimitType.GLOBAL,
-        rules = @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 4, time = 1, queue = 3))
+        rules = @RateRule(count = 4, time = 1, leakyBucket = @LeakyBucket(queue = 3)))
     CompletableFuture<String> askLater();
   }
 

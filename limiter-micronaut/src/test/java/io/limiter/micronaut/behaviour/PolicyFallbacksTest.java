@@ -47,19 +47,19 @@ class PolicyFallbacksTest {
   @Requires(property = "spec.name", value = SPEC)
   static class Routes {
     @Get("/login")
-    @RateLimiter(name = "login", rules = @RateRule(count = 3, time = 3600))
+    @RateLimiter(value = "login", rules = @RateRule(count = 3, time = 3600))
     String login() {
       return "ok";
     }
 
     @Get("/feed")
-    @RateLimiter(name = "Feed.v2", rules = @RateRule(count = 3, time = 3600))
+    @RateLimiter(value = "Feed.v2", rules = @RateRule(count = 3, time = 3600))
     String feed() {
       return "ok";
     }
 
     @Get("/sms")
-    @RateLimiter(name = "sms", rules = @RateRule(count = 3, time = 3600))
+    @RateLimiter(value = "sms", rules = @RateRule(count = 3, time = 3600))
     String sms() {
       return "ok";
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -28,8 +29,10 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOn = {422, 503},
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate =
+          @Duplicate(
+              releaseOn = {422, 503},
+              by = DuplicateBy.CALLER))
   HttpResponse<String> sync(@QueryValue Ending end, @QueryValue int status) {
     return end.end(status);
   }
@@ -38,8 +41,10 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOn = {422, 503},
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate =
+          @Duplicate(
+              releaseOn = {422, 503},
+              by = DuplicateBy.CALLER))
   CompletionStage<HttpResponse<String>> stage(@QueryValue Ending end, @QueryValue int status) {
     return CompletableFuture.supplyAsync(() -> end.end(status));
   }
@@ -48,8 +53,10 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOn = {422, 503},
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate =
+          @Duplicate(
+              releaseOn = {422, 503},
+              by = DuplicateBy.CALLER))
   CompletionStage<HttpResponse<String>> stageThrows(
       @QueryValue Ending end, @QueryValue int status) {
     return CompletableFuture.completedFuture(end.end(status));
@@ -59,8 +66,10 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOn = {422, 503},
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate =
+          @Duplicate(
+              releaseOn = {422, 503},
+              by = DuplicateBy.CALLER))
   Mono<HttpResponse<String>> mono(@QueryValue Ending end, @QueryValue int status) {
     return Mono.fromCallable(() -> end.end(status));
   }
@@ -70,8 +79,10 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOn = {422, 503},
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate =
+          @Duplicate(
+              releaseOn = {422, 503},
+              by = DuplicateBy.CALLER))
   Flux<Integer> fluxThrows(@QueryValue Ending end, @QueryValue int status) {
     throw end.exception(status);
   }
@@ -81,8 +92,10 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOn = {422, 503},
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate =
+          @Duplicate(
+              releaseOn = {422, 503},
+              by = DuplicateBy.CALLER))
   Flux<Integer> flux(@QueryValue Ending end, @QueryValue int status) {
     return Flux.error(end.exception(status));
   }
@@ -91,7 +104,7 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOn = 500)
+      duplicate = @Duplicate(releaseOn = 500))
   String sync500() {
     throw Ending.UNEXPECTED.exception(500);
   }
@@ -100,7 +113,7 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOn = 500)
+      duplicate = @Duplicate(releaseOn = 500))
   CompletionStage<String> stage500() {
     return CompletableFuture.failedFuture(Ending.UNEXPECTED.exception(500));
   }
@@ -109,7 +122,7 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOn = 500)
+      duplicate = @Duplicate(releaseOn = 500))
   Mono<String> mono500() {
     return Mono.error(Ending.UNEXPECTED.exception(500));
   }
@@ -118,7 +131,7 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOn = 500)
+      duplicate = @Duplicate(releaseOn = 500))
   Flux<Integer> flux500() {
     return Flux.error(Ending.UNEXPECTED.exception(500));
   }
@@ -127,7 +140,7 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOn = 500)
+      duplicate = @Duplicate(releaseOn = 500))
   Flux<Integer> fluxBegun500() {
     return Flux.concat(Flux.just(1), Flux.error(Ending.UNEXPECTED.exception(500)));
   }
@@ -136,8 +149,7 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOnFailure = false,
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate = @Duplicate(releaseOnFailure = false, by = DuplicateBy.CALLER))
   HttpResponse<String> neverSync(@QueryValue Ending end, @QueryValue int status) {
     return end.end(status);
   }
@@ -146,8 +158,7 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOnFailure = false,
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate = @Duplicate(releaseOnFailure = false, by = DuplicateBy.CALLER))
   CompletionStage<HttpResponse<String>> neverStage(@QueryValue Ending end, @QueryValue int status) {
     return CompletableFuture.supplyAsync(() -> end.end(status));
   }
@@ -156,8 +167,7 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOnFailure = false,
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate = @Duplicate(releaseOnFailure = false, by = DuplicateBy.CALLER))
   Mono<HttpResponse<String>> neverMono(@QueryValue Ending end, @QueryValue int status) {
     return Mono.fromCallable(() -> end.end(status));
   }
@@ -166,8 +176,7 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOnFailure = false,
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate = @Duplicate(releaseOnFailure = false, by = DuplicateBy.CALLER))
   Flux<Integer> neverFlux(@QueryValue Ending end, @QueryValue int status) {
     return Flux.error(end.exception(status));
   }
@@ -176,8 +185,10 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 24 * 3_600),
-      duplicateBy = DuplicateBy.IDEMPOTENCY_KEY,
-      releaseOn = {402, 500, 503})
+      duplicate =
+          @Duplicate(
+              by = DuplicateBy.IDEMPOTENCY_KEY,
+              releaseOn = {402, 500, 503}))
   String pay(@Body Map<String, Integer> body) {
     return "paid";
   }
@@ -186,8 +197,7 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 24 * 3_600),
-      duplicateBy = DuplicateBy.IDEMPOTENCY_KEY,
-      releaseOnFailure = false)
+      duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY, releaseOnFailure = false))
   String payNever(@Body Map<String, Integer> body) {
     return "paid";
   }
@@ -196,8 +206,7 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOn = 400,
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate = @Duplicate(releaseOn = 400, by = DuplicateBy.CALLER))
   String boundOn400(@Body Map<String, List<Integer>> body) {
     return "ok";
   }
@@ -206,8 +215,7 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOn = 500,
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate = @Duplicate(releaseOn = 500, by = DuplicateBy.CALLER))
   String boundOn500(@Body Map<String, List<Integer>> body) {
     return "ok";
   }
@@ -216,8 +224,7 @@ class ReleaseOnRoutes {
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      releaseOnFailure = false,
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate = @Duplicate(releaseOnFailure = false, by = DuplicateBy.CALLER))
   String boundNever(@Body Map<String, List<Integer>> body) {
     return "ok";
   }

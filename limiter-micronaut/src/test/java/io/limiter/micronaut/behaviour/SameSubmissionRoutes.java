@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -30,7 +31,7 @@ class SameSubmissionRoutes {
       rules = @RateRule(count = 10, time = 60),
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      duplicateBy = DuplicateBy.IDEMPOTENCY_KEY)
+      duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY))
   String key() {
     return OK;
   }
@@ -41,7 +42,7 @@ class SameSubmissionRoutes {
       rules = @RateRule(count = 10, time = 60),
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      duplicateBy = DuplicateBy.IDEMPOTENCY_KEY)
+      duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY))
   Mono<String> keyMono() {
     return Mono.just(OK);
   }
@@ -52,7 +53,7 @@ class SameSubmissionRoutes {
       rules = @RateRule(count = 10, time = 60),
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      duplicateBy = DuplicateBy.IDEMPOTENCY_KEY)
+      duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY))
   Flux<Integer> keyFlux() {
     return Flux.just(1);
   }
@@ -62,7 +63,7 @@ class SameSubmissionRoutes {
       limitType = LimitType.USER_ID,
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(count = 2, time = 60),
-      duplicateBy = DuplicateBy.IDEMPOTENCY_KEY)
+      duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY))
   String keyTwice() {
     return OK;
   }
@@ -72,8 +73,7 @@ class SameSubmissionRoutes {
       limitType = LimitType.USER_ID,
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      duplicateBy = DuplicateBy.IDEMPOTENCY_KEY,
-      requireIdempotencyKey = false)
+      duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY, requireIdempotencyKey = false))
   String optionalKey() {
     return OK;
   }
@@ -84,8 +84,7 @@ class SameSubmissionRoutes {
       rules = @RateRule(count = 3, time = 60),
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      duplicateBy = DuplicateBy.IDEMPOTENCY_KEY,
-      requireIdempotencyKey = false)
+      duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY, requireIdempotencyKey = false))
   String optionalKeyLimited() {
     return OK;
   }
@@ -96,7 +95,7 @@ class SameSubmissionRoutes {
       rules = @RateRule(count = 10, time = 60),
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      duplicateKey = "#{number}")
+      duplicate = @Duplicate(key = "#{number}"))
   String expression(@Nullable @QueryValue String number, @Nullable @QueryValue String note) {
     return OK;
   }
@@ -106,7 +105,7 @@ class SameSubmissionRoutes {
       limitType = LimitType.USER_ID,
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(count = 2, time = 60),
-      duplicateKey = "#{number}")
+      duplicate = @Duplicate(key = "#{number}"))
   Mono<String> expressionTwice(@QueryValue String number) {
     return Mono.just(OK);
   }
@@ -116,7 +115,7 @@ class SameSubmissionRoutes {
       limitType = LimitType.USER_ID,
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
-      duplicateBy = DuplicateBy.ARGUMENTS)
+      duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
   String arguments(@Body Map<String, Object> order) {
     return OK;
   }
@@ -126,7 +125,7 @@ class SameSubmissionRoutes {
       limitType = LimitType.USER_ID,
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(count = 2, time = 60),
-      duplicateBy = DuplicateBy.ARGUMENTS)
+      duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
   String argumentsTwice(@Body Map<String, Object> order) {
     return OK;
   }

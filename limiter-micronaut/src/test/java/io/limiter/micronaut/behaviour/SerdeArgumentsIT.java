@@ -3,6 +3,7 @@ package io.limiter.micronaut.behaviour;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -55,7 +56,7 @@ class SerdeArgumentsIT {
   @Requires(property = "spec.name", value = SPEC + ".mistake")
   static class Mistake {
     @Post
-    @RateLimiter(preventDuplicate = true, duplicateBy = DuplicateBy.ARGUMENTS)
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     String call(List<Filter> filters) {
       return "ok";
     }
@@ -79,7 +80,7 @@ class SerdeArgumentsIT {
   void whatItCannotWriteStopsTheStart() {
     assertThat(Starts.mistake(Map.of("spec.name", SPEC + ".mistake")))
         .hasMessageStartingWith(Mistake.class.getName() + ".call(")
-        .hasMessageContaining("@RateLimiter.duplicateBy = ARGUMENTS: the parameter 'filters'")
+        .hasMessageContaining("@RateLimiter.duplicate.by = ARGUMENTS: the parameter 'filters'")
         .hasMessageContaining("which micronaut-serde cannot write (")
         .hasMessageContaining(Filter.class.getSimpleName())
         .hasMessageContaining("use DuplicateBy.CALLER");

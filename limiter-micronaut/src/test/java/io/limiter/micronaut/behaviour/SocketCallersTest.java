@@ -3,6 +3,7 @@ package io.limiter.micronaut.behaviour;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.annotation.Requires;
@@ -119,7 +120,7 @@ class SocketCallersTest {
     @RateLimiter(
         header = "X-Name",
         preventDuplicate = true,
-        duplicateKey = "#{text}",
+        duplicate = @Duplicate(key = "#{text}"),
         rules = @RateRule(count = 2, time = 60))
     Mono<String> message(String text, WebSocketSession session) {
       return Mono.from(session.send("done " + text));

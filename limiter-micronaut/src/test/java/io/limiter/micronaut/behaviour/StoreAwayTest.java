@@ -40,9 +40,9 @@ class StoreAwayTest {
   @Requires(property = DenialRoutes.ENABLED)
   static class Plain {
     @RateLimiter(
+        value = "plain",
         limitType = LimitType.GLOBAL,
         rules = @RateRule(count = 2, time = 60),
-        name = "plain",
         message = "of limits")
     String call() {
       return "ok";

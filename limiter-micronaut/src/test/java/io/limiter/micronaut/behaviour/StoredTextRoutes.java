@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -28,8 +29,8 @@ class StoredTextRoutes {
 
   @Post("/request")
   @RateLimiter(
+      value = "policyOfSecrets",
       key = "limitOfSecrets",
-      name = "policyOfSecrets",
       header = "X-Api-Key",
       rules = {
         @RateRule(count = 100, name = "ruleOfSecrets"),
@@ -38,7 +39,7 @@ class StoredTextRoutes {
         @RateRule(count = 400, limitType = LimitType.GLOBAL)
       },
       preventDuplicate = true,
-      duplicateBy = DuplicateBy.IDEMPOTENCY_KEY)
+      duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY))
   String request() {
     return OK;
   }
@@ -54,7 +55,7 @@ class StoredTextRoutes {
       subject = "#{phone}",
       rules = @RateRule,
       preventDuplicate = true,
-      duplicateKey = "#{note}")
+      duplicate = @Duplicate(key = "#{note}"))
   String argument(@QueryValue String phone, @QueryValue String note) {
     return OK;
   }
@@ -64,7 +65,7 @@ class StoredTextRoutes {
       limitType = LimitType.USER_ID,
       rules = @RateRule,
       preventDuplicate = true,
-      duplicateBy = DuplicateBy.ARGUMENTS)
+      duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
   String arguments(@QueryValue String phone, @Body Map<String, Object> order) {
     return OK;
   }
@@ -89,7 +90,9 @@ class StoredTextRoutes {
   }
 
   @Post("/mistaken/key")
-  @RateLimiter(preventDuplicate = true, duplicateKey = "#{T(java.util.UUID).fromString(phone)}")
+  @RateLimiter(
+      preventDuplicate = true,
+      duplicate = @Duplicate(key = "#{T(java.util.UUID).fromString(phone)}"))
   String mistakenKey(@QueryValue String phone) {
     return OK;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -44,7 +45,7 @@ class SubmissionRoutes {
       rules = @RateRule(count = 10, time = 60),
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(count = 1, time = 60),
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate = @Duplicate(by = DuplicateBy.CALLER))
   String byCaller(@Body Map<String, Object> order) {
     return OK;
   }
@@ -54,7 +55,7 @@ class SubmissionRoutes {
       rules = @RateRule(count = 10, time = 60),
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(count = 1, time = 60),
-      duplicateBy = DuplicateBy.ARGUMENTS)
+      duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
   String byArguments(@PathVariable String shop, @Body Map<String, Object> order) {
     return OK;
   }
@@ -64,7 +65,7 @@ class SubmissionRoutes {
       rules = @RateRule(count = 10, time = 60),
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(count = 1, time = 60),
-      duplicateBy = DuplicateBy.ARGUMENTS)
+      duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
   String number(@QueryValue double value) {
     return OK;
   }
@@ -98,7 +99,7 @@ class SubmissionRoutes {
       rules = @RateRule(count = 10, time = 60),
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(count = 1, time = 60),
-      duplicateBy = DuplicateBy.CALLER)
+      duplicate = @Duplicate(by = DuplicateBy.CALLER))
   CompletionStage<String> pendingByCaller(@Body Map<String, Object> order) {
     return begin();
   }
@@ -108,7 +109,7 @@ class SubmissionRoutes {
       rules = @RateRule(count = 10, time = 60),
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(count = 1, time = 60),
-      duplicateBy = DuplicateBy.ARGUMENTS)
+      duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
   CompletionStage<String> pendingByArguments(@Body Map<String, Object> order) {
     return begin();
   }

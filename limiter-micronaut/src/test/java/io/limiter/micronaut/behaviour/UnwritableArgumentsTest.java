@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import io.limiter.micronaut.annotation.Counts;
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -65,7 +66,7 @@ class UnwritableArgumentsTest {
     final AtomicInteger entered = new AtomicInteger();
 
     @Post("/broken")
-    @RateLimiter(preventDuplicate = true, duplicateBy = DuplicateBy.ARGUMENTS)
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     void broken(@QueryValue int n, @Body Broken order) {
       entered.incrementAndGet();
     }
@@ -74,7 +75,7 @@ class UnwritableArgumentsTest {
     @RateLimiter(
         rules = @RateRule(count = 2),
         preventDuplicate = true,
-        duplicateBy = DuplicateBy.ARGUMENTS)
+        duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     void counted(@QueryValue int n, @Body Broken order) {
       entered.incrementAndGet();
     }
@@ -83,7 +84,7 @@ class UnwritableArgumentsTest {
     @RateLimiter(
         rules = @RateRule(count = 2, counts = Counts.FAILURES),
         preventDuplicate = true,
-        duplicateBy = DuplicateBy.ARGUMENTS)
+        duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     Mono<String> countedMono(@QueryValue int n, @Body Broken order) {
       return Mono.fromCallable(() -> "entered " + entered.incrementAndGet());
     }
@@ -92,7 +93,7 @@ class UnwritableArgumentsTest {
     @RateLimiter(
         rules = @RateRule(count = 2),
         preventDuplicate = true,
-        duplicateBy = DuplicateBy.ARGUMENTS)
+        duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     Flux<String> countedFlux(@QueryValue int n, @Body Broken order) {
       return Flux.just("entered " + entered.incrementAndGet());
     }
@@ -117,11 +118,11 @@ class UnwritableArgumentsTest {
       assertThat(answer.statusCode()).isEqualTo(500);
       assertThat(answer.body())
           .contains(
-              "%s.%s(int,%s): @RateLimiter.duplicateBy = ARGUMENTS: the argument 'order' (%s) %s"
+              "%s.%s(int,%s): @Duplicate.by = ARGUMENTS: the argument 'order' (%s) %s"
                   .formatted(
                       Routes.class.getName(), method, typeName(type), typeName(type), mistake),
               "let the JSON mapper write its properties",
-              "duplicateBy = CALLER")
+              "by = CALLER")
           .doesNotContain("secret");
       assertThat(server.bean(Routes.class).entered).hasValue(0);
       assertThat(server.keys().all()).as("there is no rule that could count it").isEmpty();

@@ -2,6 +2,7 @@
 package io.limiter.micronaut.behaviour;
 
 import io.limiter.core.Verdict;
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -78,7 +79,7 @@ class VerdictRoutes {
 
   /** The verdict is no part of what is submitted. */
   @Post("/submission")
-  @RateLimiter(preventDuplicate = true, duplicateBy = DuplicateBy.ARGUMENTS)
+  @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
   String submission(@Body Map<String, Integer> body, Verdict verdict) {
     return summary(verdict);
   }

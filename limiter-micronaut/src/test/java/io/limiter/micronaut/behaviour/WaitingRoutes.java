@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
-import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.Duplicate;
+import io.limiter.micronaut.annotation.LeakyBucket;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -36,31 +37,31 @@ class WaitingRoutes {
   }
 
   @Get("/sync")
-  @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 4, time = 1, queue = 3)
+  @RateRule(count = 4, time = 1, leakyBucket = @LeakyBucket(queue = 3))
   String sync() {
     return departures.depart();
   }
 
   @Get("/stage")
-  @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 4, time = 1, queue = 3)
+  @RateRule(count = 4, time = 1, leakyBucket = @LeakyBucket(queue = 3))
   CompletionStage<String> stage() {
     return CompletableFuture.completedFuture(departures.depart());
   }
 
   @Get("/mono")
-  @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 4, time = 1, queue = 3)
+  @RateRule(count = 4, time = 1, leakyBucket = @LeakyBucket(queue = 3))
   Mono<String> mono() {
     return Mono.fromSupplier(departures::depart);
   }
 
   @Get("/flux")
-  @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 4, time = 1, queue = 3)
+  @RateRule(count = 4, time = 1, leakyBucket = @LeakyBucket(queue = 3))
   Flux<String> flux() {
     return Flux.just(departures.depart());
   }
 
   @Post("/body")
-  @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 4, time = 1, queue = 3)
+  @RateRule(count = 4, time = 1, leakyBucket = @LeakyBucket(queue = 3))
   String body(@Body Map<String, Integer> body) {
     return departures.depart();
   }
@@ -68,7 +69,7 @@ class WaitingRoutes {
   @Get("/argument")
   @RateLimiter(
       subject = "#{who}",
-      rules = @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 4, time = 1, queue = 3))
+      rules = @RateRule(count = 4, time = 1, leakyBucket = @LeakyBucket(queue = 3)))
   Mono<String> argument(@QueryValue String who) {
     return Mono.fromSupplier(departures::depart);
   }
@@ -77,14 +78,14 @@ class WaitingRoutes {
   @ExecuteOn(TaskExecutors.BLOCKING)
   @RateLimiter(
       subject = "#{who}",
-      rules = @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 4, time = 1, queue = 3))
+      rules = @RateRule(count = 4, time = 1, leakyBucket = @LeakyBucket(queue = 3)))
   String waitsInAThread(@QueryValue String who) {
     return departures.depart();
   }
 
   /** Slower than any test, so that the second waits until it is given up. */
   @Get("/slow")
-  @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 1, time = 60, queue = 1, fair = false)
+  @RateRule(count = 1, time = 60, leakyBucket = @LeakyBucket(queue = 1, fair = false))
   String slow() {
     return departures.depart();
   }
@@ -92,20 +93,14 @@ class WaitingRoutes {
   @Get("/slow-argument")
   @RateLimiter(
       subject = "#{who}",
-      rules =
-          @RateRule(
-              algorithm = Algorithm.LEAKY_BUCKET,
-              count = 1,
-              time = 60,
-              queue = 1,
-              fair = false))
+      rules = @RateRule(count = 1, time = 60, leakyBucket = @LeakyBucket(queue = 1, fair = false)))
   Mono<String> slowArgument(@QueryValue String who) {
     return Mono.fromSupplier(departures::depart);
   }
 
   /** What counts for the other rule is that a call has come. */
   @Get("/stacked")
-  @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 1, time = 60, queue = 4, fair = false)
+  @RateRule(count = 1, time = 60, leakyBucket = @LeakyBucket(queue = 4, fair = false))
   @RateRule(count = 3, time = 3600)
   String stacked() {
     return departures.depart();
@@ -114,17 +109,10 @@ class WaitingRoutes {
   /** Not released if it fails. */
   @Get("/submission{?by}")
   @RateLimiter(
-      rules =
-          @RateRule(
-              algorithm = Algorithm.LEAKY_BUCKET,
-              count = 1,
-              time = 60,
-              queue = 3,
-              fair = false),
+      rules = @RateRule(count = 1, time = 60, leakyBucket = @LeakyBucket(queue = 3, fair = false)),
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(count = 1, time = 600),
-      duplicateKey = "#{by}",
-      releaseOnFailure = false)
+      duplicate = @Duplicate(key = "#{by}", releaseOnFailure = false))
   Mono<String> submission(@QueryValue(defaultValue = "anonymous") String by) {
     return Mono.fromSupplier(departures::depart);
   }
@@ -160,28 +148,28 @@ class WaitingRoutes {
 
     @RateLimiter(
         limitType = LimitType.GLOBAL,
-        rules = @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 4, time = 1, queue = 3))
+        rules = @RateRule(count = 4, time = 1, leakyBucket = @LeakyBucket(queue = 3)))
     CompletionStage<String> stage() {
       return CompletableFuture.completedFuture(departures.depart());
     }
 
     @RateLimiter(
         limitType = LimitType.GLOBAL,
-        rules = @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 4, time = 1, queue = 3))
+        rules = @RateRule(count = 4, time = 1, leakyBucket = @LeakyBucket(queue = 3)))
     Mono<String> mono() {
       return Mono.fromSupplier(departures::depart);
     }
 
     @RateLimiter(
         limitType = LimitType.GLOBAL,
-        rules = @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 4, time = 1, queue = 3))
+        rules = @RateRule(count = 4, time = 1, leakyBucket = @LeakyBucket(queue = 3)))
     Flux<String> flux() {
       return Flux.defer(() -> Flux.just(departures.depart()));
     }
 
     @RateLimiter(
         limitType = LimitType.GLOBAL,
-        rules = @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 1, time = 1, queue = 3))
+        rules = @RateRule(count = 1, time = 1, leakyBucket = @LeakyBucket(queue = 3)))
     CompletionStage<String> leftBehind() {
       return CompletableFuture.completedFuture(departures.depart());
     }
@@ -190,12 +178,7 @@ class WaitingRoutes {
         limitType = LimitType.GLOBAL,
         key = "slow-service",
         rules =
-            @RateRule(
-                algorithm = Algorithm.LEAKY_BUCKET,
-                count = 1,
-                time = 60,
-                queue = 1,
-                fair = false))
+            @RateRule(count = 1, time = 60, leakyBucket = @LeakyBucket(queue = 1, fair = false)))
     Mono<String> slowMono() {
       return Mono.fromSupplier(departures::depart);
     }
@@ -204,12 +187,7 @@ class WaitingRoutes {
         limitType = LimitType.GLOBAL,
         key = "slow-service",
         rules =
-            @RateRule(
-                algorithm = Algorithm.LEAKY_BUCKET,
-                count = 1,
-                time = 60,
-                queue = 1,
-                fair = false))
+            @RateRule(count = 1, time = 60, leakyBucket = @LeakyBucket(queue = 1, fair = false)))
     CompletionStage<String> slowStage() {
       return CompletableFuture.completedFuture(departures.depart());
     }
@@ -218,12 +196,7 @@ class WaitingRoutes {
         limitType = LimitType.GLOBAL,
         key = "slow-service",
         rules =
-            @RateRule(
-                algorithm = Algorithm.LEAKY_BUCKET,
-                count = 1,
-                time = 60,
-                queue = 1,
-                fair = false))
+            @RateRule(count = 1, time = 60, leakyBucket = @LeakyBucket(queue = 1, fair = false)))
     String slowSync() {
       return departures.depart();
     }

@@ -76,12 +76,12 @@ class LimitedCallTest {
 
     @Get(value = "/outer", produces = "text/plain")
     @ExecuteOn(TaskExecutors.BLOCKING)
-    @RateLimiter(name = "outer", rules = @RateRule(count = 2))
+    @RateLimiter(value = "outer", rules = @RateRule(count = 2))
     String outer() {
       return inner();
     }
 
-    @RateLimiter(name = "inner", limitType = LimitType.GLOBAL, rules = @RateRule(count = 2))
+    @RateLimiter(value = "inner", limitType = LimitType.GLOBAL, rules = @RateRule(count = 2))
     String inner() {
       return "/outer";
     }

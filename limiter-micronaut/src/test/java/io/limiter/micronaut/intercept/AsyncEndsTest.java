@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Counts;
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -108,7 +109,10 @@ class AsyncEndsTest {
     }
 
     @Async(TaskExecutors.IO)
-    @RateLimiter(limitType = LimitType.GLOBAL, preventDuplicate = true, duplicateKey = "#{number}")
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        preventDuplicate = true,
+        duplicate = @Duplicate(key = "#{number}"))
     void submit(String number, boolean fail) {
       begun.incrementAndGet();
       if (fail) {

@@ -183,7 +183,7 @@ class ExpressionCostsTest {
     }
 
     @RateLimiter(
-        name = "logins",
+        value = "logins",
         subject = "#{'all'}",
         rules = @RateRule(count = 1),
         ban = @Ban(violations = 2, time = 3_600))

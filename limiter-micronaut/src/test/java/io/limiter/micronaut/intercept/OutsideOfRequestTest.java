@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -82,7 +83,7 @@ class OutsideOfRequestTest {
         .withMessageContaining("@RateLimiter.header = x-key: the method was called outside");
     assertThatExceptionOfType(IllegalStateException.class)
         .isThrownBy(jobs::byIdempotencyKey)
-        .withMessageContaining("@RateLimiter.duplicateBy = IDEMPOTENCY_KEY: the method was called");
+        .withMessageContaining("@Duplicate.by = IDEMPOTENCY_KEY: the method was called");
     assertThat(decisions.requests()).isEmpty();
   }
 
@@ -165,13 +166,19 @@ class OutsideOfRequestTest {
     @RateLimiter(
         limitType = LimitType.GLOBAL,
         preventDuplicate = true,
-        duplicateBy = DuplicateBy.IDEMPOTENCY_KEY)
+        duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY))
     void byIdempotencyKey() {}
 
-    @RateLimiter(limitType = LimitType.GLOBAL, preventDuplicate = true, duplicateKey = "#{number}")
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        preventDuplicate = true,
+        duplicate = @Duplicate(key = "#{number}"))
     void book(String number, String note) {}
 
-    @RateLimiter(limitType = LimitType.GLOBAL, preventDuplicate = true, releaseOn = 500)
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        preventDuplicate = true,
+        duplicate = @Duplicate(releaseOn = 500))
     void on500() {
       throw broken();
     }
@@ -179,12 +186,15 @@ class OutsideOfRequestTest {
     @RateLimiter(
         limitType = LimitType.GLOBAL,
         preventDuplicate = true,
-        releaseOn = {422, 503})
+        duplicate = @Duplicate(releaseOn = {422, 503}))
     void on503() {
       throw broken();
     }
 
-    @RateLimiter(limitType = LimitType.GLOBAL, preventDuplicate = true, releaseOn = 500)
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        preventDuplicate = true,
+        duplicate = @Duplicate(releaseOn = 500))
     CompletionStage<String> on500Stage() {
       return CompletableFuture.failedFuture(broken());
     }
@@ -192,12 +202,15 @@ class OutsideOfRequestTest {
     @RateLimiter(
         limitType = LimitType.GLOBAL,
         preventDuplicate = true,
-        releaseOn = {422, 503})
+        duplicate = @Duplicate(releaseOn = {422, 503}))
     CompletionStage<String> on503Stage() {
       return CompletableFuture.failedFuture(broken());
     }
 
-    @RateLimiter(limitType = LimitType.GLOBAL, preventDuplicate = true, releaseOn = 500)
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        preventDuplicate = true,
+        duplicate = @Duplicate(releaseOn = 500))
     Mono<String> on500Mono() {
       return Mono.error(broken());
     }
@@ -205,12 +218,15 @@ class OutsideOfRequestTest {
     @RateLimiter(
         limitType = LimitType.GLOBAL,
         preventDuplicate = true,
-        releaseOn = {422, 503})
+        duplicate = @Duplicate(releaseOn = {422, 503}))
     Mono<String> on503Mono() {
       return Mono.error(broken());
     }
 
-    @RateLimiter(limitType = LimitType.GLOBAL, preventDuplicate = true, releaseOn = 500)
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        preventDuplicate = true,
+        duplicate = @Duplicate(releaseOn = 500))
     Flux<Integer> on500Flux() {
       return Flux.error(broken());
     }
@@ -218,7 +234,7 @@ class OutsideOfRequestTest {
     @RateLimiter(
         limitType = LimitType.GLOBAL,
         preventDuplicate = true,
-        releaseOn = {422, 503})
+        duplicate = @Duplicate(releaseOn = {422, 503}))
     Flux<Integer> on503Flux() {
       return Flux.concat(Flux.just(1), Flux.error(broken()));
     }

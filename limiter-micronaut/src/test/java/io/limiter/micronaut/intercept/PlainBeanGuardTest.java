@@ -173,8 +173,8 @@ class PlainBeanGuardTest {
     volatile boolean broken;
 
     @RateLimiter(
+        value = "send",
         subject = "#{to}",
-        name = "send",
         message = "Enough",
         rules = {@RateRule(count = 2, time = 3600), @RateRule(count = 100, time = 36_000)})
     String send(String to) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 
 import io.limiter.core.testing.RedisFixture;
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -109,7 +110,7 @@ class SubmittersTest {
         rules = @RateRule(count = 3),
         preventDuplicate = true,
         preventDuplicateRule = @RateRule(count = 1),
-        duplicateBy = DuplicateBy.ARGUMENTS)
+        duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     void order(String item) {}
 
     @RateLimiter(
@@ -118,7 +119,7 @@ class SubmittersTest {
         rules = @RateRule(count = 3),
         preventDuplicate = true,
         preventDuplicateRule = @RateRule(count = 1),
-        duplicateBy = DuplicateBy.ARGUMENTS)
+        duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     void reserve(String item) {}
 
     @RateLimiter(

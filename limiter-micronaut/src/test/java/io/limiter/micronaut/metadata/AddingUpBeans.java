@@ -151,9 +151,9 @@ final class AddingUpBeans {
 
   @Singleton
   @Requires(property = "spec.name", value = SPEC)
-  @RateLimiter(name = "class", message = "from the class", rules = @RateRule(count = 2))
+  @RateLimiter(value = "class", message = "from the class", rules = @RateRule(count = 2))
   static class Named {
-    @RateLimiter(name = "method", message = "from the method", rules = @RateRule(count = 1))
+    @RateLimiter(value = "method", message = "from the method", rules = @RateRule(count = 1))
     void named() {}
 
     void unnamed() {}

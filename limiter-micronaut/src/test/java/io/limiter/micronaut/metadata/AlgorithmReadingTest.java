@@ -10,8 +10,12 @@ import io.limiter.core.rule.SlidingWindowCounter;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.Custom;
+import io.limiter.micronaut.annotation.FixedWindow;
+import io.limiter.micronaut.annotation.LeakyBucket;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.TokenBucket;
 import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
 import java.time.Duration;
@@ -107,18 +111,27 @@ class AlgorithmReadingTest {
   @Test
   void whatIsNotWrittenIsAsTheAnnotationDeclares() throws ReflectiveOperationException {
     assertThat(declared("algorithm")).isEqualTo(Algorithm.SLIDING_WINDOW_LOG);
-    assertThat(declared("aligned")).isEqualTo(false);
-    assertThat(declared("zone")).isEqualTo("");
-    assertThat(declared("anchor")).isEqualTo("");
-    assertThat(declared("refill")).isEqualTo(0L);
-    assertThat(declared("greedy")).isEqualTo(true);
-    assertThat(declared("initial")).isEqualTo(-1L);
-    assertThat(declared("custom")).isEqualTo(CustomAlgorithm.class);
-    assertThat((double[]) declared("parameters")).isEmpty();
+    for (String group : List.of("fixedWindow", "tokenBucket", "leakyBucket", "custom")) {
+      assertThat((Object[]) declared(group)).as(group).isEmpty();
+    }
+    assertThat(declared(FixedWindow.class, "aligned")).isEqualTo(false);
+    assertThat(declared(FixedWindow.class, "zone")).isEqualTo("");
+    assertThat(declared(FixedWindow.class, "anchor")).isEqualTo("");
+    assertThat(declared(TokenBucket.class, "refill")).isEqualTo(0L);
+    assertThat(declared(TokenBucket.class, "greedy")).isEqualTo(true);
+    assertThat(declared(TokenBucket.class, "initial")).isEqualTo(-1L);
+    assertThat(declared(LeakyBucket.class, "maxWait")).isEqualTo(0L);
+    assertThat(declared(LeakyBucket.class, "fair")).isEqualTo(true);
+    assertThat((double[]) declared(Custom.class, "parameters")).isEmpty();
   }
 
   private static Object declared(String member) throws ReflectiveOperationException {
-    return RateRule.class.getMethod(member).getDefaultValue();
+    return declared(RateRule.class, member);
+  }
+
+  private static Object declared(Class<?> annotation, String member)
+      throws ReflectiveOperationException {
+    return annotation.getMethod(member).getDefaultValue();
   }
 
   private List<Rule> rules(String method) {
@@ -142,45 +155,42 @@ class AlgorithmReadingTest {
     void counters() {}
 
     @RateRule(count = 20, algorithm = Algorithm.TOKEN_BUCKET)
-    @RateRule(count = 20, time = 1, refill = 5, algorithm = Algorithm.TOKEN_BUCKET)
-    @RateRule(count = 30, time = 1, refill = 5, greedy = false, algorithm = Algorithm.TOKEN_BUCKET)
-    @RateRule(count = 40, time = 1, refill = 5, initial = 0, algorithm = Algorithm.TOKEN_BUCKET)
+    @RateRule(count = 20, time = 1, tokenBucket = @TokenBucket(refill = 5))
+    @RateRule(count = 30, time = 1, tokenBucket = @TokenBucket(refill = 5, greedy = false))
+    @RateRule(count = 40, time = 1, tokenBucket = @TokenBucket(refill = 5, initial = 0))
     @RateRule(
         count = 50,
         time = 1,
-        refill = 5,
-        greedy = true,
-        initial = -1,
-        algorithm = Algorithm.TOKEN_BUCKET)
+        tokenBucket = @TokenBucket(refill = 5, greedy = true, initial = -1))
     void buckets() {}
 
     @RateRule(
         count = 10_000,
         time = 61,
         timeUnit = TimeUnit.DAYS,
-        refill = 9_999,
-        greedy = false,
-        algorithm = Algorithm.TOKEN_BUCKET)
+        tokenBucket = @TokenBucket(refill = 9_999, greedy = false))
     void parts() {}
 
-    @RateRule(custom = Square.class)
+    @RateRule(custom = @Custom(Square.class))
     @RateRule(
         name = "squared",
-        custom = Square.class,
-        parameters = {0.5, 2})
+        custom =
+            @Custom(
+                value = Square.class,
+                parameters = {0.5, 2}))
     void own() {}
 
     @RateRule(name = "a", algorithm = Algorithm.SLIDING_WINDOW_COUNTER)
-    @RateRule(name = "b", algorithm = Algorithm.FIXED_WINDOW, aligned = true)
+    @RateRule(name = "b", fixedWindow = @FixedWindow(aligned = true))
     @RateRule(name = "c", algorithm = Algorithm.TOKEN_BUCKET)
-    @RateRule(name = "d", custom = Square.class)
+    @RateRule(name = "d", custom = @Custom(Square.class))
     void named() {}
 
     @RateRule
     @RateRule(algorithm = Algorithm.SLIDING_WINDOW_COUNTER)
     @RateRule(algorithm = Algorithm.FIXED_WINDOW)
     @RateRule(algorithm = Algorithm.TOKEN_BUCKET)
-    @RateRule(algorithm = Algorithm.TOKEN_BUCKET, greedy = false)
+    @RateRule(tokenBucket = @TokenBucket(greedy = false))
     void equalNumbers() {}
 
     @RateRule(algorithm = Algorithm.FIXED_WINDOW)
@@ -190,8 +200,7 @@ class AlgorithmReadingTest {
     @RateLimiter(
         header = "X-Api-Key",
         rules = @RateRule,
-        anonymousRules =
-            @RateRule(count = 2, time = 1, refill = 1, algorithm = Algorithm.TOKEN_BUCKET))
+        anonymousRules = @RateRule(count = 2, time = 1, tokenBucket = @TokenBucket(refill = 1)))
     void strangers() {}
   }
 

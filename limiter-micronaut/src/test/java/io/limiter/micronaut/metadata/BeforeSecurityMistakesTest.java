@@ -4,6 +4,7 @@ package io.limiter.micronaut.metadata;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -37,7 +38,10 @@ class BeforeSecurityMistakesTest extends MistakesContract {
         arguments(EarlyUnderUser.class, MEMBER, "who is known only after security: " + APART),
         arguments(EarlyArgument.class, MEMBER, "subject = #{phone} needs the arguments, which are"),
         arguments(EarlyCost.class, MEMBER, "the cost depends on the arguments"),
-        arguments(EarlySubmission.class, MEMBER, "use duplicateBy = CALLER or IDEMPOTENCY_KEY"),
+        arguments(
+            EarlySubmission.class,
+            MEMBER,
+            "write duplicate = @Duplicate(by = DuplicateBy.CALLER), or IDEMPOTENCY_KEY"),
         arguments(EarlySubmitter.class, MEMBER, "that counts the address or a header"));
   }
 
@@ -113,7 +117,7 @@ class BeforeSecurityMistakesTest extends MistakesContract {
     @RateLimiter(
         beforeSecurity = true,
         preventDuplicate = true,
-        duplicateBy = DuplicateBy.ARGUMENTS)
+        duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     void call(String item) {}
   }
 

@@ -3,6 +3,7 @@ package io.limiter.micronaut.metadata;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -86,7 +87,7 @@ class CalledByMicronautTest {
   }
 
   abstract static class Submissions<T> {
-    @RateLimiter(preventDuplicate = true, duplicateBy = DuplicateBy.ARGUMENTS)
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     void submit(T what) {}
   }
 

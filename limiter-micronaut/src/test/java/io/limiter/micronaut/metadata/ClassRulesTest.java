@@ -144,7 +144,7 @@ class ClassRulesTest {
 
   @Singleton
   @Requires(property = "spec.name", value = SPEC)
-  @RateLimiter(limitType = LimitType.GLOBAL, name = "mail", rules = @RateRule(count = 1))
+  @RateLimiter(value = "mail", limitType = LimitType.GLOBAL, rules = @RateRule(count = 1))
   static class Mailer {
     final List<String> life = new ArrayList<>();
 

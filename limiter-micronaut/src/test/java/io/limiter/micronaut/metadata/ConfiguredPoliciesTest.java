@@ -32,7 +32,7 @@ class ConfiguredPoliciesTest {
   @Singleton
   @Requires(property = "spec.name", value = SPEC)
   static class Sms {
-    @RateLimiter(name = "sms", rules = @RateRule)
+    @RateLimiter(value = "sms", rules = @RateRule)
     void send() {}
 
     @RateRule
@@ -44,7 +44,7 @@ class ConfiguredPoliciesTest {
   static class Beans {
     @Bean
     @Singleton
-    @RateLimiter(name = "mail", rules = @RateRule)
+    @RateLimiter(value = "mail", rules = @RateRule)
     Mailer mailer() {
       return () -> {};
     }

@@ -3,9 +3,9 @@ package io.limiter.micronaut.metadata;
 
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
-import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.TokenBucket;
 import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
 import java.util.stream.Stream;
@@ -96,9 +96,7 @@ class CostMistakesTest extends MistakesContract {
   @Singleton
   @Requires(property = "spec.name", value = "CostAboveCapacity")
   static class CostAboveCapacity {
-    @RateLimiter(
-        cost = "5",
-        rules = @RateRule(count = 4, refill = 100, algorithm = Algorithm.TOKEN_BUCKET))
+    @RateLimiter(cost = "5", rules = @RateRule(count = 4, tokenBucket = @TokenBucket(refill = 100)))
     void call() {}
   }
 

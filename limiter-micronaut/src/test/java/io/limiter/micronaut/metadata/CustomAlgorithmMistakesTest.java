@@ -6,8 +6,10 @@ import static org.junit.jupiter.params.provider.Arguments.arguments;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.Custom;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.TokenBucket;
 import io.micronaut.context.annotation.Prototype;
 import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
@@ -18,91 +20,83 @@ import org.junit.jupiter.params.provider.Arguments;
 class CustomAlgorithmMistakesTest extends MistakesContract {
 
   private static final String USERS =
-      "SeveralBeans|NamedAlgorithmToo|RefillOfCustom|ParametersOfLog|ParameterInfinite|ParametersTooMany|CustomTooLarge|CustomAsGuard";
+      "SeveralBeans|NamedAlgorithmToo|RefillOfCustom|ParameterInfinite|ParametersTooMany|CustomTooLarge|CustomAsGuard";
 
   static Stream<Arguments> mistakes() {
     return Stream.of(
         arguments(
             NoBean.class,
-            "@RateRule.custom = " + Missing.class.getName(),
+            "@RateRule.custom.value = " + Missing.class.getName(),
             "there is no bean of this type: make it a @Singleton"),
         arguments(
             SeveralBeans.class,
-            "@RateRule.custom = " + CustomAlgorithm.class.getName(),
+            "@RateRule.custom.value = " + CustomAlgorithm.class.getName(),
             "there are several beans of this type: name the one"),
         arguments(
             BeanForEach.class,
-            "@RateRule.custom = " + Unshared.class.getName(),
+            "@RateRule.custom.value = " + Unshared.class.getName(),
             "Redis is given the script of one bean of this type: make it a @Singleton"),
         arguments(
             NamedAlgorithmToo.class,
             "@RateRule.algorithm = TOKEN_BUCKET",
             "custom already defines how the rule counts: remove one of them"),
-        arguments(RefillOfCustom.class, "@RateRule.refill = 5", "only algorithm = TOKEN_BUCKET"),
         arguments(
-            ParametersOfLog.class,
-            "@RateRule.parameters = [0.5, 2.0]",
-            "only an algorithm of your own has parameters: name it by custom, or remove it"),
+            RefillOfCustom.class,
+            "@RateRule.tokenBucket = @TokenBucket",
+            "custom already defines how the rule counts: remove one of them"),
         arguments(
             ParameterInfinite.class,
-            "@RateRule.parameters = [1.0, Infinity]",
+            "@RateRule.custom.parameters = [1.0, Infinity]",
             "give it at most 8 finite numbers"),
         arguments(
             ParametersTooMany.class,
-            "@RateRule.parameters = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]",
+            "@RateRule.custom.parameters = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]",
             "give it at most 8 finite numbers"),
         arguments(CustomTooLarge.class, "@RateRule.count = 1000000001", "give it 1 to 1000000000"),
         arguments(
             BadName.class,
-            "@RateRule.custom = "
+            "@RateRule.custom.value = "
                 + Loud.class.getName()
                 + ": The algorithm name 'My Algorithm!' is not usable",
             "give it 1 to 32 lower-case letters, digits and hyphens"),
         arguments(
             CustomAsGuard.class,
-            "@RateLimiter.preventDuplicateRule.custom = " + Quiet.class.getName(),
+            "@RateLimiter.preventDuplicateRule.custom = @Custom",
             "which only the exact log does: remove it"));
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "NoBean")
   static class NoBean {
-    @RateRule(custom = Missing.class)
+    @RateRule(custom = @Custom(Missing.class))
     void call() {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "SeveralBeans")
   static class SeveralBeans {
-    @RateRule(custom = CustomAlgorithm.class)
+    @RateRule(custom = @Custom(CustomAlgorithm.class))
     void call() {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "BeanForEach")
   static class BeanForEach {
-    @RateRule(custom = Unshared.class)
+    @RateRule(custom = @Custom(Unshared.class))
     void call() {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "NamedAlgorithmToo")
   static class NamedAlgorithmToo {
-    @RateRule(custom = Quiet.class, algorithm = Algorithm.TOKEN_BUCKET)
+    @RateRule(custom = @Custom(Quiet.class), algorithm = Algorithm.TOKEN_BUCKET)
     void call() {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "RefillOfCustom")
   static class RefillOfCustom {
-    @RateRule(custom = Quiet.class, refill = 5)
-    void call() {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "ParametersOfLog")
-  static class ParametersOfLog {
-    @RateRule(parameters = {0.5, 2})
+    @RateRule(custom = @Custom(Quiet.class), tokenBucket = @TokenBucket(refill = 5))
     void call() {}
   }
 
@@ -110,8 +104,10 @@ class CustomAlgorithmMistakesTest extends MistakesContract {
   @Requires(property = "spec.name", value = "ParameterInfinite")
   static class ParameterInfinite {
     @RateRule(
-        custom = Quiet.class,
-        parameters = {1, Double.POSITIVE_INFINITY})
+        custom =
+            @Custom(
+                value = Quiet.class,
+                parameters = {1, Double.POSITIVE_INFINITY}))
     void call() {}
   }
 
@@ -119,29 +115,33 @@ class CustomAlgorithmMistakesTest extends MistakesContract {
   @Requires(property = "spec.name", value = "ParametersTooMany")
   static class ParametersTooMany {
     @RateRule(
-        custom = Quiet.class,
-        parameters = {1, 2, 3, 4, 5, 6, 7, 8, 9})
+        custom =
+            @Custom(
+                value = Quiet.class,
+                parameters = {1, 2, 3, 4, 5, 6, 7, 8, 9}))
     void call() {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "CustomTooLarge")
   static class CustomTooLarge {
-    @RateRule(custom = Quiet.class, count = 1_000_000_001)
+    @RateRule(custom = @Custom(Quiet.class), count = 1_000_000_001)
     void call() {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "BadName")
   static class BadName {
-    @RateRule(custom = Loud.class)
+    @RateRule(custom = @Custom(Loud.class))
     void call() {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "CustomAsGuard")
   static class CustomAsGuard {
-    @RateLimiter(preventDuplicate = true, preventDuplicateRule = @RateRule(custom = Quiet.class))
+    @RateLimiter(
+        preventDuplicate = true,
+        preventDuplicateRule = @RateRule(custom = @Custom(Quiet.class)))
     void call() {}
   }
 

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -49,13 +50,13 @@ class DuplicateGuardMistakesTest extends MistakesContract {
   static Stream<Arguments> mistakes() {
     return Stream.of(
         arguments(RuleWithoutGuard.class, "@RateLimiter.preventDuplicateRule = ", NO_GUARD),
-        arguments(ByWithoutGuard.class, "@RateLimiter.duplicateBy = ARGUMENTS", NO_GUARD),
-        arguments(ReleaseWithoutGuard.class, "@RateLimiter.releaseOnFailure = false", NO_GUARD),
+        arguments(ByWithoutGuard.class, "@RateLimiter.duplicate = @Duplicate", NO_GUARD),
+        arguments(ReleaseWithoutGuard.class, "@RateLimiter.duplicate = @Duplicate", NO_GUARD),
         arguments(
             RuleOfZero.class, "@RateLimiter.preventDuplicateRule.count = 0", "give it 1 or more"),
         arguments(
             NoArguments.class,
-            "@RateLimiter.duplicateBy = ARGUMENTS",
+            "@RateLimiter.duplicate.by = ARGUMENTS",
             "the method has no arguments: use DuplicateBy.CALLER"),
         indigestible(OfRequest.class, "io.micronaut.http.HttpRequest"),
         indigestible(OfStream.class, "java.io.InputStream"),
@@ -69,7 +70,7 @@ class DuplicateGuardMistakesTest extends MistakesContract {
   private static Arguments indigestible(Class<?> bean, String type) {
     return arguments(
         bean,
-        "@RateLimiter.duplicateBy = ARGUMENTS: the parameter 'order' cannot be digested because of "
+        "@RateLimiter.duplicate.by = ARGUMENTS: the parameter 'order' cannot be digested because of "
             + type,
         "make it plain data or an @Introspected type, remove it from the method, or use DuplicateBy.CALLER");
   }
@@ -115,7 +116,7 @@ class DuplicateGuardMistakesTest extends MistakesContract {
     @RateLimiter(
         limitType = LimitType.GLOBAL,
         preventDuplicate = true,
-        duplicateBy = DuplicateBy.ARGUMENTS)
+        duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     Object written(String item, Continuation<? super String> rest) {
       entered.add(item);
       return item;
@@ -156,14 +157,14 @@ class DuplicateGuardMistakesTest extends MistakesContract {
   @Singleton
   @Requires(property = "spec.name", value = "ByWithoutGuard")
   static class ByWithoutGuard {
-    @RateLimiter(rules = @RateRule, duplicateBy = DuplicateBy.ARGUMENTS)
+    @RateLimiter(rules = @RateRule, duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     void call(String order) {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "ReleaseWithoutGuard")
   static class ReleaseWithoutGuard {
-    @RateLimiter(rules = @RateRule, releaseOnFailure = false)
+    @RateLimiter(rules = @RateRule, duplicate = @Duplicate(releaseOnFailure = false))
     void call() {}
   }
 
@@ -177,21 +178,21 @@ class DuplicateGuardMistakesTest extends MistakesContract {
   @Singleton
   @Requires(property = "spec.name", value = "NoArguments")
   static class NoArguments {
-    @RateLimiter(preventDuplicate = true, duplicateBy = DuplicateBy.ARGUMENTS)
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     void call() {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "OfRequest")
   static class OfRequest {
-    @RateLimiter(preventDuplicate = true, duplicateBy = DuplicateBy.ARGUMENTS)
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     void call(HttpRequest<?> order) {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "OfStream")
   static class OfStream {
-    @RateLimiter(preventDuplicate = true, duplicateBy = DuplicateBy.ARGUMENTS)
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     void call(InputStream order) {}
   }
 
@@ -204,35 +205,35 @@ class DuplicateGuardMistakesTest extends MistakesContract {
   @Singleton
   @Requires(property = "spec.name", value = "OfHiddenStream")
   static class OfHiddenStream {
-    @RateLimiter(preventDuplicate = true, duplicateBy = DuplicateBy.ARGUMENTS)
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     void call(Upload order) {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "OfPublisher")
   static class OfPublisher {
-    @RateLimiter(preventDuplicate = true, duplicateBy = DuplicateBy.ARGUMENTS)
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     void call(Publisher<String> order) {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "OfFuture")
   static class OfFuture {
-    @RateLimiter(preventDuplicate = true, duplicateBy = DuplicateBy.ARGUMENTS)
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     void call(CompletableFuture<String> order) {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "OfPlainObject")
   static class OfPlainObject {
-    @RateLimiter(preventDuplicate = true, duplicateBy = DuplicateBy.ARGUMENTS)
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     void call(String phone, Unknown order) {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "OfListOfPlainObjects")
   static class OfListOfPlainObjects {
-    @RateLimiter(preventDuplicate = true, duplicateBy = DuplicateBy.ARGUMENTS)
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     void call(Map<String, List<Unknown>> order) {}
   }
 
@@ -249,7 +250,7 @@ class DuplicateGuardMistakesTest extends MistakesContract {
   @Singleton
   @Requires(property = "spec.name", value = "Digestible")
   static class Digestible {
-    @RateLimiter(preventDuplicate = true, duplicateBy = DuplicateBy.ARGUMENTS)
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     void call(
         Known order,
         int amount,

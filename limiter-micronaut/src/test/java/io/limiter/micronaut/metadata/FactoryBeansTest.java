@@ -147,7 +147,7 @@ class FactoryBeansTest {
   @Requires(property = "spec.name", value = SPEC)
   static class Beans {
     @Singleton
-    @RateLimiter(limitType = LimitType.GLOBAL, name = "mail", rules = @RateRule(count = 1))
+    @RateLimiter(value = "mail", limitType = LimitType.GLOBAL, rules = @RateRule(count = 1))
     Mailer mailer() {
       return new Mailer();
     }

@@ -7,6 +7,7 @@ import io.limiter.core.rule.Alignment;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.FixedWindow;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
@@ -91,37 +92,31 @@ class FixedWindowReadingTest {
         count = 2,
         time = 1,
         timeUnit = TimeUnit.DAYS,
-        algorithm = Algorithm.FIXED_WINDOW,
-        aligned = true)
+        fixedWindow = @FixedWindow(aligned = true))
     @RateRule(
         count = 3,
         time = 1,
         timeUnit = TimeUnit.DAYS,
-        algorithm = Algorithm.FIXED_WINDOW,
-        zone = "Europe/Berlin")
+        fixedWindow = @FixedWindow(zone = "Europe/Berlin"))
     @RateRule(
         count = 4,
         time = 7,
         timeUnit = TimeUnit.DAYS,
-        algorithm = Algorithm.FIXED_WINDOW,
-        anchor = "2024-01-01T00:00")
+        fixedWindow = @FixedWindow(anchor = "2024-01-01T00:00"))
     @RateRule(
         count = 5,
         time = 7,
         timeUnit = TimeUnit.MINUTES,
-        algorithm = Algorithm.FIXED_WINDOW,
-        aligned = true,
-        zone = "Europe/Berlin",
-        anchor = "2024-01-01T00:00:00")
+        fixedWindow =
+            @FixedWindow(aligned = true, zone = "Europe/Berlin", anchor = "2024-01-01T00:00:00"))
     @RateRule(
         count = 6,
         time = 1,
         timeUnit = TimeUnit.DAYS,
-        algorithm = Algorithm.FIXED_WINDOW,
-        aligned = false)
+        fixedWindow = @FixedWindow(aligned = false))
     void windows() {}
 
-    @RateRule(algorithm = Algorithm.FIXED_WINDOW, zone = "${test.zone:UTC}")
+    @RateRule(fixedWindow = @FixedWindow(zone = "${test.zone:UTC}"))
     void placeholder() {}
   }
 }

@@ -8,6 +8,7 @@ import io.limiter.micronaut.annotation.Ban;
 import io.limiter.micronaut.annotation.Counts;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.TokenBucket;
 import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
 import java.util.concurrent.TimeUnit;
@@ -35,8 +36,8 @@ class InFlightMistakesTest extends MistakesContract {
             "algorithm = CONCURRENCY_LIMIT counts calls while they run, when their completion is not yet known: remove it, or write another algorithm"),
         arguments(
             RefillInFlight.class,
-            "@RateRule.refill = 5",
-            "only algorithm = TOKEN_BUCKET has it: write that, or remove it"),
+            "@RateRule.algorithm = CONCURRENCY_LIMIT",
+            "tokenBucket already defines how the rule counts: remove one of them"),
         arguments(
             BanInFlight.class,
             "@RateLimiter.ban = 5 within PT1M for PT1M",
@@ -89,7 +90,7 @@ class InFlightMistakesTest extends MistakesContract {
   @Singleton
   @Requires(property = "spec.name", value = "RefillInFlight")
   static class RefillInFlight {
-    @RateRule(refill = 5, algorithm = Algorithm.CONCURRENCY_LIMIT)
+    @RateRule(tokenBucket = @TokenBucket(refill = 5), algorithm = Algorithm.CONCURRENCY_LIMIT)
     void call() {}
   }
 

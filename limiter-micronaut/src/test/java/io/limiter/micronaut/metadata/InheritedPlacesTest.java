@@ -136,7 +136,7 @@ class InheritedPlacesTest {
     @NoRateLimit
     void exempt();
 
-    @RateLimiter(name = "above", rules = @RateRule(count = 5))
+    @RateLimiter(value = "above", rules = @RateRule(count = 5))
     void named();
   }
 
@@ -182,7 +182,7 @@ class InheritedPlacesTest {
 
   @Singleton
   @Requires(property = "spec.name", value = SPEC)
-  @RateLimiter(name = "class", rules = @RateRule(count = 9))
+  @RateLimiter(value = "class", rules = @RateRule(count = 9))
   static class Other implements One {
     @Override
     public void rules() {}

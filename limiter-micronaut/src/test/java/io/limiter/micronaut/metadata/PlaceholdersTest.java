@@ -3,6 +3,7 @@ package io.limiter.micronaut.metadata;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -126,11 +127,10 @@ class PlaceholdersTest {
   @Requires(property = "spec.name", value = SPEC)
   static class Named {
     @RateLimiter(
-        name = "${test.name}",
+        value = "${test.name}",
         rules = @RateRule(name = "${test.name}", header = "${test.header}"),
         preventDuplicate = true,
-        duplicateBy = DuplicateBy.CALLER,
-        duplicateMessage = "${test.message}")
+        duplicate = @Duplicate(by = DuplicateBy.CALLER, message = "${test.message}"))
     void call() {}
 
     @RateLimiter(key = "${test.none:otherwise}", rules = @RateRule)

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.tuple;
 
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -113,17 +114,19 @@ class PlanReadingTest {
     DuplicateGuard guard = plan.duplicates().orElseThrow();
     assertThat(declared(RateLimiter.class, "limitType")).isEqualTo(LimitType.IP);
     assertThat(guard.submitter()).isEqualTo(new SubjectSource.Address());
-    assertThat(declared(RateLimiter.class, "duplicateBy")).isEqualTo(DuplicateBy.AUTO);
+    assertThat(declared(Duplicate.class, "by")).isEqualTo(DuplicateBy.AUTO);
     assertThat(guard.submission()).isEqualTo(new Submission.ByArguments(List.of(0, 1, 2)));
-    assertThat(declared(RateLimiter.class, "releaseOnFailure")).isEqualTo(true);
+    assertThat(declared(Duplicate.class, "releaseOnFailure")).isEqualTo(true);
     assertThat(guard.release()).isEqualTo(new DuplicateGuard.Release.OnFailure());
     assertThat(guard.text()).isSameAs(DenialText.NONE);
-    for (String text :
-        List.of("message", "code", "duplicateMessage", "duplicateCode", "subject", "header")) {
+    for (String text : List.of("value", "key", "message", "code", "subject", "header")) {
       assertThat(declared(RateLimiter.class, text)).isEqualTo("");
     }
+    for (String text : List.of("key", "message", "code")) {
+      assertThat(declared(Duplicate.class, text)).isEqualTo("");
+    }
     assertThat(declared(RateLimiter.class, "preventDuplicate")).isEqualTo(false);
-    assertThat(declared(RateLimiter.class, "requireIdempotencyKey")).isEqualTo(true);
+    assertThat(declared(Duplicate.class, "requireIdempotencyKey")).isEqualTo(true);
     assertThat(declared(RateLimiter.class, "anonymous"))
         .isEqualTo(context.getBean(LimiterConfiguration.class).anonymous());
     assertThat(plan("plainRule").duplicates()).isEmpty();
@@ -257,13 +260,12 @@ class PlanReadingTest {
     void uncounted() {}
 
     @RateLimiter(
-        name = "sms",
+        value = "sms",
         key = "codes",
         limitType = LimitType.GLOBAL,
         message = "Not now",
         preventDuplicate = true,
-        duplicateBy = DuplicateBy.ARGUMENTS,
-        releaseOnFailure = false)
+        duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS, releaseOnFailure = false))
     void written(String phone) {}
 
     @Executable

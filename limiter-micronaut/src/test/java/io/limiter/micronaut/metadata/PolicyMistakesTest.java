@@ -3,6 +3,7 @@ package io.limiter.micronaut.metadata;
 
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.annotation.Requires;
@@ -14,7 +15,7 @@ import org.junit.jupiter.params.provider.Arguments;
 class PolicyMistakesTest extends MistakesContract {
 
   private static final String ONLY_SUBJECT =
-      "it is read once, when the service starts, and only subject, cost and duplicateKey may be expressions: write a text";
+      "it is read once, when the service starts, and only subject, cost and the key of a duplicate may be expressions: write a text";
 
   /** 200 characters. */
   private static final String LONG =
@@ -35,10 +36,6 @@ class PolicyMistakesTest extends MistakesContract {
         arguments(SpaceInPolicyName.class, "The policy name 'a b' is not usable", NAME_REMEDY),
         arguments(LineInPolicyName.class, "The policy name 'a\r\nb' is not usable", NAME_REMEDY),
         arguments(LongPolicyName.class, "The policy name '" + LONG + "'", NAME_REMEDY),
-        arguments(
-            OnePolicyNameTwice.class,
-            "@RateLimiter.name = 'sms' is also the name of the policy of ",
-            "give each policy a name of its own"),
         arguments(
             OneKeyOtherRules.class,
             "@RateLimiter.key = 'sms' is shared with ",
@@ -67,7 +64,7 @@ class PolicyMistakesTest extends MistakesContract {
             "add it to a bundle of the application, or write a text"),
         arguments(
             UnknownArgument.class,
-            "@RateLimiter.duplicateMessage = Wait {seconds}: unknown argument {seconds}",
+            "@RateLimiter.duplicate.message = Wait {seconds}: unknown argument {seconds}",
             "use {code}, {policy}, {violated}, {retryAfter}"));
   }
 
@@ -102,39 +99,29 @@ class PolicyMistakesTest extends MistakesContract {
   @Singleton
   @Requires(property = "spec.name", value = "QuoteInPolicyName")
   static class QuoteInPolicyName {
-    @RateLimiter(name = "a\"b", rules = @RateRule)
+    @RateLimiter(value = "a\"b", rules = @RateRule)
     void call() {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "SpaceInPolicyName")
   static class SpaceInPolicyName {
-    @RateLimiter(name = "a b", rules = @RateRule)
+    @RateLimiter(value = "a b", rules = @RateRule)
     void call() {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "LineInPolicyName")
   static class LineInPolicyName {
-    @RateLimiter(name = "a\r\nb", rules = @RateRule)
+    @RateLimiter(value = "a\r\nb", rules = @RateRule)
     void call() {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "LongPolicyName")
   static class LongPolicyName {
-    @RateLimiter(name = LONG, rules = @RateRule)
+    @RateLimiter(value = LONG, rules = @RateRule)
     void call() {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "OnePolicyNameTwice")
-  static class OnePolicyNameTwice {
-    @RateLimiter(name = "sms", rules = @RateRule)
-    void call() {}
-
-    @RateLimiter(name = "sms", rules = @RateRule)
-    void call(String phone) {}
   }
 
   @Singleton
@@ -178,7 +165,7 @@ class PolicyMistakesTest extends MistakesContract {
   @Singleton
   @Requires(property = "spec.name", value = "UnknownArgument")
   static class UnknownArgument {
-    @RateLimiter(duplicateMessage = "Wait {seconds}", preventDuplicate = true)
+    @RateLimiter(duplicate = @Duplicate(message = "Wait {seconds}"), preventDuplicate = true)
     void call(String phone) {}
   }
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Counts;
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -34,11 +35,11 @@ class UnseenCompletionMistakesTest extends MistakesContract {
         arguments(
             FutureDuplicates.class,
             "@RateLimiter.preventDuplicate = true",
-            REMEDY + ", or write releaseOnFailure = false"),
+            REMEDY + ", or write duplicate = @Duplicate(releaseOnFailure = false)"),
         arguments(
             FutureReleasedOn.class,
-            "@RateLimiter.releaseOn = [500]",
-            REMEDY + ", or write releaseOnFailure = false"));
+            "@RateLimiter.duplicate.releaseOn = [500]",
+            REMEDY + ", or write duplicate = @Duplicate(releaseOnFailure = false)"));
   }
 
   @Singleton
@@ -80,7 +81,7 @@ class UnseenCompletionMistakesTest extends MistakesContract {
   @Singleton
   @Requires(property = "spec.name", value = "FutureReleasedOn")
   static class FutureReleasedOn {
-    @RateLimiter(preventDuplicate = true, releaseOn = 500)
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(releaseOn = 500))
     Future<String> call(String order) {
       return new CompletableFuture<>();
     }
@@ -93,7 +94,7 @@ class UnseenCompletionMistakesTest extends MistakesContract {
         limitType = LimitType.GLOBAL,
         rules = @RateRule(count = 1, time = 60),
         preventDuplicate = true,
-        releaseOnFailure = false)
+        duplicate = @Duplicate(releaseOnFailure = false))
     Future<String> limited(String order) {
       return CompletableFuture.completedFuture("ok");
     }

@@ -5,9 +5,11 @@ import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Counts;
+import io.limiter.micronaut.annotation.LeakyBucket;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.TokenBucket;
 import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
 import java.util.stream.Stream;
@@ -20,92 +22,108 @@ class WaitingMistakesTest extends MistakesContract {
     return Stream.of(
         arguments(
             NoQueue.class,
-            "@RateRule.queue = 0",
-            "set how many calls may wait for their turn, 1 to 10000; if no call is to wait, write algorithm = TOKEN_BUCKET with count = 1"),
-        arguments(QueueTooLong.class, "@RateRule.queue = 10001", "1 to 10000"),
+            "@RateRule.leakyBucket.queue = 0",
+            "give it 1 to 10000, the number of calls that may wait for their turn; if no call is to wait, write algorithm = TOKEN_BUCKET with count = 1"),
+        arguments(QueueTooLong.class, "@RateRule.leakyBucket.queue = 10001", "1 to 10000"),
         arguments(
             WaitTooLong.class,
-            "@RateRule.maxWait = 301 SECONDS",
+            "@RateRule.leakyBucket.maxWait = 301 SECONDS",
             "the client's connection stays open meanwhile: give it at most 5 minutes"),
-        arguments(WaitZero.class, "@RateRule.maxWait = 0", "give it 1 or more"),
+        arguments(WaitZero.class, "@RateRule.leakyBucket.maxWait = 0", "give it 1 or more"),
         arguments(
             QueueOfALog.class,
-            "@RateRule.queue = 5",
-            "only algorithm = LEAKY_BUCKET has it: write that, or remove it"),
+            "@RateRule.algorithm = SLIDING_WINDOW_LOG",
+            "leakyBucket already defines how the rule counts: remove one of them"),
+        arguments(
+            QueueOfTokens.class,
+            "@RateRule.leakyBucket = @LeakyBucket",
+            "tokenBucket already defines how the rule counts: remove one of them"),
+        arguments(
+            SeveralQueues.class,
+            "@RateRule.leakyBucket = @LeakyBucket, @LeakyBucket",
+            "one is possible: remove the others"),
         arguments(
             WaitingFailures.class,
             "@RateRule.counts = FAILURES",
-            "algorithm = LEAKY_BUCKET assigns each call its turn on arrival, and a turn that has passed cannot be refunded: remove it, and let another rule count by outcome"),
+            "a leaky bucket assigns each call its turn on arrival, and a turn that has passed cannot be refunded: remove it, and let another rule count by outcome"),
         arguments(
             TwoQueues.class,
-            "@RateRule.algorithm = LEAKY_BUCKET",
-            "the rules [2-per-1s-queue-10, 5-per-1s-queue-10] would all make one call wait"),
+            "@RateRule.leakyBucket = [2-per-1s-queue-10, 5-per-1s-queue-10]",
+            "all of them would make one call wait"),
         arguments(
             CostAboveQueue.class,
             "@RateLimiter.cost = 12",
             "the rule '2-per-1s-queue-10' admits 11 at once, so no call could ever be admitted"),
         arguments(
             WaitingDuplicates.class,
-            "@RateLimiter.preventDuplicateRule.algorithm = LEAKY_BUCKET",
+            "@RateLimiter.preventDuplicateRule.leakyBucket = @LeakyBucket",
             "a duplicate guard stores each submission, which only the exact log does: remove it"));
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "NoQueue")
   static class NoQueue {
-    @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 2, time = 1)
+    @RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 0))
     void call() {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "QueueTooLong")
   static class QueueTooLong {
-    @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 2, time = 1, queue = 10_001)
+    @RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 10_001))
     void call() {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "WaitTooLong")
   static class WaitTooLong {
-    @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 2, time = 1, queue = 10, maxWait = 301)
+    @RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 10, maxWait = 301))
     void call() {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "WaitZero")
   static class WaitZero {
-    @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 2, time = 1, queue = 10, maxWait = 0)
+    @RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 10, maxWait = 0))
     void call() {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "QueueOfALog")
   static class QueueOfALog {
-    @RateRule(queue = 5)
+    @RateRule(algorithm = Algorithm.SLIDING_WINDOW_LOG, leakyBucket = @LeakyBucket(queue = 5))
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "QueueOfTokens")
+  static class QueueOfTokens {
+    @RateRule(leakyBucket = @LeakyBucket(queue = 5), tokenBucket = @TokenBucket(refill = 5))
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "SeveralQueues")
+  static class SeveralQueues {
+    @RateRule(leakyBucket = {@LeakyBucket(queue = 5), @LeakyBucket(queue = 6)})
     void call() {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "WaitingFailures")
   static class WaitingFailures {
-    @RateRule(
-        algorithm = Algorithm.LEAKY_BUCKET,
-        count = 2,
-        time = 1,
-        queue = 10,
-        counts = Counts.FAILURES)
+    @RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 10), counts = Counts.FAILURES)
     void call() {}
   }
 
   @Singleton
   @Requires(property = "spec.name", value = "TwoQueues")
   static class TwoQueues {
-    @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 2, time = 1, queue = 10)
+    @RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 10))
     @RateRule(
-        algorithm = Algorithm.LEAKY_BUCKET,
         count = 5,
         time = 1,
-        queue = 10,
+        leakyBucket = @LeakyBucket(queue = 10),
         limitType = LimitType.GLOBAL)
     void call() {}
   }
@@ -115,7 +133,7 @@ class WaitingMistakesTest extends MistakesContract {
   static class CostAboveQueue {
     @RateLimiter(
         cost = "12",
-        rules = @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 2, time = 1, queue = 10))
+        rules = @RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 10)))
     void call() {}
   }
 
@@ -125,7 +143,7 @@ class WaitingMistakesTest extends MistakesContract {
     @RateLimiter(
         preventDuplicate = true,
         preventDuplicateRule =
-            @RateRule(algorithm = Algorithm.LEAKY_BUCKET, count = 2, time = 1, queue = 10))
+            @RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 10)))
     void call() {}
   }
 }

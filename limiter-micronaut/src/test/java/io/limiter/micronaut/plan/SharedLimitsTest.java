@@ -100,8 +100,8 @@ class SharedLimitsTest {
       }
 
       @RateLimiter(
+          value = "first-shared",
           key = "shared",
-          name = "first-shared",
           limitType = LimitType.GLOBAL,
           rules = @RateRule(count = 2))
       void shared() {}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
+import io.limiter.core.rule.ConcurrencyLimitRule;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.TokenBucketRule;
+import io.limiter.micronaut.annotation.ConcurrencyLimit;
+import io.limiter.micronaut.annotation.DuplicateBy;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.PreventDuplicate;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.TokenBucket;
+import io.limiter.micronaut.exception.DuplicateSubmissionException;
+import io.limiter.micronaut.exception.RateLimitExceededException;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.PlannedCharge;
+import io.limiter.micronaut.plan.Submission;
+import io.limiter.micronaut.subject.SubjectSource;
+import io.limiter.micronaut.testing.Starts;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.exceptions.ConfigurationException;
+import jakarta.inject.Singleton;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** {@code @PreventDuplicate} and {@code @ConcurrencyLimit}, and how few members there are. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class ShorthandsTest {
+
+  private ApplicationContext context;
+
+  @BeforeAll
+  void start() {
+    context = Starts.inMemory("ShorthandsTest");
+  }
+
+  @AfterAll
+  void close() {
+    context.close();
+  }
+
+  private LimitPlan plan(String method) {
+    return context.getBeanDefinition(Orders.class).getExecutableMethods().stream()
+        .filter(each -> each.getMethodName().equals(method))
+        .findFirst()
+        .flatMap(context.getBean(LimitPlans.class)::of)
+        .orElseThrow();
+  }
+
+  @Test
+  void preventDuplicateAloneComparesTheArgumentsForFiveSeconds() {
+    LimitPlan plan = plan("place");
+
+    assertThat(plan.quotas()).isEmpty();
+    assertThat(plan.duplicates().orElseThrow().stack().rules())
+        .containsExactly(SlidingWindowLog.of(1, Duration.ofSeconds(5)));
+    assertThat(plan.duplicates().orElseThrow().submission())
+        .isEqualTo(new Submission.ByArguments(List.of(0)));
+    assertThat(plan.duplicates().orElseThrow().submitter()).isEqualTo(new SubjectSource.Address());
+  }
+
+  @Test
+  void itsMembersSayWithinWhatTimeAndWhatIsEqual() {
+    assertThat(plan("placeByCaller").duplicates().orElseThrow().stack().rules())
+        .containsExactly(SlidingWindowLog.of(1, Duration.ofMinutes(2)));
+    assertThat(plan("placeByCaller").duplicates().orElseThrow().submission())
+        .isEqualTo(new Submission.ByCaller());
+    Orders orders = context.getBean(Orders.class);
+    orders.placeByKey("tea", 1);
+    orders.placeByKey("tea", 2);
+    orders.placeByKey("coffee", 1);
+    assertThatExceptionOfType(DuplicateSubmissionException.class)
+        .isThrownBy(() -> orders.placeByKey("tea", 1));
+  }
+
+  @Test
+  void itBelongsToTheOnlyRateLimiterInTheSamePlace() {
+    LimitPlan plan = plan("placeOfUser");
+
+    assertThat(plan.policy().name()).isEqualTo("orders");
+    assertThat(plan.duplicates().orElseThrow().submitter()).isInstanceOf(SubjectSource.User.class);
+    assertThat(plan.quotas()).extracting(PlannedCharge::limit).hasSize(1);
+  }
+
+  @Test
+  void itStacksWithRulesAndOtherShorthands() {
+    LimitPlan plan = plan("everything");
+
+    assertThat(plan.quotas().stream().flatMap(quota -> quota.rules().rules().stream()))
+        .containsExactlyInAnyOrder(
+            SlidingWindowLog.of(2, Duration.ofSeconds(60)),
+            ConcurrencyLimitRule.of(3, Duration.ofSeconds(30)));
+    assertThat(plan.duplicates()).isPresent();
+  }
+
+  @Test
+  void concurrencyLimitCountsCallsInFlight() {
+    LimitPlan plan = plan("report");
+
+    assertThat(plan.quotas()).hasSize(1);
+    assertThat(plan.quotas().get(0).rules().rules())
+        .containsExactly(ConcurrencyLimitRule.of(3, Duration.ofMinutes(1)));
+    assertThat(plan.quotas().get(0).source()).isEqualTo(new SubjectSource.Everybody());
+  }
+
+  @Test
+  void concurrencyLimitCountsAnArgument() {
+    assertThat(plan("reportOf").quotas().get(0).source())
+        .isInstanceOf(SubjectSource.Expression.class);
+    context.getBean(Orders.class).reportOf("tea");
+  }
+
+  @Test
+  void composedAnnotationsMayHaveThem() {
+    LimitPlan plan = plan("submit");
+
+    assertThat(plan.duplicates().orElseThrow().stack().rules())
+        .containsExactly(SlidingWindowLog.of(1, Duration.ofSeconds(10)));
+    assertThat(plan.quotas().get(0).rules().rules())
+        .containsExactly(ConcurrencyLimitRule.of(1, Duration.ofSeconds(30)));
+  }
+
+  @Test
+  void methodsOfOnePolicyNameAreLimitedSeparately() {
+    Orders orders = context.getBean(Orders.class);
+
+    orders.first();
+    orders.second();
+
+    assertThatExceptionOfType(RateLimitExceededException.class).isThrownBy(orders::first);
+    assertThatExceptionOfType(RateLimitExceededException.class).isThrownBy(orders::second);
+    assertThat(plan("first").policy().name()).isEqualTo("separate");
+    assertThat(plan("second").policy().name()).isEqualTo("separate");
+  }
+
+  @Test
+  void groupsWorkInsideOfARateLimiter() {
+    assertThat(plan("grouped").quotas().get(0).rules().rules())
+        .containsExactly(TokenBucketRule.of(20, 5, Duration.ofSeconds(1)));
+  }
+
+  /** At most 22 and 13. */
+  @Test
+  void theAnnotationsHaveFewMembers() {
+    assertThat(RateLimiter.class.getDeclaredMethods()).hasSizeLessThanOrEqualTo(20);
+    assertThat(RateRule.class.getDeclaredMethods()).hasSizeLessThanOrEqualTo(13);
+  }
+
+  static Stream<Arguments> mistakes() {
+    return Stream.of(
+        arguments(
+            GuardTwice.class,
+            "@RateLimiter.preventDuplicate = true",
+            "@PreventDuplicate in the same place already defines it: remove one of them"),
+        arguments(
+            GuardOfSeveral.class,
+            "@PreventDuplicate = {",
+            "there are several @RateLimiters in the same place: set preventDuplicate in the one whose subject submits"),
+        arguments(NoTime.class, "@PreventDuplicate.within = 0", "give it 1 or more"),
+        arguments(
+            KeyBesideBy.class,
+            "@PreventDuplicate.by = CALLER",
+            "key already defines what makes submissions equal: remove one of them"),
+        arguments(
+            TooMany.class,
+            "@ConcurrencyLimit.value = 10001",
+            "each call in flight is stored separately: give it 1 to 10000"),
+        arguments(None.class, "@ConcurrencyLimit.value = 0", "give it 1 or more"),
+        arguments(
+            LimitOfSeveral.class,
+            "@ConcurrencyLimit = {",
+            "there are several @RateLimiters in the same place: put it into the rules of the one it belongs to"),
+        arguments(
+            ShortPermit.class, "@ConcurrencyLimit.time = 10 MILLISECONDS", "give it 1 s to 1 h"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("mistakes")
+  void aMistakeStopsTheStart(Class<?> bean, String mistake, String remedy) {
+    assertThatExceptionOfType(ConfigurationException.class)
+        .isThrownBy(() -> Starts.inMemory(bean.getSimpleName()).close())
+        .withMessageContaining(bean.getName() + ".call(")
+        .withMessageContaining(mistake)
+        .withMessageContaining(remedy);
+  }
+
+  @PreventDuplicate(within = 10)
+  @ConcurrencyLimit(1)
+  @Retention(RetentionPolicy.RUNTIME)
+  @Target(ElementType.METHOD)
+  @interface SubmittedOnce {}
+
+  @Singleton
+  @Requires(property = "spec.name", value = "ShorthandsTest")
+  static class Orders {
+
+    @PreventDuplicate
+    void place(String order) {}
+
+    @PreventDuplicate(within = 2, timeUnit = TimeUnit.MINUTES, by = DuplicateBy.CALLER)
+    void placeByCaller(String order) {}
+
+    @PreventDuplicate(key = "#{number}")
+    @RateLimiter(subject = "#{order}", rules = @RateRule(count = 100))
+    void placeByKey(String order, int number) {}
+
+    @PreventDuplicate
+    @RateLimiter(value = "orders", limitType = LimitType.USER_ID, rules = @RateRule)
+    void placeOfUser(String order) {}
+
+    @PreventDuplicate
+    @RateRule(count = 2)
+    @ConcurrencyLimit(3)
+    void everything(String order) {}
+
+    @ConcurrencyLimit(
+        value = 3,
+        time = 1,
+        timeUnit = TimeUnit.MINUTES,
+        limitType = LimitType.GLOBAL)
+    void report() {}
+
+    @ConcurrencyLimit(value = 3, subject = "#{name}")
+    void reportOf(String name) {}
+
+    @SubmittedOnce
+    void submit(String order) {}
+
+    @RateLimiter(value = "separate", limitType = LimitType.GLOBAL, rules = @RateRule(count = 1))
+    void first() {}
+
+    @RateLimiter(value = "separate", limitType = LimitType.GLOBAL, rules = @RateRule(count = 1))
+    void second() {}
+
+    @RateLimiter(rules = @RateRule(count = 20, time = 1, tokenBucket = @TokenBucket(refill = 5)))
+    void grouped() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "GuardTwice")
+  static class GuardTwice {
+    @PreventDuplicate
+    @RateLimiter(preventDuplicate = true)
+    void call(String order) {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "GuardOfSeveral")
+  static class GuardOfSeveral {
+    @PreventDuplicate(within = 2)
+    @RateLimiter(rules = @RateRule(count = 3))
+    @RateLimiter(limitType = LimitType.GLOBAL, rules = @RateRule(count = 30))
+    void call(String order) {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "NoTime")
+  static class NoTime {
+    @PreventDuplicate(within = 0)
+    void call(String order) {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "KeyBesideBy")
+  static class KeyBesideBy {
+    @PreventDuplicate(by = DuplicateBy.CALLER, key = "#{order}")
+    void call(String order) {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "TooMany")
+  static class TooMany {
+    @ConcurrencyLimit(10_001)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "None")
+  static class None {
+    @ConcurrencyLimit(0)
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "LimitOfSeveral")
+  static class LimitOfSeveral {
+    @ConcurrencyLimit(2)
+    @RateLimiter(rules = @RateRule(count = 3))
+    @RateLimiter(limitType = LimitType.GLOBAL, rules = @RateRule(count = 30))
+    void call() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "ShortPermit")
+  static class ShortPermit {
+    @ConcurrencyLimit(value = 2, time = 10, timeUnit = TimeUnit.MILLISECONDS)
+    void call() {}
+  }
+}
