@@ -30,7 +30,8 @@ import java.time.Duration;
  *     open in the meantime
  * @param fair whether calls depart in the order of their arrival; then the departure of an
  *     abandoned call passes unused. Otherwise the next call of one unit takes the earliest
- *     abandoned departure, and may overtake waiting calls
+ *     abandoned departure, and may overtake waiting calls; unless calls wait between those that
+ *     were abandoned
  */
 public record LeakyBucketRule(
     String name, long count, Duration window, int queue, Duration maxWait, boolean fair)
