@@ -18,7 +18,6 @@ import io.limiter.micronaut.address.IpAddress;
 import io.limiter.micronaut.denial.Denial;
 import io.limiter.micronaut.denial.DenialBody;
 import io.limiter.micronaut.denial.DenialMessages;
-import io.limiter.micronaut.denial.TextTemplate;
 import io.limiter.micronaut.http.BadRequestHandler;
 import io.limiter.micronaut.http.CallAbandonedHandler;
 import io.limiter.micronaut.http.DenialResponseFactory;
@@ -264,8 +263,7 @@ class PackageArrowsTest {
               LimitStores.class,
               RateLimitFields.class,
               RequestSubjects.class,
-              SubjectSource.class,
-              TextTemplate.class)
+              SubjectSource.class)
           .or(resideInAnyPackage(ANNOTATION, CONFIG, EXCEPTION));
 
   @ArchTest

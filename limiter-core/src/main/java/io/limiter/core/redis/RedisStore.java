@@ -65,15 +65,21 @@ public final class RedisStore implements LimitStore {
   private final RedisHealth health;
   private final BoundedCache<RuleStack, EncodedStack> encoded;
 
+  /**
+   * Creates a store over open connections, which it closes with itself.
+   *
+   * @param connections supplies the connections
+   * @param settings how it uses Redis
+   */
   public RedisStore(ConnectionSource connections, RedisSettings settings) {
     this(connections, settings, DecisionScripts.load(settings.algorithms()));
   }
 
-  public RedisStore(ConnectionSource connections, RedisSettings settings, DecisionScripts scripts) {
+  RedisStore(ConnectionSource connections, RedisSettings settings, DecisionScripts scripts) {
     this(connections, settings, scripts, new NodeBreakers());
   }
 
-  public RedisStore(
+  RedisStore(
       ConnectionSource connections,
       RedisSettings settings,
       DecisionScripts scripts,
@@ -85,7 +91,7 @@ public final class RedisStore implements LimitStore {
    * @param wallMicros this process's clock, used only to find the changes of the clocks of time
    *     zones
    */
-  public RedisStore(
+  RedisStore(
       ConnectionSource connections,
       RedisSettings settings,
       DecisionScripts scripts,
@@ -196,7 +202,7 @@ public final class RedisStore implements LimitStore {
   }
 
   /** The scripts for units that calls took. */
-  public UnitScripts units() {
+  UnitScripts units() {
     return units;
   }
 

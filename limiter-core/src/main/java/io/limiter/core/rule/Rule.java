@@ -80,27 +80,6 @@ public sealed interface Rule
     return name;
   }
 
-  /** Checks the numbers that all rules have. */
-  static void requireNumbers(String name, long count, long max, Duration window) {
-    requireName("rule", name);
-    if (count < 1 || count > max) {
-      throw new IllegalArgumentException(
-          "The rule '%s' has count %d: give it 1 to %d".formatted(name, count, max));
-    }
-    requireWindow("The rule '" + name + "' has a window of", window);
-  }
-
-  /** Checks a time over which something is counted. */
-  static void requireWindow(String what, Duration window) {
-    if (window.compareTo(MIN_WINDOW) < 0 || window.compareTo(MAX_WINDOW) > 0) {
-      throw new IllegalArgumentException("%s %s: give it 1 ms to 366 days".formatted(what, window));
-    }
-    if (window.toNanosPart() % 1_000 != 0) {
-      throw new IllegalArgumentException(
-          "%s %s: give it whole microseconds".formatted(what, window));
-    }
-  }
-
   /** A name derived from the numbers, such as {@code 10-per-60s} or {@code 3-per-500ms}. */
   static String nameOf(long count, Duration window) {
     return count + "-per-" + text(window);

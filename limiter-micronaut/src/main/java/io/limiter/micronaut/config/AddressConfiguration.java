@@ -6,6 +6,7 @@ import io.limiter.micronaut.address.TrustedProxies;
 import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.core.annotation.Internal;
 import java.util.List;
 import java.util.Objects;
 
@@ -31,6 +32,7 @@ public final class AddressConfiguration {
   private int ipv6Prefix = DEFAULT_IPV6_PREFIX;
 
   /** The proxies whose forwarded headers are trusted. */
+  @Internal
   public TrustedProxies proxies() {
     return proxies;
   }
@@ -58,6 +60,7 @@ public final class AddressConfiguration {
   }
 
   /** The header in which a trusted proxy reports its client's address. */
+  @Internal
   public ForwardedHeader header() {
     return header;
   }

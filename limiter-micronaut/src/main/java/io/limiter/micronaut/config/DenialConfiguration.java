@@ -5,6 +5,7 @@ import io.limiter.core.Outcome;
 import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.core.annotation.Internal;
 
 /**
  * Settings of the responses to denied calls. A message is a text, or the key of a message in
@@ -73,6 +74,7 @@ public final class DenialConfiguration {
   }
 
   /** The key, in braces, of the limiter's own message for calls of this outcome. */
+  @Internal
   public static String defaultMessage(Outcome outcome) {
     return switch (outcome) {
       case LIMITED -> "{limiter.rate-limited}";

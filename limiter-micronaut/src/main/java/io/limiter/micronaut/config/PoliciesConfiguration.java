@@ -7,6 +7,7 @@ import io.limiter.core.resilience.FallbackPolicies;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.env.Environment;
 import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.convert.ConversionService;
 import io.micronaut.core.naming.conventions.StringConvention;
 import java.time.Duration;
@@ -117,11 +118,13 @@ public final class PoliciesConfiguration {
   }
 
   /** The policies whose denied calls are decided by Redis each time. None by default. */
+  @Internal
   public Set<String> withoutDenyCache() {
     return Collections.unmodifiableSet(asked);
   }
 
   /** For each policy with settings one property, as it was written, by the policy's name. */
+  @Internal
   public Map<String, String> written() {
     return Collections.unmodifiableMap(written);
   }

@@ -105,7 +105,7 @@ final class UnknownSettings {
 
   /** System properties and variables of this project's own tests. */
   private static final Pattern TESTS =
-      Pattern.compile("LIMITER_(TEST(_.*)?|SEEDS?|INPUTS|SOAK|PICTURES|REPLIES|FUZZ_SECONDS)");
+      Pattern.compile("LIMITER_(TEST(_.*)?|SEEDS?|INPUTS|SOAK|PICTURES|API|REPLIES|FUZZ_SECONDS)");
 
   private static final Pattern PLACEHOLDER = Pattern.compile("\\$\\{([^:${}]+)");
   private static final Pattern INDEXES = Pattern.compile("(\\[\\d+])+$");

@@ -4,6 +4,7 @@ package io.limiter.micronaut.denial;
 import io.limiter.core.util.BoundedCache;
 import io.limiter.micronaut.log.BrokenPartLog;
 import io.micronaut.context.MessageSource;
+import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.util.LocaleResolver;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
@@ -116,6 +117,7 @@ public class DenialMessages {
    * @throws IllegalArgumentException with the remedy, if it is empty, has an unknown argument, or
    *     is a key that no source has in any language
    */
+  @Internal
   public void requireUsable(String message) {
     if (message.isBlank()) {
       throw new IllegalArgumentException(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.denial;
 
+import io.micronaut.core.annotation.Internal;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -11,6 +12,7 @@ import java.util.function.Function;
  * brace is written twice: <code>{{</code> and <code>}}</code>; a single closing brace is literal,
  * too. Quotes have no special meaning.
  */
+@Internal
 public final class TextTemplate {
 
   private final List<Piece> pieces;

@@ -3,6 +3,7 @@ package io.limiter.micronaut.subject;
 
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.SubjectResolver;
+import io.micronaut.core.annotation.Internal;
 import java.util.function.Supplier;
 
 /** Where the subject of a rule comes from. */
@@ -86,11 +87,13 @@ public sealed interface SubjectSource {
   }
 
   /** Whether clients choose the value freely, and may choose another for each call. */
+  @Internal
   default boolean isChosen() {
     return this instanceof Header || this instanceof Expression;
   }
 
   /** Whether there may be calls without a subject. */
+  @Internal
   default boolean mayBeAnonymous() {
     return this instanceof User || this instanceof Header || this instanceof Resolver;
   }
@@ -101,6 +104,7 @@ public sealed interface SubjectSource {
   }
 
   /** The same source with another treatment of calls without a subject. */
+  @Internal
   default SubjectSource withAnonymous(Anonymous anonymous) {
     if (this instanceof User) {
       return new User(anonymous);
@@ -117,6 +121,7 @@ public sealed interface SubjectSource {
    * The source by which a duplicate guard counts: also where all calls are counted as one,
    * submissions belong to their senders.
    */
+  @Internal
   default SubjectSource submitter() {
     return this instanceof Everybody ? new Submitter() : this;
   }
