@@ -7,81 +7,134 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The immutable answer to one decision.
+ * The immutable answer to one decision. A store builds it by named steps, or derives it from a
+ * {@link io.limiter.core.store.DecisionReadout}:
  *
- * @param policy the policy that was applied, with all rules of the call as they were declared
- * @param outcome the outcome of the decision
- * @param rules the verdict of each rule, in the order of the policy; all of them, including rules
- *     that admit a denied call
- * @param duplicate the verdict of the duplicate guard
- * @param ban the remaining time of the ban that denies the call or that the call caused; the
- *     longest if several subjects of the call are banned
- * @param delay the time from the decision until the call may begin: zero unless a {@link
- *     LeakyBucketRule} makes it wait, and zero if the call is denied or was only recorded. The code
- *     that runs the call waits this long without holding a thread, or refunds the call
- * @param decidedBy who decided
- * @param reason why the fallback decided; empty if the store decided
- * @param storeRetryAfter the time after which the store is asked again; empty if the store decided,
- *     and if the next call asks it
- * @param reservation the handle to give back or settle what was taken
- * @param decidedAtMicros when the store decided, in microseconds on the clock of the first state
- *     key: orders the verdicts on that key; 0 if unknown
+ * <pre>{@code
+ * return Verdict.of(request.policy(), Outcome.LIMITED)
+ *     .rules(List.of(rule))
+ *     .decidedBy(DecidedBy.STORE)
+ *     .build();
+ * }</pre>
  */
-public record Verdict(
-    Policy policy,
-    Outcome outcome,
-    List<RuleVerdict> rules,
-    Optional<RuleVerdict> duplicate,
-    Optional<Duration> ban,
-    Duration delay,
-    DecidedBy decidedBy,
-    Optional<FailureReason> reason,
-    Optional<Duration> storeRetryAfter,
-    Reservation reservation,
-    long decidedAtMicros) {
+public final class Verdict {
 
-  /** Creates a verdict whose time is unknown. */
-  public Verdict(
-      Policy policy,
-      Outcome outcome,
-      List<RuleVerdict> rules,
-      Optional<RuleVerdict> duplicate,
-      Optional<Duration> ban,
-      Duration delay,
-      DecidedBy decidedBy,
-      Optional<FailureReason> reason,
-      Optional<Duration> storeRetryAfter,
-      Reservation reservation) {
-    this(
-        policy,
-        outcome,
-        rules,
-        duplicate,
-        ban,
-        delay,
-        decidedBy,
-        reason,
-        storeRetryAfter,
-        reservation,
-        0);
+  private final Policy policy;
+  private final Outcome outcome;
+  private final List<RuleVerdict> rules;
+  private final Optional<RuleVerdict> duplicate;
+  private final Optional<Duration> ban;
+  private final Duration delay;
+  private final DecidedBy decidedBy;
+  private final Optional<FailureReason> reason;
+  private final Optional<Duration> storeRetryAfter;
+  private final Reservation reservation;
+  private final long decidedAtMicros;
+
+  private Verdict(Builder steps) {
+    this.policy = steps.policy;
+    this.outcome = steps.outcome;
+    this.rules = steps.rules;
+    this.duplicate = steps.duplicate;
+    this.ban = steps.ban;
+    this.delay = steps.delay;
+    this.decidedBy = steps.decidedBy;
+    this.reason = steps.reason;
+    this.storeRetryAfter = steps.storeRetryAfter;
+    this.reservation = steps.reservation;
+    this.decidedAtMicros = steps.decidedAtMicros;
+  }
+
+  /**
+   * Begins a verdict. Without further steps it has no rules and no reservation, its call need not
+   * wait, and a store decided.
+   *
+   * @param policy the policy that was applied
+   * @param outcome the outcome of the decision
+   */
+  public static Builder of(Policy policy, Outcome outcome) {
+    return new Builder(policy, outcome);
   }
 
   /** The verdict on a call that costs nothing, so that no store is asked. */
   public static Verdict free(Policy policy) {
-    return new Verdict(
-        policy,
-        Outcome.ALLOWED,
-        List.of(),
-        Optional.empty(),
-        Optional.empty(),
-        Duration.ZERO,
-        DecidedBy.NONE,
-        Optional.empty(),
-        Optional.empty(),
-        Reservation.NOTHING);
+    return of(policy, Outcome.ALLOWED).decidedBy(DecidedBy.NONE).build();
+  }
+
+  /** The policy that was applied, with all rules of the call as they were declared. */
+  public Policy policy() {
+    return policy;
+  }
+
+  /** The outcome of the decision. */
+  public Outcome outcome() {
+    return outcome;
+  }
+
+  /**
+   * The verdict of each rule, in the order of the policy; all of them, including rules that admit a
+   * denied call. Immutable.
+   */
+  public List<RuleVerdict> rules() {
+    return rules;
+  }
+
+  /** The verdict of the duplicate guard. */
+  public Optional<RuleVerdict> duplicate() {
+    return duplicate;
+  }
+
+  /**
+   * The remaining time of the ban that denies the call or that the call caused; the longest if
+   * several subjects of the call are banned.
+   */
+  public Optional<Duration> ban() {
+    return ban;
+  }
+
+  /**
+   * The time from the decision until the call may begin: zero unless a {@link LeakyBucketRule}
+   * makes it wait, and zero if the call is denied or was only recorded. The code that runs the call
+   * waits this long without holding a thread, or refunds the call.
+   */
+  public Duration delay() {
+    return delay;
+  }
+
+  /** Who decided. */
+  public DecidedBy decidedBy() {
+    return decidedBy;
+  }
+
+  /** Why the fallback decided; empty if the store decided. */
+  public Optional<FailureReason> reason() {
+    return reason;
+  }
+
+  /**
+   * The time after which the store is asked again; empty if the store decided, and if the next call
+   * asks it.
+   */
+  public Optional<Duration> storeRetryAfter() {
+    return storeRetryAfter;
+  }
+
+  /** The handle to give back or settle what was taken. */
+  public Reservation reservation() {
+    return reservation;
+  }
+
+  /**
+   * When the store decided, in microseconds on the clock of the first state key: orders the
+   * verdicts on that key; 0 if unknown.
+   */
+  public long decidedAtMicros() {
+    return decidedAtMicros;
   }
 
   /** Returns whether the call may continue. */
@@ -143,7 +196,35 @@ public record Verdict(
 
   /** Returns this verdict with another reservation. */
   public Verdict withReservation(Reservation other) {
-    return new Verdict(
+    return new Builder(this).reservation(other).build();
+  }
+
+  /** Returns this verdict as one of the fallback, which decided because the store failed. */
+  public Verdict fromFallback(StoreException why) {
+    Builder steps = new Builder(this).decidedBy(DecidedBy.FALLBACK).reason(why.reason());
+    steps.storeRetryAfter = why.retryAfter();
+    return steps.build();
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof Verdict that
+        && outcome == that.outcome
+        && decidedBy == that.decidedBy
+        && decidedAtMicros == that.decidedAtMicros
+        && policy.equals(that.policy)
+        && rules.equals(that.rules)
+        && duplicate.equals(that.duplicate)
+        && ban.equals(that.ban)
+        && delay.equals(that.delay)
+        && reason.equals(that.reason)
+        && storeRetryAfter.equals(that.storeRetryAfter)
+        && reservation.equals(that.reservation);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(
         policy,
         outcome,
         rules,
@@ -153,23 +234,126 @@ public record Verdict(
         decidedBy,
         reason,
         storeRetryAfter,
-        other,
+        reservation,
         decidedAtMicros);
   }
 
-  /** Returns this verdict as one of the fallback, which decided because the store failed. */
-  public Verdict fromFallback(StoreException why) {
-    return new Verdict(
-        policy,
-        outcome,
-        rules,
-        duplicate,
-        ban,
-        delay,
-        DecidedBy.FALLBACK,
-        Optional.of(why.reason()),
-        why.retryAfter(),
-        reservation,
-        decidedAtMicros);
+  /** All but the reservation, whose text depends on the store. */
+  @Override
+  public String toString() {
+    return "Verdict[policy="
+        + policy.name()
+        + ", outcome="
+        + outcome
+        + ", rules="
+        + rules
+        + ", duplicate="
+        + duplicate
+        + ", ban="
+        + ban
+        + ", delay="
+        + delay
+        + ", decidedBy="
+        + decidedBy
+        + ", reason="
+        + reason
+        + ", storeRetryAfter="
+        + storeRetryAfter
+        + ", decidedAtMicros="
+        + decidedAtMicros
+        + ']';
+  }
+
+  /** Builds a {@link Verdict} by named steps. Each may be left out. Not thread-safe. */
+  public static final class Builder {
+
+    private final Policy policy;
+    private final Outcome outcome;
+    private List<RuleVerdict> rules = List.of();
+    private Optional<RuleVerdict> duplicate = Optional.empty();
+    private Optional<Duration> ban = Optional.empty();
+    private Duration delay = Duration.ZERO;
+    private DecidedBy decidedBy = DecidedBy.STORE;
+    private Optional<FailureReason> reason = Optional.empty();
+    private Optional<Duration> storeRetryAfter = Optional.empty();
+    private Reservation reservation = Reservation.NOTHING;
+    private long decidedAtMicros;
+
+    private Builder(Policy policy, Outcome outcome) {
+      this.policy = policy;
+      this.outcome = outcome;
+    }
+
+    private Builder(Verdict verdict) {
+      this(verdict.policy, verdict.outcome);
+      this.rules = verdict.rules;
+      this.duplicate = verdict.duplicate;
+      this.ban = verdict.ban;
+      this.delay = verdict.delay;
+      this.decidedBy = verdict.decidedBy;
+      this.reason = verdict.reason;
+      this.storeRetryAfter = verdict.storeRetryAfter;
+      this.reservation = verdict.reservation;
+      this.decidedAtMicros = verdict.decidedAtMicros;
+    }
+
+    /** The verdict of each rule, in the order of the policy; none by default. */
+    public Builder rules(List<RuleVerdict> each) {
+      this.rules = List.copyOf(each);
+      return this;
+    }
+
+    /** The verdict of the duplicate guard; none by default. */
+    public Builder duplicate(RuleVerdict guard) {
+      this.duplicate = Optional.of(guard);
+      return this;
+    }
+
+    /** The remaining time of a ban; none by default. */
+    public Builder ban(Duration remaining) {
+      this.ban = Optional.of(remaining);
+      return this;
+    }
+
+    /** The time until the call may begin; zero by default. */
+    public Builder delay(Duration untilTheCall) {
+      this.delay = untilTheCall;
+      return this;
+    }
+
+    /** Who decided; {@link DecidedBy#STORE} by default. */
+    public Builder decidedBy(DecidedBy who) {
+      this.decidedBy = who;
+      return this;
+    }
+
+    /** Why the fallback decided; none by default. */
+    public Builder reason(FailureReason why) {
+      this.reason = Optional.of(why);
+      return this;
+    }
+
+    /** The time after which the store is asked again; none by default. */
+    public Builder storeRetryAfter(Duration untilTheStore) {
+      this.storeRetryAfter = Optional.of(untilTheStore);
+      return this;
+    }
+
+    /** The handle to give back what was taken; {@link Reservation#NOTHING} by default. */
+    public Builder reservation(Reservation taken) {
+      this.reservation = taken;
+      return this;
+    }
+
+    /** When the store decided, in microseconds on its clock; 0, unknown, by default. */
+    public Builder decidedAtMicros(long micros) {
+      this.decidedAtMicros = micros;
+      return this;
+    }
+
+    /** Builds the verdict. */
+    public Verdict build() {
+      return new Verdict(this);
+    }
   }
 }

@@ -163,11 +163,10 @@ class OutcomeRecordsTest {
 
   @Test
   void whereARuleGivesNoTimeSinceItCannotKnowTheOthersCount() {
-    RuleVerdict inFlight =
-        new RuleVerdict(THREE, true, 0, Optional.empty(), THREE.window(), THREE.window());
+    RuleVerdict inFlight = RuleVerdict.of(THREE).violated().resetAfter(THREE.window()).build();
     RuleVerdict minute =
-        new RuleVerdict(rule(1, MINUTE), true, 0, Optional.of(MINUTE), MINUTE, MINUTE);
-    RuleVerdict never = new RuleVerdict(rule(1, MINUTE), true, 0, Optional.empty(), MINUTE, MINUTE);
+        RuleVerdict.of(rule(1, MINUTE)).violatedFor(MINUTE).resetAfter(MINUTE).build();
+    RuleVerdict never = RuleVerdict.of(rule(1, MINUTE)).tooCostly().resetAfter(MINUTE).build();
     assertThat(verdict(inFlight).retryAfter()).isEmpty();
     assertThat(verdict(inFlight).tooCostly()).isFalse();
     assertThat(verdict(inFlight, minute).retryAfter()).contains(MINUTE);
@@ -176,17 +175,6 @@ class OutcomeRecordsTest {
   }
 
   private static Verdict verdict(RuleVerdict... rules) {
-    Verdict free = Verdict.free(Policy.of("policy", THREE));
-    return new Verdict(
-        free.policy(),
-        Outcome.LIMITED,
-        List.of(rules),
-        Optional.empty(),
-        Optional.empty(),
-        Duration.ZERO,
-        DecidedBy.STORE,
-        Optional.empty(),
-        Optional.empty(),
-        Reservation.NOTHING);
+    return Verdict.of(Policy.of("policy", THREE), Outcome.LIMITED).rules(List.of(rules)).build();
   }
 }

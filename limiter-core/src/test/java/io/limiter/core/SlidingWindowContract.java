@@ -144,13 +144,11 @@ public interface SlidingWindowContract extends StoreHarness {
     Verdict verdict = acquire(call);
     assertThat(verdict.rules())
         .containsExactly(
-            new RuleVerdict(
-                call.policy().rules().get(0),
-                false,
-                8,
-                java.util.Optional.empty(),
-                MINUTE,
-                SECOND.multipliedBy(20)));
+            RuleVerdict.of(call.policy().rules().get(0))
+                .remaining(8)
+                .resetAfter(MINUTE)
+                .effectiveWindow(SECOND.multipliedBy(20))
+                .build());
     advance(SECOND.multipliedBy(15));
     assertThat(peek(call).rules().get(0).resetAfter()).isEqualTo(SECOND.multipliedBy(45));
     advance(HOUR);

@@ -4,10 +4,12 @@ package io.limiter.core;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 
 class VerdictTest {
@@ -16,32 +18,115 @@ class VerdictTest {
   private static final Duration HOUR = Duration.ofHours(1);
 
   private static RuleVerdict passes(long count) {
-    return new RuleVerdict(rule(count, HOUR), false, 3, Optional.empty(), HOUR, SECOND);
+    return RuleVerdict.of(rule(count, HOUR))
+        .remaining(3)
+        .resetAfter(HOUR)
+        .effectiveWindow(SECOND)
+        .build();
   }
 
   private static RuleVerdict denies(long count, Duration retryAfter) {
-    return new RuleVerdict(rule(count, HOUR), true, 0, Optional.of(retryAfter), HOUR, retryAfter);
+    return RuleVerdict.of(rule(count, HOUR))
+        .violatedFor(retryAfter)
+        .resetAfter(HOUR)
+        .effectiveWindow(retryAfter)
+        .build();
   }
 
   private static RuleVerdict neverPasses(long count) {
-    return new RuleVerdict(rule(count, HOUR), true, 0, Optional.empty(), HOUR, HOUR);
+    return RuleVerdict.of(rule(count, HOUR)).tooCostly().resetAfter(HOUR).build();
   }
 
   private static Verdict verdict(
       Outcome outcome, Optional<RuleVerdict> duplicate, RuleVerdict... rules) {
+    Verdict.Builder verdict =
+        Verdict.of(Policy.of("policy", rule(1, HOUR)), outcome).rules(Arrays.asList(rules));
+    duplicate.ifPresent(verdict::duplicate);
+    return verdict.build();
+  }
+
+  @Test
+  void withoutStepsAStoreHasDecidedAndTakenNothing() {
     Policy policy = Policy.of("policy", rule(1, HOUR));
-    List<RuleVerdict> list = Arrays.asList(rules);
-    return new Verdict(
-        policy,
-        outcome,
-        list,
-        duplicate,
-        Optional.empty(),
-        Duration.ZERO,
-        DecidedBy.STORE,
-        Optional.empty(),
-        Optional.empty(),
-        Reservation.NOTHING);
+    Verdict verdict = Verdict.of(policy, Outcome.ALLOWED).build();
+    assertThat(verdict.policy()).isEqualTo(policy);
+    assertThat(verdict.rules()).isEmpty();
+    assertThat(verdict.duplicate()).isEmpty();
+    assertThat(verdict.ban()).isEmpty();
+    assertThat(verdict.delay()).isZero();
+    assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.STORE);
+    assertThat(verdict.reason()).isEmpty();
+    assertThat(verdict.storeRetryAfter()).isEmpty();
+    assertThat(verdict.reservation()).isSameAs(Reservation.NOTHING);
+    assertThat(verdict.decidedAtMicros()).isZero();
+    RuleVerdict rule = RuleVerdict.of(rule(1, HOUR)).build();
+    assertThat(rule.violated()).isFalse();
+    assertThat(rule.denies()).isFalse();
+    assertThat(rule.tooCostly()).isFalse();
+    assertThat(rule.observed()).isFalse();
+    assertThat(rule.remaining()).isZero();
+    assertThat(rule.retryAfter()).isEmpty();
+    assertThat(rule.resetAfter()).isZero();
+    assertThat(rule.effectiveWindow()).isEqualTo(HOUR);
+  }
+
+  @Test
+  void verdictsAreEqualIfAllTheirStepsAre() {
+    Policy policy = Policy.of("policy", rule(1, HOUR));
+    Reservation other =
+        (Reservation)
+            Proxy.newProxyInstance(
+                Reservation.class.getClassLoader(),
+                new Class<?>[] {Reservation.class},
+                (p, m, a) -> m.getName().equals("equals") ? p == a[0] : 0);
+    List<UnaryOperator<Verdict.Builder>> steps =
+        List.of(
+            UnaryOperator.identity(),
+            verdict -> verdict.rules(List.of(passes(1))),
+            verdict -> verdict.duplicate(passes(1)),
+            verdict -> verdict.ban(SECOND),
+            verdict -> verdict.delay(SECOND),
+            verdict -> verdict.decidedBy(DecidedBy.NONE),
+            verdict -> verdict.reason(FailureReason.TIMEOUT),
+            verdict -> verdict.storeRetryAfter(SECOND),
+            verdict -> verdict.reservation(other),
+            verdict -> verdict.decidedAtMicros(1));
+    for (UnaryOperator<Verdict.Builder> one : steps) {
+      Verdict verdict = one.apply(Verdict.of(policy, Outcome.ALLOWED)).build();
+      assertThat(verdict.withReservation(verdict.reservation()))
+          .isEqualTo(verdict)
+          .hasSameHashCodeAs(verdict);
+      for (UnaryOperator<Verdict.Builder> step : steps) {
+        assertThat(step.apply(Verdict.of(policy, Outcome.ALLOWED)).build().equals(verdict))
+            .isEqualTo(step == one);
+      }
+    }
+    assertThat(Verdict.of(policy, Outcome.LIMITED).build())
+        .isNotEqualTo(Verdict.of(policy, Outcome.ALLOWED).build());
+  }
+
+  @Test
+  void verdictsOfRulesAreEqualIfAllTheirStepsAre() {
+    List<UnaryOperator<RuleVerdict.Builder>> steps =
+        List.of(
+            UnaryOperator.identity(),
+            rule -> rule.remaining(1),
+            rule -> rule.violated(),
+            rule -> rule.violatedFor(SECOND),
+            rule -> rule.tooCostly(),
+            rule -> rule.resetAfter(SECOND),
+            rule -> rule.effectiveWindow(SECOND),
+            rule -> rule.observed(true));
+    for (UnaryOperator<RuleVerdict.Builder> one : steps) {
+      RuleVerdict verdict = one.apply(RuleVerdict.of(rule(1, HOUR))).build();
+      for (UnaryOperator<RuleVerdict.Builder> step : steps) {
+        RuleVerdict other = step.apply(RuleVerdict.of(rule(1, HOUR))).build();
+        assertThat(other.equals(verdict)).isEqualTo(step == one);
+        assertThat(other.hashCode() == verdict.hashCode()).isEqualTo(step == one);
+      }
+    }
+    assertThat(RuleVerdict.of(rule(1, HOUR)).build())
+        .isNotEqualTo(RuleVerdict.of(rule(2, HOUR)).build());
   }
 
   @Test
@@ -83,7 +168,7 @@ class VerdictTest {
   void noWaitHelpsWhereTheGuardNeverPassesUnlessItIsOnlyObserved() {
     RuleVerdict never = neverPasses(2);
     RuleVerdict observed =
-        new RuleVerdict(never.rule(), true, 0, Optional.empty(), HOUR, HOUR, true, true);
+        RuleVerdict.of(never.rule()).tooCostly().resetAfter(HOUR).observed(true).build();
     RuleVerdict denying = denies(1, SECOND);
     Verdict verdict = verdict(Outcome.LIMITED, Optional.of(never), denying);
     assertThat(verdict.tooCostly()).isTrue();

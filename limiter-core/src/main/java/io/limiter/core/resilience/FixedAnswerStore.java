@@ -4,15 +4,11 @@ package io.limiter.core.resilience;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
-import io.limiter.core.Reservation;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
-import java.time.Duration;
 import java.util.Collection;
-import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -32,17 +28,7 @@ final class FixedAnswerStore implements LimitStore {
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
     return CompletableFuture.completedFuture(
-        new Verdict(
-            request.policy(),
-            outcome,
-            List.of(),
-            Optional.empty(),
-            Optional.empty(),
-            Duration.ZERO,
-            DecidedBy.NONE,
-            Optional.empty(),
-            Optional.empty(),
-            Reservation.NOTHING));
+        Verdict.of(request.policy(), outcome).decidedBy(DecidedBy.NONE).build());
   }
 
   /** There is no state to reset. */

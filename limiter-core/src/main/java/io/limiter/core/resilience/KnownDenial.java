@@ -5,7 +5,6 @@ import io.limiter.core.Charge;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
-import io.limiter.core.Reservation;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
@@ -159,17 +158,15 @@ final class KnownDenial {
     for (int r = 0; r < rules.length; r++) {
       rules[r] = later(verdict.rules().get(r), since);
     }
-    return new Verdict(
-        call.policy(),
-        verdict.outcome(),
-        List.of(rules),
-        call.duplicate().equals(request.duplicate()) ? verdict.duplicate() : Optional.empty(),
-        verdict.ban().map(rest -> minus(rest, since)),
-        Duration.ZERO,
-        DecidedBy.DENY_CACHE,
-        Optional.empty(),
-        Optional.empty(),
-        Reservation.NOTHING);
+    Verdict.Builder later =
+        Verdict.of(call.policy(), verdict.outcome())
+            .rules(List.of(rules))
+            .decidedBy(DecidedBy.DENY_CACHE);
+    if (call.duplicate().equals(request.duplicate())) {
+      verdict.duplicate().ifPresent(later::duplicate);
+    }
+    verdict.ban().ifPresent(rest -> later.ban(minus(rest, since)));
+    return later.build();
   }
 
   private static RuleVerdict later(RuleVerdict rule, Duration since) {
@@ -177,15 +174,19 @@ final class KnownDenial {
         instanceof ConcurrencyLimitRule) { // its times are its permit duration, at any time
       return rule;
     }
-    return new RuleVerdict(
-        rule.rule(),
-        rule.violated(),
-        rule.remaining(),
-        rule.retryAfter().map(wait -> minus(wait, since)),
-        minus(rule.resetAfter(), since),
-        minus(rule.effectiveWindow(), since),
-        rule.tooCostly(),
-        rule.observed());
+    RuleVerdict.Builder later =
+        RuleVerdict.of(rule.rule())
+            .remaining(rule.remaining())
+            .resetAfter(minus(rule.resetAfter(), since))
+            .effectiveWindow(minus(rule.effectiveWindow(), since))
+            .observed(rule.observed());
+    if (rule.tooCostly()) {
+      later.tooCostly();
+    } else if (rule.violated()) {
+      rule.retryAfter()
+          .ifPresentOrElse(wait -> later.violatedFor(minus(wait, since)), later::violated);
+    }
+    return later.build();
   }
 
   private static Duration minus(Duration time, Duration since) {

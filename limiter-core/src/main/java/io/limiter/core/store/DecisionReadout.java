@@ -2,7 +2,6 @@
 package io.limiter.core.store;
 
 import io.limiter.core.Charge;
-import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
 import io.limiter.core.Reservation;
@@ -15,7 +14,6 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.StackShape;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * The result of a store's decision on one request, from which the {@link Verdict} is built; for
@@ -124,22 +122,21 @@ public interface DecisionReadout {
         delayMicros = Math.max(delayMicros, charge.observed() ? 0 : delayMicros(c, r));
       }
     }
-    return new Verdict(
-        request.policy(),
-        outcome,
-        List.of(rules),
-        guard < size
-            ? Optional.of(rule(request.charge(guard), guard, 0, mode, taken && admits(guard)))
-            : Optional.empty(),
-        banMicros > 0 ? Optional.of(Micros.toDuration(banMicros)) : Optional.empty(),
-        outcome == Outcome.ALLOWED && mode != Mode.RECORD
-            ? Micros.toDuration(delayMicros)
-            : Duration.ZERO,
-        DecidedBy.STORE,
-        Optional.empty(),
-        Optional.empty(),
-        taken ? reservation : Reservation.NOTHING,
-        decidedAtMicros());
+    Verdict.Builder verdict =
+        Verdict.of(request.policy(), outcome)
+            .rules(List.of(rules))
+            .reservation(taken ? reservation : Reservation.NOTHING)
+            .decidedAtMicros(decidedAtMicros());
+    if (guard < size) {
+      verdict.duplicate(rule(request.charge(guard), guard, 0, mode, taken && admits(guard)));
+    }
+    if (banMicros > 0) {
+      verdict.ban(Micros.toDuration(banMicros));
+    }
+    if (outcome == Outcome.ALLOWED && mode != Mode.RECORD) {
+      verdict.delay(Micros.toDuration(delayMicros));
+    }
+    return verdict.build();
   }
 
   private RuleVerdict rule(Charge charge, int c, int r, Mode mode, boolean taken) {
@@ -154,18 +151,22 @@ public interface DecisionReadout {
             ? shape.window(r)
             : shape.duration(retryAfterMicros, r);
     long resetAfterMicros = resetAfterMicros(c, r, taken);
-    return new RuleVerdict(
-        rule,
-        violated,
-        Math.max(0, taken ? remainingBefore - charge.cost() : remainingBefore),
-        violated && !concurrencyLimit && retryAfterMicros != NEVER
-            ? Optional.of(effective)
-            : Optional.empty(),
-        concurrencyLimit && resetAfterMicros > 0
-            ? shape.window(r)
-            : shape.duration(resetAfterMicros, r),
-        effective,
-        violated && retryAfterMicros == NEVER,
-        charge.observed());
+    RuleVerdict.Builder verdict =
+        RuleVerdict.of(rule)
+            .remaining(Math.max(0, taken ? remainingBefore - charge.cost() : remainingBefore))
+            .resetAfter(
+                concurrencyLimit && resetAfterMicros > 0
+                    ? shape.window(r)
+                    : shape.duration(resetAfterMicros, r))
+            .effectiveWindow(effective)
+            .observed(charge.observed());
+    if (violated && retryAfterMicros == NEVER) {
+      verdict.tooCostly();
+    } else if (violated && concurrencyLimit) {
+      verdict.violated();
+    } else if (violated) {
+      verdict.violatedFor(effective);
+    }
+    return verdict.build();
   }
 }

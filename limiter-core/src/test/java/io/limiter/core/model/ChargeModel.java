@@ -156,15 +156,21 @@ final class ChargeModel {
       reset = cell.microsUntilReplenished();
     }
     boolean concurrencyLimit = rule instanceof ConcurrencyLimitRule;
-    return new RuleVerdict(
-        rule,
-        violated,
-        Math.max(0, takes ? left - charge.cost() : left),
-        violated && !concurrencyLimit ? wait.map(Plain::duration) : Optional.empty(),
-        concurrencyLimit && reset > 0 ? rule.window() : Plain.duration(reset),
-        concurrencyLimit ? rule.window() : wait.map(Plain::duration).orElse(rule.window()),
-        violated && wait.isEmpty(),
-        charge.observed());
+    RuleVerdict.Builder verdict =
+        RuleVerdict.of(rule)
+            .remaining(Math.max(0, takes ? left - charge.cost() : left))
+            .resetAfter(concurrencyLimit && reset > 0 ? rule.window() : Plain.duration(reset))
+            .effectiveWindow(
+                concurrencyLimit ? rule.window() : wait.map(Plain::duration).orElse(rule.window()))
+            .observed(charge.observed());
+    if (violated && wait.isEmpty()) {
+      verdict.tooCostly();
+    } else if (violated && concurrencyLimit) {
+      verdict.violated();
+    } else if (violated) {
+      verdict.violatedFor(Plain.duration(wait.orElseThrow()));
+    }
+    return verdict.build();
   }
 
   /** The call is admitted. */

@@ -7,15 +7,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
-import io.limiter.core.Reservation;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
-import java.time.Duration;
 import java.util.Collection;
-import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
@@ -86,18 +82,7 @@ class DenyCacheStrangeStoreTest extends DenyCacheBench {
 
   @Test
   void aDenialWithoutARuleIsNotCached() {
-    Verdict unexplained =
-        new Verdict(
-            caller.policy(),
-            Outcome.LIMITED,
-            List.of(),
-            Optional.empty(),
-            Optional.empty(),
-            Duration.ZERO,
-            DecidedBy.STORE,
-            Optional.empty(),
-            Optional.empty(),
-            Reservation.NOTHING);
+    Verdict unexplained = Verdict.of(caller.policy(), Outcome.LIMITED).build();
     answer = () -> CompletableFuture.completedFuture(unexplained);
 
     for (int i = 0; i < 3; i++) {

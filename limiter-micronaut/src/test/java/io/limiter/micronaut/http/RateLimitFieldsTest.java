@@ -3,10 +3,8 @@ package io.limiter.micronaut.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.DecidedBy;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
-import io.limiter.core.Reservation;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
@@ -102,7 +100,7 @@ class RateLimitFieldsTest {
 
   private static RuleVerdict inFlight() {
     Rule rule = ConcurrencyLimitRule.of(3);
-    return new RuleVerdict(rule, true, 0, Optional.empty(), rule.window(), rule.window());
+    return RuleVerdict.of(rule).violated().resetAfter(rule.window()).build();
   }
 
   @ParameterizedTest
@@ -202,22 +200,18 @@ class RateLimitFieldsTest {
   }
 
   private static Verdict verdict(Outcome outcome, Optional<Duration> ban, RuleVerdict... rules) {
-    return new Verdict(
-        Policy.of("test", HOUR),
-        outcome,
-        List.of(rules),
-        Optional.empty(),
-        ban,
-        Duration.ZERO,
-        DecidedBy.STORE,
-        Optional.empty(),
-        Optional.empty(),
-        Reservation.NOTHING);
+    Verdict.Builder verdict = Verdict.of(Policy.of("test", HOUR), outcome).rules(List.of(rules));
+    ban.ifPresent(verdict::ban);
+    return verdict.build();
   }
 
   /** One that denies has a wait. */
   private static RuleVerdict rule(Rule rule, long remaining, Duration effective, Duration wait) {
-    return new RuleVerdict(
-        rule, wait != null, remaining, Optional.ofNullable(wait), rule.window(), effective);
+    RuleVerdict.Builder verdict =
+        RuleVerdict.of(rule)
+            .remaining(remaining)
+            .resetAfter(rule.window())
+            .effectiveWindow(effective);
+    return (wait == null ? verdict : verdict.violatedFor(wait)).build();
   }
 }
