@@ -7,6 +7,8 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
+import io.limiter.micronaut.plan.LimitPolicies;
+import io.limiter.micronaut.plan.LimitedPolicy;
 import io.limiter.micronaut.plan.VerdictArguments;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Requires;
@@ -17,16 +19,36 @@ import io.micronaut.http.bind.binders.TypedRequestArgumentBinder;
 import jakarta.inject.Singleton;
 import java.util.Collection;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** Provides a limiter that admits every call. */
+/** Provides a limiter that admits every call, and policies that limit nothing. */
 @Factory
 final class DisabledLimiter {
 
   @Singleton
   Limiter limiter() {
     return new Limiter(new Free());
+  }
+
+  @Singleton
+  LimitPolicies policies() {
+    return new NoPolicies();
+  }
+
+  /** Has no policy, so it gives one that limits nothing for every name. */
+  private static final class NoPolicies implements LimitPolicies {
+
+    @Override
+    public LimitedPolicy get(String name) {
+      return LimitedPolicy.unlimited(name);
+    }
+
+    @Override
+    public Set<String> names() {
+      return Set.of();
+    }
   }
 
   /** Counts nothing and admits everything. */

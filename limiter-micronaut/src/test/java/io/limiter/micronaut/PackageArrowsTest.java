@@ -24,6 +24,8 @@ import io.limiter.micronaut.http.DenialResponseFactory;
 import io.limiter.micronaut.http.LimitDeniedHandler;
 import io.limiter.micronaut.http.RateLimitFields;
 import io.limiter.micronaut.intercept.LimitInterceptor;
+import io.limiter.micronaut.plan.LimitPolicies;
+import io.limiter.micronaut.plan.LimitedPolicy;
 import io.limiter.micronaut.redis.LimitStores;
 import io.limiter.micronaut.subject.ClientAddress;
 import io.limiter.micronaut.subject.CountedSubject;
@@ -260,7 +262,9 @@ class PackageArrowsTest {
               IpAddress.class,
               LimitDeniedHandler.class,
               LimitInterceptor.class,
+              LimitPolicies.class,
               LimitStores.class,
+              LimitedPolicy.class,
               RateLimitFields.class,
               RequestSubjects.class,
               SubjectSource.class)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.config;
 
+import io.limiter.core.util.NearestNames;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.env.Environment;
 import io.micronaut.context.env.PropertySource;
@@ -109,12 +110,6 @@ final class UnknownSettings {
 
   private static final Pattern PLACEHOLDER = Pattern.compile("\\$\\{([^:${}]+)");
   private static final Pattern INDEXES = Pattern.compile("(\\[\\d+])+$");
-
-  /**
-   * Most changes that make a name a misspelling of another; a quarter of its letters if that is
-   * more.
-   */
-  private static final int MOST_CHANGES = 3;
 
   private final Collection<PropertySource> sources;
 
@@ -289,7 +284,7 @@ final class UnknownSettings {
       int length = prefix.split("\\.").length;
       if (parts.length > length) {
         String own = String.join(".", List.of(parts).subList(0, length));
-        if (changes(prefix, own) <= MOST_CHANGES) {
+        if (NearestNames.changes(prefix, own) <= NearestNames.MOST_CHANGES) {
           return Optional.of(prefix + raw.substring(own.length()));
         }
       }
@@ -303,8 +298,11 @@ final class UnknownSettings {
    */
   private static Optional<String> nearest(Stream<String> settings, String raw) {
     String name = NameUtils.hyphenate(raw, true);
-    int most = Math.max(MOST_CHANGES, (name.length() - LimiterConfiguration.PREFIX.length()) / 4);
-    ToIntFunction<String> changes = setting -> changes(NameUtils.hyphenate(setting, true), name);
+    int most =
+        Math.max(
+            NearestNames.MOST_CHANGES, (name.length() - LimiterConfiguration.PREFIX.length()) / 4);
+    ToIntFunction<String> changes =
+        setting -> NearestNames.changes(NameUtils.hyphenate(setting, true), name);
     return settings
         .filter(
             setting ->
@@ -316,23 +314,5 @@ final class UnknownSettings {
 
   private static String last(String name) {
     return name.substring(name.lastIndexOf('.') + 1);
-  }
-
-  /** Number of letters to insert, remove or replace: the Levenshtein distance. */
-  private static int changes(String from, String to) {
-    int[] row = new int[to.length() + 1];
-    for (int j = 0; j < row.length; j++) {
-      row[j] = j;
-    }
-    for (int i = 1; i <= from.length(); i++) {
-      int diagonal = row[0];
-      row[0] = i;
-      for (int j = 1; j < row.length; j++) {
-        int replaced = diagonal + (from.charAt(i - 1) == to.charAt(j - 1) ? 0 : 1);
-        diagonal = row[j];
-        row[j] = Math.min(replaced, Math.min(diagonal, row[j - 1]) + 1);
-      }
-    }
-    return row[to.length()];
   }
 }

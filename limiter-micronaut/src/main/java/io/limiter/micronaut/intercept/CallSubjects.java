@@ -21,8 +21,6 @@ import org.jspecify.annotations.Nullable;
 @Singleton
 final class CallSubjects {
 
-  private static final String ARGUMENT = "argument";
-
   private final RequestSubjects requestSubjects;
   private final BeanProvider<SubmissionDigest> digest;
 
@@ -76,9 +74,8 @@ final class CallSubjects {
       LimitPlan plan,
       Optional<HttpRequest<?>> request) {
     if (source instanceof SubjectSource.Expression argument) {
-      return CountedSubject.known(
-          argument.ordinal() == 0 ? ARGUMENT : ARGUMENT + '.' + (argument.ordinal() + 1),
-          argument.expression().evaluate(call.getTarget(), call.getParameterValues()));
+      return requestSubjects.named(
+          argument, argument.expression().evaluate(call.getTarget(), call.getParameterValues()));
     }
     return request
         .map(http -> requestSubjects.resolve(source, http))

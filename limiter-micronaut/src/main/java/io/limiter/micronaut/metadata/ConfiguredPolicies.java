@@ -2,14 +2,12 @@
 package io.limiter.micronaut.metadata;
 
 import io.limiter.core.Policy;
-import io.limiter.micronaut.annotation.Limited;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.plan.LimitPlans;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.StartupEvent;
 import io.micronaut.context.exceptions.ConfigurationException;
-import io.micronaut.inject.BeanDefinition;
 import jakarta.inject.Singleton;
 import java.util.Map;
 import java.util.Set;
@@ -71,11 +69,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
    * are beans. It inspects every bean, so it is used only if a name is doubtful.
    */
   private Set<String> allNames() {
-    for (BeanDefinition<?> bean : context.getAllBeanDefinitions()) {
-      bean.getExecutableMethods().stream()
-          .filter(method -> method.hasStereotype(Limited.class))
-          .forEach(plans::of);
-    }
+    plans.planAll(context);
     Set<String> names = plans.policyNames();
     context.getBeansOfType(Policy.class).forEach(policy -> names.add(policy.name()));
     return names;

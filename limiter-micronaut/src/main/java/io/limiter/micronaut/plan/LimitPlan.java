@@ -8,6 +8,7 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.subject.CountedSubject;
 import io.limiter.micronaut.subject.SubjectSource;
@@ -19,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.ToIntFunction;
 import java.util.stream.Stream;
 
@@ -207,21 +209,88 @@ public final class LimitPlan {
     Cost priced = Cost.Fixed.ONE;
     int units = 1;
     for (PlannedCharge quota : quotas) {
-      boolean leased = quota.rules().permitDuration().isPresent(); // one place, whatever it costs
-      if (!leased && !quota.cost().equals(priced)) { // once for the quotas of one annotation
+      if (!isPermit(quota) && !quota.cost().equals(priced)) { // once for those of one annotation
         priced = quota.cost();
         units = price.applyAsInt(priced);
       }
-      CountedSubject counted = who.apply(quota.source());
-      RuleStack stack = quota.rules(counted.anonymous());
-      StateKey key = StateKey.of(quota.limit(), counted.subject()).of(stack);
-      charges.add(new Charge(quota.limit(), key, stack, leased ? 1 : units));
+      charges.add(charge(quota, who.apply(quota.source()), units));
     }
     Optional<Charge> submission =
         duplicates.flatMap(guard -> submission(guard, charges, who, content));
     return charges.isEmpty() && submission.isEmpty()
         ? Optional.empty()
         : Optional.of(asked(new LimitRequest(policy, charges, submission)));
+  }
+
+  /**
+   * The sources that count a method's calls, each once, irrespective of how calls without a subject
+   * are limited; that of the duplicate guard only if all submissions of a submitter are equal.
+   */
+  List<SubjectSource> sources() {
+    return Stream.concat(
+            quotas.stream().map(PlannedCharge::source),
+            guardBySubmitter().stream().map(DuplicateGuard::submitter))
+        .map(source -> source.withAnonymous(Anonymous.ADDRESS))
+        .distinct()
+        .toList();
+  }
+
+  /**
+   * The duplicate guard, if it needs nothing of a call but its submitter; otherwise no subject
+   * alone names a submission.
+   */
+  Optional<DuplicateGuard> guardBySubmitter() {
+    return duplicates.filter(guard -> guard.submission() instanceof Submission.ByCaller);
+  }
+
+  /**
+   * The part of a call's request that some sources count, at the cost of the annotation; 1 unit
+   * where the arguments of a call determine it. Empty if they count nothing.
+   *
+   * @param some selects sources
+   * @param who finds the subject of a source
+   */
+  Optional<LimitRequest> part(
+      Predicate<SubjectSource> some, Function<SubjectSource, CountedSubject> who) {
+    List<RuleStack> stacks = new ArrayList<>();
+    List<Charge> charges = new ArrayList<>();
+    for (PlannedCharge quota : quotas) {
+      if (some.test(quota.source())) {
+        int units = quota.cost() instanceof Cost.Fixed fixed ? fixed.units() : 1;
+        stacks.add(quota.rules());
+        charges.add(charge(quota, who.apply(quota.source()), units));
+      }
+    }
+    Optional<Charge> submission =
+        guardBySubmitter()
+            .filter(guard -> some.test(guard.submitter()))
+            .map(
+                guard ->
+                    submission(
+                        guard,
+                        StateKey.of(guard.limit(), who.apply(guard.submitter()).subject()),
+                        ""));
+    if (charges.isEmpty() && submission.isEmpty()) {
+      return Optional.empty();
+    }
+    Policy counted =
+        new Policy(
+            policy.name(),
+            charges.isEmpty() ? submission.get().limit() : charges.get(0).limit(),
+            stacks,
+            submission.map(Charge::stack));
+    return Optional.of(asked(new LimitRequest(counted, charges, submission)));
+  }
+
+  /** A concurrency limit has one place for a call, whatever it costs. */
+  private static Charge charge(PlannedCharge quota, CountedSubject counted, int units) {
+    RuleStack stack = quota.rules(counted.anonymous());
+    StateKey key = StateKey.of(quota.limit(), counted.subject()).of(stack);
+    return new Charge(quota.limit(), key, stack, isPermit(quota) ? 1 : units);
+  }
+
+  private static boolean isPermit(PlannedCharge quota) {
+    return quota.rules().permitDuration().isPresent();
   }
 
   private LimitRequest asked(LimitRequest request) {
@@ -250,11 +319,13 @@ public final class LimitPlan {
       Function<SubjectSource, CountedSubject> who,
       Optional<String> content) {
     StateKey submitter = submitter(guard, charges, who);
-    // No method's description has a line break, so no content can make one look like another.
-    return content.map(
-        text ->
-            new Charge(
-                guard.limit(), submitter.duplicates(method + '\n' + text), guard.stack(), 1));
+    return content.map(text -> submission(guard, submitter, text));
+  }
+
+  /** No method's description has a line break, so no content can make one look like another. */
+  private Charge submission(DuplicateGuard guard, StateKey submitter, String content) {
+    return new Charge(
+        guard.limit(), submitter.duplicates(method + '\n' + content), guard.stack(), 1);
   }
 
   /** The text of the annotations for a denied call; a ban has none. */

@@ -2,6 +2,7 @@
 package io.limiter.micronaut.plan;
 
 import io.limiter.micronaut.annotation.Limited;
+import io.micronaut.context.BeanContext;
 import io.micronaut.context.processor.ExecutableMethodProcessor;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
@@ -13,6 +14,7 @@ import io.micronaut.web.router.RouteAttributes;
 import jakarta.inject.Singleton;
 import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -141,6 +143,27 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   /** Whether calls of a method are the connections or the messages of a WebSocket. */
   public static boolean isOfWebSocket(ExecutableMethod<?, ?> method) {
     return method.hasAnnotation(ON_MESSAGE) || method.hasAnnotation(ON_OPEN);
+  }
+
+  /**
+   * Plans the methods of all beans, including those that factories make. It inspects every bean, so
+   * it is for names that are not known yet.
+   */
+  public void planAll(BeanContext context) {
+    for (BeanDefinition<?> bean : context.getAllBeanDefinitions()) {
+      bean.getExecutableMethods().stream()
+          .filter(method -> method.hasStereotype(Limited.class))
+          .forEach(this::of);
+    }
+  }
+
+  /** The plans, of those that are made by now, whose policy has this name; by their methods. */
+  List<LimitPlan> named(String policy) {
+    return plans.values().stream()
+        .flatMap(Optional::stream)
+        .filter(plan -> plan.policy().name().equals(policy))
+        .sorted(Comparator.comparing(LimitPlan::method))
+        .toList();
   }
 
   /** The names of the policies of all methods that are planned by now. */

@@ -147,6 +147,20 @@ public final class CallExpression {
     return plain;
   }
 
+  /**
+   * The text of a value, as {@link #evaluate} gives it for a call with this value.
+   *
+   * @throws IllegalArgumentException if it is neither a text nor a number, nor another plain value
+   */
+  public static String textOf(Object value) {
+    if (!DigestibleTypes.isPlain(value.getClass())) {
+      throw new IllegalArgumentException(
+          "A subject is a text or a number, but the value is a %s: give it what the expression gives"
+              .formatted(value.getClass().getName()));
+    }
+    return plain(value);
+  }
+
   private static String plain(Object value) {
     if (value instanceof Number number) {
       return NumberText.of(number);
@@ -178,9 +192,12 @@ public final class CallExpression {
     return text;
   }
 
-  /** The canonical text of a number: 1, 1.0 and 1e0 have the same text. */
+  /** The canonical text of a number: 100, 100.0 and 1e2 have the same text, 100. */
   @Internal
   public static final class NumberText {
+
+    /** The most zeros that a number is written with, rather than with an exponent. */
+    private static final int MAX_PLAIN = 32;
 
     private NumberText() {}
 
@@ -191,7 +208,10 @@ public final class CallExpression {
     public static String of(Number number) {
       String written = number.toString();
       try {
-        return new BigDecimal(written).stripTrailingZeros().toString();
+        BigDecimal shortest = new BigDecimal(written).stripTrailingZeros();
+        return Math.abs((long) shortest.scale()) <= MAX_PLAIN
+            ? shortest.toPlainString()
+            : shortest.toString();
       } catch (NumberFormatException notFinite) {
         return written;
       } catch (ArithmeticException scaleOverflow) {

@@ -67,6 +67,19 @@ final class CallerAddress implements ClientAddress {
     return text(address);
   }
 
+  @Override
+  public String counted(String address) {
+    if (address.equals(LOCAL) || IpAddress.isNetwork(address, ipv6Prefix)) {
+      return address;
+    }
+    IpAddress parsed = IpAddress.parse(address);
+    if (parsed == null) {
+      throw new IllegalArgumentException(
+          "The text is not an IP address: give it one, such as 192.0.2.1 or 2001:db8::1; names are not looked up");
+    }
+    return text(parsed);
+  }
+
   private boolean isProxy(PeerAddresses.Peer peer) {
     IpAddress address = peer.address();
     return address == null

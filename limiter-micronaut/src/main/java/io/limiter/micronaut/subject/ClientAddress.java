@@ -17,4 +17,15 @@ public interface ClientAddress {
    * for each request, mostly on its event loop, so it must not block.
    */
   String of(HttpRequest<?> request);
+
+  /**
+   * The text by which a client at this address is counted, where code names the client instead of a
+   * request: equal to what {@link #of} gives for its requests. By default the address itself. A
+   * text that {@link #of} gave is returned as it is.
+   *
+   * @throws IllegalArgumentException if no client has this address
+   */
+  default String counted(String address) {
+    return address;
+  }
 }

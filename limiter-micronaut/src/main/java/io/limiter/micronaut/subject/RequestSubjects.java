@@ -3,6 +3,7 @@ package io.limiter.micronaut.subject;
 
 import io.limiter.core.Subject;
 import io.limiter.micronaut.annotation.Anonymous;
+import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.exception.MissingSubjectException;
 import io.micronaut.http.HttpRequest;
 import jakarta.inject.Singleton;
@@ -10,7 +11,10 @@ import java.security.Principal;
 import java.util.Objects;
 import java.util.Optional;
 
-/** Determines subjects from the request alone. */
+/**
+ * Determines subjects: from the request alone, or from a value that code names. A subclass that
+ * overrides one of both overrides the other, too.
+ */
 @Singleton
 public class RequestSubjects {
 
@@ -19,6 +23,7 @@ public class RequestSubjects {
   private static final String USER = "user";
   private static final String HEADER = "header";
   private static final String RESOLVER = "resolver";
+  private static final String ARGUMENT = "argument";
   private static final String ANONYMOUS = "anonymous";
 
   /** The request attribute that holds the client's address. */
@@ -44,25 +49,20 @@ public class RequestSubjects {
       return EVERYBODY;
     }
     if (source instanceof SubjectSource.Submitter) {
-      return user(request, Anonymous.ADDRESS);
+      return user(source, request, Anonymous.ADDRESS);
     }
     if (source instanceof SubjectSource.User user) {
-      return user(request, user.anonymous());
+      return user(source, request, user.anonymous());
     }
     if (source instanceof SubjectSource.Header header) {
-      // Names of header fields and classes contain no line break, so values of different sources
-      // cannot collide.
       return present(Optional.ofNullable(request.getHeaders().get(header.name())))
-          .map(value -> CountedSubject.known(HEADER, header.name() + '\n' + value))
-          .orElseGet(() -> anonymous(HEADER + ' ' + header.name(), header.anonymous(), request));
+          .map(value -> ofHeader(header.name(), value))
+          .orElseGet(() -> anonymous(header, header.anonymous(), request));
     }
     if (source instanceof SubjectSource.Resolver resolver) {
       return present(asked(resolver, resolver.bean().get().resolve(request)))
-          .map(value -> resolved(resolver, value))
-          .orElseGet(
-              () ->
-                  anonymous(
-                      RESOLVER + ' ' + resolver.type().getName(), resolver.anonymous(), request));
+          .map(value -> ofResolver(resolver.type(), value))
+          .orElseGet(() -> anonymous(resolver, resolver.anonymous(), request));
     }
     throw new IllegalArgumentException("A request alone does not determine " + source);
   }
@@ -74,21 +74,69 @@ public class RequestSubjects {
     }
     return source instanceof SubjectSource.Resolver resolver
         ? present(asked(resolver, resolver.bean().get().resolveOutsideOfRequest()))
-            .map(value -> resolved(resolver, value))
+            .map(value -> ofResolver(resolver.type(), value))
         : Optional.empty();
   }
 
-  private CountedSubject user(HttpRequest<?> request, Anonymous anonymous) {
+  /**
+   * The subject of a call with this value.
+   *
+   * @param value the address, the name of the user, the value of the header or of the expression,
+   *     or what the resolver gives; ignored where all calls are counted together
+   * @throws IllegalArgumentException if no call has this value
+   */
+  public CountedSubject named(SubjectSource source, String value) {
+    if (source instanceof SubjectSource.Everybody) {
+      return EVERYBODY;
+    }
+    if (value.isBlank()) {
+      throw new IllegalArgumentException(
+          "The value of %s is empty, and such a call has no subject: give it a value"
+              .formatted(source.written()));
+    }
+    if (source instanceof SubjectSource.Address) {
+      return CountedSubject.known(ADDRESS, address.counted(value));
+    }
+    if (source instanceof SubjectSource.Header header) {
+      return ofHeader(header.name(), value);
+    }
+    if (source instanceof SubjectSource.Resolver resolver) {
+      return ofResolver(resolver.type(), value);
+    }
+    if (source instanceof SubjectSource.Expression argument) {
+      return CountedSubject.known(
+          argument.ordinal() == 0 ? ARGUMENT : ARGUMENT + '.' + (argument.ordinal() + 1), value);
+    }
+    return CountedSubject.known(USER, value);
+  }
+
+  /**
+   * The subject of a call without one, from this address. It is separate from subjects that are
+   * counted by address anyway, and from anonymous subjects of other limits.
+   *
+   * @throws IllegalArgumentException if no client has this address
+   */
+  public CountedSubject anonymous(SubjectSource source, String from) {
+    return anonymousAt(source, address.counted(from));
+  }
+
+  private CountedSubject user(SubjectSource source, HttpRequest<?> request, Anonymous anonymous) {
     return request
         .getUserPrincipal()
         .map(Principal::getName)
         .filter(name -> !name.isBlank())
         .map(name -> CountedSubject.known(USER, name))
-        .orElseGet(() -> anonymous(USER, anonymous, request));
+        .orElseGet(() -> anonymous(source, anonymous, request));
   }
 
-  private static CountedSubject resolved(SubjectSource.Resolver resolver, String value) {
-    return CountedSubject.known(RESOLVER, resolver.type().getName() + '\n' + value);
+  // Names of header fields and classes contain no line break, so values of different sources cannot
+  // collide.
+  private static CountedSubject ofHeader(String name, String value) {
+    return CountedSubject.known(HEADER, name + '\n' + value);
+  }
+
+  private static CountedSubject ofResolver(Class<? extends SubjectResolver> type, String value) {
+    return CountedSubject.known(RESOLVER, type.getName() + '\n' + value);
   }
 
   /** A bean of the application may return null despite the annotations. */
@@ -119,15 +167,26 @@ public class RequestSubjects {
     return value.filter(text -> !text.isBlank());
   }
 
-  /**
-   * Separate from subjects that are counted by address anyway, and from anonymous subjects of other
-   * limits.
-   */
-  private CountedSubject anonymous(String source, Anonymous anonymous, HttpRequest<?> request) {
+  private CountedSubject anonymous(
+      SubjectSource source, Anonymous anonymous, HttpRequest<?> request) {
     if (anonymous == Anonymous.REFUSE) {
       throw new MissingSubjectException(
-          "The request has no %s to count, and such requests are denied".formatted(source));
+          "The request has no %s to count, and such requests are denied".formatted(kind(source)));
     }
-    return new CountedSubject(new Subject(ANONYMOUS, source + '\n' + address(request)), true);
+    return anonymousAt(source, address(request));
+  }
+
+  private static CountedSubject anonymousAt(SubjectSource source, String counted) {
+    return new CountedSubject(new Subject(ANONYMOUS, kind(source) + '\n' + counted), true);
+  }
+
+  /** What a request without a subject of this source lacks. */
+  private static String kind(SubjectSource source) {
+    if (source instanceof SubjectSource.Header header) {
+      return HEADER + ' ' + header.name();
+    }
+    return source instanceof SubjectSource.Resolver resolver
+        ? RESOLVER + ' ' + resolver.type().getName()
+        : USER;
   }
 }

@@ -11,8 +11,11 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.store.LimitStore;
+import io.limiter.micronaut.plan.LimitPolicies;
+import io.limiter.micronaut.plan.LimitedPolicy;
 import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -51,6 +54,30 @@ class SwitchedOffTest {
         assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.NONE);
       }
       assertThat(server.keys().all()).isEmpty();
+    }
+  }
+
+  @Test
+  void everyNameGivesAPolicyThatLimitsNothing() {
+    try (TestServer server = TestServer.start("SwitchedOff", Map.of("limiter.enabled", false))) {
+      LimitPolicies policies = server.context().getBean(LimitPolicies.class);
+      Limiter limiter = server.context().getBean(Limiter.class);
+      LimitedPolicy any = policies.get("any");
+
+      assertThat(policies.names()).isEmpty();
+      assertThat(any.name()).isEqualTo("any");
+      assertThat(any.methods()).isEmpty();
+      assertThat(any.limits()).isEmpty();
+      for (LimitRequest request :
+          List.of(
+              any.forSubject("ada"),
+              any.forEveryone(),
+              any.forAddress("192.0.2.1"),
+              any.method("any").forUser("ada"))) {
+        assertThat(limiter.acquire(request).toCompletableFuture().join().allowed()).isTrue();
+        assertThat(limiter.peek(request).toCompletableFuture().join().allowed()).isTrue();
+        limiter.reset(request).toCompletableFuture().join();
+      }
     }
   }
 

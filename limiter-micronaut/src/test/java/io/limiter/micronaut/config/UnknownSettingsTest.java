@@ -313,6 +313,7 @@ class UnknownSettingsTest {
             "inputs=1000",
             "soak=PT1H",
             "pictures=write",
+            "api=write",
             "replies=1",
             "fuzz-seconds=1",
             "redis.key-prefix=a:",

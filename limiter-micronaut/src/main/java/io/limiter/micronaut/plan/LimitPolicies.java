@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import java.util.Set;
+
+/**
+ * The policies of annotated methods, by their names, for code that asks or changes what their calls
+ * have counted.
+ *
+ * <pre>{@code
+ * limiter.peek(policies.get("login").forSubject("alice"));
+ * limiter.reset(policies.get("login").forSubject("alice"));
+ * }</pre>
+ *
+ * <p>While {@code limiter.enabled} is false there are no policies: every name gives one that admits
+ * all calls. A bean of the application takes the place of the limiter's own.
+ */
+public interface LimitPolicies {
+
+  /**
+   * Returns a policy.
+   *
+   * @param name its name in the annotation; if that gives none, the method's class, name and
+   *     parameter types, as in {@code com.example.Codes.send(java.lang.String)}
+   * @throws IllegalArgumentException if no policy has this name; the message lists the nearest ones
+   */
+  LimitedPolicy get(String name);
+
+  /** The names of all policies, sorted. */
+  Set<String> names();
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Policy;
+import io.limiter.core.Subject;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.micronaut.annotation.Anonymous;
+import io.limiter.micronaut.annotation.SubjectResolver;
+import io.limiter.micronaut.subject.CallExpression;
+import io.limiter.micronaut.subject.CountedSubject;
+import io.limiter.micronaut.subject.RequestSubjects;
+import io.limiter.micronaut.subject.SubjectSource;
+import io.micronaut.core.annotation.Internal;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+
+/**
+ * The policy of an annotated method, or of several that one annotation limits. It makes requests
+ * for the keys under which the calls of these methods count, with the rules and the cost of the
+ * annotation; a cost that is computed from arguments is 1, unless {@link LimitRequest#withCost}
+ * sets it.
+ *
+ * <p>A request names one subject. Where the policy counts several, such as an address and all calls
+ * together, {@link LimitRequest#and} joins them:
+ *
+ * <pre>{@code
+ * search.forAddress("192.0.2.1").and(search.forEveryone())
+ * }</pre>
+ *
+ * <p>The duplicate guard is part of a request if all submissions of a subject are equal ({@code
+ * duplicateBy = CALLER}). A guard that compares arguments or keys is not: a subject alone names no
+ * submission. Concurrency limits are part of it: {@code acquire} and {@code record} take a permit
+ * until it is settled or its duration has passed, {@code reset} forgets the calls in flight, so
+ * that more may run beside them.
+ */
+public final class LimitedPolicy {
+
+  private final String name;
+  private final List<LimitPlan> plans;
+  private final RequestSubjects subjects;
+
+  /**
+   * @param plans those of its methods, one or more; none only if nothing is limited
+   */
+  LimitedPolicy(String name, List<LimitPlan> plans, RequestSubjects subjects) {
+    this.name = name;
+    this.plans = plans;
+    this.subjects = subjects;
+  }
+
+  /** A policy while the limiter is disabled: it limits nothing, and takes any subject. */
+  @Internal
+  public static LimitedPolicy unlimited(String name) {
+    return new LimitedPolicy(name, List.of(), new RequestSubjects(request -> ""));
+  }
+
+  /**
+   * What a policy limits for one kind of subject.
+   *
+   * @param key the limit key
+   * @param subject who is counted, as written in the annotation: {@code limitType = IP}
+   * @param rules the rules for calls with a subject
+   * @param anonymousRules the rules for calls without one, which are counted by address
+   */
+  public record Limit(String key, String subject, List<Rule> rules, List<Rule> anonymousRules) {
+
+    public Limit {
+      rules = List.copyOf(rules);
+      anonymousRules = List.copyOf(anonymousRules);
+    }
+  }
+
+  /** The name of the policy. */
+  public String name() {
+    return name;
+  }
+
+  /** The methods that it limits, each as class, name and parameter types; sorted. */
+  public List<String> methods() {
+    return plans.stream().map(LimitPlan::method).toList();
+  }
+
+  /** What it limits, except duplicates; methods with one limit key share a limit. */
+  public List<Limit> limits() {
+    return plans.stream()
+        .flatMap(plan -> plan.quotas().stream())
+        .map(
+            quota ->
+                new Limit(
+                    quota.limit(),
+                    quota.source().written(),
+                    quota.rules().rules(),
+                    quota.source().mayBeAnonymous()
+                            && quota.source().anonymous() != Anonymous.REFUSE
+                        ? quota.anonymousRules().rules()
+                        : List.of()))
+        .distinct()
+        .toList();
+  }
+
+  /**
+   * Returns the part of this policy for one method. Needed only where one annotation, such as that
+   * of a class, gives several methods this policy and each a limit of its own.
+   *
+   * @param method its name; if there are overloads, also its class and parameter types, as {@link
+   *     #methods()} lists them
+   * @throws IllegalArgumentException if the policy limits no such method
+   */
+  public LimitedPolicy method(String method) {
+    List<LimitPlan> some =
+        plans.stream()
+            .filter(plan -> plan.method().equals(method) || simple(plan.method()).equals(method))
+            .toList();
+    if (some.isEmpty() && !plans.isEmpty()) {
+      throw new IllegalArgumentException(
+          "The policy '%s' limits no method %s: use one of %s"
+              .formatted(name, method, LimitPlans.listed(methods())));
+    }
+    return new LimitedPolicy(name, some, subjects);
+  }
+
+  private static String simple(String method) {
+    String qualified = method.substring(0, method.indexOf('('));
+    return qualified.substring(qualified.lastIndexOf('.') + 1);
+  }
+
+  /**
+   * Returns a request for a subject of a policy that counts subjects of one kind.
+   *
+   * @param value the address, the name of the user, the value of the header, what the resolver
+   *     gives, or the value of the expression: a text, a number, or another plain value
+   * @throws IllegalArgumentException if the policy counts subjects of several kinds or all calls
+   *     together, or if no call has this value
+   */
+  public LimitRequest forSubject(Object value) {
+    if (plans.isEmpty()) {
+      return unlimited();
+    }
+    List<SubjectSource> sources = plan().sources();
+    if (sources.size() != 1 || sources.get(0) instanceof SubjectSource.Everybody) {
+      throw new IllegalArgumentException(
+          "The policy '%s' counts %s: name the subject by another method, such as forAddress, forUser or forEveryone, and join requests by LimitRequest.and"
+              .formatted(name, counted()));
+    }
+    SubjectSource only = sources.get(0);
+    String text = text(only, value);
+    return request("this", source -> true, source -> subjects.named(source, text));
+  }
+
+  /**
+   * Returns a request for all calls together, which {@code limitType = GLOBAL} counts.
+   *
+   * @throws IllegalArgumentException if the policy does not count them
+   */
+  public LimitRequest forEveryone() {
+    return request(
+        "all calls together",
+        SubjectSource.Everybody.class::isInstance,
+        source -> subjects.named(source, ""));
+  }
+
+  /**
+   * Returns a request for a client's address, which {@code limitType = IP} counts.
+   *
+   * @param address an IPv4 or IPv6 address, which stands for its network
+   * @throws IllegalArgumentException if the policy does not count addresses, or if this is none
+   */
+  public LimitRequest forAddress(String address) {
+    return request(
+        "addresses",
+        SubjectSource.Address.class::isInstance,
+        source -> subjects.named(source, address));
+  }
+
+  /**
+   * Returns a request for a user, as {@code limitType = USER_ID} counts.
+   *
+   * @param user the name of the principal
+   * @throws IllegalArgumentException if the policy does not count users, or if the name is blank
+   */
+  public LimitRequest forUser(String user) {
+    return request(
+        "users",
+        source -> source instanceof SubjectSource.User || source instanceof SubjectSource.Submitter,
+        source -> subjects.named(source, user));
+  }
+
+  /**
+   * Returns a request for the value of a header.
+   *
+   * @param header the name of the header, in any case
+   * @throws IllegalArgumentException if the policy does not count by it, or if the value is blank
+   */
+  public LimitRequest forHeader(String header, String value) {
+    String lower = header.toLowerCase(Locale.ROOT);
+    return request(
+        "header = " + lower,
+        source -> source instanceof SubjectSource.Header by && by.name().equals(lower),
+        source -> subjects.named(source, value));
+  }
+
+  /**
+   * Returns a request for the value of an expression.
+   *
+   * @param expression as written in the annotation: <code>#{phone}</code>
+   * @param value a text, a number, or another plain value
+   * @throws IllegalArgumentException if the policy does not count by it, or if no call has this
+   *     value
+   */
+  public LimitRequest forArgument(String expression, Object value) {
+    String text = CallExpression.textOf(value);
+    return request(
+        "subject = " + expression,
+        source ->
+            source instanceof SubjectSource.Expression by
+                && by.expression().toString().equals(expression),
+        source -> subjects.named(source, text));
+  }
+
+  /**
+   * Returns a request for a subject that a bean of the application determines.
+   *
+   * @param resolver the type that the annotation names
+   * @param value what that bean gives
+   * @throws IllegalArgumentException if the policy does not count by it, or if the value is blank
+   */
+  public LimitRequest forResolved(Class<? extends SubjectResolver> resolver, String value) {
+    return request(
+        "resolver = " + resolver.getName(),
+        source -> source instanceof SubjectSource.Resolver by && by.type() == resolver,
+        source -> subjects.named(source, value));
+  }
+
+  /**
+   * Returns a request for a caller without a user, header or other subject, who is counted by
+   * address, with {@code anonymousRules} if there are any.
+   *
+   * @param address an IPv4 or IPv6 address, which stands for its network
+   * @throws IllegalArgumentException if the policy denies such callers or has none
+   */
+  public LimitRequest forAnonymous(String address) {
+    return request(
+        "callers without a subject",
+        source ->
+            source instanceof SubjectSource.Submitter
+                || (source.mayBeAnonymous() && source.anonymous() != Anonymous.REFUSE),
+        source -> subjects.anonymous(source, address));
+  }
+
+  private LimitRequest request(
+      String asked, Predicate<SubjectSource> some, Function<SubjectSource, CountedSubject> who) {
+    if (plans.isEmpty()) {
+      return unlimited();
+    }
+    return plan()
+        .part(some, who)
+        .orElseThrow(
+            () ->
+                new IllegalArgumentException(
+                    "The policy '%s' does not count %s, but %s".formatted(name, asked, counted())));
+  }
+
+  /** One plan for all its methods; fails if they are limited separately. */
+  private LimitPlan plan() {
+    LimitPlan first = plans.get(0);
+    for (LimitPlan other : plans) {
+      boolean same =
+          other.quotas().equals(first.quotas())
+              && (other == first
+                  || (other.guardBySubmitter().isEmpty() && first.guardBySubmitter().isEmpty()));
+      if (!same) {
+        throw new IllegalArgumentException(
+            "The policy '%s' limits several methods separately: choose one by method(…), of %s"
+                .formatted(name, LimitPlans.listed(methods())));
+      }
+    }
+    return first;
+  }
+
+  /** Who is counted, for messages. */
+  private String counted() {
+    String sources =
+        plan().sources().stream()
+            .map(
+                source ->
+                    source instanceof SubjectSource.Submitter
+                        ? "submitters of duplicates"
+                        : source.written())
+            .collect(Collectors.joining(", "));
+    return sources.isEmpty() ? "only duplicates that a subject alone does not name" : sources;
+  }
+
+  /** Only expressions may give a number, whose text does not depend on its notation. */
+  private static String text(SubjectSource source, Object value) {
+    String text = CallExpression.textOf(value);
+    return source instanceof SubjectSource.Expression ? text : value.toString();
+  }
+
+  private LimitRequest unlimited() {
+    Policy policy = Policy.of(name, SlidingWindowLog.of(1, Duration.ofSeconds(1)));
+    return LimitRequest.of(policy, Subject.global());
+  }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import io.limiter.core.util.NearestNames;
+import io.limiter.micronaut.subject.RequestSubjects;
+import io.micronaut.context.BeanContext;
+import io.micronaut.context.annotation.Requires;
+import jakarta.inject.Singleton;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+
+/** The policies of the plans. Methods that are not planned yet are found if a name is unknown. */
+@Singleton
+@Requires(missingBeans = LimitPolicies.class)
+final class PlannedPolicies implements LimitPolicies {
+
+  private final LimitPlans plans;
+  private final RequestSubjects subjects;
+  private final BeanContext context;
+
+  PlannedPolicies(LimitPlans plans, RequestSubjects subjects, BeanContext context) {
+    this.plans = plans;
+    this.subjects = subjects;
+    this.context = context;
+  }
+
+  @Override
+  public LimitedPolicy get(String name) {
+    List<LimitPlan> named = plans.named(name);
+    if (named.isEmpty()) {
+      plans.planAll(context);
+      named = plans.named(name);
+    }
+    if (named.isEmpty()) {
+      throw unknown(name);
+    }
+    return new LimitedPolicy(name, named, subjects);
+  }
+
+  private IllegalArgumentException unknown(String name) {
+    Set<String> known = plans.policyNames();
+    List<String> nearest = NearestNames.of(known, name);
+    return new IllegalArgumentException(
+        nearest.isEmpty()
+            ? "No policy is named '%s': use one of %s"
+                .formatted(name, LimitPlans.listed(List.copyOf(known)))
+            : "No policy is named '%s': did you mean %s?"
+                .formatted(name, LimitPlans.listed(nearest)));
+  }
+
+  @Override
+  public Set<String> names() {
+    plans.planAll(context);
+    return Collections.unmodifiableSet(new TreeSet<>(plans.policyNames()));
+  }
+}
