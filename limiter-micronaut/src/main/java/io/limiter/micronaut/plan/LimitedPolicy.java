@@ -33,11 +33,11 @@ import java.util.stream.Collectors;
  * search.forAddress("192.0.2.1").and(search.forEveryone())
  * }</pre>
  *
- * <p>The duplicate guard is part of a request if all submissions of a subject are equal ({@code
- * duplicateBy = CALLER}). A guard that compares arguments or keys is not: a subject alone names no
- * submission. Concurrency limits are part of it: {@code acquire} and {@code record} take a permit
- * until it is settled or its duration has passed, {@code reset} forgets the calls in flight, so
- * that more may run beside them.
+ * <p>The duplicate guard is part of a request if all submissions of a subject are equal ({@code by
+ * = CALLER}). A guard that compares arguments or keys is not: a subject alone names no submission.
+ * Concurrency limits are part of it: {@code acquire} and {@code record} take a permit until it is
+ * settled or its duration has passed, {@code reset} forgets the calls in flight, so that more may
+ * run beside them.
  */
 public final class LimitedPolicy {
 

@@ -13,6 +13,7 @@ import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.Ban;
 import io.limiter.micronaut.annotation.Counts;
+import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -68,14 +69,14 @@ class LimitPoliciesTest {
   static class Routes {
 
     @Get("/address")
-    @RateLimiter(name = "by-address", rules = @RateRule(count = 2, time = 3_600))
+    @RateLimiter(value = "by-address", rules = @RateRule(count = 2, time = 3_600))
     String address() {
       return "ok";
     }
 
     @Get("/user")
     @RateLimiter(
-        name = "by-user",
+        value = "by-user",
         limitType = LimitType.USER_ID,
         rules = @RateRule(count = 2, time = 3_600),
         anonymousRules = @RateRule(count = 1, time = 3_600))
@@ -85,7 +86,7 @@ class LimitPoliciesTest {
 
     @Get("/header")
     @RateLimiter(
-        name = "by-header",
+        value = "by-header",
         header = "X-Api-Key",
         anonymous = Anonymous.REFUSE,
         rules = @RateRule(count = 2, time = 3_600))
@@ -95,7 +96,7 @@ class LimitPoliciesTest {
 
     @Get("/argument")
     @RateLimiter(
-        name = "by-argument",
+        value = "by-argument",
         subject = "#{phone}",
         rules = @RateRule(count = 2, time = 3_600))
     String argument(@QueryValue String phone) {
@@ -104,7 +105,7 @@ class LimitPoliciesTest {
 
     @Get("/number")
     @RateLimiter(
-        name = "by-number",
+        value = "by-number",
         subject = "#{number}",
         rules = @RateRule(count = 2, time = 3_600))
     String number(@QueryValue long number) {
@@ -113,7 +114,7 @@ class LimitPoliciesTest {
 
     @Get("/resolved")
     @RateLimiter(
-        name = "by-tenant",
+        value = "by-tenant",
         resolver = Tenant.class,
         rules = @RateRule(count = 2, time = 3_600))
     String resolved() {
@@ -122,7 +123,7 @@ class LimitPoliciesTest {
 
     @Get("/everyone")
     @RateLimiter(
-        name = "everyone",
+        value = "everyone",
         limitType = LimitType.GLOBAL,
         rules = @RateRule(count = 2, time = 3_600))
     String everyone() {
@@ -131,7 +132,7 @@ class LimitPoliciesTest {
 
     @Get("/stacks")
     @RateLimiter(
-        name = "stacks",
+        value = "stacks",
         limitType = LimitType.USER_ID,
         rules = {
           @RateRule(count = 2, time = 3_600),
@@ -145,7 +146,7 @@ class LimitPoliciesTest {
 
     @Get("/several")
     @RateLimiter(
-        name = "several",
+        value = "several",
         rules = {
           @RateRule(count = 2, time = 3_600),
           @RateRule(count = 4, time = 3_600, limitType = LimitType.GLOBAL),
@@ -157,7 +158,7 @@ class LimitPoliciesTest {
 
     @Get("/shared/one")
     @RateLimiter(
-        name = "shared-one",
+        value = "shared-one",
         key = "shared-by-two",
         rules = @RateRule(count = 2, time = 3_600))
     String sharedOne() {
@@ -166,7 +167,7 @@ class LimitPoliciesTest {
 
     @Get("/shared/two")
     @RateLimiter(
-        name = "shared-two",
+        value = "shared-two",
         key = "shared-by-two",
         rules = @RateRule(count = 2, time = 3_600))
     String sharedTwo() {
@@ -174,14 +175,14 @@ class LimitPoliciesTest {
     }
 
     @Get("/costly")
-    @RateLimiter(name = "costly", cost = "3", rules = @RateRule(count = 7, time = 3_600))
+    @RateLimiter(value = "costly", cost = "3", rules = @RateRule(count = 7, time = 3_600))
     String costly() {
       return "ok";
     }
 
     @Get("/banned")
     @RateLimiter(
-        name = "banned",
+        value = "banned",
         rules = @RateRule(count = 1, time = 3_600),
         ban = @Ban(violations = 1, time = 3_600))
     String banned() {
@@ -190,17 +191,20 @@ class LimitPoliciesTest {
 
     @Get("/once")
     @RateLimiter(
-        name = "once",
+        value = "once",
         limitType = LimitType.USER_ID,
         preventDuplicate = true,
         preventDuplicateRule = @RateRule(count = 1, time = 3_600),
-        duplicateBy = DuplicateBy.CALLER)
+        duplicate = @Duplicate(by = DuplicateBy.CALLER))
     String once() {
       return "ok";
     }
 
     @Get("/vote")
-    @RateLimiter(name = "vote", preventDuplicate = true, duplicateBy = DuplicateBy.ARGUMENTS)
+    @RateLimiter(
+        value = "vote",
+        preventDuplicate = true,
+        duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     String vote(@QueryValue String option) {
       return option;
     }
@@ -213,7 +217,7 @@ class LimitPoliciesTest {
   }
 
   @Controller("/class")
-  @RateLimiter(name = "of-class", rules = @RateRule(count = 2, time = 3_600))
+  @RateLimiter(value = "of-class", rules = @RateRule(count = 2, time = 3_600))
   @Requires(property = "spec.name", value = SPEC)
   static class LimitedClass {
 
