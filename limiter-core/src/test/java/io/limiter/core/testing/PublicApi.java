@@ -79,7 +79,7 @@ public final class PublicApi {
             """
             The public API is no longer that of %s. If that is intended, write the file again with
             ./mvnw test -pl %s -am -Dsurefire.failIfNoSpecifiedTests=false -Dtest=PublicApiTest -Dlimiter.api=write
-            "expecting" is what was compiled, "but was" is the file""",
+            "Missing" and "expecting" is what was compiled, "extra" and "but was" is what the file has.""",
             file.normalize(), module)
         .hasContent(compiled);
   }

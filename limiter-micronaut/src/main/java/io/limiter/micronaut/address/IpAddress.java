@@ -72,16 +72,6 @@ public record IpAddress(long high, long low) {
     return digits.substring(0, (ipv6Prefix + 3) / 4) + '/' + ipv6Prefix;
   }
 
-  /** Whether this is the text of an IPv6 network, as {@link #network} gives it. */
-  public static boolean isNetwork(String text, int ipv6Prefix) {
-    int digits = (ipv6Prefix + 3) / 4;
-    return text.length() > digits
-        && text.substring(digits).equals("/" + ipv6Prefix)
-        && text.chars()
-            .limit(digits)
-            .allMatch(c -> HexFormat.isHexDigit(c) && !Character.isUpperCase(c));
-  }
-
   /** The address with all bits after the first ones set to zero. */
   IpAddress masked(int bits) {
     return new IpAddress(

@@ -3,13 +3,17 @@ package io.limiter.micronaut.plan;
 
 import io.limiter.micronaut.annotation.Limited;
 import io.micronaut.context.BeanContext;
+import io.micronaut.context.annotation.Bean;
+import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.processor.ExecutableMethodProcessor;
+import io.micronaut.core.annotation.AnnotationUtil;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.inject.BeanDefinition;
 import io.micronaut.inject.DelegatingExecutableMethod;
 import io.micronaut.inject.ExecutableMethod;
 import io.micronaut.inject.MethodExecutionHandle;
+import io.micronaut.inject.ProxyBeanDefinition;
 import io.micronaut.web.router.RouteAttributes;
 import jakarta.inject.Singleton;
 import java.lang.ref.ReferenceQueue;
@@ -147,23 +151,42 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
 
   /**
    * Plans the methods of all beans, including those that factories make. It inspects every bean, so
-   * it is for names that are not known yet.
+   * the start does not do it.
    */
   public void planAll(BeanContext context) {
     for (BeanDefinition<?> bean : context.getAllBeanDefinitions()) {
-      bean.getExecutableMethods().stream()
-          .filter(method -> method.hasStereotype(Limited.class))
-          .forEach(this::of);
+      planAll(bean);
+      if (bean instanceof ProxyBeanDefinition<?> proxy) {
+        // Of a factory's bean, only the definition behind the proxy has methods.
+        context.findProxyTargetBeanDefinition(proxy).ifPresent(this::planAll);
+      }
     }
+  }
+
+  private void planAll(BeanDefinition<?> bean) {
+    bean.getExecutableMethods().stream()
+        .filter(method -> method.hasStereotype(Limited.class))
+        .forEach(this::of);
   }
 
   /** The plans, of those that are made by now, whose policy has this name; by their methods. */
   List<LimitPlan> named(String policy) {
-    return plans.values().stream()
-        .flatMap(Optional::stream)
+    return plans.entrySet().stream()
+        .filter(plan -> !makesBean(plan.getKey().method()))
+        .flatMap(plan -> plan.getValue().stream())
         .filter(plan -> plan.policy().name().equals(policy))
         .sorted(Comparator.comparing(LimitPlan::method))
         .toList();
+  }
+
+  /**
+   * Whether a method of a factory makes a bean: a limit on it holds for the methods of that bean,
+   * which have its annotations, too.
+   */
+  private static boolean makesBean(ExecutableMethod<?, ?> method) {
+    return method.getDeclaringType().isAnnotationPresent(Factory.class)
+        && (method.hasDeclaredStereotype(Bean.class)
+            || method.hasDeclaredStereotype(AnnotationUtil.SCOPE));
   }
 
   /** The names of the policies of all methods that are planned by now. */

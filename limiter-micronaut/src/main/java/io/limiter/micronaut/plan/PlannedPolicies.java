@@ -11,7 +11,10 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** The policies of the plans. Methods that are not planned yet are found if a name is unknown. */
+/**
+ * The policies of the plans. The first use plans what was not called yet, such as the methods of
+ * factories' beans: a policy without some of its methods would name only some of its keys.
+ */
 @Singleton
 @Requires(missingBeans = LimitPolicies.class)
 final class PlannedPolicies implements LimitPolicies {
@@ -19,6 +22,7 @@ final class PlannedPolicies implements LimitPolicies {
   private final LimitPlans plans;
   private final RequestSubjects subjects;
   private final BeanContext context;
+  private volatile boolean complete;
 
   PlannedPolicies(LimitPlans plans, RequestSubjects subjects, BeanContext context) {
     this.plans = plans;
@@ -28,11 +32,8 @@ final class PlannedPolicies implements LimitPolicies {
 
   @Override
   public LimitedPolicy get(String name) {
+    planAll();
     List<LimitPlan> named = plans.named(name);
-    if (named.isEmpty()) {
-      plans.planAll(context);
-      named = plans.named(name);
-    }
     if (named.isEmpty()) {
       throw unknown(name);
     }
@@ -40,7 +41,7 @@ final class PlannedPolicies implements LimitPolicies {
   }
 
   private IllegalArgumentException unknown(String name) {
-    Set<String> known = plans.policyNames();
+    Set<String> known = names();
     List<String> nearest = NearestNames.of(known, name);
     return new IllegalArgumentException(
         nearest.isEmpty()
@@ -50,9 +51,18 @@ final class PlannedPolicies implements LimitPolicies {
                 .formatted(name, LimitPlans.listed(nearest)));
   }
 
+  private void planAll() {
+    if (!complete) {
+      plans.planAll(context); // twice at the same time gives the same plans
+      complete = true;
+    }
+  }
+
   @Override
   public Set<String> names() {
-    plans.planAll(context);
-    return Collections.unmodifiableSet(new TreeSet<>(plans.policyNames()));
+    planAll();
+    Set<String> names = new TreeSet<>(plans.policyNames());
+    names.removeIf(name -> plans.named(name).isEmpty());
+    return Collections.unmodifiableSet(names);
   }
 }

@@ -14,6 +14,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.UnixDomainSocketAddress;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -69,7 +70,7 @@ final class CallerAddress implements ClientAddress {
 
   @Override
   public String counted(String address) {
-    if (address.equals(LOCAL) || IpAddress.isNetwork(address, ipv6Prefix)) {
+    if (address.equals(LOCAL) || isNetwork(address)) {
       return address;
     }
     IpAddress parsed = IpAddress.parse(address);
@@ -78,6 +79,16 @@ final class CallerAddress implements ClientAddress {
           "The text is not an IP address: give it one, such as 192.0.2.1 or 2001:db8::1; names are not looked up");
     }
     return text(parsed);
+  }
+
+  /** Whether this is the text of an IPv6 network, as {@link IpAddress#network} gives it. */
+  private boolean isNetwork(String text) {
+    int digits = (ipv6Prefix + 3) / 4;
+    return text.length() > digits
+        && text.substring(digits).equals("/" + ipv6Prefix)
+        && text.chars()
+            .limit(digits)
+            .allMatch(c -> HexFormat.isHexDigit(c) && !Character.isUpperCase(c));
   }
 
   private boolean isProxy(PeerAddresses.Peer peer) {

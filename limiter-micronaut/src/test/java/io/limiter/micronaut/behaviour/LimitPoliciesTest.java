@@ -22,6 +22,7 @@ import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.plan.LimitedPolicy;
 import io.limiter.micronaut.subject.ClientAddress;
+import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.http.HttpAttributes;
@@ -230,6 +231,32 @@ class LimitPoliciesTest {
     String two() {
       return "ok";
     }
+  }
+
+  @Factory
+  @Requires(property = "spec.name", value = SPEC)
+  static class Senders {
+    @Singleton
+    @RateLimiter(
+        name = "mail",
+        limitType = LimitType.GLOBAL,
+        rules = @RateRule(count = 1, time = 3_600))
+    Sender sender() {
+      return new Sender() {
+        @Override
+        public void send() {}
+
+        @Override
+        public void remind() {}
+      };
+    }
+  }
+
+  /** Made by a factory, so each method is planned when it is first called. */
+  interface Sender {
+    void send();
+
+    void remind();
   }
 
   @Singleton
@@ -448,6 +475,23 @@ class LimitPoliciesTest {
         .isThrownBy(() -> policies.get("vote").forAddress(HERE))
         .withMessage(
             "The policy 'vote' does not count addresses, but only duplicates that a subject alone does not name");
+  }
+
+  @Test
+  void beansOfFactoriesHavePoliciesThoughSomeMethodsWereNotCalledYet() {
+    Sender sender = server.context().getBean(Sender.class);
+    sender.send();
+    LimitedPolicy mail = policies.get("mail");
+
+    assertThat(mail.methods())
+        .containsExactly(Sender.class.getName() + ".remind()", Sender.class.getName() + ".send()");
+    assertThatIllegalArgumentException()
+        .isThrownBy(mail::forEveryone)
+        .withMessageContaining("limits several methods separately");
+    join(limiter.reset(mail.method("send").forEveryone()));
+    sender.send();
+    assertThat(join(limiter.peek(mail.method("send").forEveryone())).allowed()).isFalse();
+    assertThat(join(limiter.peek(mail.method("remind").forEveryone())).allowed()).isTrue();
   }
 
   @Test
