@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
  */
 class ClassesOfARequestTest {
 
-  private static final int MOST_ADMITTED = 88;
+  private static final int MOST_ADMITTED = 90;
   private static final int MOST_MORE_DENIED = 17;
 
   @Test
