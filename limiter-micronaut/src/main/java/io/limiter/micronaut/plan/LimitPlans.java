@@ -5,6 +5,7 @@ import io.limiter.micronaut.annotation.Limited;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Factory;
+import io.micronaut.context.exceptions.NonUniqueBeanException;
 import io.micronaut.context.processor.ExecutableMethodProcessor;
 import io.micronaut.core.annotation.AnnotationUtil;
 import io.micronaut.core.annotation.Internal;
@@ -158,8 +159,18 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
       planAll(bean);
       if (bean instanceof ProxyBeanDefinition<?> proxy) {
         // Of a factory's bean, only the definition behind the proxy has methods.
-        context.findProxyTargetBeanDefinition(proxy).ifPresent(this::planAll);
+        target(context, proxy).ifPresent(this::planAll);
       }
+    }
+  }
+
+  /** What the proxy stands for; none if a look-up cannot distinguish it from beans of its type. */
+  private static <T> Optional<BeanDefinition<T>> target(
+      BeanContext context, ProxyBeanDefinition<T> proxy) {
+    try {
+      return context.findProxyTargetBeanDefinition(proxy);
+    } catch (NonUniqueBeanException several) {
+      return Optional.empty(); // its methods are planned when they are called
     }
   }
 

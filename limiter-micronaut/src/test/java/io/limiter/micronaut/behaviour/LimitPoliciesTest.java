@@ -32,6 +32,8 @@ import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.QueryValue;
 import io.micronaut.http.annotation.RequestFilter;
 import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.inject.qualifiers.Qualifiers;
+import jakarta.inject.Named;
 import jakarta.inject.Singleton;
 import java.security.Principal;
 import java.util.List;
@@ -250,6 +252,37 @@ class LimitPoliciesTest {
         public void remind() {}
       };
     }
+  }
+
+  @Factory
+  @Requires(property = "spec.name", value = SPEC)
+  static class Lines {
+    @Singleton
+    @Named("slow")
+    @RateLimiter(
+        name = "slow-line",
+        key = "slow-line",
+        limitType = LimitType.GLOBAL,
+        rules = @RateRule(count = 1, time = 3_600))
+    Line slow() {
+      return () -> {};
+    }
+
+    @Singleton
+    @Named("fast")
+    @RateLimiter(
+        name = "fast-line",
+        key = "fast-line",
+        limitType = LimitType.GLOBAL,
+        rules = @RateRule(count = 9, time = 3_600))
+    Line fast() {
+      return () -> {};
+    }
+  }
+
+  /** Two beans of one type, each with its own policy. */
+  interface Line {
+    void send();
   }
 
   /** Made by a factory, so each method is planned when it is first called. */
@@ -492,6 +525,20 @@ class LimitPoliciesTest {
     sender.send();
     assertThat(join(limiter.peek(mail.method("send").forEveryone())).allowed()).isFalse();
     assertThat(join(limiter.peek(mail.method("remind").forEveryone())).allowed()).isTrue();
+  }
+
+  @Test
+  void twoBeansOfOneTypeHaveTheirOwnPolicies() {
+    assertThat(policies.names()).contains("slow-line", "fast-line");
+    server.context().getBean(Line.class, Qualifiers.byName("slow")).send();
+
+    LimitRequest slow = policies.get("slow-line").forEveryone();
+    assertThat(join(limiter.peek(slow)).allowed()).isFalse();
+    assertThat(join(limiter.peek(policies.get("fast-line").forEveryone())).rules())
+        .singleElement()
+        .satisfies(rule -> assertThat(rule.remaining()).isEqualTo(9));
+    join(limiter.reset(slow));
+    assertThat(keys()).isEmpty();
   }
 
   @Test
