@@ -240,7 +240,7 @@ class LimitPoliciesTest {
   static class Senders {
     @Singleton
     @RateLimiter(
-        name = "mail",
+        value = "mail",
         limitType = LimitType.GLOBAL,
         rules = @RateRule(count = 1, time = 3_600))
     Sender sender() {
@@ -260,7 +260,7 @@ class LimitPoliciesTest {
     @Singleton
     @Named("slow")
     @RateLimiter(
-        name = "slow-line",
+        value = "slow-line",
         key = "slow-line",
         limitType = LimitType.GLOBAL,
         rules = @RateRule(count = 1, time = 3_600))
@@ -271,7 +271,7 @@ class LimitPoliciesTest {
     @Singleton
     @Named("fast")
     @RateLimiter(
-        name = "fast-line",
+        value = "fast-line",
         key = "fast-line",
         limitType = LimitType.GLOBAL,
         rules = @RateRule(count = 9, time = 3_600))
