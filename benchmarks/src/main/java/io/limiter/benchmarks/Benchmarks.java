@@ -32,14 +32,23 @@ public final class Benchmarks {
 
   private Benchmarks() {}
 
-  /** Ends with 2 if the command line is invalid, with 1 if a measurement fails. */
+  /**
+   * Ends with 2 if the command line is invalid, with 1 if a measurement fails or if {@code compare}
+   * finds something worse.
+   */
   public static void main(String[] arguments) throws Exception {
     if (arguments.length == 0 || List.of("help", "--help", "-h").contains(arguments[0])) {
       System.out.print(help());
       return;
     }
+    int exit = 0;
     try {
-      run(List.of(arguments), System.out);
+      List<String> given = List.of(arguments);
+      if (given.get(0).equals(Compare.NAME)) {
+        exit = Compare.run(given.subList(1, given.size()), System.out) > 0 ? EXIT_FAILED : 0;
+      } else {
+        run(given, System.out);
+      }
     } catch (UsageException e) {
       System.err.println(e.getMessage());
       System.exit(EXIT_USAGE);
@@ -49,7 +58,7 @@ public final class Benchmarks {
       System.exit(EXIT_FAILED);
     }
     // Peers leave threads behind that would keep the process.
-    System.exit(0);
+    System.exit(exit);
   }
 
   /**
@@ -100,6 +109,7 @@ public final class Benchmarks {
     StringBuilder help = new StringBuilder("java -jar benchmarks.jar <mode> [options]\n\nModes:\n");
     MODES.forEach(mode -> line(help, mode.name(), mode.help()));
     line(help, ALL, "all of them that measure and end by themselves, one after another");
+    line(help, Compare.NAME, Compare.HELP);
     help.append("\nOptions:\n");
     Options.COMMON.forEach(option -> line(help, option));
     for (Mode mode : MODES) {

@@ -4,8 +4,16 @@ package io.limiter.benchmarks;
 import java.util.List;
 import java.util.Locale;
 
-/** The results of several rounds: the median, and the range. */
-public record Spread(double median, double min, double max) {
+/**
+ * The results of several rounds: the median, and the range.
+ *
+ * @param rounds the result of each, in their order
+ */
+public record Spread(double median, double min, double max, List<Double> rounds) {
+
+  public Spread {
+    rounds = List.copyOf(rounds);
+  }
 
   /**
    * @throws IllegalArgumentException if there is none
@@ -20,7 +28,7 @@ public record Spread(double median, double min, double max) {
         sorted.size() % 2 == 1
             ? sorted.get(middle)
             : (sorted.get(middle - 1) + sorted.get(middle)) / 2;
-    return new Spread(median, sorted.get(0), sorted.get(sorted.size() - 1));
+    return new Spread(median, sorted.get(0), sorted.get(sorted.size() - 1), values);
   }
 
   /** As tables show it: {@code 0.93 (0.90–0.95)}. */

@@ -3,9 +3,12 @@ package io.limiter.benchmarks;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * A table of results. A cell is a text, a whole number, a {@link Spread} or a {@link Goal}; an
@@ -17,6 +20,14 @@ public final class Table {
   private final List<String> columns;
   private final List<List<Object>> rows = new ArrayList<>();
   private final List<String> notes = new ArrayList<>();
+  private final Map<String, Better> better = new LinkedHashMap<>();
+  private final Set<String> yardsticks = new LinkedHashSet<>();
+
+  /** The direction in which the figures of a column are better. */
+  enum Better {
+    MORE,
+    LESS
+  }
 
   public Table(String title, String... columns) {
     this.title = title;
@@ -33,6 +44,44 @@ public final class Table {
               .formatted(title, cells.length, columns.size(), columns));
     }
     rows.add(List.copyOf(Arrays.asList(cells)));
+    return this;
+  }
+
+  /**
+   * In these columns more is better: {@code compare} reports what got less.
+   *
+   * @throws IllegalArgumentException if there is no such column
+   */
+  public Table moreIsBetter(String... names) {
+    return better(Better.MORE, names);
+  }
+
+  /**
+   * In these columns less is better: {@code compare} reports what got more.
+   *
+   * @throws IllegalArgumentException if there is no such column
+   */
+  public Table lessIsBetter(String... names) {
+    return better(Better.LESS, names);
+  }
+
+  private Table better(Better direction, String... names) {
+    for (String name : names) {
+      if (!columns.contains(name)) {
+        throw new IllegalArgumentException(
+            "'%s' has no column '%s': give it one of %s".formatted(title, name, columns));
+      }
+      better.put(name, direction);
+    }
+    return this;
+  }
+
+  /**
+   * Names rows, by their first cells, whose figures are not those of the limiter, but what it is
+   * measured with: if one gets worse, the limiter does not.
+   */
+  public Table yardsticks(Collection<String> names) {
+    yardsticks.addAll(names);
     return this;
   }
 
@@ -78,6 +127,8 @@ public final class Table {
     json.put("columns", columns);
     json.put("rows", rows);
     json.put("notes", notes);
+    json.put("better", better);
+    json.put("yardsticks", yardsticks);
     return json;
   }
 }

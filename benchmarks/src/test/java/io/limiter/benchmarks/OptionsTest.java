@@ -74,6 +74,7 @@ class OptionsTest {
   @Test
   void theHelpNamesEveryModeAndOption() {
     assertThat(Benchmarks.help())
-        .contains("engine ", "memory ", "all ", "--rounds N", "--quick", "--max-subjects N");
+        .contains(
+            "engine ", "memory ", "all ", "compare ", "--rounds N", "--quick", "--max-subjects N");
   }
 }

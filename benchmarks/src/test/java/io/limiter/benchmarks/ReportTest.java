@@ -23,7 +23,7 @@ class ReportTest {
           Options.parse(List.of("engine", "--quick"), List.of()));
 
   private static Table table() {
-    Spread ratio = new Spread(0.9, 0.8, 1);
+    Spread ratio = Spread.of(List.of(0.9, 0.8, 1.0));
     return new Table("Rates", "what", "÷ PING", "goal")
         .row("ours", ratio, Goal.atLeast(0.85, ratio))
         .row("theirs", 3L, "")
@@ -73,6 +73,7 @@ class ReportTest {
     assertThat(json.at("/about/command").asText()).endsWith("engine --quick");
     assertThat(json.at("/tables/0/title").asText()).isEqualTo("Rates");
     assertThat(json.at("/tables/0/rows/0/1/median").asDouble()).isEqualTo(0.9);
+    assertThat(json.at("/tables/0/rows/0/1/rounds").toString()).isEqualTo("[0.9,0.8,1.0]");
     assertThat(json.at("/tables/0/rows/0/2/reached").asBoolean()).isTrue();
     assertThat(json.at("/tables/0/rows/1/1").asLong()).isEqualTo(3);
   }

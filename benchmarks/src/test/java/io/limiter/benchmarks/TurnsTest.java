@@ -10,7 +10,12 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-class TurnsTest {
+public class TurnsTest {
+
+  /** The results of rounds with these figures, by the names of the measurements. */
+  public static Turns.Results results(Map<String, List<Map<String, Double>>> rounds) {
+    return new Turns.Results(rounds);
+  }
 
   private static Turns.Measurement of(Double... values) {
     Iterator<Double> next = List.of(values).iterator();
@@ -47,8 +52,8 @@ class TurnsTest {
     Turns.Results found =
         new Turns(0, 3).add("ours", of(10.0, 40.0, 90.0)).add("base", of(10.0, 20.0, 30.0)).run();
 
-    assertThat(found.value("ours", "rate")).isEqualTo(new Spread(40, 10, 90));
-    assertThat(found.ratio("ours", "base", "rate")).isEqualTo(new Spread(2, 1, 3));
+    assertThat(found.value("ours", "rate")).isEqualTo(Spread.of(List.of(10.0, 40.0, 90.0)));
+    assertThat(found.ratio("ours", "base", "rate")).isEqualTo(Spread.of(List.of(1.0, 2.0, 3.0)));
   }
 
   @Test

@@ -32,12 +32,13 @@ final class Bytes {
   void run() throws Exception {
     Table table =
         new Table(
-            "What a subject takes of Redis' memory",
-            "rules",
-            "bytes after %d calls".formatted(FEW),
-            "bytes after %,d".formatted(MANY),
-            "bytes a unit",
-            "goal");
+                "What a subject takes of Redis' memory",
+                "rules",
+                "bytes after %d calls".formatted(FEW),
+                "bytes after %,d".formatted(MANY),
+                "bytes a unit",
+                "goal")
+            .lessIsBetter("bytes after %d calls".formatted(FEW), "bytes after %,d".formatted(MANY));
     for (Policy policy : Stacks.all()) {
       long few = after(policy, FEW);
       long many = after(policy, MANY);

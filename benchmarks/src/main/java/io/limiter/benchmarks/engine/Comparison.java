@@ -5,6 +5,7 @@ import com.sun.management.OperatingSystemMXBean;
 import io.limiter.benchmarks.BenchRedis;
 import io.limiter.benchmarks.Goal;
 import io.limiter.benchmarks.Options;
+import io.limiter.benchmarks.RedisTime;
 import io.limiter.benchmarks.Report;
 import io.limiter.benchmarks.Spread;
 import io.limiter.benchmarks.Table;
@@ -95,8 +96,10 @@ final class Comparison {
 
   private Table rates(Turns.Results found) {
     Table table =
-        new Table(
-            "Decisions a second", "what", "decisions/s", "÷ PING", "goal", "µs of the client");
+        new Table("Decisions a second", "what", "decisions/s", "÷ PING", "goal", "µs of the client")
+            .moreIsBetter("decisions/s", "÷ PING")
+            .lessIsBetter("µs of the client")
+            .yardsticks(others(found));
     for (String name : found.names()) {
       Spread ratio = found.ratio(name, OurEngine.PING, RATE);
       table.row(
@@ -113,8 +116,14 @@ final class Comparison {
         .note("Two rules are 1,000 in 60 s and 10,000 in 3,600 s, but for the logs of 1, 4 and 8.");
   }
 
+  private static List<String> others(Turns.Results found) {
+    return found.names().stream().filter(name -> !OurEngine.isOurs(name)).toList();
+  }
+
   private static Table peers(Turns.Results found) {
-    Table table = new Table("Ours beside others", "other", "its decisions/s", "ours ÷ its", "goal");
+    Table table =
+        new Table("Ours beside others", "other", "its decisions/s", "ours ÷ its", "goal")
+            .moreIsBetter("ours ÷ its");
     for (String peer :
         List.of(
             Bucket4jPeer.NAME,
@@ -134,13 +143,16 @@ final class Comparison {
   private static Table processor(Turns.Results found) {
     Table table =
         new Table(
-            "What a decision takes of Redis",
-            "what",
-            "µs",
-            "÷ EVALSHA that does nothing",
-            "÷ sorted set, full",
-            "goal",
-            "µs of the process");
+                "What a decision takes of Redis",
+                "what",
+                "µs",
+                "÷ EVALSHA that does nothing",
+                "÷ sorted set, full",
+                "goal",
+                "µs of the process")
+            .lessIsBetter(
+                "µs", "÷ EVALSHA that does nothing", "÷ sorted set, full", "µs of the process")
+            .yardsticks(others(found));
     for (String name : found.names()) {
       Spread ofNothing = found.ratio(name, OurEngine.NOTHING, MICROS);
       Spread ofSet = found.ratio(name, OurEngine.SORTED_SET_FULL, MICROS);
@@ -178,6 +190,7 @@ final class Comparison {
             "µs a rule",
             "÷ EVALSHA that does nothing",
             "goal")
+        .lessIsBetter("µs a rule", "÷ EVALSHA that does nothing")
         .row("log, 1 to 8", Spread.of(each), ratio, Goal.atMost(MICROS_A_RULE, ratio));
   }
 

@@ -4,6 +4,7 @@ package io.limiter.benchmarks.engine;
 import io.limiter.benchmarks.BenchRedis;
 import io.limiter.benchmarks.Goal;
 import io.limiter.benchmarks.Options;
+import io.limiter.benchmarks.RedisTime;
 import io.limiter.benchmarks.Report;
 import io.limiter.benchmarks.Spread;
 import io.limiter.benchmarks.Table;
@@ -120,7 +121,8 @@ final class Growth {
 
   /** Each relative to the first of its kind; the goal applies to the largest. */
   private void table(String title, Turns.Results found, String plot, double goal) throws Exception {
-    Table table = new Table(title, "what", "µs", "÷ the least", "goal");
+    Table table =
+        new Table(title, "what", "µs", "÷ the least", "goal").lessIsBetter("µs", "÷ the least");
     LineChart chart = new LineChart(title + " ÷ the least");
     List<String> counted = found.names().stream().filter(name -> !name.contains("denied")).toList();
     String first = counted.get(0);

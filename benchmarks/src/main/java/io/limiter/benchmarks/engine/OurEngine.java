@@ -71,6 +71,12 @@ final class OurEngine implements AutoCloseable {
     return limiter;
   }
 
+  /** Whether a contender of this name is the limiter. */
+  static boolean isOurs(String name) {
+    return name.equals(IN_FLIGHT)
+        || Stacks.all().stream().anyMatch(policy -> policy.name().equals(name));
+  }
+
   List<Contender> contenders() {
     List<Contender> all = new ArrayList<>();
     RedisClusterAsyncCommands<byte[], byte[]> commands = connection.commands();

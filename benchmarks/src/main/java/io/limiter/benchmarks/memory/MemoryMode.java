@@ -18,6 +18,7 @@ import java.util.Map;
 public final class MemoryMode implements Mode {
 
   private static final double OF_BUCKET4J = 1;
+  private static final String OURS = "limiter";
   private static final String PROBE = "bucket4jProbe";
 
   /** By the method that measures it. */
@@ -89,7 +90,16 @@ public final class MemoryMode implements Mode {
   private static Table table(Case one, Turns.Results found) {
     Table table =
         new Table(
-            one.title(), "what", "decisions/s", "÷ Bucket4j's probe", "goal", "bytes a decision");
+                one.title(),
+                "what",
+                "decisions/s",
+                "÷ Bucket4j's probe",
+                "goal",
+                "bytes a decision")
+            .moreIsBetter("decisions/s", "÷ Bucket4j's probe")
+            .lessIsBetter("bytes a decision")
+            .yardsticks(
+                CONTENDERS.values().stream().filter(name -> !name.startsWith(OURS)).toList());
     CONTENDERS.forEach(
         (method, name) -> {
           Spread ratio = found.ratio(one.name(method), one.name(PROBE), Forks.RATE);
@@ -97,7 +107,7 @@ public final class MemoryMode implements Mode {
               name,
               found.value(one.name(method), Forks.RATE),
               ratio,
-              name.startsWith("limiter") ? Goal.atLeast(OF_BUCKET4J, ratio) : "",
+              name.startsWith(OURS) ? Goal.atLeast(OF_BUCKET4J, ratio) : "",
               found.value(one.name(method), Forks.BYTES));
         });
     return table;
@@ -118,6 +128,8 @@ public final class MemoryMode implements Mode {
             "what",
             "decisions/s",
             "bytes a decision")
+        .moreIsBetter("decisions/s")
+        .lessIsBetter("bytes a decision")
         .row(name, found.value(name, Forks.RATE), found.value(name, Forks.BYTES))
         .note("The call is encoded, its deadline set, and Redis' reply read into a verdict.");
   }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.limiter.benchmarks.Spread;
 import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
 import org.w3c.dom.Document;
@@ -24,8 +25,8 @@ class PlotsTest {
     Document drawn =
         read(
             new BarChart("a < b")
-                .bar("half", new Spread(1, 1, 1))
-                .bar("whole", new Spread(2, 2, 2))
+                .bar("half", Spread.of(List.of(1.0, 1.0, 1.0)))
+                .bar("whole", Spread.of(List.of(2.0, 2.0, 2.0)))
                 .svg());
 
     Element half = (Element) drawn.getElementsByTagName("rect").item(1);
@@ -40,9 +41,9 @@ class PlotsTest {
     Document drawn =
         read(
             new LineChart("growth")
-                .point("counted", 10, new Spread(1, 1, 1))
-                .point("counted", 100, new Spread(1.5, 1.2, 1.6))
-                .point("counted", 1_000, new Spread(2, 2, 2))
+                .point("counted", 10, Spread.of(List.of(1.0, 1.0, 1.0)))
+                .point("counted", 100, Spread.of(List.of(1.5, 1.2, 1.6)))
+                .point("counted", 1_000, Spread.of(List.of(2.0, 2.0, 2.0)))
                 .svg());
 
     Element line =

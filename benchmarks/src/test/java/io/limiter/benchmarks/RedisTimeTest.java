@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.benchmarks.engine;
+package io.limiter.benchmarks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
@@ -42,5 +42,22 @@ class RedisTimeTest {
   @Test
   void theProcessorsTimeIsThatOfTheServerItself() {
     assertThat(AFTER.minus(BEFORE).processor()).isCloseTo(0.5, within(1e-9));
+  }
+
+  @Test
+  void scriptsByTheirNameAndByTheirTextCount() {
+    assertThat(AFTER.minus(BEFORE).scripts()).isEqualTo(100);
+    assertThat(
+            RedisTime.parse(
+                    """
+                    # Commandstats
+                    cmdstat_evalsha:calls=4120,usec=24720,usec_per_call=6.00
+                    cmdstat_eval:calls=2,usec=200,usec_per_call=100.00
+                    cmdstat_ping:calls=7,usec=7,usec_per_call=1.00
+                    """,
+                    "")
+                .scripts())
+        .isEqualTo(4_122);
+    assertThat(RedisTime.parse("# Commandstats\r\n", "").scripts()).isZero();
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.benchmarks.engine;
+package io.limiter.benchmarks;
 
 import io.lettuce.core.api.sync.RedisCommands;
 import java.util.HashMap;
@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
  * @param commands how often each command ran, and for how long
  * @param processor seconds of the processor, including reading calls and writing replies
  */
-record RedisTime(Map<String, Usage> commands, double processor) {
+public record RedisTime(Map<String, Usage> commands, double processor) {
 
   private static final Pattern COMMAND =
       Pattern.compile("cmdstat_([^:\\s]+):calls=(\\d+),usec=(\\d+)");
@@ -31,7 +31,7 @@ record RedisTime(Map<String, Usage> commands, double processor) {
    * @param calls how often it ran
    * @param micros for how long
    */
-  record Usage(long calls, long micros) {
+  public record Usage(long calls, long micros) {
 
     static final Usage NONE = new Usage(0, 0);
 
@@ -40,7 +40,8 @@ record RedisTime(Map<String, Usage> commands, double processor) {
     }
   }
 
-  static RedisTime read(RedisCommands<byte[], byte[]> redis) {
+  /** Reads it now; blocking. */
+  public static RedisTime read(RedisCommands<byte[], byte[]> redis) {
     return parse(redis.info("commandstats"), redis.info("cpu"));
   }
 
@@ -60,7 +61,7 @@ record RedisTime(Map<String, Usage> commands, double processor) {
     return new RedisTime(commands, processor);
   }
 
-  RedisTime minus(RedisTime before) {
+  public RedisTime minus(RedisTime before) {
     Map<String, Usage> between = new HashMap<>();
     commands.forEach(
         (name, usage) ->
@@ -68,11 +69,18 @@ record RedisTime(Map<String, Usage> commands, double processor) {
     return new RedisTime(between, processor - before.processor);
   }
 
+  /** How many scripts ran, by their names or by their texts. */
+  public long scripts() {
+    return SCRIPTS.stream()
+        .mapToLong(name -> commands.getOrDefault(name, Usage.NONE).calls())
+        .sum();
+  }
+
   /**
    * Microseconds of all commands for one decision. Redis also adds commands run by scripts to the
    * account of each command; so of a plain command its mean counts, once a decision.
    */
-  double microsPerDecision(long decisions, Optional<String> plain) {
+  public double microsPerDecision(long decisions, Optional<String> plain) {
     double sum = 0;
     for (String script : SCRIPTS) {
       sum += (double) commands.getOrDefault(script, Usage.NONE).micros();
