@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /** The machine of the run. */
-final class Machine {
+public final class Machine {
 
   private static final Path PROCESSORS = Path.of("/proc/cpuinfo");
 
@@ -41,7 +41,8 @@ final class Machine {
     return System.getProperty(name, "?");
   }
 
-  private static String model() {
+  /** What the processors are called, such as {@code AMD EPYC}; the architecture if unknown. */
+  public static String model() {
     if (Files.isReadable(PROCESSORS)) {
       try (Stream<String> lines = Files.lines(PROCESSORS)) {
         return lines

@@ -25,9 +25,10 @@ class PackedHttpIT {
     String report = report("http", "--rate", "300");
     assertThat(report)
         .contains("these are not measurements", "### HTTP, as fast as it goes")
+        .contains("### HTTP, processor time of a request", "| `/floor`: ", "| `/floor-call`: ")
         .contains("### HTTP, at 300 requests a second")
         .contains("`/limited` ÷ the same with a no-op script");
-    assertThat(report.lines().filter(line -> line.startsWith("| `/denied`: "))).hasSize(2);
+    assertThat(report.lines().filter(line -> line.startsWith("| `/denied`: "))).hasSize(3);
   }
 
   @Test

@@ -31,12 +31,14 @@ final class OpenFigures {
     Turns.Results results = turns.run();
     Table table =
         new Table(
-            "HTTP, at %,d requests a second".formatted(Math.round(rate)),
-            "route",
-            "p50 ÷ /plain",
-            "p99 ÷ /plain",
-            "p50 µs",
-            "p99 µs");
+                "HTTP, at %,d requests a second".formatted(Math.round(rate)),
+                "route",
+                "p50 ÷ /plain",
+                "p99 ÷ /plain",
+                "p50 µs",
+                "p99 µs")
+            .lessIsBetter("p50 ÷ /plain", "p99 ÷ /plain", "p50 µs", "p99 µs")
+            .yardsticks(Route.yardsticks());
     for (Route route : Route.values()) {
       table.row(
           route.title(),

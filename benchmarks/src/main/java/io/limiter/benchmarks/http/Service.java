@@ -69,6 +69,20 @@ final class Service implements AutoCloseable {
     return Long.parseLong(get("/fallbacks").body());
   }
 
+  /**
+   * The processor time that its process has used so far, user and system.
+   *
+   * @throws IllegalStateException if this system does not report it
+   */
+  Duration processorTime() {
+    return process
+        .processorTime()
+        .orElseThrow(
+            () ->
+                new IllegalStateException(
+                    "This system does not report the processor time of a process: measure on Linux, which has it in /proc"));
+  }
+
   private HttpResponse<String> get(String path) {
     URI uri = process.uri(path);
     try {

@@ -2,8 +2,10 @@
 package io.limiter.benchmarks.http;
 
 import io.limiter.benchmarks.BenchRedis;
+import io.limiter.benchmarks.RedisTime;
 import io.limiter.benchmarks.server.BenchmarkService.Script;
 import java.net.URI;
+import java.time.Duration;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -17,6 +19,15 @@ final class Services implements AutoCloseable {
   static final String P50 = "p50";
   static final String P99 = "p99";
   static final String SCRIPTS = "scripts/s";
+
+  /** Microseconds of the processor, user and system, for one request. */
+  static final String SERVICE = "service µs";
+
+  /** The same of Redis, with reading the commands and writing the replies. */
+  static final String REDIS = "Redis µs";
+
+  /** The sum of both. */
+  static final String BOTH = "both µs";
 
   /** The part of the calls that memory decided, because Redis did not answer in time. */
   static final String BY_MEMORY = "by memory";
@@ -67,9 +78,11 @@ final class Services implements AutoCloseable {
     redis.deleteKeys();
     service.look(route);
     long fallbacksBefore = service.fallbacks();
-    long scriptsBefore = ScriptCount.read(redis);
+    RedisTime redisBefore = RedisTime.read(redis.commands());
+    Duration serviceBefore = service.processorTime();
     Load seen = load.apply(service.uri(route));
-    double scriptsRun = ScriptCount.read(redis) - scriptsBefore;
+    Duration serviceTook = service.processorTime().minus(serviceBefore);
+    RedisTime redisTook = RedisTime.read(redis.commands()).minus(redisBefore);
     route.expected().check(route.path(), seen);
     service.look(route);
     long byMemory = service.fallbacks() - fallbacksBefore;
@@ -77,7 +90,10 @@ final class Services implements AutoCloseable {
     figures.put(PER_SECOND, seen.perSecond());
     figures.put(P50, seen.p50Micros());
     figures.put(P99, seen.p99Micros());
-    figures.put(SCRIPTS, scriptsRun * seen.perSecond() / seen.answers());
+    figures.put(SCRIPTS, redisTook.scripts() * seen.perSecond() / seen.answers());
+    figures.put(SERVICE, serviceTook.toNanos() / 1e3 / seen.answers());
+    figures.put(REDIS, redisTook.processor() * 1e6 / seen.answers());
+    figures.put(BOTH, figures.get(SERVICE) + figures.get(REDIS));
     figures.put(BY_MEMORY, (double) byMemory / seen.answers());
     return figures;
   }

@@ -44,6 +44,13 @@ record NoOpScript(String text, String sha) {
           "A decision with %d arguments and the size %d in the first: the no-op script stands in for rules of one log only"
               .formatted(values.length, size));
     }
+    return ofRules(rules);
+  }
+
+  /**
+   * @param rules 1 to 8
+   */
+  static NoOpScript ofRules(int rules) {
     return BY_RULES.get(rules - 1);
   }
 
