@@ -87,6 +87,9 @@ class GeneratorsTest {
     var unused =
         threads.submit(
             () -> {
+              while (!silence.hasQueuedThreads()) { // until the first request is there
+                Thread.onSpinWait();
+              }
               Thread.sleep(300); // the pause of the server is what is measured
               silence.release();
               return null;
