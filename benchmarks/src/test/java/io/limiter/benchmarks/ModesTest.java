@@ -60,7 +60,8 @@ class ModesTest {
     assertThat(run("memory"))
         .contains("### Decisions in memory, all admitted, 1 subject, 1 thread")
         .contains("| limiter, log, 2 rules |", "| Bucket4j, ", "| Resilience4j, ")
-        .contains("### What a decision over Redis takes in this process");
+        .contains("### What a decision over Redis takes in this process")
+        .contains("### What parts of a request take", "| the state key of an address |");
     assertThat(Files.readString(directory.resolve("memory.json"))).contains("bytes a decision");
   }
 }

@@ -19,6 +19,7 @@ public final class MemoryMode implements Mode {
 
   private static final double OF_BUCKET4J = 1;
   private static final String OURS = "limiter";
+  private static final String EMPTY_RESPONSE = "an empty response of Micronaut";
   private static final String PROBE = "bucket4jProbe";
 
   /** By the method that measures it. */
@@ -85,6 +86,7 @@ public final class MemoryMode implements Mode {
       report.table(table(one, turns.run()));
     }
     report.table(overWire(options, report, forks));
+    report.table(parts(options, forks));
   }
 
   private static Table table(Case one, Turns.Results found) {
@@ -132,6 +134,26 @@ public final class MemoryMode implements Mode {
         .lessIsBetter("bytes a decision")
         .row(name, found.value(name, Forks.RATE), found.value(name, Forks.BYTES))
         .note("The call is encoded, its deadline set, and Redis' reply read into a verdict.");
+  }
+
+  private static Table parts(Options options, Forks forks) throws Exception {
+    Map<String, String> parts = new LinkedHashMap<>();
+    parts.put("stateKey", "the state key of an address");
+    parts.put("response", EMPTY_RESPONSE);
+    parts.put("fields", "an empty response with the RateLimit fields of 2 rules");
+    Turns turns = Turns.cold(options);
+    parts.forEach(
+        (method, name) -> turns.add(name, () -> forks.run(Parts.class, method, 1, Map.of())));
+    Turns.Results found = turns.run();
+    Table table =
+        new Table("What parts of a request take in this process", "part", "times/s", "bytes")
+            .moreIsBetter("times/s")
+            .lessIsBetter("bytes")
+            .yardsticks(List.of(EMPTY_RESPONSE));
+    for (String name : parts.values()) {
+      table.row(name, found.value(name, Forks.RATE), found.value(name, Forks.BYTES));
+    }
+    return table;
   }
 
   private static Map<String, String> contenders() {
