@@ -109,7 +109,7 @@ record AnnotatedPlace(
     return values.isEmpty() ? element.findDeclaredAnnotation(type).stream().toList() : values;
   }
 
-  static <A extends Annotation> List<AnnotationValue<A>> all(
+  static <A extends Annotation> List<AnnotationValue<A>> present(
       AnnotationMetadata element, Class<A> type) {
     List<AnnotationValue<A>> values = element.getAnnotationValuesByType(type);
     return values.isEmpty() ? element.findAnnotation(type).stream().toList() : values;
@@ -119,7 +119,7 @@ record AnnotatedPlace(
       AnnotationMetadata element, Class<A> type) {
     Set<String> own =
         declared(element, type).stream().map(AnnotatedPlace::asWritten).collect(Collectors.toSet());
-    return all(element, type).stream().filter(value -> !own.contains(asWritten(value))).toList();
+    return present(element, type).stream().filter(value -> !own.contains(asWritten(value))).toList();
   }
 
   /**
@@ -128,7 +128,7 @@ record AnnotatedPlace(
   private static <A extends Annotation> List<AnnotationValue<A>> readable(
       AnnotationMetadata all, Class<A> type, Function<Class<A>, List<AnnotationValue<A>>> values) {
     Map<String, AnnotationValue<A>> ready =
-        all(all, type).stream()
+        present(all, type).stream()
             .collect(
                 Collectors.toMap(
                     AnnotatedPlace::asWritten, Function.identity(), (one, same) -> one));

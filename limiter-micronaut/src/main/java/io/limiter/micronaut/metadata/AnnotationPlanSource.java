@@ -38,7 +38,7 @@ final class AnnotationPlanSource implements LimitPlans.Source {
   public List<String> limits(ExecutableMethod<?, ?> method) {
     return Stream.of(
             RateLimiter.class, RateRule.class, ConcurrencyLimit.class, PreventDuplicate.class)
-        .map(type -> AnnotatedPlace.asWritten(AnnotatedPlace.all(method, type).toArray()))
+        .map(type -> AnnotatedPlace.asWritten(AnnotatedPlace.present(method, type).toArray()))
         .toList();
   }
 

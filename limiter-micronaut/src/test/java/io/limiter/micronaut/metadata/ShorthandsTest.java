@@ -131,6 +131,33 @@ class ShorthandsTest {
   }
 
   @Test
+  void concurrencyLimitsOfSeveralSubjectsAddUp() {
+    assertThat(plan("reportToAll").quotas())
+        .extracting(quota -> quota.source().written())
+        .containsExactlyInAnyOrder("limitType = IP", "limitType = GLOBAL");
+    assertThat(plan("reportToAll").quotas().stream().flatMap(quota -> quota.rules().rules().stream()))
+        .containsExactlyInAnyOrder(
+            ConcurrencyLimitRule.of(2, Duration.ofSeconds(30)),
+            ConcurrencyLimitRule.of(50, Duration.ofSeconds(30)));
+  }
+
+  @Test
+  void thoseOfTheClassAndOfTheMethodAddUp() {
+    LimitPlan plan =
+        context.getBeanDefinition(LimitedClass.class).getExecutableMethods().stream()
+            .findFirst()
+            .flatMap(context.getBean(LimitPlans.class)::of)
+            .orElseThrow();
+
+    assertThat(plan.quotas().stream().flatMap(quota -> quota.rules().rules().stream()))
+        .containsExactlyInAnyOrder(
+            ConcurrencyLimitRule.of(2, Duration.ofSeconds(30)),
+            ConcurrencyLimitRule.of(9, Duration.ofSeconds(30)));
+    assertThat(plan.duplicates().orElseThrow().stack().rules())
+        .containsExactly(SlidingWindowLog.of(1, Duration.ofSeconds(7)));
+  }
+
+  @Test
   void composedAnnotationsMayHaveThem() {
     LimitPlan plan = plan("submit");
 
@@ -243,6 +270,10 @@ class ShorthandsTest {
     @ConcurrencyLimit(value = 3, subject = "#{name}")
     void reportOf(String name) {}
 
+    @ConcurrencyLimit(2)
+    @ConcurrencyLimit(value = 50, limitType = LimitType.GLOBAL)
+    void reportToAll() {}
+
     @SubmittedOnce
     void submit(String order) {}
 
@@ -254,6 +285,17 @@ class ShorthandsTest {
 
     @RateLimiter(rules = @RateRule(count = 20, time = 1, tokenBucket = @TokenBucket(refill = 5)))
     void grouped() {}
+  }
+
+  @ConcurrencyLimit(9)
+  @PreventDuplicate(within = 10)
+  @Singleton
+  @Requires(property = "spec.name", value = "ShorthandsTest")
+  static class LimitedClass {
+
+    @ConcurrencyLimit(2)
+    @PreventDuplicate(within = 7)
+    void call(String order) {}
   }
 
   @Singleton
