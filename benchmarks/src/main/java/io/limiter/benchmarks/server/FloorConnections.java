@@ -40,7 +40,7 @@ import java.util.concurrent.TimeUnit;
 @Context
 final class FloorConnections {
 
-  /** As the limiter's script of two rules returns so many bytes. */
+  /** Returns as many bytes as the limiter's script for two rules. */
   private static final NoOpScript SCRIPT = NoOpScript.ofRules(2);
 
   /** The length of a key of {@code /limited} behind its prefix. */
@@ -75,7 +75,8 @@ final class FloorConnections {
     }
     String sha = all.get(0).scriptLoad(SCRIPT.text()).get();
     if (!sha.equals(SCRIPT.sha())) {
-      throw new IllegalStateException("Redis calls the script %s, not %s".formatted(sha, SCRIPT));
+      throw new IllegalStateException(
+          "Redis names the script %s, and not as in %s".formatted(sha, SCRIPT));
     }
   }
 

@@ -97,11 +97,13 @@ final class Floors {
     }
   }
 
-  /** In the place of the gate: answers like a denial from the deny cache. */
+  /**
+   * In the place of the gate: answers like a denial from the deny cache; even its date is constant.
+   */
   @ServerFilter("/floor-denied")
   static final class Denial {
 
-    /** With the path of the limiter's route: it is as long as that. */
+    /** It names the limiter's route, since the path of this one is longer. */
     private static final byte[] BODY =
         """
         {"message":"Too Many Requests","logref":"rate_limited","_links":{"self":{"href":"/denied","templated":false}},"_embedded":{"errors":[{"message":"Too many requests, try again later"}]}}"""
