@@ -60,7 +60,7 @@ class GeneratorsTest {
 
   @Test
   void aClosedLoopAsksAgainWhenItIsAnswered() {
-    Load load = new ClosedLoop().run(uri("/ok"), 0.3);
+    Load load = new ClosedLoop().run(uri("/ok"), 2);
     assertThat(load.answers()).isGreaterThan(Generator.CONNECTIONS);
     assertThat(load.answers()).isEqualTo(calls.get());
     assertThat(load.denied()).isZero();
