@@ -20,8 +20,8 @@ import java.util.concurrent.TimeUnit;
  * }</pre>
  *
  * <p>Short for {@code @RateRule(count = 3, algorithm = Algorithm.CONCURRENCY_LIMIT)}: see {@link
- * Algorithm#CONCURRENCY_LIMIT}. It stacks with {@link RateRule}s and others of its kind in the
- * same place, and counts the subject that they count, unless it names its own.
+ * Algorithm#CONCURRENCY_LIMIT}. It stacks with {@link RateRule}s and others of its kind in the same
+ * place, and counts the subject that they count, unless it names its own.
  */
 @Limited
 @Inherited

@@ -119,7 +119,9 @@ record AnnotatedPlace(
       AnnotationMetadata element, Class<A> type) {
     Set<String> own =
         declared(element, type).stream().map(AnnotatedPlace::asWritten).collect(Collectors.toSet());
-    return present(element, type).stream().filter(value -> !own.contains(asWritten(value))).toList();
+    return present(element, type).stream()
+        .filter(value -> !own.contains(asWritten(value)))
+        .toList();
   }
 
   /**

@@ -135,7 +135,8 @@ class ShorthandsTest {
     assertThat(plan("reportToAll").quotas())
         .extracting(quota -> quota.source().written())
         .containsExactlyInAnyOrder("limitType = IP", "limitType = GLOBAL");
-    assertThat(plan("reportToAll").quotas().stream().flatMap(quota -> quota.rules().rules().stream()))
+    assertThat(
+            plan("reportToAll").quotas().stream().flatMap(quota -> quota.rules().rules().stream()))
         .containsExactlyInAnyOrder(
             ConcurrencyLimitRule.of(2, Duration.ofSeconds(30)),
             ConcurrencyLimitRule.of(50, Duration.ofSeconds(30)));
