@@ -197,15 +197,21 @@ class HostileInputTest {
     }
   }
 
-  /** What Micronaut cannot read without a StackOverflowError never comes to the limiter. */
+  /**
+   * Micronaut reads a bean by recursion. How deep it comes before a StackOverflowError depends on
+   * what is compiled by then, so a limited call may overflow where the one before it did not.
+   */
   @Test
-  void whereDeepBeansFailTheyDoSoWithoutALimitToo() {
+  void beansThatAreTooDeepForMicronautFailAndTheNextCallDoesNot() {
     String deep = "{\"a\":".repeat(990) + "null" + "}".repeat(990);
 
-    int free = server.post("/hostile/free-typed", deep).statusCode();
-    int limited = server.post("/hostile/submission-typed", deep).statusCode();
+    assertThat(server.post("/hostile/free-typed", deep).statusCode()).isIn(200, 500);
+    assertThat(server.post("/hostile/submission-typed", deep).statusCode()).isIn(200, 400, 500);
 
-    assertThat(limited).isIn(free, 400);
+    assertThat(server.post("/hostile/submission-typed", "{\"a\":null}").statusCode())
+        .isEqualTo(200);
+    assertThat(server.post("/hostile/submission-typed", "{\"a\":null}").statusCode())
+        .isEqualTo(409);
   }
 
   private void assertShortAnonymousKeys(String... parts) {

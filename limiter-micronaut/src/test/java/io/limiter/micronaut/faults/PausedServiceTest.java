@@ -104,7 +104,13 @@ class PausedServiceTest {
           .hasEntrySatisfying("paused STORE", decided -> assertThat(decided).isPositive());
       assertThat(endings.keySet())
           .as("neither the breaker nor a connection took the pause for a failure")
-          .isSubsetOf("STORE", "paused STORE", "TIMEOUT", "paused TIMEOUT");
+          .isSubsetOf(
+              "STORE",
+              "paused STORE",
+              "TIMEOUT",
+              "paused TIMEOUT",
+              "PROCESS_LATE",
+              "paused PROCESS_LATE");
       assertThat(proxy.accepted()).as("connections to Redis").isEqualTo(connected);
       assertAnsweredOnce(answers);
       assertRanAtMostOnce(service);

@@ -13,8 +13,8 @@ readGap = function(number, departures)
   if not (number >= 1 and number < EXACT) then return 0, 0, 0 end
   local free = number % GAP_LENGTH_UNIT
   local length = (number - free) / GAP_LENGTH_UNIT % GAP_LENGTH_UNIT
-  local first = math.floor(number / GAP_FIRST_UNIT)
-  local passed = math.max(0, first - departures)
-  if free > length or length > first or free <= passed then return 0, 0, 0 end
-  return first - passed, length - passed, free - passed
+  local firstDeparture = math.floor(number / GAP_FIRST_UNIT)
+  local passed = math.max(0, firstDeparture - departures)
+  if free > length or length > firstDeparture or free <= passed then return 0, 0, 0 end
+  return firstDeparture - passed, length - passed, free - passed
 end
