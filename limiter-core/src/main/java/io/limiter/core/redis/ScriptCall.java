@@ -4,12 +4,15 @@ package io.limiter.core.redis;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
+import io.limiter.core.redis.connection.BatchedCommands;
 import io.limiter.core.redis.connection.Breaker;
 import io.limiter.core.redis.connection.CallTarget;
 import io.limiter.core.redis.connection.RedisFailures;
 import io.limiter.core.redis.connection.TimedCommand;
+import io.limiter.core.redis.wire.DecisionBatching;
 import io.limiter.core.redis.wire.RedisScript;
 import io.netty.util.Timeout;
 import io.netty.util.Timer;
@@ -47,6 +50,10 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   private final DecisionTime time;
   private final Timer timer;
   private final Consumer<@Nullable T> late;
+
+  /** The arguments of a decision that may share a command with others. */
+  private DecisionBatching.@Nullable Single decision;
+
   private volatile CallTarget hop;
   private volatile @Nullable RedisFuture<T> command;
   private volatile @Nullable Timeout timeout;
@@ -88,6 +95,11 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     this.late = late;
   }
 
+  /** The script is a decision that may share a command with others; before the start. */
+  void mayShare(DecisionBatching.Single arguments) {
+    decision = arguments;
+  }
+
   ScriptCall<T> start() {
     send();
     return this;
@@ -95,10 +107,18 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
 
   private void send() {
     try {
-      follow(hop.commands().evalsha(script.sha(), output, keys, arguments));
+      follow(evalsha(hop.commands()));
     } catch (RuntimeException failure) {
       fail(failure);
     }
+  }
+
+  @SuppressWarnings("unchecked") // a decision returns bytes
+  private RedisFuture<T> evalsha(RedisClusterAsyncCommands<byte[], byte[]> commands) {
+    DecisionBatching.Single shared = decision;
+    return shared != null && commands instanceof BatchedCommands batched
+        ? (RedisFuture<T>) batched.decide(shared)
+        : commands.evalsha(script.sha(), output, keys, arguments);
   }
 
   private void follow(RedisFuture<T> sent) {
@@ -155,9 +175,23 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
       } catch (RuntimeException notSent) {
         fail(notSent);
       }
+    } else if (!isDone() && isOfOthersToo(failure)) {
+      decision = null; // alone from now on: another key of the command may be the reason
+      spend();
+      send();
     } else if (isDone() || !redirected(failure)) {
       fail(failure);
     }
+  }
+
+  /**
+   * Whether a part of the keys of a command that the call shares are on their way to another node,
+   * so that nothing ran. That is another answer than the call alone would get.
+   */
+  private boolean isOfOthersToo(Throwable failure) {
+    return RedisFailures.isTryAgain(RedisFailures.unwrap(failure))
+        && command instanceof TimedCommand<?, ?, ?> timed
+        && timed.isShared();
   }
 
   /**
@@ -211,7 +245,13 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
       switch (RedisFailures.blame(cause)) {
         case NODE -> hop.period().failed(failed);
         case CALL -> hop.period().answered();
-        case NEITHER -> hop.period().undecided();
+        case NEITHER -> {
+          if (failed.reason() == FailureReason.DISCONNECTED) {
+            hop.period().unconnected(failed);
+          } else {
+            hop.period().undecided();
+          }
+        }
       }
       completeExceptionally(failed);
     }

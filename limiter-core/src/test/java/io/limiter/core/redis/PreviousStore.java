@@ -93,14 +93,24 @@ public final class PreviousStore implements LimitStore {
             });
   }
 
-  /** A plan whose cells include none that describes the others. */
+  /** A plan whose cells include none that describes the others, with fingerprints as they were. */
   private static byte[] asItWas(byte[] plan) {
     ByteBuffer now = ByteBuffer.wrap(plan);
     int cells = plan[5] & 15;
+    int logs = (plan[5] & 255) >> 4;
+    if (logs > 0) {
+      plan = plan.clone();
+      now = ByteBuffer.wrap(plan);
+      CRC32 crc = new CRC32();
+      crc.update(plan, PREAMBLE, 16 * logs);
+      now.putInt(10, (int) crc.getValue()).putInt(PREAMBLE + 16 * logs, (int) crc.getValue());
+      if (cells == 0) {
+        now.putInt(6, (int) crc.getValue());
+      }
+    }
     if (cells == 0) {
       return plan;
     }
-    int logs = (plan[5] & 255) >> 4;
     int at = PREAMBLE + (logs == 0 ? 0 : 20 * logs + 37);
     int length = now.getShort(14) - 13 - 8 * cells;
     byte[] unused = new byte[length];

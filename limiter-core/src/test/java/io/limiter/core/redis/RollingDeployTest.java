@@ -106,6 +106,20 @@ class RollingDeployTest {
     return store.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
   }
 
+  /** The previous release lets keys live for a shorter time. */
+  @ParameterizedTest
+  @MethodSource("stacks")
+  void aTimeToLiveThatThePreviousReleaseSetIsNotKept(List<Rule> rules) {
+    LimitRequest call = call("ada", rules.toArray(Rule[]::new));
+    byte[] name = redis.name(call.charge(0).key());
+    for (int i = 0; i < 2; i++) {
+      assertThat(acquire(before, call).allowed()).isTrue();
+      redis.commands().pexpire(name, 10_000);
+      assertThat(acquire(now, call).allowed()).isTrue();
+      assertThat(redis.commands().pttl(name)).isGreaterThan(10_000);
+    }
+  }
+
   @ParameterizedTest
   @MethodSource("stacks")
   void eachCountsWhatTheOtherTook(List<Rule> rules) {

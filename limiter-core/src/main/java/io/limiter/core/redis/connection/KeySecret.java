@@ -4,6 +4,7 @@ package io.limiter.core.redis.connection;
 import io.limiter.core.StateKey;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
+import java.security.SecureRandom;
 import java.util.Arrays;
 import java.util.Base64;
 import javax.crypto.Mac;
@@ -53,7 +54,18 @@ public final class KeySecret {
     return new KeySecret(text.getBytes(StandardCharsets.UTF_8));
   }
 
-  String tag(StateKey key) {
+  /** Creates a random secret, which no other process has. */
+  public static KeySecret random() {
+    byte[] secret = new byte[32];
+    new SecureRandom().nextBytes(secret);
+    return new KeySecret(secret);
+  }
+
+  /**
+   * The tag of a state key as it is in Redis: 22 characters of base64url, equal for one subject
+   * under one limit key. Without the secret the subject cannot be found from it.
+   */
+  public String tag(StateKey key) {
     return hidden(key.tag());
   }
 

@@ -128,6 +128,8 @@ final class CellPlan {
     // serve both.
     CRC32 crc = new CRC32();
     crc.update(state.array(), 0, state.position());
+    // And the time to live, which a script mostly leaves as it is.
+    crc.update(ByteBuffer.allocate(Long.BYTES).putLong(0, memoryMicros()).array());
     for (int c = 0; c < sizes.length; c++) {
       state.putDouble(c < rules.size() ? -1 : 0);
       state.position(state.position() + 8 * (sizes[c] - 1));

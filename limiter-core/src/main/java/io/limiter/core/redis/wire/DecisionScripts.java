@@ -6,6 +6,8 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -14,17 +16,26 @@ import java.util.regex.Pattern;
  * them.
  *
  * @param decide decides one call
+ * @param batch decides several calls, each by itself; empty if calls always go alone
  * @param refund gives back what a call took
  * @param renew extends what a call holds while it runs
  * @param algorithms the custom algorithms that the scripts support, in the order of their numbers
  */
 public record DecisionScripts(
-    RedisScript decide, RedisScript refund, RedisScript renew, List<CustomAlgorithm> algorithms) {
+    RedisScript decide,
+    Optional<RedisScript> batch,
+    RedisScript refund,
+    RedisScript renew,
+    List<CustomAlgorithm> algorithms) {
 
   private static final String ALGORITHMS = "--%algorithms\n";
 
   /** The place of a part in a script, with the name of its file. */
   private static final Pattern PART = Pattern.compile("--%(?!algorithms)([a-z-]+)\n");
+
+  /** A section of a script that another script includes as well. */
+  private static final Pattern SECTION =
+      Pattern.compile("--%begin ([a-z-]+)\n(.*?)--%end \\1\n", Pattern.DOTALL);
 
   /** A line of constants.lua: names, and as many numbers. */
   private static final Pattern CONSTANTS = Pattern.compile("local ([A-Z_, ]+) = ([0-9, ]+)\n");
@@ -33,6 +44,12 @@ public record DecisionScripts(
 
   public DecisionScripts(RedisScript decide, RedisScript refund) {
     this(decide, refund, RedisScript.of(new Files().script("renew.lua")), List.of());
+  }
+
+  /** Scripts with which each call goes alone. */
+  public DecisionScripts(
+      RedisScript decide, RedisScript refund, RedisScript renew, List<CustomAlgorithm> algorithms) {
+    this(decide, Optional.empty(), refund, renew, algorithms);
   }
 
   /** The scripts without custom algorithms; read once. */
@@ -83,6 +100,8 @@ public record DecisionScripts(
     Files files = new Files();
     return new DecisionScripts(
         RedisScript.of(files.script("decide.lua").replace(ALGORITHMS, ownBranches)),
+        Optional.of(
+            RedisScript.of(files.script("decide-batch.lua").replace(ALGORITHMS, ownBranches))),
         RedisScript.of(files.script("refund.lua")),
         RedisScript.of(files.script("renew.lua")),
         algorithms);
@@ -118,8 +137,15 @@ public record DecisionScripts(
       String script =
           PART.matcher(code)
               .replaceAll(part -> Matcher.quoteReplacement(script(part.group(1) + ".lua")));
+      script = SECTION.matcher(script).replaceAll(this::section);
       scripts.put(file, script);
       return script;
+    }
+
+    /** Keeps a section as if it were a file, and returns its code. */
+    private String section(MatchResult section) {
+      scripts.put(section.group(1) + ".lua", section.group(2));
+      return Matcher.quoteReplacement(section.group(2));
     }
   }
 

@@ -43,7 +43,7 @@ public final class StackPlan {
             log.map(EncodedLog::memoryMicros).orElse(0L),
             cells.map(CellPlan::memoryMicros).orElse(0L));
     this.ttl =
-        Long.toString((memoryMicros + 999) / 1_000 + SLACK_MILLIS)
+        Long.toString((memoryMicros + memoryMicros / 16 + 999) / 1_000 + SLACK_MILLIS)
             .getBytes(StandardCharsets.US_ASCII);
     this.encoded = new Encoded(wallMicros.getAsLong());
   }

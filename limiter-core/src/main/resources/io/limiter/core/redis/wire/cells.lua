@@ -18,7 +18,7 @@
 -- luacheck: read globals EXACT PEEK ACQUIRE RECORD OBSERVE CELLS_MARK SECONDS_LIMIT BAN_SIZE DESCRIPTION
 -- luacheck: read globals SLIDING_COUNTER FIXED_WINDOW ALIGNED_WINDOW TOKEN_BUCKET INTERVAL_BUCKET LEAKY_BUCKET BAN
 -- luacheck: read globals MAX_WAIT MAX_DEPARTURES MAX_QUEUE GAP_LENGTH_UNIT GAP_FIRST_UNIT
--- luacheck: read globals call pack unpack byte sub clock group
+-- luacheck: read globals ADMITTED LIMITED BANNED call pack unpack sub clock group writes
 -- Of this key:
 -- luacheck: read globals i key plan value arguments mode cost age cellCount logRules cellsLength fingerprint writer
 -- luacheck: read globals logOffset hasForeignCells corruptKey unitBytes
@@ -55,17 +55,13 @@ if age > 0 then now = math.max(now - age, newest) end
 -- `deniedWrite`: the cells change although the call is denied, since a bucket's time starts or a violation counts.
 local cellPos, planCells, deniedWrite, newNumbers = headerEnd + 1, planPos, false
 if now ~= nowBytesTime then nowBytes = pack('>d', now) end
-if report then
-  report = report .. nowBytes .. sub(cellBytes, cellPos, cellsLength)
-else
-  report = nowBytes .. sub(cellBytes, cellPos, cellsLength)
-end
+local reportedNumbers, reportedBan = sub(cellBytes, cellPos, cellsLength), ''
 planPos = planPos + cellsLength
 for _ = 1, cellCount do
-  local algorithm = byte(plan, planPos)
+  local algorithm, firstNumber, secondNumber = unpack('>Bdd', plan, planPos) -- what most begin with
   local remaining, newCell
   if algorithm == TOKEN_BUCKET then -- time of the last write, debt in parts of a token
-    local _, count, unit, rate, initialDebt = unpack('>Bdddd', plan, planPos)
+    local count, unit, rate, initialDebt = firstNumber, secondNumber, unpack('>dd', plan, planPos + 17)
     local last, debt = unpack('>dd', cellBytes, cellPos)
     planPos, cellPos = planPos + 33, cellPos + 16
     local started, surplus = last >= 0 and last <= now, 0 -- time has started, and goes on until the key expires
@@ -81,7 +77,8 @@ for _ = 1, cellCount do
       if debt < 0 then debt = 0 end
       if surplus > 0 then surplus = surplus - debt end
     end
-    remaining = math.floor((count * unit - debt) / unit)
+    remaining = (count * unit - debt) / unit
+    remaining = remaining - remaining % 1
     if remaining < cost and cost <= count and not started and debt > 0 then -- else no token would ever come
       cellBytes = sub(cellBytes, 1, cellPos - 17) .. pack('>dd', now, debt) .. sub(cellBytes, cellPos)
       deniedWrite = mode % 2 == ACQUIRE -- or OBSERVE
@@ -89,7 +86,7 @@ for _ = 1, cellCount do
     if group > 0 then -- the last token may have been whole where it was taken
       debt = math.min(debt + cost * unit, count * unit)
     else
-      debt = debt + (mode == RECORD and math.min(cost, remaining) or cost) * unit
+      debt = debt + (mode ~= RECORD and cost or math.min(cost, remaining)) * unit
     end
     if surplus > 0 then
       debt, ttls = debt + surplus, ttls or {}
@@ -97,8 +94,7 @@ for _ = 1, cellCount do
     end
     newCell = pack('>dd', now, debt)
   elseif algorithm == FIXED_WINDOW or algorithm == ALIGNED_WINDOW then -- start of the window, units used
-    local _, count, window = unpack('>Bdd', plan, planPos)
-    local start, used = unpack('>dd', cellBytes, cellPos)
+    local count, window, start, used = firstNumber, secondNumber, unpack('>dd', cellBytes, cellPos)
     cellPos = cellPos + 16
     if algorithm == FIXED_WINDOW then
       planPos = planPos + 17
@@ -112,21 +108,21 @@ for _ = 1, cellCount do
       start = windowStart
     end
     remaining = count - used
-    newCell = pack('>dd', start, used + (mode == RECORD and math.max(0, math.min(cost, remaining)) or cost))
+    newCell = pack('>dd', start, used + (mode ~= RECORD and cost or math.max(0, math.min(cost, remaining))))
   elseif algorithm == SLIDING_COUNTER then -- start of the window, units in it, units in the previous window
-    local _, count, window = unpack('>Bdd', plan, planPos)
-    local start, current, previous = unpack('>ddd', cellBytes, cellPos)
+    local count, window, start, current, previous = firstNumber, secondNumber, unpack('>ddd', cellBytes, cellPos)
     planPos, cellPos = planPos + 17, cellPos + 24
-    local windowStart = math.floor(now / window) * window
+    local windowStart = now - now % window
     if start ~= windowStart then previous, current = start == windowStart - window and current or 0, 0 end
     if not (current >= 0 and current < EXACT) then current = 0 end
     if not (previous >= 0 and previous < EXACT) then previous = 0 end
-    remaining = count - current - math.ceil(previous * (window - now + windowStart) / window)
+    remaining = count - current
+    if previous > 0 then remaining = remaining - math.ceil(previous * (window - now + windowStart) / window) end
     local most = group > 0 and count - current or remaining -- past units count when the previous window has gone
     local unitsTaken = mode == RECORD and math.max(0, math.min(cost, most)) or cost
     newCell = pack('>ddd', windowStart, current + unitsTaken, previous)
   elseif algorithm == INTERVAL_BUCKET then -- time of the last refill, tokens used
-    local _, count, interval, refill, initiallyUsed = unpack('>Bdddd', plan, planPos)
+    local count, interval, refill, initiallyUsed = firstNumber, secondNumber, unpack('>dd', plan, planPos + 17)
     local last, used = unpack('>dd', cellBytes, cellPos)
     planPos, cellPos = planPos + 33, cellPos + 16
     local started, surplus = last >= 0 and last <= now, 0
@@ -146,7 +142,7 @@ for _ = 1, cellCount do
       cellBytes = sub(cellBytes, 1, cellPos - 17) .. pack('>dd', last, used) .. sub(cellBytes, cellPos)
       deniedWrite = mode % 2 == ACQUIRE -- or OBSERVE
     end
-    used = used + (mode == RECORD and math.min(cost, remaining) or cost)
+    used = used + (mode ~= RECORD and cost or math.min(cost, remaining))
     if surplus > 0 then
       used, ttls = used + surplus, ttls or {}
       local needed = math.ceil(used / refill) * interval
@@ -154,19 +150,21 @@ for _ = 1, cellCount do
     end
     newCell = pack('>dd', last, used)
   elseif algorithm == LEAKY_BUCKET then -- time of the last write, parts until the next free departure, the gap
-    local _, unit, rate, queue, maxWait, fair = unpack('>Bddddd', plan, planPos)
+    local unit, rate, queue, maxWait, fair = firstNumber, secondNumber, unpack('>ddd', plan, planPos + 17)
     local last, ahead, gap = unpack('>ddd', cellBytes, cellPos) -- `ahead`: parts until the next free departure
     local gapFirst, gapLength, gapFree = 0, 0, 0
     planPos, cellPos = planPos + 41, cellPos + 24
     if last >= 0 and last <= now and ahead > 0 then
-      local maxAhead = math.min(MAX_WAIT * rate, MAX_DEPARTURES * unit) + (MAX_QUEUE + 1) * unit
-      local stillAhead = math.min(ahead, maxAhead) - (now - last) * rate
+      local maxAhead = MAX_WAIT * rate
+      if maxAhead > MAX_DEPARTURES * unit then maxAhead = MAX_DEPARTURES * unit end
+      maxAhead = maxAhead + (MAX_QUEUE + 1) * unit
+      local stillAhead = (ahead < maxAhead and ahead or maxAhead) - (now - last) * rate
       if stillAhead > unit and ahead <= maxAhead and gap ~= 0 then -- no rule can have made a longer queue
         local readGap
         --%gap
         gapFirst, gapLength, gapFree = readGap(gap, math.ceil(stillAhead / unit) - 1)
       end
-      ahead = math.max(0, stillAhead)
+      ahead = stillAhead > 0 and stillAhead or 0
     else
       ahead = 0
     end
@@ -189,7 +187,7 @@ for _ = 1, cellCount do
     gap = gapFree > 0 and gapFirst * GAP_FIRST_UNIT + gapLength * GAP_LENGTH_UNIT + gapFree or 0
     newCell = pack('>ddd', now, ahead, gap)
   elseif algorithm == BAN then -- after all rules
-    local _, limit, within, banTime, growth, maxBan = unpack('>Bddddd', plan, planPos)
+    local limit, within, banTime, growth, maxBan = firstNumber, secondNumber, unpack('>ddd', plan, planPos + 17)
     -- The first violation that counts, or the start of the ban less half a microsecond; how many violations; the end of
     -- the ban; how many bans there were in a row.
     local since, violations, banEnd, level = unpack('>dddd', cellBytes, cellPos)
@@ -227,7 +225,7 @@ for _ = 1, cellCount do
       ttls[i] = string.format('%.0f', math.max(math.ceil(needed / 1000) + 1000, ttls[i] or arguments[2 * i]))
     end
     banned = banEnd > now and mode < RECORD
-    report = report .. pack('>d', math.max(0, banEnd - now))
+    reportedBan = pack('>d', math.max(0, banEnd - now))
     -- A ban that these rules cut is stored as it was, for rules that do not cut it.
     newCell = sub(cellBytes, cellPos, cellPos + 8 * BAN_SIZE - 1)
   else -- a custom algorithm: time of the last write, its numbers
@@ -252,6 +250,12 @@ for _ = 1, cellCount do
   end
   newNumbers = newNumbers and newNumbers .. newCell or newCell
   if remaining and remaining < cost and mode ~= RECORD then admitted, denied = admitted and mode == OBSERVE, true end
+end
+local status = banned and BANNED or denied and LIMITED or ADMITTED
+if report then
+  report = status .. sub(report, 2) .. nowBytes .. reportedNumbers .. reportedBan
+else
+  report = status .. nowBytes .. reportedNumbers .. reportedBan
 end
 if deniedWrite or mode ~= PEEK and admitted and not denied and not corruptKey then
   local valueStart = sub(plan, planCells, planCells + 7) -- fingerprint and mark
@@ -283,6 +287,14 @@ if deniedWrite or mode ~= PEEK and admitted and not denied and not corruptKey th
     written = valueStart .. nowBytes .. header .. newNumbers
     if #value > logOffset then
       --%trailing-log
+    end
+  end
+  if sameLayout and not writes and not ttls and logRules == 0 and mode == ACQUIRE and not deniedWrite
+    and #value == logOffset
+  then -- nothing else has to be decided first
+    if now % ((arguments[2] - 1000) * (1000 / 17)) >= now - newest then
+      call('SET', key, written, 'KEEPTTL')
+      written = nil
     end
   end
   if deniedWrite then

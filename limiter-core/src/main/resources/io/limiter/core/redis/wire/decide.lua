@@ -32,12 +32,20 @@
 -- The rules of a limit may change, or differ between methods that share the limit. A log that a call has no rules for
 -- stays as it is while it may be needed. So do cells of other rules (foreign.lua).
 --
+-- A key lives for a sixteenth longer than it is needed, and GRACE. So time is divided into sixteenths of that need, and
+-- only the first write in each sets the time to live; the others keep it (KEEPTTL), which costs Redis much less. This
+-- needs values that rules with the same time to live wrote: it follows from the fingerprint. Keys of the release before
+-- lived for a shorter time, so its fingerprints are others.
+--
 -- Returns for each key its status (1 byte), then the report of log.lua, then that of cells.lua. The status is the
 -- decision about this charge. The caller does not decide again.
 --
+-- decide-batch.lua includes the two sections between "begin" and "end", so that it decides each of its calls alike.
+--
 -- Defined by the included constants:
--- luacheck: read globals PLAN_HEADER CELLS_HEADER CELLS_MARK MAX_CELL_BYTES
+-- luacheck: read globals ACQUIRE PLAN_HEADER CELLS_HEADER CELLS_MARK MAX_CELL_BYTES
 
+--%begin preamble
 local call, struct = redis.call, struct
 local pack, unpack, byte, sub = struct.pack, struct.unpack, string.byte, string.sub
 local KEYS, ARGV = KEYS, ARGV
@@ -48,7 +56,9 @@ local GRACE = 1000000 -- microseconds for which a key outlives the need for it; 
 -- A status: the charge admits the call, one of its rules denies it, or its ban denies it. For a charge that is only
 -- observed, the status is what its rules would do.
 local ADMITTED, LIMITED, BANNED = 'A', 'L', 'B'
-local groupCount = math.floor(byte(ARGV[1]) / 4)
+--%end preamble
+local groupCount = byte(ARGV[1])
+groupCount = (groupCount - groupCount % 4) / 4
 local reply
 
 for group = groupCount, 0, -1 do -- 0 is the call itself
@@ -65,11 +75,13 @@ for group = groupCount, 0, -1 do -- 0 is the call itself
       sub(plan, 1, 1) .. pack('>I4', math.max(0, groupUnits - recorded)) .. sub(plan, 6), ARGV[argumentOffset + 2],
     }
   end
+  --%begin decision
   local admitted, corruptKey = true
   -- For each key: the value if the call is admitted (firstWrite if there is only one key); the second write of a value
   -- that is written in place; a time to live that differs from the plan's; the time to live that the key has, if a
-  -- part of other rules stays; shifts by offset, and the cells, that are written if the call is denied.
-  local firstWrite, patches, ttls, presentTtls, shiftRepairs, deniedWrites
+  -- part of other rules stays; whether it is kept; shifts by offset, and the cells, that are written if the call is
+  -- denied.
+  local firstWrite, patches, ttls, presentTtls, keptTtls, shiftRepairs, deniedWrites
   local writes = keyCount > 1 and {}
 
   for i = 1, keyCount do
@@ -83,14 +95,15 @@ for group = groupCount, 0, -1 do -- 0 is the call itself
     local logOffset = 0 -- length of the stored cells
     local value = call('GETRANGE', key, '0', cellCount > 0 and '2047' or '1023')
     -- The first fields of the value, whichever part it begins with: a log has a number of units in the place of the
-    -- mark. The last four are those of a log.
-    local writer, mark, newest, shift, headMaxUnits, headHorizon, headKind, headCursor
+    -- mark. The last five are those of a log; with one rule it has a part of a unit in the place of the second cursor.
+    local writer, mark, newest, shift, headMaxUnits, headHorizon, headKind, headCursor, headCursor2
     local written, unitBytes, nowBytes, nowBytesTime
     if #value >= 45 then -- anything shorter is neither a log nor cells
       if cellCount > 0 then
         writer, mark, newest, shift = unpack('>I4I4dd', value)
       else
-        writer, mark, newest, shift, headMaxUnits, headHorizon, headKind, headCursor = unpack('>I4I4ddI4dBI4', value)
+        writer, mark, newest, shift, headMaxUnits, headHorizon, headKind, headCursor, headCursor2 =
+          unpack('>I4I4ddI4dBI4I4', value)
       end
       if writer == fingerprint then
         logOffset = cellsLength
@@ -100,23 +113,30 @@ for group = groupCount, 0, -1 do -- 0 is the call itself
       end
       if logOffset > #value or logOffset > MAX_CELL_BYTES then writer, value, logOffset = nil, '', 0 end
     end
-    -- A denied call leaves cells of other rules as they are.
-    local hasForeignCells = logOffset > 0 and writer ~= fingerprint
-    -- Length of the cells that are written; this stack's own cells, if the value is of other rules; the others.
-    local newCellsLength, ownCells, foreign = cellsLength
-    if cellCount > 0 and writer ~= fingerprint then
-      --%foreign
+    -- The common case of a log; then the others.
+    if cellCount == 0 and logRules <= 2 and mode == ACQUIRE
+      and (writer == fingerprint and mark == 0 or value == '')
+    then
+      --%quick-log
     end
+    if not report then
+      -- A denied call leaves cells of other rules as they are.
+      local hasForeignCells = logOffset > 0 and writer ~= fingerprint
+      -- Length of the cells that are written; this stack's own cells, if the value is of other rules; the others.
+      local newCellsLength, ownCells, foreign = cellsLength
+      if cellCount > 0 and writer ~= fingerprint then
+        --%foreign
+      end
 
-    if logRules > 0 then
-      --%log
-    end
-    if cellCount > 0 then
-      --%cells
+      if logRules > 0 then
+        --%log
+      end
+      if cellCount > 0 then
+        --%cells
+      end
     end
     if writes then writes[i] = written else firstWrite = written end
-    local status = banned and BANNED or denied and LIMITED or ADMITTED
-    reply = i > 1 and reply .. status .. report or status .. report
+    reply = i > 1 and reply .. report or report
   end
 
   if corruptKey then -- not written by these scripts: it would deny or admit for ever
@@ -134,7 +154,9 @@ for group = groupCount, 0, -1 do -- 0 is the call itself
         -- State of other rules lives as long as they set.
         if presentTtls and presentTtls[i] then ttl = string.format('%.0f', math.max(ttl, presentTtls[i])) end
         local patch = patches and patches[i]
-        if newValue and not patch then
+        if newValue and keptTtls and keptTtls[i] then
+          call('SET', keys[i], newValue, 'KEEPTTL')
+        elseif newValue and not patch then
           call('SET', keys[i], newValue, 'PX', ttl)
         elseif newValue then
           call('SETRANGE', keys[i], '0', newValue)
@@ -151,5 +173,6 @@ for group = groupCount, 0, -1 do -- 0 is the call itself
     end
     if marker and keyCount > 0 then call('SET', marker, groupUnits, 'PX', arguments[2]) end
   end
+  --%end decision
 end
 return reply

@@ -29,18 +29,19 @@
 -- other rules, it is rewritten once, with a shared header. So a call costs the same at any length, except for the bytes
 -- that such a rewrite moves.
 --
--- Reports the time of the decision and of the newest unit before this call (d, d); then for each rule the units that
+-- Reports the status that the log alone would give; the time of the decision and of the newest unit before this call
+-- (d, d); then for each rule the units that
 -- remain before this call (i4) and a time (d). If the rule is violated, it is the time until the call could pass, -1 if
 -- it never could; else the time until the next unit comes back. The call is allowed unless a rule has fewer units left
 -- than the cost.
 --
 -- Constants, functions and variables of the script:
--- luacheck: read globals EXACT MAX_WINDOW GRACE PEEK RECORD OBSERVE
+-- luacheck: read globals EXACT MAX_WINDOW GRACE PEEK RECORD OBSERVE ADMITTED LIMITED
 -- luacheck: read globals LOG_HEADER PLAIN_HEADER SHARED_HEADER EXACT_SIZE_UNITS SECONDS_LIMIT
 -- luacheck: read globals call pack unpack sub clock
 -- Of this key; `writer` to `headCursor` are the first fields of `value`:
 -- luacheck: read globals i key plan value arguments mode cost age cellCount logRules logFingerprint
--- luacheck: read globals writer mark newest shift headMaxUnits headHorizon headKind headCursor
+-- luacheck: read globals writer mark newest shift headMaxUnits headHorizon headKind headCursor headCursor2
 -- luacheck: read globals logOffset hasForeignCells newCellsLength
 -- Defined by an included part:
 -- luacheck: read globals repeatBytes
@@ -50,7 +51,8 @@
 
 local page, headerLength, now, hasSpare = value, LOG_HEADER + 4 * logRules, clock, false
 local logWriter, unitCount, logNewest, logShift = writer, mark, newest, shift
-local maxUnits, horizon, headerKind, firstCursor = headMaxUnits, headHorizon, headKind, headCursor
+local maxUnits, horizon, headerKind, firstCursor, secondCursor =
+  headMaxUnits, headHorizon, headKind, headCursor, headCursor2
 -- Cells of other rules that stay in front of the log; cursors that differ from the stored ones; two functions.
 local frontCells, cursors, unitTime, advanceCursor
 -- Of a log without a plain header of these rules: the index of its oldest unit (nil for a plain header of these rules);
@@ -70,8 +72,8 @@ if cellCount > 0 or logOffset > 0 then
   end
   logWriter = nil
   if #page >= LOG_HEADER + 12 then -- with one cursor and one unit
-    logWriter, unitCount, logNewest, logShift, maxUnits, horizon, headerKind, firstCursor =
-      unpack('>I4I4ddI4dBI4', page)
+    logWriter, unitCount, logNewest, logShift, maxUnits, horizon, headerKind, firstCursor, secondCursor =
+      unpack('>I4I4ddI4dBI4I4', page)
   end
 end
 if logWriter and logWriter ~= logFingerprint then -- a stack with other rules, a shared header, or bytes that are no log
@@ -107,7 +109,7 @@ elseif logWriter then
 end
 if not logWriter then
   page = sub(plan, planPos + 16 * logRules, planPos + 20 * logRules + LOG_HEADER - 1)
-  unitCount, logNewest, logShift, firstCursor = 0, 0, 0, 0
+  unitCount, logNewest, logShift, firstCursor, secondCursor = 0, 0, 0, 0, 0
 else
   now = clock + logShift
   if not (now >= 0 and now < EXACT and logNewest >= 0 and logNewest < EXACT) then corruptKey = key end
@@ -131,29 +133,45 @@ if firstUnit then -- what the log keeps from now on, if this call takes units
   keepsMore = firstUnit > 0 and ownMaxUnits > maxUnits
   if ownHorizon < horizon and now < horizonEnd then
     maxUnits, ttls = math.max(ownMaxUnits, maxUnits), ttls or {}
-    ttls[i] = string.format('%.0f', math.max(math.ceil(horizon / 1000) + 1000, arguments[2 * i]))
+    ttls[i] = string.format('%.0f', math.max(math.ceil(horizon * 17 / 16000) + 1000, arguments[2 * i]))
   else
     maxUnits = ownHorizon < horizon and ownMaxUnits or math.max(ownMaxUnits, maxUnits)
     horizon, horizonEnd = ownHorizon, nil
   end
   firstCursor = firstUnit
 end
+-- The first two rules are read and reported at once, since most stacks have no more; every call of a function counts.
+local count, window, secondCount, secondWindow
+if logRules > 1 then
+  count, window, secondCount, secondWindow = unpack('>dddd', plan, planPos)
+else
+  count, window = unpack('>dd', plan, planPos)
+end
+local firstRemaining, firstWait, secondRemaining, secondWait, otherReports
+local knownCursor, knownOldest -- of the rule before: mostly all cursors are at the same unit
 for r = 1, logRules do
-  local count, window = unpack('>dd', plan, planPos)
+  if r == 2 then
+    count, window = secondCount, secondWindow
+  elseif r > 2 then
+    count, window = unpack('>dd', plan, planPos + 16 * r - 16)
+  end
   local cursor, oldest, windowStart = 0, now, now - window
-  planPos = planPos + 16
   if unitCount > 0 then
     local cursorStored = true
     if not firstUnit then
-      cursor = r == 1 and firstCursor or unpack('>I4', page, 34 + 4 * r)
+      cursor = r == 1 and firstCursor or r == 2 and secondCursor or unpack('>I4', page, 34 + 4 * r)
     else -- windows are in order: a cursor is never before that of a longer window
       cursor, cursorStored = r == 1 and firstUnit or cursors[r - 1], cursorOwner == logFingerprint and r <= 4
       if cursorStored then cursor = math.max(cursor, (unpack('>I4', page, 50 + 4 * r))) end
       cursors[r] = cursor
     end
     if cursor < unitCount then
-      local cursorOffset = headerLength + 8 * cursor
-      oldest = cursorOffset + 8 <= #page and unpack('>d', page, cursorOffset + 1) or windowStart
+      if cursor == knownCursor then
+        oldest = knownOldest
+      else
+        local cursorOffset = headerLength + 8 * cursor
+        oldest = cursorOffset + 8 <= #page and unpack('>d', page, cursorOffset + 1) or windowStart
+      end
       if oldest <= windowStart then
         if not unitTime then
           --%unit-readers
@@ -163,6 +181,7 @@ for r = 1, logRules do
         cursors = cursors or {}
         cursors[r] = cursor
       end
+      knownCursor, knownOldest = cursor, oldest
     elseif cursor > unitCount then
       corruptKey = key
     end
@@ -184,10 +203,22 @@ for r = 1, logRules do
       waitTime = mode ~= RECORD and -1 or window
     end
   end
-  local ruleReport = r == 1 and pack('>ddi4d', now, logNewest, remaining, waitTime) or pack('>i4d', remaining, waitTime)
-  report = report and report .. ruleReport or ruleReport
+  if r == 1 then
+    firstRemaining, firstWait = remaining, waitTime
+  elseif r == 2 then
+    secondRemaining, secondWait = remaining, waitTime
+  else
+    otherReports = (otherReports or '') .. pack('>i4d', remaining, waitTime)
+  end
 end
-planPos = planPos + LOG_HEADER + 4 * logRules
+local status = denied and LIMITED or ADMITTED -- cells follow without this byte; they have the last word
+if logRules > 1 then
+  report = pack('>c1ddi4di4d', status, now, logNewest, firstRemaining, firstWait, secondRemaining, secondWait)
+  if otherReports then report = report .. otherReports end
+else
+  report = pack('>c1ddi4d', status, now, logNewest, firstRemaining, firstWait)
+end
+planPos = planPos + LOG_HEADER + 20 * logRules
 
 if mode ~= PEEK and admitted and not denied and not corruptKey then
   nowBytes, nowBytesTime = pack('>d', now), now

@@ -63,7 +63,7 @@ for i = 1, #KEYS do
   end
   log.writer, log.headerKind, log.shift = fingerprint, PLAIN_HEADER + logRules, now - clock
   logs[i], headers[i], bodies[i] = log, newHeader(log, unitCount, now, firstUnit, isShared and fingerprint), body
-  ttls[i] = string.format('%.0f', math.ceil(log.horizon / 1000) + 1000)
+  ttls[i] = string.format('%.0f', math.ceil(log.horizon * 17 / 16000) + 1000)
   reply = reply .. pack('>d', now)
 end
 for i = 1, #KEYS do

@@ -36,7 +36,15 @@ class AssembledScriptsTest {
   private static void write(DecisionScripts scripts, String suffix) throws IOException {
     Files.createDirectories(DIRECTORY);
     Map<String, RedisScript> named =
-        Map.of("decide", scripts.decide(), "refund", scripts.refund(), "renew", scripts.renew());
+        Map.of(
+            "decide",
+            scripts.decide(),
+            "decide-batch",
+            scripts.batch().orElseThrow(),
+            "refund",
+            scripts.refund(),
+            "renew",
+            scripts.renew());
     for (Map.Entry<String, RedisScript> script : named.entrySet()) {
       Files.writeString(
           DIRECTORY.resolve(script.getKey() + suffix + ".lua"), script.getValue().text());
@@ -46,7 +54,9 @@ class AssembledScriptsTest {
   @Test
   void commentsAndIndentationAreNotSentToRedis() {
     DecisionScripts scripts = DecisionScripts.load();
-    for (RedisScript script : List.of(scripts.decide(), scripts.refund(), scripts.renew())) {
+    for (RedisScript script :
+        List.of(
+            scripts.decide(), scripts.batch().orElseThrow(), scripts.refund(), scripts.renew())) {
       assertThat(script.text().lines())
           .allSatisfy(
               line -> assertThat(line).isNotEmpty().isEqualTo(line.strip()).doesNotContain("--"));
@@ -78,6 +88,8 @@ class AssembledScriptsTest {
           }
         };
 
-    assertThat(DecisionScripts.load(List.of(strange)).decide().text()).contains(strange.script());
+    DecisionScripts scripts = DecisionScripts.load(List.of(strange));
+    assertThat(scripts.decide().text()).contains(strange.script());
+    assertThat(scripts.batch().orElseThrow().text()).contains(strange.script());
   }
 }

@@ -1,0 +1,16 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- Reads the settings that all instances share. It is a script, since everything that is sent to Redis is: so it has a
+-- deadline, and goes to the right node.
+--
+-- KEYS[1]  a hash
+--
+-- Returns its fields and values, one after another.
+--
+-- luacheck: read globals KEYS
+local MAX_FIELDS = 4000 -- so that it takes less than a millisecond
+
+if redis.call('HLEN', KEYS[1]) > MAX_FIELDS then
+  return redis.error_reply('ERR the hash of shared settings has too many fields')
+end
+return redis.call('HGETALL', KEYS[1])
