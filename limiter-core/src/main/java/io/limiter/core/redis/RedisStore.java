@@ -9,9 +9,11 @@ import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.redis.connection.NodeBreakers;
+import io.limiter.core.redis.connection.NodeListener;
 import io.limiter.core.redis.connection.RedisFailures;
 import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.redis.wire.DecideReply;
+import io.limiter.core.redis.wire.DecisionBatching;
 import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.redis.wire.EncodedCall;
 import io.limiter.core.redis.wire.EncodedStack;
@@ -21,8 +23,11 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.util.BoundedCache;
+import java.nio.charset.StandardCharsets;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -31,7 +36,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides in Redis 6.2 or later, with one EVALSHA for a call. In a Redis Cluster it sends one for
+ * Decides in Redis 6.2 or later, with one EVALSHA for a call, or for the calls that meet in one
+ * turn of an event loop, each of which is decided by itself. In a Redis Cluster it sends one for
  * each slot with keys of the call, so one for each subject; if a call of several subjects is denied
  * there, it gives back what it has taken from some of them. Redis' clock is the only clock. Each
  * key expires one second after its newest unit has left the longest window; a subject takes about 8
@@ -58,8 +64,12 @@ public final class RedisStore implements LimitStore {
   private static final RedisScript RESET =
       RedisScript.of("return redis.call('UNLINK', unpack(KEYS))");
 
+  /** The name of the hash of {@link #sharedSettings}, after the key prefix. */
+  public static final String SHARED_SETTINGS = "settings";
+
   private final RedisSettings settings;
   private final DecisionScripts scripts;
+  private final @Nullable DecisionBatching batching;
   private final ScriptRunner runner;
   private final UnitScripts units;
   private final RedisHealth health;
@@ -73,6 +83,20 @@ public final class RedisStore implements LimitStore {
    */
   public RedisStore(ConnectionSource connections, RedisSettings settings) {
     this(connections, settings, DecisionScripts.load(settings.algorithms()));
+  }
+
+  /**
+   * The same with listeners.
+   *
+   * @param listeners receive the loss of each node, and its return
+   */
+  public RedisStore(
+      ConnectionSource connections, RedisSettings settings, List<NodeListener> listeners) {
+    this(
+        connections,
+        settings,
+        DecisionScripts.load(settings.algorithms()),
+        new NodeBreakers(listeners));
   }
 
   RedisStore(ConnectionSource connections, RedisSettings settings, DecisionScripts scripts) {
@@ -103,6 +127,16 @@ public final class RedisStore implements LimitStore {
         new BoundedCache<>(
             MAX_ENCODED, stack -> new EncodedStack(stack, scripts.algorithms(), wallMicros));
     this.runner = new ScriptRunner(connections, breakers);
+    this.batching =
+        settings.batchSize() == 1
+            ? null
+            : scripts
+                .batch()
+                .map(
+                    script ->
+                        new DecisionBatching(
+                            scripts.decide(), script, settings.batchSize(), runner.isCluster()))
+                .orElse(null);
     this.units = new UnitScripts(runner, scripts, settings);
     this.health =
         new RedisHealth(connections, settings, breakers, key -> resetTogether(List.of(key)));
@@ -140,8 +174,16 @@ public final class RedisStore implements LimitStore {
 
   private CompletionStage<byte @Nullable []> run(
       EncodedCall call, Mode mode, DecisionTime time, Consumer<byte @Nullable []> late) {
-    return runner.run(
-        scripts.decide(), ScriptOutputType.VALUE, call.keys(), call.arguments(mode), time, late);
+    DecisionBatching together = batching;
+    return together != null && together.admits(call)
+        ? runner.decide(scripts.decide(), together.of(call, mode), time, late)
+        : runner.run(
+            scripts.decide(),
+            ScriptOutputType.VALUE,
+            call.keys(),
+            call.arguments(mode),
+            time,
+            late);
   }
 
   /** Turns a reply that arrives after the call has failed into a verdict. */
@@ -199,6 +241,38 @@ public final class RedisStore implements LimitStore {
       throw new StoreException(
           FailureReason.ERROR, "Redis answered a decision with an unreadable reply", strange);
     }
+  }
+
+  /**
+   * Reads the settings that all instances share, within the deadline of all policies: the hash
+   * under the key prefix and {@value #SHARED_SETTINGS}. Empty if there is none. Fails with a {@link
+   * StoreException} if Redis does not answer, or if the hash has more than 4,000 fields.
+   */
+  public CompletionStage<Map<String, String>> sharedSettings() {
+    byte[] key = (settings.prefix() + SHARED_SETTINGS).getBytes(StandardCharsets.US_ASCII);
+    return runner
+        .<List<byte[]>>run(
+            SharedSettings.SCRIPT,
+            ScriptOutputType.MULTI,
+            new byte[][] {key},
+            new byte[0][],
+            DecisionTime.of(settings.deadline(), settings),
+            late -> {})
+        .thenApply(
+            found -> {
+              Map<String, String> fields = new TreeMap<>();
+              for (int i = 0; found != null && i + 1 < found.size(); i += 2) {
+                fields.put(
+                    new String(found.get(i), StandardCharsets.UTF_8),
+                    new String(found.get(i + 1), StandardCharsets.UTF_8));
+              }
+              return fields;
+            });
+  }
+
+  /** Read where it is first used. */
+  private static final class SharedSettings {
+    static final RedisScript SCRIPT = RedisScript.of(RedisScript.read("shared-settings.lua"));
   }
 
   /** The scripts for units that calls took. */

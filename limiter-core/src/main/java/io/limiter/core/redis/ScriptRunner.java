@@ -10,6 +10,7 @@ import io.limiter.core.redis.connection.Breaker;
 import io.limiter.core.redis.connection.CallTarget;
 import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.redis.connection.NodeBreakers;
+import io.limiter.core.redis.wire.DecisionBatching;
 import io.limiter.core.redis.wire.RedisScript;
 import io.netty.util.HashedWheelTimer;
 import io.netty.util.concurrent.DefaultThreadFactory;
@@ -57,6 +58,33 @@ final class ScriptRunner {
       byte[][] arguments,
       DecisionTime time,
       Consumer<@Nullable T> late) {
+    return run(script, output, keys, arguments, null, time, late);
+  }
+
+  /** Runs the script of a decision, which may share a command with others. */
+  CompletionStage<byte @Nullable []> decide(
+      RedisScript script,
+      DecisionBatching.Single decision,
+      DecisionTime time,
+      Consumer<byte @Nullable []> late) {
+    return run(
+        script,
+        ScriptOutputType.VALUE,
+        decision.keys(),
+        decision.arguments(),
+        decision,
+        time,
+        late);
+  }
+
+  private <T> CompletionStage<@Nullable T> run(
+      RedisScript script,
+      ScriptOutputType output,
+      byte[][] keys,
+      byte[][] arguments,
+      DecisionBatching.@Nullable Single decision,
+      DecisionTime time,
+      Consumer<@Nullable T> late) {
     CallTarget first;
     CallTarget.Redirects detours = CallTarget.Redirects.NONE;
     ClusterSource nodes = cluster;
@@ -75,6 +103,9 @@ final class ScriptRunner {
     ScriptCall<T> call =
         new ScriptCall<T>(
             first, detours, System::nanoTime, script, output, keys, arguments, time, timer, late);
+    if (decision != null) {
+      call.mayShare(decision);
+    }
     ClusterSource.Primary asked = node;
     if (asked != null) {
       var unused =

@@ -207,7 +207,7 @@ public final class DenyCache implements LimitStore {
   }
 
   /** The number of callers in the cache, including expired ones. */
-  int remembered() {
+  public int remembered() {
     return denials.size();
   }
 

@@ -6,25 +6,27 @@ import java.util.Map;
 
 /**
  * The fallback of each policy. A request of several policies uses the fallback of the policy of its
- * verdict.
- *
- * @param usual for policies without an entry
- * @param byPolicy by the policy's name
+ * verdict. Asked for each decision, by any thread, so that settings may change.
  */
-public record FallbackPolicies(Fallback usual, Map<String, Fallback> byPolicy) {
-
-  public FallbackPolicies {
-    byPolicy = Map.copyOf(byPolicy);
-  }
-
-  /** Returns the same fallback for all policies. */
-  public static FallbackPolicies of(Fallback fallback) {
-    return new FallbackPolicies(fallback, Map.of());
-  }
+@FunctionalInterface
+public interface FallbackPolicies {
 
   /** Returns the fallback of this policy. */
-  public Fallback of(Policy policy) {
-    Fallback own = byPolicy.get(policy.name());
-    return own == null ? usual : own;
+  Fallback of(Policy policy);
+
+  /** Returns the same fallback for all policies. */
+  static FallbackPolicies of(Fallback fallback) {
+    return policy -> fallback;
+  }
+
+  /**
+   * Returns fallbacks that do not change.
+   *
+   * @param usual for policies without an entry
+   * @param byPolicy by the policy's name
+   */
+  static FallbackPolicies of(Fallback usual, Map<String, Fallback> byPolicy) {
+    Map<String, Fallback> all = Map.copyOf(byPolicy);
+    return policy -> all.getOrDefault(policy.name(), usual);
   }
 }

@@ -16,6 +16,7 @@ import io.limiter.core.store.Mode;
 import io.limiter.core.util.LogThrottle;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -58,6 +59,7 @@ public final class FallbackStore implements LimitStore {
   private final Logger log;
   private final LogThrottle failures;
   private final LogThrottle lateness;
+  private final List<StoreListener> listeners;
 
   /** Creates a store that asks the local store under every policy. */
   public FallbackStore(LimitStore store, LimitStore local) {
@@ -85,7 +87,21 @@ public final class FallbackStore implements LimitStore {
       FallbackCounts counts,
       int maxKnown,
       LongSupplier nanos) {
-    this(store, local, fallbacks, counts, maxKnown, nanos, LOG);
+    this(store, local, fallbacks, counts, maxKnown, nanos, List.of());
+  }
+
+  /**
+   * @param listeners receive how long the store took for each decision, by the clock {@code nanos}
+   */
+  public FallbackStore(
+      LimitStore store,
+      LimitStore local,
+      FallbackPolicies fallbacks,
+      FallbackCounts counts,
+      int maxKnown,
+      LongSupplier nanos,
+      List<StoreListener> listeners) {
+    this(store, local, fallbacks, counts, maxKnown, nanos, listeners, LOG);
   }
 
   /**
@@ -99,6 +115,19 @@ public final class FallbackStore implements LimitStore {
       int maxKnown,
       LongSupplier nanos,
       Logger log) {
+    this(store, local, fallbacks, counts, maxKnown, nanos, List.of(), log);
+  }
+
+  private FallbackStore(
+      LimitStore store,
+      LimitStore local,
+      FallbackPolicies fallbacks,
+      FallbackCounts counts,
+      int maxKnown,
+      LongSupplier nanos,
+      List<StoreListener> listeners,
+      Logger log) {
+    this.listeners = List.copyOf(listeners);
     this.store = store;
     this.local = local;
     this.fallbacks = fallbacks;
@@ -115,7 +144,7 @@ public final class FallbackStore implements LimitStore {
     return new Decision(request, mode, fallbacks.of(request.policy())).decide();
   }
 
-  private void report(StoreException failure) {
+  private void log(StoreException failure) {
     boolean late = failure.reason() == FailureReason.PROCESS_LATE;
     long decisions = (late ? lateness : failures).count();
     if (decisions > 0) {
@@ -177,16 +206,27 @@ public final class FallbackStore implements LimitStore {
 
     private void answered(@Nullable Verdict verdict, @Nullable Throwable failure) {
       if (failure == null) {
+        report(null);
         learn(verdict, false);
         complete(verdict);
         return;
       }
       known.unanswered(request, subjects);
       if (unwrap(failure) instanceof StoreException why) {
-        report(why);
+        report(why.reason());
+        log(why);
         decideWithout(why);
       } else {
         completeExceptionally(failure);
+      }
+    }
+
+    private void report(@Nullable FailureReason failure) {
+      if (!listeners.isEmpty()) {
+        long took = nanos.getAsLong() - askedAt;
+        for (StoreListener listener : listeners) {
+          listener.ended(took, failure);
+        }
       }
     }
 

@@ -14,15 +14,18 @@ public final class StackShape {
   private final Duration[] windows;
   private final long[] windowsMicros;
   private final int[] places;
+  private final Rule[] keepers;
   private final int logs;
   private final long kept;
   private final long horizonMicros;
   private final int longestLog;
+  private final boolean custom;
 
   StackShape(List<Rule> rules) {
     windows = new Duration[rules.size()];
     windowsMicros = new long[windows.length];
     places = new int[windows.length];
+    keepers = rules.stream().filter(rule -> !(rule instanceof LoggedRule)).toArray(Rule[]::new);
     int logged = 0;
     long most = 0;
     long longest = 0;
@@ -43,6 +46,7 @@ public final class StackShape {
       }
     }
     logs = logged;
+    custom = rules.stream().anyMatch(rule -> rule instanceof CustomRule);
     kept = most;
     horizonMicros = longest;
     longestLog = longestAt;
@@ -61,6 +65,21 @@ public final class StackShape {
   /** The index of a rule among those that keep numbers instead of a log; below 0 if it is a log. */
   public int place(int rule) {
     return places[rule];
+  }
+
+  /** The number of rules that keep numbers instead of a log. */
+  public int cells() {
+    return keepers.length;
+  }
+
+  /** One of the rules that keep numbers instead of a log, by its {@link #place}. */
+  public Rule rule(int place) {
+    return keepers[place];
+  }
+
+  /** Whether one of the rules is a {@link CustomRule}, whose algorithm may throw. */
+  public boolean custom() {
+    return custom;
   }
 
   /** {@link Rule#window} in microseconds. */

@@ -41,7 +41,7 @@ public final class TestRedis implements AutoCloseable {
   private static final String NEVER = Long.toString(1L << 53);
 
   private static final String GRACE = "local GRACE = 1000000";
-  private static final String RENEWED = "math.ceil(log.horizon / 1000) + 1000";
+  private static final String RENEWED = "math.ceil(log.horizon * 17 / 16000) + 1000";
 
   /** Digits of the seconds, and of the microseconds, of the clock. */
   private static final int HALF = 18;
@@ -92,6 +92,25 @@ public final class TestRedis implements AutoCloseable {
   private RedisStore store(String grace, List<CustomAlgorithm> algorithms) {
     DecisionScripts scripts = DecisionScripts.load(algorithms);
     return store(scripts, scripts.decide(), grace);
+  }
+
+  /**
+   * A store with the keys and the clock of this test over other connections, on which decisions may
+   * share a command. A clock applies once {@link #commands} has answered after it was set.
+   */
+  RedisStore storeOver(ConnectionSource connections, int batchSize) {
+    DecisionScripts scripts = DecisionScripts.load(List.of(new FadingCounter()));
+    return new RedisStore(
+        connections,
+        settings().withBatchSize(batchSize),
+        new DecisionScripts(
+            RedisScript.of(decide(scripts.decide(), NEVER)),
+            scripts.batch().map(batch -> RedisScript.of(decide(batch, NEVER))),
+            RedisScript.of(clocked(scripts.refund())),
+            RedisScript.of(clocked(scripts.renew())),
+            scripts.algorithms()),
+        new NodeBreakers(),
+        () -> clock);
   }
 
   private RedisStore store(DecisionScripts scripts, RedisScript deciding, String grace) {

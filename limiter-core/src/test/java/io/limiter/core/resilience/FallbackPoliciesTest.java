@@ -25,7 +25,7 @@ class FallbackPoliciesTest {
       new FallbackStore(
           store,
           new MemoryStore(),
-          new FallbackPolicies(
+          FallbackPolicies.of(
               Fallback.LOCAL, Map.of("login", Fallback.DENY, "feed", Fallback.ALLOW)),
           counts);
 

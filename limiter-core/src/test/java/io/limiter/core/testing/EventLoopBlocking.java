@@ -74,6 +74,7 @@ public final class EventLoopBlocking implements BlockHoundIntegration {
     builder.allowBlockingCallsInside(
         "io.micronaut.http.DefaultHttpFactories", "resolveDefaultResponseFactory");
     builder.allowBlockingCallsInside("io.micronaut.jackson.ObjectMapperFactory", "objectMapper");
+    builder.allowBlockingCallsInside("io.micronaut.http.MediaType", "getMediaTypeFileExtensions");
     // The lock of a map of beans, for each request.
     String scope = "io.micronaut.context.scope.AbstractConcurrentCustomScope";
     builder.allowBlockingCallsInside(scope, "getOrCreate");

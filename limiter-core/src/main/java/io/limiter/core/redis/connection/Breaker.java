@@ -75,6 +75,11 @@ public final class Breaker {
      * now; otherwise decisions would lag behind it by up to a second.
      */
     void undecided();
+
+    /** The same for a call that was not sent because there is no connection. */
+    default void unconnected(StoreException why) {
+      undecided();
+    }
   }
 
   /** For a call that waits for no node. */
@@ -112,6 +117,7 @@ public final class Breaker {
   private final class Closed implements Period {
 
     private final AtomicInteger inARow = new AtomicInteger();
+    private final AtomicInteger unconnectedInARow = new AtomicInteger();
     private final CallWindow window;
 
     Closed(long nowNanos) {
@@ -122,6 +128,12 @@ public final class Breaker {
     public void answered() {
       if (inARow.get() != 0) { // otherwise all threads would write to one cache line
         inARow.set(0);
+      }
+      if (unconnectedInARow.get() != 0) {
+        unconnectedInARow.set(0);
+      }
+      if (log.isLost() && period.get() == this) {
+        log.answered();
       }
       window.count(nanos.getAsLong(), false);
     }
@@ -142,6 +154,15 @@ public final class Breaker {
 
     @Override
     public void undecided() {}
+
+    @Override
+    public void unconnected(StoreException why) {
+      if (unconnectedInARow.incrementAndGet() >= IN_A_ROW
+          && !log.isLost()
+          && period.get() == this) {
+        log.unconnected(why);
+      }
+    }
 
     private void open(long nowNanos, String what, StoreException why) {
       if (period.compareAndSet(this, new Open(nowNanos))) {

@@ -39,7 +39,7 @@ public record CallTarget(
     try {
       return new CallTarget(node.name(), period, node::renew, commands.get());
     } catch (StoreException disconnected) {
-      period.undecided();
+      period.unconnected(disconnected);
       throw disconnected;
     }
   }

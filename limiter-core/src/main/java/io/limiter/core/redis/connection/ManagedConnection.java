@@ -19,12 +19,14 @@ import io.limiter.core.Subject;
 import io.limiter.core.redis.wire.DecideReply;
 import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.redis.wire.EncodedStack;
+import io.limiter.core.redis.wire.RedisScript;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.store.Mode;
 import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.BitSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -293,6 +295,16 @@ public final class ManagedConnection {
       var unusedDecide = commands.scriptLoad(scripts.decide().text());
       var unusedRefund = commands.scriptLoad(scripts.refund().text());
       var unusedRenew = commands.scriptLoad(scripts.renew().text());
+      batch()
+          .ifPresent(
+              script -> {
+                var unusedBatch = commands.scriptLoad(script.text());
+              });
+    }
+
+    /** The script for several calls, if calls share commands. */
+    private Optional<RedisScript> batch() {
+      return settings.batchSize() > 1 ? scripts.batch() : Optional.empty();
     }
 
     CompletionStage<Void> run(RedisClusterAsyncCommands<byte[], byte[]> commands) {
@@ -300,6 +312,11 @@ public final class ManagedConnection {
       return commands
           .scriptLoad(scripts.refund().text())
           .thenCompose(loaded -> commands.scriptLoad(scripts.renew().text()))
+          .thenCompose(
+              loaded ->
+                  batch()
+                      .map(script -> (CompletionStage<String>) commands.scriptLoad(script.text()))
+                      .orElseGet(() -> CompletableFuture.completedFuture(loaded)))
           .thenCompose(loaded -> commands.scriptLoad(scripts.decide().text()))
           .thenCompose(
               loaded ->

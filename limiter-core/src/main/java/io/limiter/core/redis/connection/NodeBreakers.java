@@ -3,6 +3,7 @@ package io.limiter.core.redis.connection;
 
 import io.limiter.core.StoreException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
@@ -23,7 +24,21 @@ public final class NodeBreakers {
   private final Map<String, Breaker> breakers = new ConcurrentHashMap<>();
 
   public NodeBreakers() {
-    this(node -> new Breaker(new BreakerLog(LoggerFactory.getLogger(Breaker.class), node)));
+    this(List.of());
+  }
+
+  /**
+   * @param listeners receive the loss of each node, and its return
+   */
+  public NodeBreakers(List<NodeListener> listeners) {
+    this(node -> breaker(node, listeners));
+  }
+
+  private static Breaker breaker(String node, List<NodeListener> listeners) {
+    Breaker made =
+        new Breaker(new BreakerLog(LoggerFactory.getLogger(Breaker.class), node, listeners));
+    listeners.forEach(listener -> listener.added(node, made::isOpen));
+    return made;
   }
 
   public NodeBreakers(Function<String, Breaker> make) {
@@ -51,7 +66,8 @@ public final class NodeBreakers {
   /**
    * Logs when a breaker opens and closes. If Redis comes and goes, an opening is logged at most
    * once in two seconds, and a closing only if the opening was logged. So there is at most one
-   * message a second in the long run, and the last one is true.
+   * message a second in the long run, and the last one is true. Listeners receive each loss of the
+   * node and each return.
    */
   public static final class BreakerLog {
 
@@ -59,6 +75,8 @@ public final class NodeBreakers {
 
     private final Logger log;
     private final String node;
+    private final List<NodeListener> listeners;
+    private volatile boolean lost; // as listeners know it; written under the lock
     private boolean loggedBefore;
     private long lastLoggedNanos;
     private boolean openingLogged;
@@ -68,8 +86,17 @@ public final class NodeBreakers {
      * @param node the name of the node in messages
      */
     public BreakerLog(Logger log, String node) {
+      this(log, node, List.of());
+    }
+
+    /**
+     * @param node the name of the node in messages
+     * @param listeners receive each loss of the node and each return
+     */
+    public BreakerLog(Logger log, String node, List<NodeListener> listeners) {
       this.log = log;
       this.node = node;
+      this.listeners = List.copyOf(listeners);
     }
 
     /** The name of the node in messages. */
@@ -81,6 +108,36 @@ public final class NodeBreakers {
       openingLogged = false;
       openingsSinceLog++;
       log(nowNanos, what, why);
+      lose(why);
+    }
+
+    /** Whether the node is lost, as listeners know it. */
+    boolean isLost() {
+      return lost;
+    }
+
+    /** Several calls in a row found no connection. The connection logs that. */
+    synchronized void unconnected(StoreException why) {
+      lose(why);
+    }
+
+    /** A call was answered while the breaker is closed. */
+    synchronized void answered() {
+      regain();
+    }
+
+    private void lose(StoreException why) {
+      if (!lost) {
+        lost = true;
+        listeners.forEach(listener -> listener.lost(node, why));
+      }
+    }
+
+    private void regain() {
+      if (lost) {
+        lost = false;
+        listeners.forEach(listener -> listener.back(node));
+      }
     }
 
     /** A probe has failed. */
@@ -111,6 +168,7 @@ public final class NodeBreakers {
       if (openingLogged) {
         log.info("{} has answered a probe: it decides again", node);
       }
+      regain();
     }
   }
 }

@@ -18,20 +18,24 @@ import java.util.Optional;
  *     default
  * @param deadline time that Redis has for a reply, 1 ms to 10 s; 100 ms by default. Only time in
  *     which the event loop of the connection runs counts
- * @param policyDeadlines deadlines for decisions under some policies, by name
+ * @param policyDeadlines deadlines for decisions under some policies
  * @param algorithms custom algorithms that rules may use: the scripts then contain them
  * @param keySecret the secret from which the names of keys are derived; if empty, a reader of Redis
  *     can test guesses of subjects
  * @param hardDeadline time after which a decision fails even if this process is late, from the
  *     longest deadline to 1 min; if empty, 2 s, or twice the decision's deadline if that is more
+ * @param batchSize the most decisions that share one command, if they meet on one event loop; 1 to
+ *     {@value #MAX_BATCH_SIZE}, {@value #DEFAULT_BATCH_SIZE} by default; 1 sends each alone. In a
+ *     Cluster only those of one slot share a command
  */
 public record RedisSettings(
     String prefix,
     Duration deadline,
-    Map<String, Duration> policyDeadlines,
+    PolicyDeadlines policyDeadlines,
     List<CustomAlgorithm> algorithms,
     Optional<KeySecret> keySecret,
-    Optional<Duration> hardDeadline) {
+    Optional<Duration> hardDeadline,
+    int batchSize) {
 
   public static final String DEFAULT_PREFIX = "limiter:";
   public static final Duration DEFAULT_DEADLINE = Duration.ofMillis(100);
@@ -44,24 +48,26 @@ public record RedisSettings(
   /** The longest hard deadline. */
   public static final Duration MAX_HARD_DEADLINE = Duration.ofMinutes(1);
 
+  public static final int DEFAULT_BATCH_SIZE = 16;
+
+  /** The most decisions of one command: Redis serves no other client while it decides them. */
+  public static final int MAX_BATCH_SIZE = 16;
+
   public RedisSettings {
     if (!prefix.matches("[A-Za-z0-9:._-]{0,32}")) {
       throw new IllegalArgumentException(
           "The key prefix '%s' is not usable: give it up to 32 letters, digits and :._-"
               .formatted(prefix));
     }
-    policyDeadlines = Map.copyOf(policyDeadlines);
     algorithms = List.copyOf(algorithms);
     requireDeadline("Redis deadline", deadline);
-    policyDeadlines.forEach(
-        (policy, own) -> requireDeadline("Redis deadline of the policy '" + policy + "',", own));
     if (hardDeadline.isPresent()) {
-      requireHardDeadline(hardDeadline.get(), longest(deadline, policyDeadlines));
+      requireHardDeadline(hardDeadline.get(), policyDeadlines.longest(deadline));
     }
-  }
-
-  private static Duration longest(Duration usual, Map<String, Duration> deadlines) {
-    return deadlines.values().stream().reduce(usual, (a, b) -> a.compareTo(b) > 0 ? a : b);
+    if (batchSize < 1 || batchSize > MAX_BATCH_SIZE) {
+      throw new IllegalArgumentException(
+          "The batch size %d is not usable: give it 1 to %d".formatted(batchSize, MAX_BATCH_SIZE));
+    }
   }
 
   private static void requireHardDeadline(Duration hard, Duration longest) {
@@ -74,10 +80,17 @@ public record RedisSettings(
 
   /** Settings with one deadline for all policies. */
   public RedisSettings(String prefix, Duration deadline) {
-    this(prefix, deadline, Map.of(), List.of(), Optional.empty(), Optional.empty());
+    this(
+        prefix,
+        deadline,
+        new PolicyDeadlines(Map.of()),
+        List.of(),
+        Optional.empty(),
+        Optional.empty(),
+        DEFAULT_BATCH_SIZE);
   }
 
-  private static void requireDeadline(String what, Duration deadline) {
+  static void requireDeadline(String what, Duration deadline) {
     if (deadline.compareTo(MIN_DEADLINE) < 0 || deadline.compareTo(MAX_DEADLINE) > 0) {
       throw new IllegalArgumentException(
           "The %s %s is not usable: give it 1 ms to 10 s".formatted(what, deadline));
@@ -86,12 +99,19 @@ public record RedisSettings(
 
   /** Returns these settings with deadlines for these policies. */
   public RedisSettings withPolicyDeadlines(Map<String, Duration> deadlines) {
-    return new RedisSettings(prefix, deadline, deadlines, algorithms, keySecret, hardDeadline);
+    return withPolicyDeadlines(new PolicyDeadlines(deadlines));
+  }
+
+  /** The same with deadlines that may change. */
+  public RedisSettings withPolicyDeadlines(PolicyDeadlines deadlines) {
+    return new RedisSettings(
+        prefix, deadline, deadlines, algorithms, keySecret, hardDeadline, batchSize);
   }
 
   /** Returns these settings with these custom algorithms. */
   public RedisSettings withAlgorithms(List<CustomAlgorithm> own) {
-    return new RedisSettings(prefix, deadline, policyDeadlines, own, keySecret, hardDeadline);
+    return new RedisSettings(
+        prefix, deadline, policyDeadlines, own, keySecret, hardDeadline, batchSize);
   }
 
   /**
@@ -100,18 +120,29 @@ public record RedisSettings(
    */
   public RedisSettings withKeySecret(KeySecret secret) {
     return new RedisSettings(
-        prefix, deadline, policyDeadlines, algorithms, Optional.of(secret), hardDeadline);
+        prefix,
+        deadline,
+        policyDeadlines,
+        algorithms,
+        Optional.of(secret),
+        hardDeadline,
+        batchSize);
   }
 
   /** Returns these settings with this hard deadline for all decisions. */
   public RedisSettings withHardDeadline(Duration hard) {
     return new RedisSettings(
-        prefix, deadline, policyDeadlines, algorithms, keySecret, Optional.of(hard));
+        prefix, deadline, policyDeadlines, algorithms, keySecret, Optional.of(hard), batchSize);
+  }
+
+  /** Returns these settings with this batch size. */
+  public RedisSettings withBatchSize(int most) {
+    return new RedisSettings(
+        prefix, deadline, policyDeadlines, algorithms, keySecret, hardDeadline, most);
   }
 
   public Duration deadline(Policy policy) {
-    Duration own = policyDeadlines.get(policy.name());
-    return own == null ? deadline : own;
+    return policyDeadlines.of(policy, deadline);
   }
 
   /** The hard deadline of a decision with this deadline. */
@@ -123,7 +154,7 @@ public record RedisSettings(
 
   /** The longest time that any decision takes, whichever side is late. */
   public Duration longestWait() {
-    return hardDeadline(longest(deadline, policyDeadlines));
+    return hardDeadline(policyDeadlines.longest(deadline));
   }
 
   /** The name of a key in Redis; the part in braces determines its slot in a Cluster. */

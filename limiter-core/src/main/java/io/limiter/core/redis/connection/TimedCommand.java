@@ -42,6 +42,9 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
   private static final int HANDED_OVER = 1;
   private static final int WITHDRAWN = 2;
 
+  /** It waits on the event loop for the end of the turn, to be handed over with others. */
+  private static final int COLLECTED = 3;
+
   @SuppressWarnings("rawtypes")
   private static final AtomicIntegerFieldUpdater<TimedCommand> STATE =
       AtomicIntegerFieldUpdater.newUpdater(TimedCommand.class, "state");
@@ -56,10 +59,11 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
 
   private volatile @Nullable Waiter waiter;
 
-  // Accessed by the event loop only: whether the next check decides, and whether the wait has
-  // ended.
+  // Accessed by the event loop only: whether the next check decides, whether the wait has ended,
+  // and whether the command was sent as a part of another.
   private boolean overdue;
   private boolean expired;
+  private boolean shared;
 
   public TimedCommand(RedisCommand<K, V, T> command) {
     super(command);
@@ -82,14 +86,27 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
    * @param ownNanos the event loop's own time
    */
   boolean handOver(UnansweredCommands to, long nowNanos, long ownNanos) {
-    if (state != NEW) {
+    int before = state;
+    if (before != NEW && before != COLLECTED) {
       return false;
     }
     loop = to;
     thread = Thread.currentThread();
     handedOverAt = nowNanos;
     loopNanos = ownNanos;
-    return STATE.compareAndSet(this, NEW, HANDED_OVER);
+    return STATE.compareAndSet(this, before, HANDED_OVER);
+  }
+
+  /**
+   * Keeps the command for the end of this turn of the event loop. Returns false if it was withdrawn
+   * or handed over before.
+   */
+  boolean collect() {
+    if (state != NEW) {
+      return false;
+    }
+    thread = Thread.currentThread();
+    return STATE.compareAndSet(this, NEW, COLLECTED);
   }
 
   /**
@@ -97,7 +114,8 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
    * command.
    */
   public boolean withdraw() {
-    return STATE.compareAndSet(this, NEW, WITHDRAWN);
+    return STATE.compareAndSet(this, NEW, WITHDRAWN)
+        || STATE.compareAndSet(this, COLLECTED, WITHDRAWN);
   }
 
   public boolean isHandedOver() {
@@ -105,11 +123,22 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
   }
 
   /**
-   * Whether the current thread has handed the command over, so that it is the connection's event
-   * loop.
+   * Whether the current thread has handed the command over, or does so at the end of this turn, so
+   * that it is the connection's event loop.
    */
   public boolean isHandedOverHere() {
-    return state == HANDED_OVER && thread == Thread.currentThread();
+    int now = state;
+    return (now == HANDED_OVER || now == COLLECTED) && thread == Thread.currentThread();
+  }
+
+  /** The command is sent together with others, as one. On the event loop. */
+  void share() {
+    shared = true;
+  }
+
+  /** Whether it was sent together with others, as one command. On the event loop. */
+  public boolean isShared() {
+    return shared;
   }
 
   /** Sets the party that waits for the reply. */

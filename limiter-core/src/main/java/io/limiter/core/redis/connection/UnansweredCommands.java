@@ -1,22 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis.connection;
 
+import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisException;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.output.ValueOutput;
+import io.lettuce.core.protocol.AsyncCommand;
+import io.lettuce.core.protocol.Command;
+import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandHandler;
+import io.lettuce.core.protocol.CommandKeyword;
+import io.lettuce.core.protocol.CommandType;
 import io.lettuce.core.protocol.RedisCommand;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
+import io.limiter.core.redis.wire.DecisionBatching;
+import io.limiter.core.redis.wire.RedisScript;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOutboundHandlerAdapter;
 import io.netty.channel.ChannelPromise;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * Bounds the commands that wait for a reply on one channel, in number and in time.
+ * Bounds the commands that wait for a reply on one channel, in number and in time, and sends
+ * decisions that meet together.
  *
  * <p>In number: a command above the bound fails. Lettuce would reject it too, but logs a stack
  * trace for each.
@@ -27,11 +44,18 @@ import java.util.function.LongSupplier;
  * while a command waits, by {@link #MOST_NANOS} at most, however late the tick comes. A command
  * whose time is over waits for one more tick, before which the loop reads.
  *
- * <p>Nothing is stored here: the commands are those that Lettuce keeps to match replies. An expired
- * command stays there until its reply arrives or the channel ends. All of this runs on the
- * channel's event loop.
+ * <p>The commands are those that Lettuce keeps to match replies. An expired command stays there
+ * until its reply arrives or the channel ends.
+ *
+ * <p>Decisions that are written in one turn of the event loop are sent at its end, as one command
+ * ({@link DecisionBatch}). A decision that is alone in its turn is sent as it is. So nothing waits
+ * for a time, and the more there is to do, the more decisions share a command.
+ *
+ * <p>All of this runs on the channel's event loop.
  */
 final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
+
+  private static final Logger LOG = LoggerFactory.getLogger(UnansweredCommands.class);
 
   /** Between two ticks. */
   static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
@@ -48,6 +72,22 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
   private final Queue<? extends RedisCommand<?, ?, ?>> unanswered;
   private final int most;
   private final LongSupplier nanoTime;
+
+  /**
+   * The decisions of this turn that are not sent yet, and their batch; and whether a task is to
+   * send them.
+   */
+  private List<Collected> collected = new ArrayList<>();
+
+  private DecisionBatching.Batch batch = new DecisionBatching.Batch();
+  private boolean scheduled;
+
+  /** Whether decisions share commands; not while Redis does not have the script for that. */
+  private boolean joins = true;
+
+  /** By how many the decisions that wait for a reply exceed their commands. */
+  private final AtomicInteger joined = new AtomicInteger();
+
   private boolean ticking;
   private long lastTick;
 
@@ -78,7 +118,8 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
   @Override
   public void write(ChannelHandlerContext context, Object message, ChannelPromise promise)
       throws Exception {
-    if (unanswered.size() >= most && message instanceof RedisCommand<?, ?, ?> command) {
+    if (unanswered.size() + collected.size() + joined.get() >= most
+        && message instanceof RedisCommand<?, ?, ?> command) {
       promise.trySuccess(); // a failure is what Lettuce logs
       command.completeExceptionally(
           new StoreException(
@@ -86,20 +127,184 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
       return;
     }
     TimedCommand<?, ?, ?> timed = TimedCommand.of(message);
-    if (timed != null) {
-      long nowNanos = nanoTime.getAsLong();
-      if (!ticking) {
-        lastTick = nowNanos;
-        tickAfter(TICK_NANOS, context);
-      }
-      if (!timed.handOver(this, nowNanos, ownNanos(nowNanos))) {
-        promise.trySuccess();
-        timed.completeExceptionally(
-            new RedisException("Currently not connected. A command is sent once at most."));
-        return;
+    if (timed != null && timed.getArgs() instanceof DecisionBatching.Single decision && joins) {
+      collect(context, timed, decision, promise);
+      return;
+    }
+    sendCollected(context); // commands keep their order
+    DecisionBatch again = DecisionBatch.of(message);
+    if (again != null) { // by Lettuce, after a reconnect
+      promise.trySuccess();
+      again.completeExceptionally(notSent(null));
+      return;
+    }
+    if (timed == null || isHandedOver(context, timed, promise)) {
+      super.write(context, message, promise);
+    }
+  }
+
+  /** Whether the command is sent now. */
+  private boolean isHandedOver(
+      ChannelHandlerContext context, TimedCommand<?, ?, ?> timed, ChannelPromise promise) {
+    long nowNanos = nanoTime.getAsLong();
+    if (!ticking) {
+      lastTick = nowNanos;
+      tickAfter(TICK_NANOS, context);
+    }
+    if (timed.handOver(this, nowNanos, ownNanos(nowNanos))) {
+      return true;
+    }
+    promise.trySuccess();
+    timed.completeExceptionally(notSent(null));
+    return false;
+  }
+
+  private static RedisException notSent(@Nullable Throwable cause) {
+    return new RedisException("Currently not connected. A command is sent once at most.", cause);
+  }
+
+  /** A decision that is sent at the end of this turn of the event loop. */
+  private record Collected(
+      TimedCommand<byte[], byte[], byte[]> command,
+      DecisionBatching.Single decision,
+      ChannelPromise promise) {}
+
+  /**
+   * Keeps a decision for the end of this turn: a task runs after all that the loop has read, and
+   * after all tasks that were queued before it.
+   */
+  @SuppressWarnings("unchecked") // a decision has bytes only
+  private void collect(
+      ChannelHandlerContext context,
+      TimedCommand<?, ?, ?> timed,
+      DecisionBatching.Single decision,
+      ChannelPromise promise) {
+    if (!timed.collect()) {
+      var unused = isHandedOver(context, timed, promise); // it is not, and fails
+      return;
+    }
+    if (!batch.admits(decision)) {
+      sendCollected(context);
+    }
+    batch.add(decision);
+    collected.add(new Collected((TimedCommand<byte[], byte[], byte[]>) timed, decision, promise));
+    if (batch.isFull()) {
+      sendCollected(context);
+      context.flush();
+    } else if (!scheduled) {
+      scheduled = true;
+      try {
+        context.executor().execute(() -> sendAtTheEnd(context));
+      } catch (RejectedExecutionException ended) { // the event loop is about to end
+        sendAtTheEnd(context);
       }
     }
-    super.write(context, message, promise);
+  }
+
+  private void sendAtTheEnd(ChannelHandlerContext context) {
+    scheduled = false;
+    sendCollected(context);
+    context.flush();
+  }
+
+  /**
+   * Writes what was collected, except for what was withdrawn since. It is flushed at the end of the
+   * turn at the latest.
+   */
+  private void sendCollected(ChannelHandlerContext context) {
+    if (collected.isEmpty()) {
+      return;
+    }
+    List<Collected> all = collected;
+    DecisionBatching.Batch whole = batch;
+    collected = new ArrayList<>();
+    batch = new DecisionBatching.Batch();
+    List<Collected> sent = new ArrayList<>(all.size());
+    for (Collected one : all) {
+      if (one.command().isDone()) { // cancelled
+        one.promise().trySuccess();
+      } else if (isHandedOver(context, one.command(), one.promise())) {
+        sent.add(one);
+      }
+    }
+    if (sent.size() == 1) {
+      var unused = context.write(sent.get(0).command(), sent.get(0).promise());
+    } else if (!sent.isEmpty()) {
+      if (sent.size() < all.size()) {
+        whole = new DecisionBatching.Batch();
+        for (Collected one : sent) {
+          whole.add(one.decision());
+        }
+      }
+      sendTogether(context, whole, sent);
+    }
+  }
+
+  private void sendTogether(
+      ChannelHandlerContext context, DecisionBatching.Batch whole, List<Collected> sent) {
+    List<TimedCommand<byte[], byte[], byte[]>> parts = new ArrayList<>(sent.size());
+    for (Collected one : sent) {
+      one.command().share();
+      parts.add(one.command());
+      one.promise().trySuccess();
+    }
+    joined.addAndGet(parts.size() - 1);
+    DecisionBatch together =
+        new DecisionBatch(
+            whole.arguments(),
+            parts,
+            ended -> {
+              joined.addAndGet(1 - ended.parts().size());
+              if (ended.isScriptMissing()) {
+                load(context, whole.script());
+              }
+            });
+    context
+        .write(together)
+        .addListener(
+            done -> {
+              if (!done.isSuccess()) {
+                together.completeExceptionally(notSent(done.cause()));
+              }
+            });
+  }
+
+  /**
+   * Loads the script of several decisions again. Until Redis has it, each decision is sent alone;
+   * if Redis rejects it, all are from now on.
+   */
+  private void load(ChannelHandlerContext context, RedisScript script) {
+    if (!joins) {
+      return;
+    }
+    joins = false;
+    AsyncCommand<byte[], byte[], byte[]> load =
+        new AsyncCommand<>(
+            new Command<>(
+                CommandType.SCRIPT,
+                new ValueOutput<>(ByteArrayCodec.INSTANCE),
+                new CommandArgs<>(ByteArrayCodec.INSTANCE)
+                    .add(CommandKeyword.LOAD)
+                    .add(script.text().getBytes(StandardCharsets.UTF_8))));
+    load.onComplete(
+        (digest, failure) -> {
+          if (failure == null) {
+            joins = true;
+          } else if (failure instanceof RedisCommandExecutionException) {
+            LOG.warn(
+                "{} when it was given the script for calls that share a command: each call is sent alone on this connection",
+                RedisFailures.translate(failure, "Redis").getMessage());
+          }
+        });
+    var unused = context.writeAndFlush(load);
+  }
+
+  /** While something is collected, the end of the turn flushes everything. */
+  @Override
+  public void flush(ChannelHandlerContext context) throws Exception {
+    if (collected.isEmpty()) {
+      super.flush(context);
+    }
   }
 
   private void tickAfter(long nanos, ChannelHandlerContext context) {
@@ -115,17 +320,18 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
     boolean looks = false;
     List<TimedCommand<?, ?, ?>> over = List.of();
     for (RedisCommand<?, ?, ?> command : unanswered) {
-      TimedCommand<?, ?, ?> timed = TimedCommand.of(command);
-      if (timed == null || timed.isExpired()) {
-        continue;
-      }
-      waited = true;
-      TimedCommand.Waiter waiter = timed.waiter();
-      if (waiter != null && timed.isOver(waiter, nowNanos, countedNanos)) {
-        over = over.isEmpty() ? new ArrayList<>() : over;
-        over.add(timed);
-      } else {
-        looks |= timed.isOverdue();
+      for (TimedCommand<?, ?, ?> timed : timed(command)) {
+        if (timed.isExpired()) {
+          continue;
+        }
+        waited = true;
+        TimedCommand.Waiter waiter = timed.waiter();
+        if (waiter != null && timed.isOver(waiter, nowNanos, countedNanos)) {
+          over = over.isEmpty() ? new ArrayList<>() : over;
+          over.add(timed);
+        } else {
+          looks |= timed.isOverdue();
+        }
       }
     }
     ticking = false;
@@ -139,6 +345,16 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
         timed.expire(waiter, nowNanos, countedNanos);
       }
     }
+  }
+
+  /** The timed commands of a command: itself, those that it decides together, or none. */
+  private static List<? extends TimedCommand<?, ?, ?>> timed(RedisCommand<?, ?, ?> command) {
+    TimedCommand<?, ?, ?> timed = TimedCommand.of(command);
+    if (timed != null) {
+      return List.of(timed);
+    }
+    DecisionBatch together = DecisionBatch.of(command);
+    return together == null ? List.of() : together.parts();
   }
 
   private long ownNanos(long nowNanos) {

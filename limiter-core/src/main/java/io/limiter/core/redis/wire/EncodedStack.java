@@ -2,6 +2,7 @@
 package io.limiter.core.redis.wire;
 
 import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.LoggedRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
@@ -22,9 +23,13 @@ public final class EncodedStack {
   /** The status of the charge, before the replies of the parts. */
   static final int STATUS = 1;
 
+  /** A log of no more units is short: it is read and written as a whole. */
+  private static final int EXACT_SIZE_UNITS = 118;
+
   private final StackPlan plan;
   private final StackPart[] parts;
   private final boolean logOnly;
+  private final int micros;
   private final int[] partOf;
   private final int[] indexInPart;
 
@@ -62,6 +67,28 @@ public final class EncodedStack {
         Stream.concat(log.stream(), cells.stream().map(EncodedCells::new))
             .toArray(StackPart[]::new);
     logOnly = cells.isEmpty();
+    micros = micros(stack);
+  }
+
+  /**
+   * By the measurements in docs/redis-state.md and docs/benchmarks.md, rounded up. An algorithm of
+   * the application's may take longer than those.
+   */
+  private static int micros(RuleStack stack) {
+    int micros = stack.ban().isPresent() ? 6 : 4;
+    for (Rule rule : stack.rules()) {
+      if (rule instanceof LoggedRule log) {
+        micros += log.count() <= EXACT_SIZE_UNITS ? 1 : 4;
+      } else {
+        micros += rule instanceof CustomRule ? 6 : 2;
+      }
+    }
+    return micros;
+  }
+
+  /** An estimate of how long Redis takes for one unit of this stack, in microseconds. */
+  int micros() {
+    return micros;
   }
 
   /** The plan that is sent to the scripts. */

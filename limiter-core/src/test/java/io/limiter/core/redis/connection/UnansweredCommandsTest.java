@@ -3,20 +3,36 @@ package io.limiter.core.redis.connection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisNoScriptException;
+import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.output.StatusOutput;
+import io.lettuce.core.output.ValueOutput;
 import io.lettuce.core.protocol.AsyncCommand;
 import io.lettuce.core.protocol.Command;
 import io.lettuce.core.protocol.CommandType;
 import io.lettuce.core.protocol.CommandWrapper;
 import io.lettuce.core.protocol.RedisCommand;
 import io.limiter.core.FailureReason;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Policy;
 import io.limiter.core.StoreException;
+import io.limiter.core.Subject;
+import io.limiter.core.redis.wire.DecisionBatching;
+import io.limiter.core.redis.wire.EncodedCall;
+import io.limiter.core.redis.wire.EncodedStack;
+import io.limiter.core.redis.wire.RedisScript;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.store.Mode;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOutboundHandlerAdapter;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.embedded.EmbeddedChannel;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -24,6 +40,7 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -32,10 +49,19 @@ class UnansweredCommandsTest {
 
   private static final int MOST = 3;
 
+  private static final DecisionBatching ANYWHERE = batching(false);
+  private static final DecisionBatching IN_SLOTS = batching(true);
+
+  private static DecisionBatching batching(boolean bySlot) {
+    return new DecisionBatching(RedisScript.of("decide"), RedisScript.of("batch"), 16, bySlot);
+  }
+
+  private boolean bySlot;
   private final AtomicLong nanos = new AtomicLong(17);
   private final Queue<RedisCommand<?, ?, ?>> unanswered = new ArrayDeque<>();
   private final UnansweredCommands bound = new UnansweredCommands(unanswered, MOST, nanos::get);
-  private final EmbeddedChannel channel = new EmbeddedChannel(new Lettuce(), bound);
+  private final EmbeddedChannel channel =
+      new EmbeddedChannel(new Lettuce(), bound, new ChannelInboundHandlerAdapter());
   private final List<String> ends = new ArrayList<>();
 
   UnansweredCommandsTest() {
@@ -292,6 +318,239 @@ class UnansweredCommandsTest {
     run(10);
 
     assertThat(channel.hasPendingTasks()).isFalse();
+  }
+
+  @Test
+  void decisionsOfOneTurnAreOneCommand() {
+    List<TimedCommand<byte[], byte[], byte[]>> decisions =
+        inOneTurn(3, sent -> assertThat(unanswered).isEmpty());
+
+    assertThat(unanswered).singleElement().isInstanceOf(DecisionBatch.class);
+    assertThat(decisions).allMatch(TimedCommand::isHandedOver);
+  }
+
+  @Test
+  void aDecisionAloneIsSentAsItIs() {
+    TimedCommand<byte[], byte[], byte[]> decision = inOneTurn(1, sent -> {}).get(0);
+
+    assertThat(unanswered).singleElement().isSameAs(decision);
+  }
+
+  /** The bound counts decisions, not their commands. */
+  @Test
+  void decisionsAboveTheBoundAreRejected() {
+    List<TimedCommand<byte[], byte[], byte[]>> decisions = inOneTurn(MOST - 1, sent -> {});
+    List<TimedCommand<byte[], byte[], byte[]>> more = inOneTurn(2, sent -> {});
+
+    assertThat(decisions).noneMatch(TimedCommand::isDone);
+    assertThat(more.get(0)).isNotDone();
+    assertThat(more.get(1)).isCompletedExceptionally();
+
+    RedisCommand<?, ?, ?> batch = unanswered.remove();
+    batch.completeExceptionally(new IllegalStateException("as if the channel had ended"));
+    assertThat(decisions).allMatch(TimedCommand::isCompletedExceptionally);
+    assertThat(inOneTurn(MOST - 1, sent -> {})).noneMatch(TimedCommand::isDone);
+  }
+
+  @Test
+  void aCollectedDecisionThatIsWithdrawnIsNotSent() {
+    List<TimedCommand<byte[], byte[], byte[]>> decisions =
+        inOneTurn(
+            3,
+            sent -> {
+              assertThat(sent.get(0).isHandedOver()).isFalse();
+              assertThat(sent.get(0).isHandedOverHere()).as("at the end of this turn").isTrue();
+              assertThat(sent.get(0).withdraw()).isTrue();
+            });
+
+    assertThat(decisions.get(0)).isCompletedExceptionally();
+    assertThat(unanswered)
+        .singleElement()
+        .isInstanceOfSatisfying(
+            DecisionBatch.class,
+            batch ->
+                assertThat(batch.parts().stream().map(part -> decisions.indexOf(part)))
+                    .containsExactly(1, 2));
+  }
+
+  @Test
+  void aCancelledDecisionIsNotSent() {
+    List<TimedCommand<byte[], byte[], byte[]>> decisions =
+        inOneTurn(2, sent -> sent.get(1).cancel());
+
+    assertThat(unanswered).singleElement().isSameAs(decisions.get(0));
+  }
+
+  @Test
+  void eachDecisionOfABatchHasItsOwnDeadline() {
+    inOneTurn(
+        3,
+        sent -> {
+          sent.get(0).awaitedBy(waiting(100, 2_000));
+          sent.get(1).awaitedBy(waiting(20, 2_000));
+          sent.get(2).awaitedBy(waiting(100, 2_000));
+        });
+
+    run(40);
+    assertThat(ends).containsExactly("redis");
+    run(80);
+    assertThat(ends).containsExactly("redis", "redis", "redis");
+    assertThat(unanswered).hasSize(1);
+  }
+
+  @Test
+  void anotherCommandIsWrittenAfterTheDecisionsBeforeIt() {
+    AsyncCommand<String, String, String> ping = ping();
+    inOneTurn(2, sent -> turn().write(ping));
+
+    assertThat(unanswered).hasSize(2).last().isSameAs(ping);
+  }
+
+  /** Whatever Lettuce does with it after a reconnect. */
+  @Test
+  void aBatchIsHandedOverOnce() {
+    List<TimedCommand<byte[], byte[], byte[]>> decisions = inOneTurn(2, sent -> {});
+    RedisCommand<?, ?, ?> batch = unanswered.remove();
+
+    channel.writeOneOutbound(batch);
+
+    assertThat(unanswered).isEmpty();
+    assertThat(decisions).allMatch(TimedCommand::isCompletedExceptionally);
+  }
+
+  /** Nothing waits for a reply that cannot come. */
+  @Test
+  void whatIsCollectedWhenTheChannelClosesFails() {
+    List<TimedCommand<byte[], byte[], byte[]>> decisions =
+        inOneTurn(
+            2,
+            sent -> {
+              var unused = turn().close();
+            });
+
+    assertThat(decisions).allMatch(TimedCommand::isCompletedExceptionally);
+  }
+
+  /** As out of step: bytes that are no reply to any decision. */
+  @Test
+  void tooFewRepliesAreRepliesToNoDecision() {
+    List<TimedCommand<byte[], byte[], byte[]>> decisions = inOneTurn(2, sent -> {});
+    RedisCommand<?, ?, ?> batch = unanswered.remove();
+    batch.getOutput().multi(1);
+    batch.getOutput().set(ByteBuffer.wrap(new byte[] {'A'}));
+
+    batch.complete();
+
+    assertThat(decisions)
+        .allSatisfy(
+            decision ->
+                assertThat(decision).isCompletedWithValueMatching(bytes -> bytes.length == 0));
+  }
+
+  @Test
+  void withoutItsScriptEachDecisionIsSentAloneUntilTheScriptIsLoaded() {
+    List<TimedCommand<byte[], byte[], byte[]>> decisions = inOneTurn(2, sent -> {});
+    RedisCommand<?, ?, ?> load = replyNoScript();
+    assertThat(decisions)
+        .allSatisfy(
+            decision ->
+                assertThat(decision)
+                    .failsWithin(Duration.ZERO)
+                    .withThrowableThat()
+                    .havingCause()
+                    .isInstanceOf(RedisNoScriptException.class));
+
+    assertSentAlone(inOneTurn(2, sent -> {}));
+
+    load.getOutput().set(ByteBuffer.wrap(new byte[] {'d'}));
+    load.complete();
+    inOneTurn(2, sent -> {});
+    assertThat(unanswered).singleElement().isInstanceOf(DecisionBatch.class);
+  }
+
+  @Test
+  void ifRedisRejectsTheScriptEachDecisionIsSentAloneAndTheScriptIsNotLoadedAgain() {
+    inOneTurn(2, sent -> {});
+    RedisCommand<?, ?, ?> load = replyNoScript();
+
+    load.completeExceptionally(new RedisCommandExecutionException("NOPERM no"));
+
+    for (int turn = 0; turn < 2; turn++) {
+      assertSentAlone(inOneTurn(2, sent -> {}));
+    }
+  }
+
+  /** Returns the command that loads the script. */
+  private RedisCommand<?, ?, ?> replyNoScript() {
+    RedisCommand<?, ?, ?> batch = unanswered.remove();
+    batch.getOutput().setError(StandardCharsets.US_ASCII.encode("NOSCRIPT No matching script"));
+    batch.complete();
+    RedisCommand<?, ?, ?> load = unanswered.remove();
+    assertThat(load.getType()).isEqualTo(CommandType.SCRIPT);
+    assertThat(unanswered).isEmpty();
+    return load;
+  }
+
+  private void assertSentAlone(List<TimedCommand<byte[], byte[], byte[]>> decisions) {
+    List<Object> sent = List.copyOf(unanswered);
+    unanswered.clear();
+    assertThat(sent).containsExactlyElementsOf(decisions);
+  }
+
+  /** A Redis Cluster takes a command only if its keys are in one slot. */
+  @Test
+  void decisionsOfOtherSlotsAreOtherCommands() {
+    bySlot = true;
+    List<TimedCommand<byte[], byte[], byte[]>> decisions = new ArrayList<>();
+    decisions.addAll(decisions(1));
+    decisions.addAll(decisions(1, new Subject("user", "ada")));
+    channel.runPendingTasks();
+
+    assertSentAlone(decisions);
+  }
+
+  /**
+   * Sends decisions in one turn of the event loop.
+   *
+   * @param before runs before the turn ends
+   */
+  private List<TimedCommand<byte[], byte[], byte[]>> inOneTurn(
+      int number, Consumer<List<TimedCommand<byte[], byte[], byte[]>>> before) {
+    List<TimedCommand<byte[], byte[], byte[]>> decisions = decisions(number);
+    before.accept(decisions);
+    channel.runPendingTasks();
+    return decisions;
+  }
+
+  /** Writes without running the tasks of the event loop, which is what the channel itself does. */
+  private ChannelHandlerContext turn() {
+    return channel.pipeline().lastContext();
+  }
+
+  private List<TimedCommand<byte[], byte[], byte[]>> decisions(int number) {
+    return decisions(number, Subject.global());
+  }
+
+  private List<TimedCommand<byte[], byte[], byte[]>> decisions(int number, Subject subject) {
+    EncodedCall call =
+        EncodedCall.of(
+            LimitRequest.of(
+                Policy.of("policy", SlidingWindowLog.of(1, Duration.ofSeconds(1))), subject),
+            RedisSettings.defaults()::name,
+            stack -> new EncodedStack(stack, List.of(), () -> 0));
+    List<TimedCommand<byte[], byte[], byte[]>> decisions = new ArrayList<>();
+    for (int i = 0; i < number; i++) {
+      TimedCommand<byte[], byte[], byte[]> decision =
+          new TimedCommand<>(
+              new Command<>(
+                  CommandType.EVALSHA,
+                  new ValueOutput<>(ByteArrayCodec.INSTANCE),
+                  (bySlot ? IN_SLOTS : ANYWHERE).of(call, Mode.ACQUIRE)));
+      decision.awaitedBy(waiting(1_000, 2_000));
+      var unused = turn().write(decision);
+      decisions.add(decision);
+    }
+    return decisions;
   }
 
   private void fill() {
