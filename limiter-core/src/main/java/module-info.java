@@ -11,6 +11,7 @@ module io.limiter.core {
   requires static transitive org.jspecify;
   requires static transitive lettuce.core;
   requires static transitive io.netty.transport;
+  requires static io.netty.buffer;
   requires static io.netty.common;
   requires static io.netty.handler;
   requires static io.netty.resolver;

@@ -32,9 +32,10 @@ public final class RuleVerdict {
     this.rule = steps.rule;
     this.violated = steps.violated;
     this.remaining = steps.remaining;
-    this.retryAfter = steps.retryAfter;
-    this.resetAfter = steps.resetAfter;
-    this.effectiveWindow = steps.effectiveWindow;
+    this.retryAfter = Optional.ofNullable(steps.retryAfter);
+    this.resetAfter = steps.resetAfter == null ? Duration.ZERO : steps.resetAfter;
+    this.effectiveWindow =
+        steps.effectiveWindow == null ? steps.rule.window() : steps.effectiveWindow;
     this.tooCostly = steps.tooCostly;
     this.observed = steps.observed;
   }
@@ -152,15 +153,14 @@ public final class RuleVerdict {
     private final Rule rule;
     private boolean violated;
     private long remaining;
-    private Optional<Duration> retryAfter = Optional.empty();
-    private Duration resetAfter = Duration.ZERO;
-    private Duration effectiveWindow;
+    private @Nullable Duration retryAfter;
+    private @Nullable Duration resetAfter;
+    private @Nullable Duration effectiveWindow;
     private boolean tooCostly;
     private boolean observed;
 
     private Builder(Rule rule) {
       this.rule = rule;
-      this.effectiveWindow = rule.window();
     }
 
     /** Units left after the decision; 0 by default. */
@@ -172,7 +172,7 @@ public final class RuleVerdict {
     /** The rule denies the call, which would pass after this time. */
     public Builder violatedFor(Duration untilAdmitted) {
       this.violated = true;
-      this.retryAfter = Optional.of(untilAdmitted);
+      this.retryAfter = untilAdmitted;
       return this;
     }
 

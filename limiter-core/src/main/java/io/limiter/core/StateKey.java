@@ -6,7 +6,6 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
-import java.util.Arrays;
 import java.util.Base64;
 
 /**
@@ -26,12 +25,17 @@ public record StateKey(String tag, String name, int breadth) {
   private static final String IN_FLIGHT = "i";
   private static final String WAITING = "w";
 
-  private static final ThreadLocal<MessageDigest> SHA_256 =
-      ThreadLocal.withInitial(StateKey::sha256);
+  private static final ThreadLocal<Hasher> HASHER = ThreadLocal.withInitial(Hasher::new);
 
   /** A state key of a single caller. */
   public StateKey(String tag, String name) {
     this(tag, name, Subject.ONE_CALLER);
+  }
+
+  /** Written out since a string keeps its hash and the generated method is slower to start. */
+  @Override
+  public int hashCode() {
+    return 31 * (31 * tag.hashCode() + name.hashCode()) + breadth;
   }
 
   /** Returns the state key for rules that count all calls of a subject. */
@@ -98,20 +102,79 @@ public record StateKey(String tag, String name, int breadth) {
 
   /** 128 bits of SHA-256 over the parts, each preceded by its length. */
   private static String hash(String... parts) {
-    MessageDigest digest = SHA_256.get();
-    for (String part : parts) {
+    return HASHER.get().hash(parts);
+  }
+
+  /** Hashes on one thread, with as few objects as possible: it does so for each call. */
+  private static final class Hasher {
+
+    private static final int LENGTH_BYTES = 4;
+
+    /** Parts of this length together are passed on at once. */
+    private static final int BUFFERED = 256;
+
+    /** 16 bytes and two of zero: 24 characters, of which the last two say nothing. */
+    private static final int ENCODED_BYTES = 18;
+
+    private static final int HASHED_BYTES = 16;
+    private static final int CHARACTERS = 22;
+    private static final Base64.Encoder ENCODER = Base64.getUrlEncoder();
+
+    private final MessageDigest digest = sha256();
+    private final byte[] buffer = new byte[BUFFERED];
+    private final byte[] half = new byte[ENCODED_BYTES];
+    private final byte[] text = new byte[ENCODED_BYTES / 3 * 4];
+    private int filled;
+
+    String hash(String... parts) {
+      filled = 0;
+      for (String part : parts) {
+        add(part);
+      }
+      digest.update(buffer, 0, filled);
+      byte[] full = digest.digest();
+      System.arraycopy(full, 0, half, 0, HASHED_BYTES);
+      var unused = ENCODER.encode(half, text);
+      return new String(text, 0, CHARACTERS, StandardCharsets.ISO_8859_1);
+    }
+
+    private void add(String part) {
+      int begin = filled + LENGTH_BYTES;
+      if (begin + part.length() <= BUFFERED && isAscii(part, begin)) {
+        addLength(part.length());
+        filled += part.length();
+        return;
+      }
       boolean utf8 = !hasSurrogates(part);
       byte[] bytes = utf8 ? part.getBytes(StandardCharsets.UTF_8) : utf16(part);
-      int length = utf8 ? bytes.length : ~bytes.length;
-      digest.update((byte) (length >>> 24));
-      digest.update((byte) (length >>> 16));
-      digest.update((byte) (length >>> 8));
-      digest.update((byte) length);
+      if (filled + LENGTH_BYTES > BUFFERED) {
+        digest.update(buffer, 0, filled);
+        filled = 0;
+      }
+      addLength(utf8 ? bytes.length : ~bytes.length);
+      digest.update(buffer, 0, filled);
+      filled = 0;
       digest.update(bytes);
     }
-    byte[] full = digest.digest();
-    byte[] half = Arrays.copyOf(full, 16);
-    return Base64.getUrlEncoder().withoutPadding().encodeToString(half);
+
+    /** Whether a part is ASCII, which is in the buffer then. */
+    private boolean isAscii(String part, int begin) {
+      for (int i = 0; i < part.length(); i++) {
+        char c = part.charAt(i);
+        if (c >= 0x80) {
+          return false;
+        }
+        buffer[begin + i] = (byte) c;
+      }
+      return true;
+    }
+
+    private void addLength(int length) {
+      buffer[filled++] = (byte) (length >>> 24);
+      buffer[filled++] = (byte) (length >>> 16);
+      buffer[filled++] = (byte) (length >>> 8);
+      buffer[filled++] = (byte) length;
+    }
   }
 
   private static boolean hasSurrogates(String part) {

@@ -24,30 +24,55 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Verdict {
 
+  private static final Duration NEVER = Duration.ofSeconds(Long.MAX_VALUE);
+
   private final Policy policy;
   private final Outcome outcome;
+
+  private final @Nullable Rules whenAsked;
   private final List<RuleVerdict> rules;
   private final Optional<RuleVerdict> duplicate;
-  private final Optional<Duration> ban;
-  private final Duration delay;
+
+  /** What was read; several threads may read it, equally, and it is immutable. */
+  private @Nullable List<RuleVerdict> read;
+
+  private final Rare rare;
   private final DecidedBy decidedBy;
-  private final Optional<FailureReason> reason;
-  private final Optional<Duration> storeRetryAfter;
   private final Reservation reservation;
   private final long decidedAtMicros;
 
   private Verdict(Builder steps) {
     this.policy = steps.policy;
     this.outcome = steps.outcome;
-    this.rules = steps.rules;
-    this.duplicate = steps.duplicate;
-    this.ban = steps.ban;
-    this.delay = steps.delay;
-    this.decidedBy = steps.decidedBy;
-    this.reason = steps.reason;
-    this.storeRetryAfter = steps.storeRetryAfter;
-    this.reservation = steps.reservation;
+    this.whenAsked = steps.whenAsked;
+    this.rules = steps.rules == null ? List.of() : steps.rules;
+    this.duplicate = Optional.ofNullable(steps.duplicate);
+    this.rare = steps.rare ? new Rare(steps) : Rare.NONE;
+    this.decidedBy = steps.decidedBy == null ? DecidedBy.STORE : steps.decidedBy;
+    this.reservation = steps.reservation == null ? Reservation.NOTHING : steps.reservation;
     this.decidedAtMicros = steps.decidedAtMicros;
+  }
+
+  /**
+   * The part that most verdicts do not have. By itself, since the JIT compiler does not inline a
+   * constructor that writes many references, and then a builder is allocated at each decision.
+   */
+  private record Rare(
+      Optional<Duration> ban,
+      Duration delay,
+      Optional<FailureReason> reason,
+      Optional<Duration> storeRetryAfter) {
+
+    static final Rare NONE =
+        new Rare(Optional.empty(), Duration.ZERO, Optional.empty(), Optional.empty());
+
+    Rare(Builder steps) {
+      this(
+          Optional.ofNullable(steps.ban),
+          steps.delay == null ? Duration.ZERO : steps.delay,
+          Optional.ofNullable(steps.reason),
+          Optional.ofNullable(steps.storeRetryAfter));
+    }
   }
 
   /**
@@ -81,12 +106,20 @@ public final class Verdict {
    * denied call. Immutable.
    */
   public List<RuleVerdict> rules() {
-    return rules;
+    if (whenAsked == null) {
+      return rules;
+    }
+    List<RuleVerdict> known = read;
+    if (known == null) {
+      known = whenAsked.rules();
+      read = known;
+    }
+    return known;
   }
 
   /** The verdict of the duplicate guard. */
   public Optional<RuleVerdict> duplicate() {
-    return duplicate;
+    return whenAsked == null ? duplicate : whenAsked.duplicate();
   }
 
   /**
@@ -94,7 +127,7 @@ public final class Verdict {
    * several subjects of the call are banned.
    */
   public Optional<Duration> ban() {
-    return ban;
+    return rare.ban;
   }
 
   /**
@@ -103,7 +136,7 @@ public final class Verdict {
    * waits this long without holding a thread, or refunds the call.
    */
   public Duration delay() {
-    return delay;
+    return rare.delay;
   }
 
   /** Who decided. */
@@ -113,7 +146,7 @@ public final class Verdict {
 
   /** Why the fallback decided; empty if the store decided. */
   public Optional<FailureReason> reason() {
-    return reason;
+    return rare.reason;
   }
 
   /**
@@ -121,7 +154,7 @@ public final class Verdict {
    * asks it.
    */
   public Optional<Duration> storeRetryAfter() {
-    return storeRetryAfter;
+    return rare.storeRetryAfter;
   }
 
   /** The handle to give back or settle what was taken. */
@@ -144,8 +177,8 @@ public final class Verdict {
 
   /** The rules that deny the call, in the order of the policy. */
   public List<RuleVerdict> violated() {
-    List<RuleVerdict> violated = new ArrayList<>(rules.size());
-    for (RuleVerdict rule : rules) {
+    List<RuleVerdict> violated = new ArrayList<>(rules().size());
+    for (RuleVerdict rule : rules()) {
       if (rule.denies()) {
         violated.add(rule);
       }
@@ -154,16 +187,36 @@ public final class Verdict {
   }
 
   /**
+   * The rule that denies the call for the longest time: the one that messages, events and meters
+   * name. When a permit of a {@link ConcurrencyLimitRule} becomes free is unknown, so another rule
+   * that denies too goes first. Empty if no rule denies the call.
+   */
+  public Optional<RuleVerdict> denying() {
+    RuleVerdict longest = null;
+    for (RuleVerdict rule : rules()) {
+      if (rule.denies() && (longest == null || wait(rule).compareTo(wait(longest)) > 0)) {
+        longest = rule;
+      }
+    }
+    return Optional.ofNullable(longest);
+  }
+
+  private static Duration wait(RuleVerdict rule) {
+    return rule.retryAfter().orElse(rule.tooCostly() ? NEVER : Duration.ZERO);
+  }
+
+  /**
    * Returns whether a rule denies the call because it costs more than the rule ever admits at once,
    * so that waiting does not help.
    */
   public boolean tooCostly() {
-    for (RuleVerdict rule : rules) {
+    for (RuleVerdict rule : rules()) {
       if (rule.denies() && rule.tooCostly()) {
         return true;
       }
     }
-    return duplicate.isPresent() && duplicate.get().denies() && duplicate.get().tooCostly();
+    Optional<RuleVerdict> guard = duplicate();
+    return guard.isPresent() && guard.get().denies() && guard.get().tooCostly();
   }
 
   /**
@@ -175,16 +228,17 @@ public final class Verdict {
    */
   public Optional<Duration> retryAfter() {
     if (outcome == Outcome.UNAVAILABLE) {
-      return storeRetryAfter;
+      return rare.storeRetryAfter;
     }
     if (tooCostly()) {
       return Optional.empty();
     }
-    Optional<Duration> longest = ban;
-    for (RuleVerdict rule : rules) {
+    Optional<Duration> longest = rare.ban;
+    for (RuleVerdict rule : rules()) {
       longest = longer(longest, rule);
     }
-    return duplicate.isPresent() ? longer(longest, duplicate.get()) : longest;
+    Optional<RuleVerdict> guard = duplicate();
+    return guard.isPresent() ? longer(longest, guard.get()) : longest;
   }
 
   private static Optional<Duration> longer(Optional<Duration> known, RuleVerdict rule) {
@@ -202,7 +256,7 @@ public final class Verdict {
   /** Returns this verdict as one of the fallback, which decided because the store failed. */
   public Verdict fromFallback(StoreException why) {
     Builder steps = new Builder(this).decidedBy(DecidedBy.FALLBACK).reason(why.reason());
-    steps.storeRetryAfter = why.retryAfter();
+    steps.storeRetryAfter = why.retryAfter().orElse(null);
     return steps.build();
   }
 
@@ -213,29 +267,16 @@ public final class Verdict {
         && decidedBy == that.decidedBy
         && decidedAtMicros == that.decidedAtMicros
         && policy.equals(that.policy)
-        && rules.equals(that.rules)
-        && duplicate.equals(that.duplicate)
-        && ban.equals(that.ban)
-        && delay.equals(that.delay)
-        && reason.equals(that.reason)
-        && storeRetryAfter.equals(that.storeRetryAfter)
+        && rules().equals(that.rules())
+        && duplicate().equals(that.duplicate())
+        && rare.equals(that.rare)
         && reservation.equals(that.reservation);
   }
 
   @Override
   public int hashCode() {
     return Objects.hash(
-        policy,
-        outcome,
-        rules,
-        duplicate,
-        ban,
-        delay,
-        decidedBy,
-        reason,
-        storeRetryAfter,
-        reservation,
-        decidedAtMicros);
+        policy, outcome, rules(), duplicate(), rare, decidedBy, reservation, decidedAtMicros);
   }
 
   /** All but the reservation, whose text depends on the store. */
@@ -246,22 +287,36 @@ public final class Verdict {
         + ", outcome="
         + outcome
         + ", rules="
-        + rules
+        + rules()
         + ", duplicate="
-        + duplicate
+        + duplicate()
         + ", ban="
-        + ban
+        + rare.ban
         + ", delay="
-        + delay
+        + rare.delay
         + ", decidedBy="
         + decidedBy
         + ", reason="
-        + reason
+        + rare.reason
         + ", storeRetryAfter="
-        + storeRetryAfter
+        + rare.storeRetryAfter
         + ", decidedAtMicros="
         + decidedAtMicros
         + ']';
+  }
+
+  /**
+   * The part of a verdict that most calls do not read, from a store that computes it when it is
+   * asked for. Both methods always return equal values, whatever happens to the subject after the
+   * decision, and never throw. Thread-safe.
+   */
+  public interface Rules {
+
+    /** See {@link Verdict#rules()}; asked once, or once by each of several threads. */
+    List<RuleVerdict> rules();
+
+    /** See {@link Verdict#duplicate()}. */
+    Optional<RuleVerdict> duplicate();
   }
 
   /** Builds a {@link Verdict} by named steps. Each may be left out. Not thread-safe. */
@@ -269,14 +324,17 @@ public final class Verdict {
 
     private final Policy policy;
     private final Outcome outcome;
-    private List<RuleVerdict> rules = List.of();
-    private Optional<RuleVerdict> duplicate = Optional.empty();
-    private Optional<Duration> ban = Optional.empty();
-    private Duration delay = Duration.ZERO;
-    private DecidedBy decidedBy = DecidedBy.STORE;
-    private Optional<FailureReason> reason = Optional.empty();
-    private Optional<Duration> storeRetryAfter = Optional.empty();
-    private Reservation reservation = Reservation.NOTHING;
+    // Null is the default, which the verdict fills in: for the same reason as that of Rare.
+    private boolean rare;
+    private @Nullable Rules whenAsked;
+    private @Nullable List<RuleVerdict> rules;
+    private @Nullable RuleVerdict duplicate;
+    private @Nullable Duration ban;
+    private @Nullable Duration delay;
+    private @Nullable DecidedBy decidedBy;
+    private @Nullable FailureReason reason;
+    private @Nullable Duration storeRetryAfter;
+    private @Nullable Reservation reservation;
     private long decidedAtMicros;
 
     private Builder(Policy policy, Outcome outcome) {
@@ -286,13 +344,15 @@ public final class Verdict {
 
     private Builder(Verdict verdict) {
       this(verdict.policy, verdict.outcome);
+      this.whenAsked = verdict.whenAsked;
       this.rules = verdict.rules;
-      this.duplicate = verdict.duplicate;
-      this.ban = verdict.ban;
-      this.delay = verdict.delay;
+      this.duplicate = verdict.duplicate.orElse(null);
+      this.rare = !verdict.rare.equals(Rare.NONE);
+      this.ban = verdict.rare.ban.orElse(null);
+      this.delay = verdict.rare.delay;
       this.decidedBy = verdict.decidedBy;
-      this.reason = verdict.reason;
-      this.storeRetryAfter = verdict.storeRetryAfter;
+      this.reason = verdict.rare.reason.orElse(null);
+      this.storeRetryAfter = verdict.rare.storeRetryAfter.orElse(null);
       this.reservation = verdict.reservation;
       this.decidedAtMicros = verdict.decidedAtMicros;
     }
@@ -303,20 +363,32 @@ public final class Verdict {
       return this;
     }
 
+    /**
+     * The verdicts of the rules and of the duplicate guard, in place of {@link #rules(List)} and
+     * {@link #duplicate}, computed when they are asked for; none by default. The verdict keeps this
+     * object.
+     */
+    public Builder rules(Rules whenFirstAsked) {
+      this.whenAsked = whenFirstAsked;
+      return this;
+    }
+
     /** The verdict of the duplicate guard; none by default. */
     public Builder duplicate(RuleVerdict guard) {
-      this.duplicate = Optional.of(guard);
+      this.duplicate = guard;
       return this;
     }
 
     /** The remaining time of a ban; none by default. */
     public Builder ban(Duration remaining) {
-      this.ban = Optional.of(remaining);
+      this.rare = true;
+      this.ban = remaining;
       return this;
     }
 
     /** The time until the call may begin; zero by default. */
     public Builder delay(Duration untilTheCall) {
+      this.rare = true;
       this.delay = untilTheCall;
       return this;
     }
@@ -329,13 +401,15 @@ public final class Verdict {
 
     /** Why the fallback decided; none by default. */
     public Builder reason(FailureReason why) {
-      this.reason = Optional.of(why);
+      this.rare = true;
+      this.reason = why;
       return this;
     }
 
     /** The time after which the store is asked again; none by default. */
     public Builder storeRetryAfter(Duration untilTheStore) {
-      this.storeRetryAfter = Optional.of(untilTheStore);
+      this.rare = true;
+      this.storeRetryAfter = untilTheStore;
       return this;
     }
 

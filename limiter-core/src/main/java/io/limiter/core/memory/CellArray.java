@@ -3,6 +3,7 @@ package io.limiter.core.memory;
 
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.StackShape;
 import io.limiter.core.state.Cell;
 import io.limiter.core.state.CellReadout;
 import java.util.ArrayList;
@@ -20,6 +21,8 @@ import org.jspecify.annotations.Nullable;
 final class CellArray {
 
   private static final int BAN_SIZE = 4;
+
+  private static final long UNKNOWN = Long.MIN_VALUE;
 
   private static final Cell[] NONE = {};
 
@@ -39,7 +42,9 @@ final class CellArray {
 
   private long newestMicros;
   private long shiftMicros;
-  private long neededUntil;
+
+  /** Computed when the cells might have expired; {@link #UNKNOWN} until then. */
+  private long neededUntil = UNKNOWN;
 
   /** The time; never before the last call of {@link #write}. */
   long nowMicros(long clockMicros) {
@@ -96,13 +101,7 @@ final class CellArray {
       bannedBy = null;
     }
     cells = others.isEmpty() ? written : withOthers(written, others, nowMicros);
-    neededUntil = nowMicros;
-    for (Cell cell : cells) {
-      neededUntil = Math.max(neededUntil, cell.neededUntilMicros());
-    }
-    if (ban != null && bannedBy != null) {
-      neededUntil = Math.max(neededUntil, ban.neededUntilMicros(bannedBy));
-    }
+    neededUntil = UNKNOWN;
   }
 
   private Cell[] withOthers(Cell[] written, List<Cell> others, long nowMicros) {
@@ -145,7 +144,7 @@ final class CellArray {
   /**
    * Gives back units that a call took from these cells.
    *
-   * @param rules the rules under which the call was counted
+   * @param rules those under which the call was counted
    * @param stampMicros when the call was admitted
    * @param units the units to give back to each cell
    * @param taken all units that the call took from each cell
@@ -154,7 +153,7 @@ final class CellArray {
    * @return the largest number of units given back to any cell that still had some
    */
   int giveBack(
-      Rule[] rules,
+      StackShape rules,
       long stampMicros,
       int[] units,
       int[] taken,
@@ -163,11 +162,12 @@ final class CellArray {
     if (stampMicros < bornMicros) {
       return 0; // all was reset in the meantime
     }
+    long unused = neededUntilMicros(); // what is given back does not make the cells expire sooner
     Cell[] lowered = cells.clone();
     boolean[] seen = new boolean[cells.length];
     int most = 0;
-    for (int c = 0; c < rules.length; c++) {
-      int place = find(cells, rules[c], seen);
+    for (int c = 0; c < units.length; c++) {
+      int place = find(cells, rules.rule(c), seen);
       if (place >= 0) {
         seen[place] = true;
       }
@@ -175,7 +175,12 @@ final class CellArray {
         Cell cell = cells[place];
         lowered[place] =
             cell.giveBack(
-                rules[c], stampMicros, units[c], taken[c], departureParts, nowMicros(clockMicros));
+                rules.rule(c),
+                stampMicros,
+                units[c],
+                taken[c],
+                departureParts,
+                nowMicros(clockMicros));
         most = lowered[place] == cell ? most : Math.max(most, units[c]);
       }
     }
@@ -194,7 +199,23 @@ final class CellArray {
   }
 
   boolean expired(long clockMicros, long graceMicros) {
-    return clockMicros + shiftMicros - neededUntil >= graceMicros;
+    long sinceWrite = clockMicros + shiftMicros - newestMicros;
+    return sinceWrite >= graceMicros
+        && clockMicros + shiftMicros - neededUntilMicros() >= graceMicros;
+  }
+
+  /** Not before the last write. */
+  private long neededUntilMicros() {
+    if (neededUntil == UNKNOWN) {
+      neededUntil = newestMicros;
+      for (Cell cell : cells) {
+        neededUntil = Math.max(neededUntil, cell.neededUntilMicros());
+      }
+      if (ban != null && bannedBy != null) {
+        neededUntil = Math.max(neededUntil, ban.neededUntilMicros(bannedBy));
+      }
+    }
+    return neededUntil;
   }
 
   /** The complete state that affects decisions. */

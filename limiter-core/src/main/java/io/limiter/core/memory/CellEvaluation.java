@@ -5,6 +5,7 @@ import io.limiter.core.Charge;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.StackShape;
 import io.limiter.core.state.Cell;
 import io.limiter.core.state.CellReadout;
 import io.limiter.core.store.Mode;
@@ -18,18 +19,29 @@ import org.jspecify.annotations.Nullable;
  */
 final class CellEvaluation {
 
-  private final Rule[] rules;
+  private static final Cell[] NONE = {};
+
+  private final StackShape rules;
   private final int cost;
   private final boolean observed;
   private final Optional<BanRule> ban;
 
   /** The cell of each rule. */
-  private Cell[] read;
+  private Cell[] read = NONE;
 
   /** Cells that belong to no rule of this stack. */
   private List<Cell> others = List.of();
 
-  private final CellReadout[] readouts;
+  /** The cells if the call is admitted; some may be missing if it is not. */
+  private Cell[] taken = NONE;
+
+  /**
+   * Of rules of an algorithm of the application, which is asked once. Other readouts are made again
+   * when a verdict is read, which most calls do not do: cells are immutable.
+   */
+  private CellReadout @Nullable [] readouts;
+
+  private Mode mode = Mode.ACQUIRE;
   private @Nullable BanState banState;
   private long nowMicros;
   private long shiftMicros;
@@ -41,14 +53,7 @@ final class CellEvaluation {
     cost = charge.cost();
     observed = charge.observed();
     ban = stack.ban();
-    rules = new Rule[stack.rules().size() - stack.shape().logs()];
-    read = new Cell[rules.length];
-    readouts = new CellReadout[rules.length];
-    for (int r = 0; r < stack.rules().size(); r++) {
-      if (!stack.shape().isLog(r)) {
-        rules[stack.shape().place(r)] = stack.rules().get(r);
-      }
-    }
+    rules = stack.shape();
   }
 
   /**
@@ -57,7 +62,8 @@ final class CellEvaluation {
    * @param admitted whether the log of the same charge admits the call
    * @return whether the whole charge admits it
    */
-  boolean read(@Nullable CellArray cells, long clockMicros, Mode mode, boolean admitted) {
+  boolean read(@Nullable CellArray cells, long clockMicros, Mode by, boolean admitted) {
+    mode = by;
     nowMicros = cells == null ? clockMicros : cells.nowMicros(clockMicros);
     shiftMicros = nowMicros - clockMicros;
     Cell[] known = CellArray.all(cells);
@@ -67,9 +73,17 @@ final class CellEvaluation {
       find(known, cells == null ? nowMicros : cells.newestMicros());
     }
     boolean passes = admitted;
-    for (int c = 0; c < rules.length; c++) {
-      readouts[c] = read[c].read(rules[c], nowMicros, cost, mode);
-      passes &= mode == Mode.RECORD || readouts[c].remainingBefore() >= cost;
+    taken = new Cell[rules.cells()];
+    readouts = rules.custom() ? new CellReadout[taken.length] : null;
+    for (int c = 0; c < taken.length; c++) {
+      CellReadout readout = read[c].read(rules.rule(c), nowMicros, cost, mode);
+      if (readouts != null) {
+        readouts[c] = readout;
+      }
+      passes &= mode == Mode.RECORD || readout.admits();
+      if (passes && mode != Mode.PEEK) {
+        taken[c] = readout.taken();
+      }
     }
     if (ban.isPresent()) {
       banState = cells == null || cells.ban() == null ? BanState.NONE : cells.ban();
@@ -80,11 +94,11 @@ final class CellEvaluation {
   }
 
   private boolean areOwn(Cell[] known) {
-    if (known.length != rules.length) {
+    if (known.length != rules.cells()) {
       return false;
     }
-    for (int c = 0; c < rules.length; c++) {
-      if (!known[c].serves(rules[c])) {
+    for (int c = 0; c < known.length; c++) {
+      if (!known[c].serves(rules.rule(c))) {
         return false;
       }
     }
@@ -96,22 +110,23 @@ final class CellEvaluation {
    * its kind that is needed for about as long and that no other rule continues.
    */
   private void find(Cell[] known, long newestMicros) {
+    read = new Cell[rules.cells()];
     boolean[] seen = new boolean[known.length];
-    boolean[] begun = new boolean[rules.length];
-    for (int c = 0; c < rules.length; c++) {
-      int place = CellArray.find(known, rules[c], seen);
-      read[c] = place < 0 ? Cell.unused(rules[c]) : known[place];
+    boolean[] begun = new boolean[read.length];
+    for (int c = 0; c < read.length; c++) {
+      int place = CellArray.find(known, rules.rule(c), seen);
+      read[c] = place < 0 ? Cell.unused(rules.rule(c)) : known[place];
       begun[c] = place >= 0;
       if (place >= 0) {
         seen[place] = true;
       }
     }
     boolean[] gone = seen.clone();
-    for (int c = 0; c < rules.length; c++) {
-      int place = begun[c] ? -1 : nearest(known, read[c], rules[c], gone);
+    for (int c = 0; c < read.length; c++) {
+      int place = begun[c] ? -1 : nearest(known, read[c], rules.rule(c), gone);
       if (place >= 0) {
         gone[place] = true;
-        read[c] = Cell.started(rules[c], known[place], nowMicros, newestMicros);
+        read[c] = Cell.started(rules.rule(c), known[place], nowMicros, newestMicros);
       }
     }
     others = known.length == 0 ? List.of() : new ArrayList<>();
@@ -150,7 +165,9 @@ final class CellEvaluation {
    * @param place the index of the rule among those that keep numbers
    */
   CellReadout readout(int place) {
-    return readouts[place];
+    return readouts == null
+        ? read[place].read(rules.rule(place), nowMicros, cost, mode)
+        : readouts[place];
   }
 
   long banMicros() {
@@ -159,18 +176,13 @@ final class CellEvaluation {
 
   /** Writes the cells of an admitted call; creates them if there are none. */
   CellArray take(@Nullable CellArray cells) {
-    Cell[] taken = new Cell[readouts.length];
-    for (int c = 0; c < taken.length; c++) {
-      taken[c] = readouts[c].taken();
-    }
     return write(cells, taken);
   }
 
   /** Writes the cells with past units. */
   CellArray record(@Nullable CellArray cells) {
-    Cell[] taken = new Cell[readouts.length];
     for (int c = 0; c < taken.length; c++) {
-      taken[c] = read[c].recorded(rules[c], nowMicros, cost);
+      taken[c] = read[c].recorded(rules.rule(c), nowMicros, cost);
     }
     return write(cells, taken);
   }
@@ -181,15 +193,14 @@ final class CellEvaluation {
    * too: otherwise a full window would stay full until the clock reaches its old time.
    */
   @Nullable CellArray deny(@Nullable CellArray cells) {
-    Cell[] after = new Cell[readouts.length];
     boolean changed = nearer;
-    for (int c = 0; c < after.length; c++) {
-      after[c] = readouts[c].denied(read[c]);
-      changed |= after[c] != read[c];
+    for (int c = 0; c < taken.length; c++) {
+      changed |= readout(c).denied(read[c]) != read[c];
     }
     if (changed) {
+      Cell[] after = new Cell[taken.length];
       for (int c = 0; c < after.length; c++) {
-        after[c] = after[c].under(rules[c]);
+        after[c] = readout(c).denied(read[c]).under(rules.rule(c));
       }
       return write(cells, after);
     }
@@ -210,14 +221,15 @@ final class CellEvaluation {
    * were still there.
    */
   int giveBack(CellArray cells, int kept, long clockMicros) {
-    int[] taken = new int[readouts.length];
-    int[] units = new int[readouts.length];
+    int[] took = new int[rules.cells()];
+    int[] units = new int[took.length];
     long departureParts = 0;
-    for (int c = 0; c < readouts.length; c++) {
-      taken[c] = (int) readouts[c].units();
-      units[c] = Math.max(0, taken[c] - kept);
-      departureParts = Math.max(departureParts, readouts[c].departureParts());
+    for (int c = 0; c < took.length; c++) {
+      CellReadout readout = readout(c);
+      took[c] = (int) readout.units();
+      units[c] = Math.max(0, took[c] - kept);
+      departureParts = Math.max(departureParts, readout.departureParts());
     }
-    return cells.giveBack(rules, nowMicros, units, taken, departureParts, clockMicros);
+    return cells.giveBack(rules, nowMicros, units, took, departureParts, clockMicros);
   }
 }

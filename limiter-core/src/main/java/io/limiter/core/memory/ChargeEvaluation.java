@@ -35,8 +35,10 @@ final class ChargeEvaluation {
   private LogTable table;
   private StateKey key;
   private boolean kept = true;
+  private boolean admits;
   private @Nullable UnitLog known;
   private @Nullable UnitLog log;
+  private long clockMicros;
   private long nowMicros;
   private long shiftMicros;
   private long sinceNewestMicros = Long.MAX_VALUE;
@@ -47,11 +49,10 @@ final class ChargeEvaluation {
     this.key = charge.key();
     this.table = subjects;
     this.shape = charge.stack().shape();
-    int size = charge.stack().rules().size();
     this.logs = shape.logs() > 0;
-    this.found = logs ? new long[2 * size] : NOTHING;
+    this.found = logs ? new long[2 * charge.stack().rules().size()] : NOTHING;
     this.cells =
-        shape.logs() < size || charge.stack().ban().isPresent() ? new CellEvaluation(charge) : null;
+        shape.cells() > 0 || charge.stack().ban().isPresent() ? new CellEvaluation(charge) : null;
   }
 
   private @Nullable CellReadout readout(int rule) {
@@ -105,16 +106,23 @@ final class ChargeEvaluation {
   }
 
   /** Reads the state. Returns whether every rule admits the charge, and no ban is in force. */
-  boolean read(long clockMicros, Mode mode) {
-    boolean admitted = !logs || readLog(clockMicros, mode);
-    return cells == null
-        ? admitted
-        : cells.read(known == null ? null : known.cells(), clockMicros, mode, admitted);
+  boolean read(long now, Mode mode) {
+    clockMicros = now;
+    admits = !logs || readLog(mode);
+    if (cells != null) {
+      admits = cells.read(known == null ? null : known.cells(), clockMicros, mode, admits);
+    }
+    return admits;
+  }
+
+  /** What {@link #read} returned. */
+  boolean admits() {
+    return admits;
   }
 
   /** Records past units at their time, or at that of the newest units if those are younger. */
-  void record(long clockMicros) {
-    long atMicros = clockMicros;
+  void record(long thenMicros) {
+    long atMicros = thenMicros;
     if (known != null) {
       if (logs && known.size() > 0) {
         atMicros = Math.max(atMicros, known.newest() - known.shift());
@@ -132,9 +140,10 @@ final class ChargeEvaluation {
     if (cells != null) {
       into.remember(cells.record(into.cells()));
     }
+    into.changed();
   }
 
-  private boolean readLog(long clockMicros, Mode mode) {
+  private boolean readLog(Mode mode) {
     int size = 0;
     nowMicros = clockMicros;
     if (known != null && known.size() > 0) {
@@ -186,6 +195,7 @@ final class ChargeEvaluation {
     if (cells != null) {
       into.remember(cells.take(into.cells()));
     }
+    into.taken(clockMicros);
   }
 
   private void write(UnitLog into) {
@@ -215,22 +225,26 @@ final class ChargeEvaluation {
         known().remember(left);
       }
     }
+    if (known != null) {
+      known.changed();
+    }
   }
 
   /**
    * Gives back units that {@link #take} took, as far as they are still there; some stay if the call
    * costs less than reserved.
    */
-  int giveBack(int units, long clockMicros) {
+  int giveBack(int units, long now) {
     UnitLog from = kept ? table.peek(key) : null;
     if (from == null) {
       return 0;
     }
+    from.changed();
     int lower = charge.cost() - units;
     int given = logs ? from.giveBack(nowMicros, Math.max(0, loggedUnits() - lower)) : 0;
     CellArray counted = from.cells();
     if (cells != null && counted != null) {
-      given = Math.max(given, cells.giveBack(counted, lower, clockMicros));
+      given = Math.max(given, cells.giveBack(counted, lower, now));
     }
     if (from.size() == 0 && counted == null) {
       table.remove(key);
@@ -249,17 +263,18 @@ final class ChargeEvaluation {
    * Removes the units from the log and takes them again. Returns how many: none if the key has no
    * state by now and there is no room for it.
    */
-  int renew(long clockMicros) {
+  int renew(long now) {
     known = table.peek(key);
     if (known == null && table.full()) {
       return 0;
     }
     UnitLog into = known();
     int unused = into.giveBack(nowMicros, charge.cost());
-    long behind = into.size() == 0 ? 0 : into.newest() - (clockMicros + into.shift());
+    long behind = into.size() == 0 ? 0 : into.newest() - (now + into.shift());
     shiftMicros = into.size() == 0 ? 0 : into.shift() + Math.max(0, behind);
-    nowMicros = clockMicros + shiftMicros;
+    nowMicros = now + shiftMicros;
     write(into);
+    into.changed();
     return charge.cost();
   }
 }

@@ -2,20 +2,27 @@
 package io.limiter.core.memory;
 
 import io.limiter.core.StateKey;
-import java.util.LinkedHashMap;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The logs of one stripe, least recently used first. No call sweeps the table. Each call inspects
  * the eldest log, or two if it may create a new one: an expired log is removed, a live one moves to
  * the end. So the calls themselves free the memory that calls have used. Guarded by its stripe.
+ *
+ * <p>The logs themselves are the entries of the hash table and of the list: an entry beside each
+ * would be one more object that a call has to fetch from memory. Keys are hashes of their subjects,
+ * so no caller can choose many of one bucket without trying out billions.
  */
 final class LogTable {
 
-  private final LinkedHashMap<StateKey, UnitLog> logs = new LinkedHashMap<>(16, 0.75f, true);
+  private static final int SMALLEST = 16;
+
+  private @Nullable UnitLog[] buckets = new UnitLog[SMALLEST];
+  private int size;
   private final int capacity;
   private final long graceMicros;
+  private @Nullable UnitLog eldest;
+  private @Nullable UnitLog youngest;
 
   /**
    * @param capacity the most logs; check {@link #full} before adding one
@@ -29,8 +36,9 @@ final class LogTable {
   /** The log of a key; null if it has expired. */
   @Nullable UnitLog find(StateKey key, long clockMicros) {
     tidy(clockMicros);
-    UnitLog log = logs.get(key);
+    UnitLog log = peek(key);
     if (log != null && !log.expired(clockMicros, graceMicros)) {
+      moveToEnd(log);
       return log;
     }
     tidy(clockMicros);
@@ -39,38 +47,130 @@ final class LogTable {
 
   /** The log of a key, expired or not. */
   @Nullable UnitLog peek(StateKey key) {
-    return logs.get(key);
+    int hash = key.hashCode();
+    UnitLog log = buckets[bucket(hash)];
+    while (log != null && (log.hash != hash || !key.equals(log.key))) {
+      log = log.next;
+    }
+    return log;
+  }
+
+  private int bucket(int hash) {
+    return (hash ^ hash >>> 16) & buckets.length - 1;
   }
 
   boolean full() {
-    return logs.size() >= capacity;
+    return size >= capacity;
   }
 
   int size() {
-    return logs.size();
+    return size;
   }
 
   void put(StateKey key, UnitLog log) {
-    logs.put(key, log);
+    remove(key);
+    if (size == buckets.length) {
+      grow();
+    }
+    log.key = key;
+    log.hash = key.hashCode();
+    int bucket = bucket(log.hash);
+    log.next = buckets[bucket];
+    buckets[bucket] = log;
+    size++;
+    append(log);
   }
 
-  void remove(StateKey key) {
-    logs.remove(key);
-  }
-
-  /** Inspects the eldest log. */
-  private void tidy(long clockMicros) {
-    if (!logs.isEmpty()) {
-      Map.Entry<StateKey, UnitLog> eldest = logs.entrySet().iterator().next();
-      if (eldest.getValue().expired(clockMicros, graceMicros)) {
-        logs.remove(eldest.getKey());
-      } else {
-        UnitLog unused = logs.get(eldest.getKey());
+  private void grow() {
+    @Nullable UnitLog[] smaller = buckets;
+    buckets = new UnitLog[2 * smaller.length];
+    for (UnitLog first : smaller) {
+      UnitLog log = first;
+      while (log != null) {
+        UnitLog rest = log.next;
+        int bucket = bucket(log.hash);
+        log.next = buckets[bucket];
+        buckets[bucket] = log;
+        log = rest;
       }
     }
   }
 
+  void remove(StateKey key) {
+    UnitLog removed = peek(key);
+    if (removed == null) {
+      return;
+    }
+    int bucket = bucket(removed.hash);
+    UnitLog before = buckets[bucket];
+    if (before == removed) {
+      buckets[bucket] = removed.next;
+    } else {
+      while (before != null && before.next != removed) {
+        before = before.next;
+      }
+      if (before != null) {
+        before.next = removed.next;
+      }
+    }
+    removed.next = null;
+    size--;
+    unlink(removed);
+  }
+
+  /** Inspects the eldest log. */
+  private void tidy(long clockMicros) {
+    UnitLog first = eldest;
+    if (first == null) {
+      return;
+    }
+    StateKey key = first.key;
+    if (key != null && first.expired(clockMicros, graceMicros)) {
+      remove(key);
+    } else {
+      moveToEnd(first);
+    }
+  }
+
+  private void moveToEnd(UnitLog log) {
+    if (log != youngest) {
+      unlink(log);
+      append(log);
+    }
+  }
+
+  private void append(UnitLog log) {
+    UnitLog last = youngest;
+    log.elder = last;
+    if (last == null) {
+      eldest = log;
+    } else {
+      last.younger = log;
+    }
+    youngest = log;
+  }
+
+  private void unlink(UnitLog log) {
+    UnitLog before = log.elder;
+    UnitLog after = log.younger;
+    if (before == null) {
+      eldest = after;
+    } else {
+      before.younger = after;
+    }
+    if (after == null) {
+      youngest = before;
+    } else {
+      after.elder = before;
+    }
+    log.elder = null;
+    log.younger = null;
+  }
+
   void clear() {
-    logs.clear();
+    buckets = new UnitLog[SMALLEST];
+    size = 0;
+    eldest = null;
+    youngest = null;
   }
 }

@@ -4,64 +4,75 @@ package io.limiter.core.memory;
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.PastCharge;
-import io.limiter.core.Reservation;
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.Micros;
+import io.limiter.core.store.AtMostOnceReservation;
 import io.limiter.core.store.DecisionReadout;
 import io.limiter.core.store.Mode;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.ToIntFunction;
 
 /**
  * Decides one call: all rules of all its keys, all or nothing. Reads everything, decides, then
- * writes.
+ * writes. From then on it is the readout from which the verdict is read, and the reservation of an
+ * admitted call, whose stages are complete.
  */
-final class MemoryDecision implements DecisionReadout {
+final class MemoryDecision extends AtMostOnceReservation implements DecisionReadout, Verdict.Rules {
 
-  private final LimitRequest request;
   private final ChargeEvaluation[] readings;
   private final StripedState stripes;
   private final long mask;
   private long decidedAtMicros;
-  private final boolean[] admits;
   private boolean overflowed;
+  private boolean custom;
+  private Mode mode = Mode.ACQUIRE;
+  private boolean taken;
 
   MemoryDecision(LimitRequest request, StripedState stripes) {
-    this.request = request;
+    super(request);
     this.stripes = stripes;
     readings = new ChargeEvaluation[request.size()];
-    admits = new boolean[readings.length];
     long locks = 0;
     for (int c = 0; c < readings.length; c++) {
       Charge charge = request.charge(c);
       int stripe = stripes.indexOf(charge.key());
       readings[c] = new ChargeEvaluation(charge, stripe, stripes.get(stripe).subjects);
       locks |= 1L << stripe;
+      custom |= charge.stack().shape().custom();
     }
-    for (PastCharge past : request.past()) {
-      locks |= 1L << stripes.indexOf(past.charge().key());
+    for (int p = 0; p < request.past().size(); p++) {
+      locks |= 1L << stripes.indexOf(request.past().get(p).charge().key());
     }
     mask = locks;
   }
 
-  Verdict decide(Mode mode) {
+  Verdict decide(Mode by) {
+    mode = by;
     boolean admitted = true;
     stripes.lock(mask);
     try {
       long clockMicros = stripes.clockMicros();
       decidedAtMicros = clockMicros;
-      request.past().forEach(past -> record(past, clockMicros));
+      for (int p = 0; p < request().past().size(); p++) {
+        record(request().past().get(p), clockMicros);
+      }
       for (int c = 0; c < readings.length; c++) {
         if (!readings[c].find(clockMicros)) {
           overflow(c, clockMicros);
         }
-        admits[c] = readings[c].read(clockMicros, mode);
-        admitted &= admits[c] || request.charge(c).observed();
+        admitted &= readings[c].read(clockMicros, mode) || readings[c].charge.observed();
       }
       if (mode != Mode.PEEK) {
-        for (int c = 0; c < readings.length; c++) {
-          if (admitted && admits[c]) {
-            readings[c].take();
+        for (ChargeEvaluation reading : readings) {
+          if (admitted && reading.admits()) {
+            reading.take();
           } else {
-            readings[c].deny();
+            reading.deny();
           }
         }
       }
@@ -71,11 +82,20 @@ final class MemoryDecision implements DecisionReadout {
     if (overflowed) {
       stripes.warnOfOverflow(); // not under the locks: logging may be slow
     }
-    boolean taken = admitted && mode != Mode.PEEK;
-    return verdict(
-        request,
-        mode,
-        taken ? new MemoryReservation(request, readings, admits, stripes) : Reservation.NOTHING);
+    taken = admitted && mode != Mode.PEEK;
+    return verdict(request(), mode, this, custom ? null : this);
+  }
+
+  @Override
+  public List<RuleVerdict> rules() {
+    return rules(request(), mode, taken);
+  }
+
+  @Override
+  public Optional<RuleVerdict> duplicate() {
+    return request().duplicate().isEmpty()
+        ? Optional.empty()
+        : Optional.of(rule(request(), request().charges().size(), 0, mode, taken));
   }
 
   /** Records past units, unless there is no room for the key. */
@@ -95,7 +115,7 @@ final class MemoryDecision implements DecisionReadout {
    */
   private void overflow(int c, long clockMicros) {
     overflowed = true;
-    if (c == request.charges().size()) {
+    if (c == request().charges().size()) {
       readings[c].forgo();
     } else {
       StripedState.Stripe stripe = stripes.get(readings[c].stripe);
@@ -106,7 +126,7 @@ final class MemoryDecision implements DecisionReadout {
 
   @Override
   public Status status(int charge) {
-    if (admits[charge]) {
+    if (readings[charge].admits()) {
       return Status.ADMITTED;
     }
     return readings[charge].banMicros() > 0 ? Status.BANNED : Status.LIMITED;
@@ -140,5 +160,63 @@ final class MemoryDecision implements DecisionReadout {
   @Override
   public long banMicros(int charge) {
     return readings[charge].banMicros();
+  }
+
+  @Override
+  protected boolean took(int charge) {
+    return readings[charge].admits();
+  }
+
+  @Override
+  protected CompletionStage<Long> giveBack(int from, int to, ToIntFunction<Charge> units) {
+    return locked(
+        from,
+        to,
+        (c, clockMicros) -> {
+          int some = took(c) ? units.applyAsInt(request().charge(c)) : 0;
+          return some == 0 ? 0 : readings[c].giveBack(some, clockMicros);
+        });
+  }
+
+  @Override
+  protected CompletionStage<Long> renew() {
+    return locked(
+        0,
+        request().charges().size(),
+        (c, clockMicros) -> isPermit(c) ? readings[c].renew(clockMicros) : 0);
+  }
+
+  @Override
+  protected CompletionStage<?> record(LimitRequest units) {
+    try {
+      return CompletableFuture.completedFuture(
+          new MemoryDecision(units, stripes).decide(Mode.RECORD));
+    } catch (StoreException algorithmFailed) {
+      return CompletableFuture.failedFuture(algorithmFailed);
+    }
+  }
+
+  /** An operation on some units of a charge, at a time. */
+  private interface Action {
+    int on(int charge, long clockMicros);
+  }
+
+  /** Runs an action on some charges under the locks of their stripes, and returns the sum. */
+  private CompletionStage<Long> locked(int from, int to, Action action) {
+    long own = 0;
+    for (int c = from; c < to; c++) {
+      own |= 1L << readings[c].stripe;
+    }
+    long units = 0;
+    stripes.lock(own);
+    try {
+      long clockMicros = stripes.clockMicros();
+      for (int c = from; c < to; c++) {
+        units += action.on(c, clockMicros);
+      }
+    } finally {
+      stripes.unlock(own);
+    }
+    return done(units);
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.memory;
 
+import io.limiter.core.StateKey;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
@@ -13,11 +14,27 @@ import org.jspecify.annotations.Nullable;
  */
 final class UnitLog {
 
+  private static final long UNKNOWN = Long.MAX_VALUE;
   private static final int SMALLEST_RING = 4;
   private static final long[] NO_RING = {};
 
+  /** The key under which its table holds it, with its hash, and the next log of that bucket. */
+  @Nullable StateKey key;
+
+  int hash;
+  @Nullable UnitLog next;
+
+  /** The neighbours in the order of their last use. */
+  @Nullable UnitLog elder;
+
+  @Nullable UnitLog younger;
+
   private @Nullable CellArray cells;
   private long[] ring = NO_RING;
+
+  /** The clock at which units were last taken, if nothing else was written since then. */
+  private long takenMicros = UNKNOWN;
+
   private int head;
   private int size;
   private long newest;
@@ -61,6 +78,16 @@ final class UnitLog {
     shiftMicros = shift;
   }
 
+  /** Notes the clock when a call has taken its units. */
+  void taken(long clockMicros) {
+    takenMicros = clockMicros;
+  }
+
+  /** Notes that something else was written, which may have moved the time of the log. */
+  void changed() {
+    takenMicros = UNKNOWN;
+  }
+
   /** The stamp of a unit, 0 being the oldest. */
   long stamp(int index) {
     return ring[(head + index) & (ring.length - 1)];
@@ -95,6 +122,10 @@ final class UnitLog {
    * Whether every unit is past the horizon, and no cell is needed, for longer than the grace time.
    */
   boolean expired(long clockMicros, long graceMicros) {
+    long sinceTaken = clockMicros - takenMicros;
+    if (sinceTaken >= 0 && sinceTaken < graceMicros) {
+      return false; // the usual case, without a look at the cells
+    }
     return (size == 0 || clockMicros + shiftMicros - newest - horizonMicros >= graceMicros)
         && (cells == null || cells.expired(clockMicros, graceMicros));
   }

@@ -68,16 +68,23 @@ public sealed interface Rule
    *     remedy
    */
   static String requireName(String what, String name) {
-    boolean valid =
-        !name.isEmpty()
-            && name.length() <= MAX_NAME
-            && name.chars().allMatch(c -> c > ' ' && c < 127 && c != '"' && c != '\\');
+    boolean valid = !name.isEmpty() && name.length() <= MAX_NAME && isPrintable(name);
     if (!valid) {
       throw new IllegalArgumentException(
           "The %s name '%s' is not usable: give it 1 to %d printable ASCII characters, without space, quote or backslash"
               .formatted(what, name, MAX_NAME));
     }
     return name;
+  }
+
+  private static boolean isPrintable(String name) {
+    for (int i = 0; i < name.length(); i++) {
+      char c = name.charAt(i);
+      if (c <= ' ' || c >= 127 || c == '"' || c == '\\') {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** A name derived from the numbers, such as {@code 10-per-60s} or {@code 3-per-500ms}. */

@@ -13,6 +13,9 @@ public interface CellReadout {
   /** See {@link DecisionReadout#remainingBefore}. */
   long remainingBefore();
 
+  /** Whether the rule has enough units left for the call. */
+  boolean admits();
+
   /**
    * The units that the call takes if it is admitted: its cost, or, if it is only recorded, at most
    * the units that are left.
@@ -49,23 +52,23 @@ public interface CellReadout {
 
   /**
    * The evaluation for the algorithms of this library: it is computed from the current numbers,
-   * with or without the units of the call.
+   * with or without the units of the call. Divisions are left until a number is asked for.
    */
   abstract class Computed implements CellReadout {
 
-    private final long count;
-    private final int cost;
+    final long count;
+    final int cost;
     private final Mode mode;
-    private final long remainingBefore;
 
-    /**
-     * @param remainingBefore units that are left before the call
-     */
-    Computed(long count, int cost, Mode mode, long remainingBefore) {
+    Computed(long count, int cost, Mode mode) {
       this.count = count;
       this.cost = cost;
       this.mode = mode;
-      this.remainingBefore = remainingBefore;
+    }
+
+    @Override
+    public boolean admits() {
+      return remainingBefore() >= cost;
     }
 
     /** Time until {@code wanted} units are left, once {@code taken} more are used. */
@@ -80,29 +83,20 @@ public interface CellReadout {
     /** The cell, once {@code taken} more units are used. */
     abstract Cell with(long taken);
 
-    private boolean violated() {
-      return remainingBefore < cost;
-    }
-
     /** Whether the call is denied, and would pass after some time. */
     final boolean waits() {
-      return violated() && cost <= count;
+      return !admits() && cost <= count;
     }
 
     /** A record does not count units beyond the rule's limit: no rule is ever in debt. */
     @Override
     public final long units() {
-      return mode == Mode.RECORD ? Math.min(cost, Math.max(0, remainingBefore)) : cost;
-    }
-
-    @Override
-    public final long remainingBefore() {
-      return remainingBefore;
+      return mode == Mode.RECORD ? Math.min(cost, Math.max(0, remainingBefore())) : cost;
     }
 
     @Override
     public final long retryAfterMicros(boolean taken) {
-      if (!violated()) {
+      if (admits()) {
         return microsUntilMore(taken ? units() : 0);
       }
       if (mode == Mode.RECORD) {

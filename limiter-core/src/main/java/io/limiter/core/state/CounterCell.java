@@ -137,15 +137,20 @@ record CounterCell(long windowMicros, long start, long current, long previous) i
   private static final class Counted extends CellReadout.Computed {
 
     private final CounterCell cell;
-    private final long count;
     private final long pastMicros;
+    private final long remainingBefore;
 
     Counted(
         CounterCell cell, long count, long pastMicros, int cost, Mode mode, long remainingBefore) {
-      super(count, cost, mode, remainingBefore);
+      super(count, cost, mode);
       this.cell = cell;
-      this.count = count;
       this.pastMicros = pastMicros;
+      this.remainingBefore = remainingBefore;
+    }
+
+    @Override
+    public long remainingBefore() {
+      return remainingBefore;
     }
 
     @Override

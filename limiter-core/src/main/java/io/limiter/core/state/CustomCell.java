@@ -165,6 +165,11 @@ final class CustomCell implements Cell {
     }
 
     @Override
+    public boolean admits() {
+      return !violated;
+    }
+
+    @Override
     public long units() {
       return record ? Math.min(cost, Math.max(0, remainingBefore)) : cost;
     }

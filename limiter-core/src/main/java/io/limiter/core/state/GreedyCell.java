@@ -79,28 +79,27 @@ record GreedyCell(TokenBucketRule rule, long unit, long rate, boolean begun, lon
     long missing = (bucket.count() - bucket.initial()) * unit;
     long more = 0;
     if (begun) {
-      missing = missing(Math.min(debt, bucket.count() * unit), nowMicros - last);
-      more = missing(debt, nowMicros - last) - missing;
+      long room = bucket.count() * unit;
+      missing = missing(Math.min(debt, room), nowMicros - last);
+      more = debt <= room ? 0 : missing(debt, nowMicros - last) - missing;
     }
-    return new GreedyFilling(
-        new GreedyCell(bucket, unit, rate, begun, nowMicros, missing),
-        more,
-        bucket.count(),
-        cost,
-        mode);
+    return new GreedyFilling(this, bucket, nowMicros, missing, more, cost, mode);
   }
 
   /** Past units may have been taken when the bucket was full. */
   @Override
   public Cell recorded(Rule reading, long atMicros, int units) {
-    GreedyFilling nowMicros = (GreedyFilling) read(reading, atMicros, units, Mode.RECORD);
-    long room = ((TokenBucketRule) reading).count() * unit;
-    long owed = Math.min(room, nowMicros.cell.debt + units * unit) + nowMicros.more;
-    return new GreedyCell(nowMicros.cell.rule, unit, rate, true, atMicros, owed);
+    GreedyFilling then = (GreedyFilling) read(reading, atMicros, units, Mode.RECORD);
+    long room = then.bucket.count() * unit;
+    long owed = Math.min(room, then.debt + units * unit) + then.more;
+    return new GreedyCell(then.bucket, unit, rate, true, atMicros, owed);
   }
 
+  /** What is still missing after a time; without a division, as every call computes it. */
   private long missing(long before, long sinceMicros) {
-    return sinceMicros > before / rate ? 0 : before - sinceMicros * rate;
+    long back = sinceMicros * rate;
+    boolean overflow = back < 0 || Math.multiplyHigh(sinceMicros, rate) != 0;
+    return sinceMicros > 0 && (overflow || back > before) ? 0 : before - back;
   }
 
   @Override
@@ -126,6 +125,11 @@ record GreedyCell(TokenBucketRule rule, long unit, long rate, boolean begun, lon
   private static final class GreedyFilling extends CellReadout.Computed {
 
     private final GreedyCell cell;
+    private final TokenBucketRule bucket;
+    private final long nowMicros;
+
+    /** The parts that are missing now. */
+    private final long debt;
 
     /**
      * Parts missing beyond this rule's capacity: a rule with a larger count took them, and they
@@ -133,35 +137,52 @@ record GreedyCell(TokenBucketRule rule, long unit, long rate, boolean begun, lon
      */
     private final long more;
 
-    private final long count;
-
-    GreedyFilling(GreedyCell cell, long more, long count, int cost, Mode mode) {
-      super(count, cost, mode, (count * cell.unit - cell.debt) / cell.unit);
+    GreedyFilling(
+        GreedyCell cell,
+        TokenBucketRule bucket,
+        long nowMicros,
+        long debt,
+        long more,
+        int cost,
+        Mode mode) {
+      super(bucket.count(), cost, mode);
       this.cell = cell;
+      this.bucket = bucket;
+      this.nowMicros = nowMicros;
+      this.debt = debt;
       this.more = more;
-      this.count = count;
+    }
+
+    @Override
+    public boolean admits() {
+      return cost <= count && debt <= (count - cost) * cell.unit;
+    }
+
+    @Override
+    public long remainingBefore() {
+      return (count * cell.unit - debt) / cell.unit;
     }
 
     @Override
     long microsUntilLeft(long wanted, long taken) {
-      return Cell.ceil(cell.debt - (count - wanted - taken) * cell.unit, cell.rate);
+      return Cell.ceil(debt - (count - wanted - taken) * cell.unit, cell.rate);
     }
 
     @Override
     long microsUntilMore(long taken) {
-      long broken = cell.debt % cell.unit;
+      long broken = debt % cell.unit;
       return Cell.ceil(broken == 0 ? cell.unit : broken, cell.rate);
     }
 
     @Override
     long microsUntilReplenished(long taken) {
-      return Cell.ceil(cell.debt + taken * cell.unit, cell.rate);
+      return Cell.ceil(debt + taken * cell.unit, cell.rate);
     }
 
     @Override
     Cell with(long taken) {
-      long owed = cell.debt + taken * cell.unit + more;
-      return new GreedyCell(cell.rule, cell.unit, cell.rate, true, cell.last, owed);
+      long owed = debt + taken * cell.unit + more;
+      return new GreedyCell(bucket, cell.unit, cell.rate, true, nowMicros, owed);
     }
 
     /**

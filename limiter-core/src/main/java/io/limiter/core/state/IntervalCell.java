@@ -111,7 +111,7 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long last, long used) i
     private final long pastMicros;
 
     Filling(IntervalCell cell, long more, long nowMicros, int cost, Mode mode) {
-      super(cell.rule.count(), cost, mode, cell.rule.count() - cell.used);
+      super(cell.rule.count(), cost, mode);
       this.cell = cell;
       this.more = more;
       this.intervalMicros = Micros.of(cell.rule.interval());
@@ -119,8 +119,13 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long last, long used) i
     }
 
     @Override
+    public long remainingBefore() {
+      return count - cell.used;
+    }
+
+    @Override
     long microsUntilLeft(long wanted, long taken) {
-      return untilBack(wanted + taken - (cell.rule.count() - cell.used));
+      return untilBack(wanted + taken - remainingBefore());
     }
 
     @Override

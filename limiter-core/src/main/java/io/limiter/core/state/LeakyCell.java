@@ -233,6 +233,11 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long last, long ahe
       return mode == Mode.RECORD ? Math.min(cost, Math.max(0, remainingBefore)) : cost;
     }
 
+    @Override
+    public boolean admits() {
+      return remainingBefore >= cost;
+    }
+
     private LeakyCell after(boolean taken) {
       return taken ? cell.with(units()) : cell;
     }

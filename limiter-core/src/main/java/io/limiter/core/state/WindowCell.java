@@ -95,9 +95,14 @@ record WindowCell(FixedWindowRule rule, long start, long end, long used) impleme
     private final long restMicros;
 
     Windowed(WindowCell cell, long count, long nowMicros, int cost, Mode mode) {
-      super(count, cost, mode, count - cell.used);
+      super(count, cost, mode);
       this.cell = cell;
       this.restMicros = cell.end - nowMicros;
+    }
+
+    @Override
+    public long remainingBefore() {
+      return count - cell.used;
     }
 
     @Override

@@ -14,6 +14,7 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.StackShape;
 import java.time.Duration;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The result of a store's decision on one request, from which the {@link Verdict} is built; for
@@ -89,17 +90,29 @@ public interface DecisionReadout {
     return 0;
   }
 
-  /** Builds the verdict. */
+  /**
+   * Builds the verdict.
+   *
+   * @param reservation the handle on the units, if the call is admitted
+   */
   default Verdict verdict(LimitRequest request, Mode mode, Reservation reservation) {
+    return verdict(request, mode, reservation, null);
+  }
+
+  /**
+   * Builds the verdict.
+   *
+   * @param reservation the handle on the units, if the call is admitted
+   * @param whenAsked computes the verdicts of the rules when they are asked for, by {@link #rules}
+   *     and {@link #rule}; null to compute them now
+   */
+  default Verdict verdict(
+      LimitRequest request, Mode mode, Reservation reservation, Verdict.@Nullable Rules whenAsked) {
     int size = request.size();
     int guard = request.charges().size();
     Outcome outcome = Outcome.ALLOWED;
-    int count = 0;
     long banMicros = 0;
     for (int c = 0; c < size; c++) {
-      if (c < guard) {
-        count += request.charge(c).stack().rules().size();
-      }
       if (admits(c) || request.charge(c).observed()) {
         continue;
       }
@@ -111,35 +124,72 @@ public interface DecisionReadout {
       }
     }
     boolean taken = outcome == Outcome.ALLOWED && mode != Mode.PEEK;
-    RuleVerdict[] rules = new RuleVerdict[count];
-    int next = 0;
-    long delayMicros = 0;
-    for (int c = 0; c < guard; c++) {
-      Charge charge = request.charge(c);
-      boolean took = taken && admits(c);
-      for (int r = 0; r < charge.stack().rules().size(); r++) {
-        rules[next++] = rule(charge, c, r, mode, took);
-        delayMicros = Math.max(delayMicros, charge.observed() ? 0 : delayMicros(c, r));
-      }
-    }
     Verdict.Builder verdict =
         Verdict.of(request.policy(), outcome)
-            .rules(List.of(rules))
             .reservation(taken ? reservation : Reservation.NOTHING)
             .decidedAtMicros(decidedAtMicros());
-    if (guard < size) {
-      verdict.duplicate(rule(request.charge(guard), guard, 0, mode, taken && admits(guard)));
+    if (whenAsked != null) {
+      verdict.rules(whenAsked);
+    } else {
+      verdict.rules(rules(request, mode, taken));
+      if (guard < size) {
+        verdict.duplicate(rule(request, guard, 0, mode, taken));
+      }
     }
     if (banMicros > 0) {
       verdict.ban(Micros.toDuration(banMicros));
     }
     if (outcome == Outcome.ALLOWED && mode != Mode.RECORD) {
-      verdict.delay(Micros.toDuration(delayMicros));
+      long delayMicros = delayMicros(request);
+      if (delayMicros > 0) {
+        verdict.delay(Micros.toDuration(delayMicros));
+      }
     }
     return verdict.build();
   }
 
-  private RuleVerdict rule(Charge charge, int c, int r, Mode mode, boolean taken) {
+  private long delayMicros(LimitRequest request) {
+    long longest = 0;
+    for (int c = 0; c < request.charges().size(); c++) {
+      Charge charge = request.charge(c);
+      if (charge.stack().waiting().isPresent() && !charge.observed()) {
+        for (int r = 0; r < charge.stack().rules().size(); r++) {
+          longest = Math.max(longest, delayMicros(c, r));
+        }
+      }
+    }
+    return longest;
+  }
+
+  /**
+   * Builds the verdict of each rule, without that of the duplicate guard.
+   *
+   * @param taken whether the call takes its units
+   */
+  default List<RuleVerdict> rules(LimitRequest request, Mode mode, boolean taken) {
+    int guard = request.charges().size();
+    int count = 0;
+    for (int c = 0; c < guard; c++) {
+      count += request.charge(c).stack().rules().size();
+    }
+    RuleVerdict[] rules = new RuleVerdict[count];
+    int next = 0;
+    for (int c = 0; c < guard; c++) {
+      for (int r = 0; r < request.charge(c).stack().rules().size(); r++) {
+        rules[next++] = rule(request, c, r, mode, taken);
+      }
+    }
+    return List.of(rules);
+  }
+
+  /**
+   * Builds the verdict of one rule.
+   *
+   * @param call whether the call takes its units; an observed charge may take none of them
+   */
+  default RuleVerdict rule(LimitRequest request, int c, int r, Mode mode, boolean call) {
+    Charge charge = request.charge(c);
+    boolean taken = call && admits(c);
     Rule rule = charge.stack().rules().get(r);
     StackShape shape = charge.stack().shape();
     long remainingBefore = remainingBefore(c, r);

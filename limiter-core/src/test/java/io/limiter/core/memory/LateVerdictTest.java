@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.memory;
+
+import static io.limiter.core.StoreHarness.call;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.Answer;
+import io.limiter.core.Differential;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Scenario;
+import io.limiter.core.StateKey;
+import io.limiter.core.Step;
+import io.limiter.core.Verdict;
+import io.limiter.core.rule.TokenBucketRule;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The rules of a verdict are computed when they are asked for: whatever has happened to the subject
+ * since, they are those of the decision.
+ */
+class LateVerdictTest {
+
+  private static final long NEVER_EXPIRE = Long.MAX_VALUE / 4;
+
+  /** Reads each verdict at once, and keeps a copy of it that has not been read. */
+  private static final class Twice implements LimitStore {
+
+    private final LimitStore store;
+    private final List<Verdict> early = new ArrayList<>();
+    private final List<Verdict> late = new ArrayList<>();
+
+    Twice(LimitStore store) {
+      this.store = store;
+    }
+
+    @Override
+    public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+      CompletionStage<Verdict> decided = store.decide(request, mode);
+      var unused =
+          decided.thenAccept(
+              verdict -> {
+                late.add(verdict.withReservation(verdict.reservation()));
+                assertThat(verdict.rules()).isNotNull();
+                early.add(verdict);
+              });
+      return decided;
+    }
+
+    @Override
+    public CompletionStage<Void> reset(Collection<StateKey> keys) {
+      return store.reset(keys);
+    }
+
+    @Override
+    public void close() {
+      store.close();
+    }
+  }
+
+  @Test
+  void aVerdictReadLaterIsThatOfItsDecision() {
+    System.out.println("Verdicts read late: " + Differential.run(40_000, LateVerdictTest::run));
+  }
+
+  private static List<Answer> run(List<Step> steps) {
+    AtomicLong clock = new AtomicLong();
+    Twice twice = new Twice(new MemoryStore(10_000, clock::get, NEVER_EXPIRE));
+    try (twice) {
+      List<Answer> answers = Scenario.run(steps, twice, clock::set);
+      assertThat(twice.late).isEqualTo(twice.early);
+      return answers;
+    }
+  }
+
+  @Test
+  void theRulesAreReadOnce() {
+    MemoryStore store = new MemoryStore();
+    LimitRequest call = call("user", TokenBucketRule.of(10, 10, Duration.ofMinutes(1)));
+    Verdict verdict = store.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
+    assertThat(verdict.rules()).isSameAs(verdict.rules());
+  }
+}
