@@ -5,6 +5,7 @@ import io.limiter.core.Outcome;
 import io.limiter.micronaut.config.DenialConfiguration;
 import io.limiter.micronaut.denial.Denial;
 import io.limiter.micronaut.denial.DenialBody;
+import io.limiter.micronaut.denial.DenialBodyFactory;
 import io.limiter.micronaut.denial.DenialMessages;
 import io.limiter.micronaut.denial.DenialTimes;
 import io.limiter.micronaut.denial.DenialValue;
@@ -15,7 +16,9 @@ import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponseFactory;
 import io.micronaut.http.MutableHttpResponse;
 import jakarta.inject.Singleton;
+import java.util.Locale;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -67,17 +70,43 @@ public class DenialResponseFactory {
     int status = own.status().orElse(configured.status());
     String code = own.code().orElse(configured.code());
     Denial withoutMessage = new Denial(request, cause, status, code, "");
-    // Other messages are about waiting.
-    boolean never = outcome == Outcome.LIMITED && DenialTimes.tooCostly(cause.verdict());
     String message =
-        never
-            ? message(
-                withoutMessage, configuration.tooCostlyMessage(), DenialConfiguration.TOO_COSTLY)
-            : message(
-                withoutMessage,
-                own.message().orElse(configured.message()),
-                DenialConfiguration.defaultMessage(outcome));
+        message(
+            withoutMessage,
+            message(cause),
+            isNever(cause)
+                ? DenialConfiguration.TOO_COSTLY
+                : DenialConfiguration.defaultMessage(outcome));
     return new Denial(request, cause, status, code, message);
+  }
+
+  /** Other messages are about waiting. */
+  private static boolean isNever(LimitDeniedException cause) {
+    return cause.verdict().outcome() == Outcome.LIMITED && DenialTimes.tooCostly(cause.verdict());
+  }
+
+  private String message(LimitDeniedException cause) {
+    return isNever(cause)
+        ? configuration.tooCostlyMessage()
+        : cause
+            .text()
+            .message()
+            .orElseGet(() -> configuration.answer(cause.verdict().outcome()).message());
+  }
+
+  /** The language in which the message of a denial is looked up; null if it is a text. */
+  @Nullable Locale language(HttpRequest<?> request, LimitDeniedException cause) {
+    return messages.language(message(cause), request);
+  }
+
+  /**
+   * Whether the responses depend on nothing but the request and its denial: not if the application
+   * makes them, or their bodies or messages.
+   */
+  boolean areKnown() {
+    return getClass() == DenialResponseFactory.class
+        && messages.getClass() == DenialMessages.class
+        && DenialBodyFactory.isKnown(body);
   }
 
   /** The message; the title of the status, if the application's source of messages has failed. */

@@ -6,14 +6,28 @@ import io.limiter.micronaut.exception.DuplicateSubmissionException;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.exception.LimiterUnavailableException;
 import io.limiter.micronaut.exception.RateLimitExceededException;
+import io.limiter.micronaut.plan.LimitPlan;
 import io.micronaut.context.BeanContext;
+import io.micronaut.context.MessageSource;
+import io.micronaut.context.StaticMessageSource;
 import io.micronaut.context.exceptions.BeanContextException;
+import io.micronaut.core.annotation.Order;
+import io.micronaut.core.order.Ordered;
+import io.micronaut.core.util.PathMatcher;
 import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.MutableHttpHeaders;
 import io.micronaut.http.MutableHttpResponse;
+import io.micronaut.http.annotation.ResponseFilter;
+import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.http.body.MessageBodyHandlerRegistry;
+import io.micronaut.http.filter.FilterContinuation;
+import io.micronaut.http.filter.FilterPatternStyle;
+import io.micronaut.http.filter.HttpFilter;
 import io.micronaut.http.server.HttpServerConfiguration;
 import io.micronaut.http.server.exceptions.ExceptionHandler;
+import io.micronaut.http.server.exceptions.response.JsonErrorResponseBodyProvider;
+import io.micronaut.inject.BeanDefinition;
 import io.micronaut.inject.qualifiers.Qualifiers;
 import io.micronaut.scheduling.executor.ThreadSelection;
 import io.micronaut.web.router.ErrorRoute;
@@ -23,9 +37,11 @@ import io.micronaut.web.router.RouteInfo;
 import jakarta.inject.Singleton;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -39,16 +55,24 @@ import org.jspecify.annotations.Nullable;
 @Singleton
 final class DirectDenials {
 
+  private static final long MILLIS = 1_000;
+
   private final BeanContext beans;
   private final HttpServerConfiguration server;
   private final DenialResponseFactory responses;
+  private final Optional<MessageBodyHandlerRegistry> writers;
   private volatile @Nullable Application application;
+  private volatile @Nullable DateField date;
 
   DirectDenials(
-      BeanContext beans, HttpServerConfiguration server, DenialResponseFactory responses) {
+      BeanContext beans,
+      HttpServerConfiguration server,
+      DenialResponseFactory responses,
+      Optional<MessageBodyHandlerRegistry> writers) {
     this.beans = beans;
     this.server = server;
     this.responses = responses;
+    this.writers = writers;
   }
 
   /**
@@ -56,26 +80,37 @@ final class DirectDenials {
    * beans.
    */
   DirectDenials with(DenialResponseFactory other) {
-    DirectDenials same = new DirectDenials(beans, server, other);
+    DirectDenials same = new DirectDenials(beans, server, other, writers);
     same.application = application();
     return same;
   }
 
   /** The response to this request; empty if the application is to receive the exception. */
-  Optional<MutableHttpResponse<?>> respond(HttpRequest<?> request, LimitDeniedException denied) {
-    if (application().wants(denied, request)) {
+  Optional<MutableHttpResponse<?>> respond(
+      HttpRequest<?> request, LimitDeniedException denied, LimitPlan plan) {
+    Application known = application();
+    if (known.wants(denied, request)) {
       return Optional.empty();
     }
-    MutableHttpResponse<?> response = responses.respond(request, denied);
+    MutableHttpResponse<?> response =
+        known.sees(request)
+            ? responses.respond(request, denied)
+            : kinds(plan).respond(request, denied);
     RouteAttributes.setException(response, denied);
     writeServerFields(response.getHeaders());
     return Optional.of(response);
   }
 
+  /** The kinds of denials of a plan, which are forgotten with it. */
+  DenialKinds kinds(LimitPlan plan) {
+    return plan.derived(
+        DenialKinds.class, () -> new DenialKinds(new DenialParts.Maker(responses, writers)));
+  }
+
   /** As the server writes them into each response of a route or a handler. */
   private void writeServerFields(MutableHttpHeaders headers) {
     if (server.isDateHeader() && !headers.contains(HttpHeaders.DATE)) {
-      headers.date(LocalDateTime.now(ZoneId.systemDefault()));
+      writeDate(headers);
     }
     if (!headers.contains(HttpHeaders.SERVER)) {
       Optional<String> name = server.getServerHeader();
@@ -85,11 +120,29 @@ final class DirectDenials {
     }
   }
 
+  /** The text of a second is formatted once. */
+  private void writeDate(MutableHttpHeaders headers) {
+    long second = System.currentTimeMillis() / MILLIS;
+    DateField known = date;
+    if (known != null && known.second() == second) {
+      headers.set(HttpHeaders.DATE, known.text());
+      return;
+    }
+    headers.date(LocalDateTime.now(ZoneId.systemDefault()));
+    String text = headers.get(HttpHeaders.DATE);
+    if (text != null && second == System.currentTimeMillis() / MILLIS) {
+      date = new DateField(second, text);
+    }
+  }
+
+  /** The field of one second since 1970. */
+  private record DateField(long second, String text) {}
+
   /** Known once the server runs: its routes are complete then. */
   private Application application() {
     Application known = application;
     if (known == null) {
-      known = new Application(beans, server);
+      known = new Application(beans, server, responses);
       application = known;
     }
     return known;
@@ -101,8 +154,11 @@ final class DirectDenials {
     private final boolean sees;
     private final Set<Class<?>> ours;
     private final List<ErrorRoute> errors;
+    private final boolean makes;
+    private final List<ResponseFilters> filters;
 
-    Application(BeanContext beans, HttpServerConfiguration server) {
+    Application(
+        BeanContext beans, HttpServerConfiguration server, DenialResponseFactory responses) {
       this.sees =
           server.isLogHandledExceptions() || server.getThreadSelection() != ThreadSelection.MANUAL;
       this.ours =
@@ -117,6 +173,45 @@ final class DirectDenials {
           beans.getBeansOfType(RouteBuilder.class).stream()
               .flatMap(routes -> routes.getErrorRoutes().stream())
               .toList();
+      this.makes =
+          !responses.areKnown()
+              || !areAll(beans, JsonErrorResponseBodyProvider.class, Application::isUsual)
+              || !areAll(beans, MessageSource.class, Application::isConstant);
+      this.filters = ResponseFilters.of(beans, server);
+    }
+
+    private static boolean areAll(BeanContext beans, Class<?> type, Predicate<Object> are) {
+      return beans.getBeansOfType(type).stream().allMatch(are);
+    }
+
+    private static boolean isUsual(Object errorBodies) {
+      return errorBodies
+          .getClass()
+          .getPackageName()
+          .equals(JsonErrorResponseBodyProvider.class.getPackageName());
+    }
+
+    /** Messages of others may change at any time. */
+    private static boolean isConstant(Object messages) {
+      return messages.getClass() != StaticMessageSource.class
+          && (isOf(messages.getClass(), "io.micronaut.")
+              || isOf(messages.getClass(), "io.limiter.micronaut."));
+    }
+
+    /**
+     * Whether the application has a part in the response to a request: makes a part of its body, or
+     * has a filter that receives it, and so may look at the object that is its body.
+     */
+    boolean sees(HttpRequest<?> request) {
+      if (makes) {
+        return true;
+      }
+      for (ResponseFilters filter : filters) {
+        if (filter.receive(request)) {
+          return true;
+        }
+      }
+      return false;
     }
 
     /** The handler as the server finds it. */
@@ -154,6 +249,95 @@ final class DirectDenials {
               .filter(
                   type -> controller.isAssignableFrom(type) || type.isAssignableFrom(controller))
               .isPresent();
+    }
+  }
+
+  private static boolean isOf(Class<?> type, String packages) {
+    return type.getName().startsWith(packages);
+  }
+
+  /**
+   * Filters of the application that receive responses.
+   *
+   * @param patterns of the paths for whose requests they do; none for all
+   */
+  private record ResponseFilters(List<String> patterns) {
+
+    private static final Set<Class<?>> OURS =
+        Set.of(LimitedResponseFilter.class, DenialFilter.class);
+
+    /** Packages of Micronaut whose filters do not look at bodies, unlike those of its views. */
+    private static final List<String> HEADERS_ONLY =
+        List.of(
+            "io.micronaut.http.",
+            "io.micronaut.web.router.",
+            "io.micronaut.security.",
+            "io.micronaut.session.",
+            "io.micronaut.tracing.",
+            "io.micronaut.configuration.metrics.",
+            "io.micronaut.management.",
+            "io.limiter.micronaut.metrics.");
+
+    static List<ResponseFilters> of(BeanContext beans, HttpServerConfiguration server) {
+      List<ResponseFilters> all = new ArrayList<>();
+      for (BeanDefinition<?> filter : beans.getBeanDefinitions(HttpFilter.class)) {
+        if (isForeign(filter)) {
+          all.add(new ResponseFilters(List.of()));
+        }
+      }
+      for (BeanDefinition<?> filter :
+          beans.getBeanDefinitions(Qualifiers.byStereotype(ServerFilter.class))) {
+        if (isForeign(filter) && hasOrder(filter) && receives(filter)) {
+          boolean bare = server.getContextPath() == null;
+          boolean ant =
+              filter
+                  .enumValue(ServerFilter.class, "patternStyle", FilterPatternStyle.class)
+                  .filter(style -> style != FilterPatternStyle.ANT)
+                  .isEmpty();
+          all.add(
+              new ResponseFilters(
+                  bare && ant ? List.of(filter.stringValues(ServerFilter.class)) : List.of()));
+        }
+      }
+      return all;
+    }
+
+    private static boolean isForeign(BeanDefinition<?> filter) {
+      return !OURS.contains(filter.getBeanType())
+          && HEADERS_ONLY.stream().noneMatch(packages -> isOf(filter.getBeanType(), packages));
+    }
+
+    private static boolean receives(BeanDefinition<?> filter) {
+      return filter.getExecutableMethods().stream()
+          .anyMatch(
+              method ->
+                  method.hasAnnotation(ResponseFilter.class)
+                      || Stream.of(method.getArgumentTypes())
+                          .anyMatch(FilterContinuation.class::equals));
+    }
+
+    /** One without an order runs last, and does not receive what the gate responds. */
+    private static boolean hasOrder(BeanDefinition<?> filter) {
+      return filter.hasAnnotation(Order.class)
+          || Ordered.class.isAssignableFrom(filter.getBeanType())
+          || filter.getExecutableMethods().stream()
+              .anyMatch(method -> method.hasAnnotation(Order.class));
+    }
+
+    boolean receive(HttpRequest<?> request) {
+      for (String pattern : patterns) {
+        if (mayMatch(pattern, request.getPath())
+            && PathMatcher.ANT.matches(pattern, request.getPath())) {
+          return true;
+        }
+      }
+      return patterns.isEmpty();
+    }
+
+    /** Most paths have not even the last part of a pattern, and need not be cut into parts. */
+    private static boolean mayMatch(String pattern, String path) {
+      String last = pattern.substring(pattern.lastIndexOf('/') + 1);
+      return last.indexOf('*') >= 0 || last.indexOf('?') >= 0 || path.contains(last);
     }
   }
 }

@@ -4,6 +4,7 @@ package io.limiter.micronaut.http;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.call.AdmissionControl;
+import io.limiter.micronaut.call.CallerPlans;
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.config.GateConfiguration;
 import io.limiter.micronaut.exception.LimitDeniedException;
@@ -49,6 +50,7 @@ public final class GateFilter implements ConditionalFilter {
 
   private final LimitPlans plans;
   private final RequestSubjects subjects;
+  private final CallerPlans callers;
   private final AdmissionControl admission;
   private final GateConfiguration gate;
   private final DirectDenials denials;
@@ -57,12 +59,14 @@ public final class GateFilter implements ConditionalFilter {
   GateFilter(
       LimitPlans plans,
       RequestSubjects subjects,
+      CallerPlans callers,
       AdmissionControl admission,
       GateConfiguration gate,
       DirectDenials denials,
       UserWarnings users) {
     this.plans = plans;
     this.subjects = subjects;
+    this.callers = callers;
     this.admission = admission;
     this.gate = gate;
     this.denials = denials;
@@ -71,20 +75,15 @@ public final class GateFilter implements ConditionalFilter {
 
   @Override
   public boolean isEnabled(HttpRequest<?> request) {
-    return plan(request).isPresent();
+    return plan(request, false) != null;
   }
 
-  /** The plan by which the gate decides a request; empty if it does not. */
-  private Optional<LimitPlan> plan(HttpRequest<?> request) {
-    return gate.decides()
-        ? plans.ofRoute(request).filter(LimitPlan::decidedByRequest)
-        : Optional.empty();
-  }
-
-  @RequestFilter
-  @Order(ORDER_BEFORE_SECURITY)
-  CompletionStage<Optional<MutableHttpResponse<?>>> beforeSecurity(HttpRequest<?> request) {
-    return decide(request, true);
+  /** The plan by which this gate decides a request; null if it does not. */
+  private @Nullable LimitPlan plan(HttpRequest<?> request, boolean beforeSecurity) {
+    LimitPlan plan = gate.decides() ? plans.ofRoute(request).orElse(null) : null;
+    return plan != null && plan.decidedByRequest() && plan.beforeSecurity() == beforeSecurity
+        ? plan
+        : null;
   }
 
   @RequestFilter
@@ -94,20 +93,72 @@ public final class GateFilter implements ConditionalFilter {
   }
 
   /**
+   * The gate before security. A filter of its own, so that only one of the two runs for a request.
+   */
+  @Internal
+  @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
+  static final class BeforeSecurity implements ConditionalFilter {
+
+    private final GateFilter gate;
+
+    BeforeSecurity(GateFilter gate) {
+      this.gate = gate;
+    }
+
+    @Override
+    public boolean isEnabled(HttpRequest<?> request) {
+      return gate.plan(request, true) != null;
+    }
+
+    @RequestFilter
+    @Order(ORDER_BEFORE_SECURITY)
+    CompletionStage<Optional<MutableHttpResponse<?>>> beforeSecurity(HttpRequest<?> request) {
+      return gate.decide(request, true);
+    }
+  }
+
+  /**
    * The response to a denied request, or none. Not null: Micronaut drops a filter's stage that
    * completes with null.
    */
   private CompletionStage<Optional<MutableHttpResponse<?>>> decide(
       HttpRequest<?> request, boolean beforeSecurity) {
     // Checked again: Micronaut runs filters that are not enabled where another is @PreMatching.
-    Optional<LimitPlan> plan = plan(request);
-    return plan.isPresent() && plan.get().beforeSecurity() == beforeSecurity
-        ? decide(request, plan.get())
-        : ENTER;
+    LimitPlan plan = plan(request, beforeSecurity);
+    return plan == null ? ENTER : decide(request, plan);
   }
 
   /** Decides a request that is limited by this plan. */
   CompletionStage<Optional<MutableHttpResponse<?>>> decide(HttpRequest<?> request, LimitPlan plan) {
+    admission.arrived(request);
+    if (callers.isSameForAll(plan)) {
+      return decideBy(request, plan);
+    }
+    CompletableFuture<LimitPlan> own = callers.inTier(plan, Optional.of(request));
+    if (own.isDone()) {
+      return decideByPart(request, own.join());
+    }
+    PropagatedContext context = PropagatedContext.getOrEmpty();
+    return admission
+        .threads()
+        .back(own, Optional.of(request))
+        .thenCompose(
+            found -> {
+              try (PropagatedContext.Scope ignored = context.propagate()) {
+                return decideByPart(request, found);
+              }
+            });
+  }
+
+  private CompletionStage<Optional<MutableHttpResponse<?>>> decideByPart(
+      HttpRequest<?> request, LimitPlan inTier) {
+    LimitPlan part = callers.part(inTier, Optional.of(request), arguments -> true);
+    LimitPlans.decideBy(part, request);
+    return decideBy(request, part);
+  }
+
+  private CompletionStage<Optional<MutableHttpResponse<?>>> decideBy(
+      HttpRequest<?> request, LimitPlan plan) {
     Optional<LimitRequest> charged =
         plan.request(
             source -> subjects.resolve(source, request),
@@ -119,20 +170,23 @@ public final class GateFilter implements ConditionalFilter {
     }
     users.atGate(request, plan);
     PropagatedContext context = PropagatedContext.getOrEmpty();
-    return admission
-        .threads()
-        .inOrder(admission.ask(charged.get(), plan), Optional.of(request))
-        .thenCompose(verdict -> decided(request, plan, verdict, context));
+    CompletableFuture<Verdict> decision =
+        admission.threads().inOrder(admission.ask(charged.get(), plan), Optional.of(request));
+    return decision.isDone() && !decision.isCompletedExceptionally()
+        ? decided(request, plan, charged.get(), decision.join(), context)
+        : decision.thenCompose(verdict -> decided(request, plan, charged.get(), verdict, context));
   }
 
   private CompletionStage<Optional<MutableHttpResponse<?>>> decided(
       HttpRequest<?> request,
       LimitPlan plan,
+      LimitRequest asked,
       @Nullable Verdict verdict,
       PropagatedContext context) {
-    Optional<LimitDeniedException> denial = admission.denial(verdict, plan, Optional.of(request));
+    Optional<LimitDeniedException> denial =
+        admission.denial(verdict, plan, asked, Optional.of(request), context);
     if (verdict == null || denial.isPresent()) {
-      return denied(request, denial.orElseThrow(), context);
+      return denied(request, plan, denial.orElseThrow(), context);
     }
     LimitedCall call = admission.admitAtGate(verdict, plan, request);
     if (plan.countsByCompletion()) {
@@ -149,10 +203,13 @@ public final class GateFilter implements ConditionalFilter {
   }
 
   private CompletionStage<Optional<MutableHttpResponse<?>>> denied(
-      HttpRequest<?> request, LimitDeniedException denial, PropagatedContext context) {
+      HttpRequest<?> request,
+      LimitPlan plan,
+      LimitDeniedException denial,
+      PropagatedContext context) {
     // The message may be the application's, and read the context.
     try (PropagatedContext.Scope ignored = context.propagate()) {
-      Optional<MutableHttpResponse<?>> response = denials.respond(request, denial);
+      Optional<MutableHttpResponse<?>> response = denials.respond(request, denial, plan);
       if (response.isEmpty()) {
         throw denial;
       }

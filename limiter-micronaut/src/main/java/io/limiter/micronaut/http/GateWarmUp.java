@@ -4,6 +4,7 @@ package io.limiter.micronaut.http;
 import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.address.IpAddress;
 import io.limiter.micronaut.call.AdmissionControl;
+import io.limiter.micronaut.call.CallerPlans;
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.config.AddressConfiguration;
 import io.limiter.micronaut.config.DenialConfiguration;
@@ -67,7 +68,11 @@ final class GateWarmUp implements WarmUpStep {
   private static final String PATH = "/" + POLICY;
 
   private static final List<Class<?>> FILTERS =
-      List.of(GateFilter.class, LimitedResponseFilter.class, DenialFilter.class);
+      List.of(
+          GateFilter.class,
+          GateFilter.BeforeSecurity.class,
+          LimitedResponseFilter.class,
+          DenialFilter.class);
 
   private final GateConfiguration gate;
   private final LimitPlans plans;
@@ -178,7 +183,14 @@ final class GateWarmUp implements WarmUpStep {
     CallerThreads threads = new CallerThreads(List.of(request -> Optional.of(home)), continuations);
     Doors doors =
         new Doors(
-            new GateFilter(plans, subjects, admission.with(store, threads), gate, answers, users),
+            new GateFilter(
+                plans,
+                subjects,
+                CallerPlans.ofWarmUp(),
+                admission.with(store, threads),
+                gate,
+                answers,
+                users),
             new LimitedResponseFilter(plans, fields, threads, users, writers),
             new DenialFilter(fields));
     // Of this run alone: another may have used up what the plan allows.

@@ -12,8 +12,8 @@ import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.MutableHttpHeaders;
 import io.micronaut.http.MutableHttpResponse;
 import jakarta.inject.Singleton;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -59,8 +59,9 @@ public class RateLimitFields {
       return;
     }
     if (configuration.rateLimit() && !headers.contains(LIMIT)) {
-      headers.set(POLICY, policy(verdict));
-      headers.set(LIMIT, limit(verdict));
+      Formatted constant = constant(verdict.rules());
+      headers.set(POLICY, policy(verdict, constant));
+      headers.set(LIMIT, limit(verdict, constant));
     }
     if (configuration.legacy() != Legacy.OFF && !headers.contains(LEGACY_LIMIT)) {
       DenialTimes.closestToExhaustion(verdict)
@@ -116,67 +117,103 @@ public class RateLimitFields {
     return DenialTimes.secondsUp(Duration.ofMillis(System.currentTimeMillis()).plus(ahead));
   }
 
-  private String policy(Verdict verdict) {
-    String field = policy(verdict.rules());
-    return verdict.ban().isPresent() ? BAN + ";q=0, " + field : field;
+  private static String policy(Verdict verdict, Formatted constant) {
+    return verdict.ban().isPresent() ? BAN + ";q=0, " + constant.policy : constant.policy;
   }
 
-  /** The rules of a method are the same objects each time, so their field is formatted once. */
-  private String policy(List<RuleVerdict> verdicts) {
+  private static String limit(Verdict verdict, Formatted constant) {
+    String field = constant.limit(verdict.rules());
+    return verdict.ban().isPresent()
+        ? BAN + ";r=0;t=" + DenialTimes.secondsUp(verdict.ban().get()) + ", " + field
+        : field;
+  }
+
+  /** The rules of a method are the same objects each time, so they are formatted once. */
+  private Formatted constant(List<RuleVerdict> verdicts) {
     Rule first = verdicts.get(0).rule();
     Formatted known = formatted.get(first);
     if (known != null && known.isOf(verdicts)) {
-      return known.field();
+      return known;
     }
-    Formatted made = Formatted.of(verdicts);
+    Formatted made = new Formatted(verdicts);
     if (known != null || formatted.size() < MAX_REMEMBERED) {
       formatted.put(first, made);
     }
-    return made.field();
+    return made;
   }
 
-  private static String limit(Verdict verdict) {
-    StringBuilder field = new StringBuilder(32 * (verdict.rules().size() + 1));
-    if (verdict.ban().isPresent()) {
-      field.append(BAN).append(";r=0;t=").append(DenialTimes.secondsUp(verdict.ban().get()));
-    }
-    for (RuleVerdict rule : verdict.rules()) {
-      field
-          .append(field.isEmpty() ? "" : ", ")
-          .append('"')
-          .append(rule.rule().name())
-          .append("\";r=")
-          .append(rule.remaining());
-      if (!(rule.rule() instanceof ConcurrencyLimitRule)) { // when a call ends is unknown
-        field.append(";t=").append(DenialTimes.secondsUp(rule.effectiveWindow()));
+  /** What is the same in the fields of each request. */
+  private static final class Formatted {
+
+    private static final byte[] SECONDS = ";t=".getBytes(StandardCharsets.US_ASCII);
+
+    /** As many as a long has. */
+    private static final int MAX_DIGITS = 19;
+
+    private final Rule[] rules; // by the first of which it is found
+    private final String policy;
+    private final byte[][] items; // of each rule, up to what remains
+    private final int length; // the most that a field may have
+
+    Formatted(List<RuleVerdict> verdicts) {
+      this.rules = new Rule[verdicts.size()];
+      this.items = new byte[rules.length][];
+      StringBuilder field = new StringBuilder(32 * rules.length);
+      int most = 0;
+      for (int r = 0; r < rules.length; r++) {
+        rules[r] = verdicts.get(r).rule();
+        field.append(r == 0 ? "" : ", ").append(item(rules[r]));
+        items[r] =
+            ((r == 0 ? "\"" : ", \"") + rules[r].name() + "\";r=")
+                .getBytes(StandardCharsets.ISO_8859_1);
+        most += items[r].length + SECONDS.length + 2 * MAX_DIGITS;
       }
-    }
-    return field.toString();
-  }
-
-  /**
-   * The part of the field that is the same for each request.
-   *
-   * @param rules by the first of which it is found
-   */
-  private record Formatted(List<Rule> rules, String field) {
-
-    static Formatted of(List<RuleVerdict> verdicts) {
-      List<Rule> rules = new ArrayList<>(verdicts.size());
-      StringBuilder field = new StringBuilder(32 * verdicts.size());
-      for (RuleVerdict verdict : verdicts) {
-        rules.add(verdict.rule());
-        field.append(field.isEmpty() ? "" : ", ").append(item(verdict.rule()));
-      }
-      return new Formatted(List.copyOf(rules), field.toString());
+      this.policy = field.toString();
+      this.length = most;
     }
 
+    @SuppressWarnings("ReferenceEquality") // mostly the same object
     boolean isOf(List<RuleVerdict> verdicts) {
-      boolean same = verdicts.size() == rules.size();
-      for (int r = 0; same && r < rules.size(); r++) {
-        same = verdicts.get(r).rule().equals(rules.get(r));
+      boolean same = verdicts.size() == rules.length;
+      for (int r = 0; same && r < rules.length; r++) {
+        Rule rule = verdicts.get(r).rule();
+        same = rule == rules[r] || rule.equals(rules[r]);
       }
       return same;
+    }
+
+    String limit(List<RuleVerdict> verdicts) {
+      byte[] field = new byte[length];
+      int at = 0;
+      for (int r = 0; r < rules.length; r++) {
+        RuleVerdict rule = verdicts.get(r);
+        at = write(items[r], field, at);
+        at = write(rule.remaining(), field, at);
+        if (!(rules[r] instanceof ConcurrencyLimitRule)) { // when a call ends is unknown
+          at = write(SECONDS, field, at);
+          at = write(DenialTimes.secondsUp(rule.effectiveWindow()), field, at);
+        }
+      }
+      return new String(field, 0, at, StandardCharsets.ISO_8859_1);
+    }
+
+    private static int write(byte[] text, byte[] field, int at) {
+      System.arraycopy(text, 0, field, at, text.length);
+      return at + text.length;
+    }
+
+    /** A number that is not negative. */
+    private static int write(long number, byte[] field, int at) {
+      int end = at + 1;
+      for (long rest = number; rest > 9; rest /= 10) {
+        end++;
+      }
+      long rest = number;
+      for (int digit = end - 1; digit >= at; digit--) {
+        field[digit] = (byte) ('0' + rest % 10);
+        rest /= 10;
+      }
+      return end;
     }
 
     /**
