@@ -2,6 +2,7 @@
 package io.limiter.benchmarks;
 
 import io.limiter.benchmarks.cold.ColdMode;
+import io.limiter.benchmarks.engine.BatchMode;
 import io.limiter.benchmarks.engine.EngineMode;
 import io.limiter.benchmarks.http.HttpMode;
 import io.limiter.benchmarks.memory.MemoryMode;
@@ -24,6 +25,7 @@ public final class Benchmarks {
   private static final List<Mode> MODES =
       List.of(
           new EngineMode(),
+          new BatchMode(),
           new MemoryMode(),
           new HttpMode(),
           new StartupMode(),

@@ -156,6 +156,15 @@ final class Compare {
     Set<String> names = new HashSet<>();
     yardsticks.forEach(name -> names.add(name.asText()));
     Set<String> shifted = shifted(first, second, names);
+    Set<String> related = new HashSet<>();
+    second
+        .keySet()
+        .forEach(
+            key -> {
+              if (key.isRatio() && first.containsKey(key)) {
+                related.add(key.row());
+              }
+            });
     Table table = new Table(title, "what", "figure", "before", "after", "after ÷ before", "change");
     second.forEach(
         (key, figure) -> {
@@ -166,11 +175,17 @@ final class Compare {
           boolean ours = !names.contains(key.row());
           Change change = Change.of(old, figure);
           boolean machine = !key.isRatio() && shifted.contains(key.column());
+          boolean inRatio = key.isOfMachine() && related.contains(key.row());
           if (ours) {
             compared++;
-            worse += change == Change.WORSE && !machine ? 1 : 0;
+            worse += change == Change.WORSE && !machine && !inRatio ? 1 : 0;
           }
-          String why = !ours ? " (yardstick)" : machine ? " (the yardsticks changed too)" : "";
+          String why =
+              !ours
+                  ? " (yardstick)"
+                  : machine
+                      ? " (the yardsticks changed too)"
+                      : inRatio ? " (its ratio counts)" : "";
           double ratio = figure.spread().median() / old.spread().median();
           table.row(
               key.row(),
@@ -206,6 +221,12 @@ final class Compare {
     /** Whether the machine is mostly cancelled out of it. */
     boolean isRatio() {
       return column.contains("÷");
+    }
+
+    /** Whether it is a rate or a time, which depend on what else the machine does. */
+    boolean isOfMachine() {
+      return !isRatio()
+          && (column.endsWith("/s") || column.contains("µs") || column.endsWith(", ms"));
     }
   }
 

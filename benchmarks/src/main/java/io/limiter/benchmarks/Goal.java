@@ -15,11 +15,7 @@ public record Goal(boolean atLeast, double bound, boolean reached) {
   /** As tables show it: {@code ≥ 0.85: reached}. */
   @Override
   public String toString() {
-    String number = Spread.text(bound).replaceAll("\\.?0+$", "");
-    return "%s %s: %s"
-        .formatted(
-            atLeast ? "≥" : "≤",
-            number.isEmpty() ? Spread.text(bound) : number,
-            reached ? "reached" : "missed");
+    String number = Spread.text(bound).replaceAll("(\\.[0-9]*?)0+$", "$1").replaceAll("\\.$", "");
+    return "%s %s: %s".formatted(atLeast ? "≥" : "≤", number, reached ? "reached" : "missed");
   }
 }

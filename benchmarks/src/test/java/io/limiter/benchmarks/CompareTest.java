@@ -132,14 +132,36 @@ class CompareTest {
             table(rounds(7, 100, 106), rounds(7, 70, 76), rounds(7, 0.7, 0.72)),
             table(rounds(7, 99, 107), rounds(7, 50, 56), rounds(7, 0.5, 0.52)));
 
-    assertThat(worse).isEqualTo(2);
+    assertThat(worse).isEqualTo(1);
     assertThat(printed.toString(UTF_8))
         .contains("* machine: a, then b", "### HTTP")
         .contains("| /plain | requests/s | 103 (100–106) | 103 (99.0–107) | 1.00 | within the")
-        .contains("| /limited | requests/s | 73.0 (70.0–76.0) | 53.0 (50.0–56.0) | 0.726 | worse |")
+        .contains(
+            "| /limited | requests/s | 73.0 (70.0–76.0) | 53.0 (50.0–56.0) | 0.726 | worse (its ratio counts) |")
         .contains("| /limited | ÷ /plain | 0.710 (0.700–0.720) | 0.510 (0.500–0.520) | 0.718 | w")
-        .contains("2 of 2 figures got worse")
+        .contains("1 of 2 figures got worse")
         .doesNotContain("scripts/s");
+  }
+
+  @Test
+  void aRateIsTheMachinesWhereItsRatioHolds() throws IOException {
+    int worse =
+        compare(
+            table(rounds(7, 90, 106), rounds(7, 70, 76), rounds(7, 0.7, 0.72)),
+            table(rounds(7, 80, 104), rounds(7, 60, 66), rounds(7, 0.7, 0.72)));
+
+    assertThat(worse).isZero();
+    assertThat(printed.toString(UTF_8)).contains("| 0.863 | worse (its ratio counts) |");
+  }
+
+  @Test
+  void aRateWithoutARatioCounts() throws IOException {
+    Table before = new Table("Parts", "part", "times/s").moreIsBetter("times/s");
+    Table after = new Table("Parts", "part", "times/s").moreIsBetter("times/s");
+    before.row("key", Spread.of(rounds(7, 70, 76)));
+    after.row("key", Spread.of(rounds(7, 50, 56)));
+
+    assertThat(compare(before, after)).isEqualTo(1);
   }
 
   @Test

@@ -56,6 +56,13 @@ class ModesTest {
   }
 
   @Test
+  void decisionsThatShareACommandAreMeasuredBesideThoseThatDoNot() throws Exception {
+    assertThat(run("batch"))
+        .contains("### Decisions that share a command: log, 2 rules", "| 16, each a command |")
+        .contains("| 16, shared |", "### One call at a time", "| batch size 16 |");
+  }
+
+  @Test
   void theStoreInMemoryIsMeasuredBesideItsPeers() throws Exception {
     assertThat(run("memory"))
         .contains("### Decisions in memory, all admitted, 1 subject, 1 thread")

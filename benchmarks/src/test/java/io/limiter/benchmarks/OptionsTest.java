@@ -67,7 +67,7 @@ class OptionsTest {
     assertThatThrownBy(
             () -> Benchmarks.run(List.of("engines"), new PrintStream(new ByteArrayOutputStream())))
         .isInstanceOf(UsageException.class)
-        .hasMessageStartingWith("There is no mode 'engines': give it one of engine, memory")
+        .hasMessageStartingWith("There is no mode 'engines': give it one of engine, batch, memory")
         .hasMessageEndingWith("all, or help");
   }
 

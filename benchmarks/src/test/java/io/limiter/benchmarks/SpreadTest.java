@@ -36,5 +36,6 @@ class SpreadTest {
     assertThat(Goal.atMost(0.55, found)).hasToString("≤ 0.55: missed");
     assertThat(Goal.atMost(7, found)).hasToString("≤ 7: reached");
     assertThat(Goal.atMost(12, found)).hasToString("≤ 12: reached");
+    assertThat(Goal.atMost(150, found)).hasToString("≤ 150: reached");
   }
 }

@@ -8,6 +8,7 @@ import io.github.resilience4j.ratelimiter.RateLimiterConfig;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
+import io.limiter.core.RuleVerdict;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
@@ -15,6 +16,7 @@ import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -129,6 +131,21 @@ public class InMemory {
   @Benchmark
   public CompletionStage<Verdict> bucket(Turn turn) {
     return limiter.acquire(buckets[turn.next(subjects)]);
+  }
+
+  /** With what remains and all times of each rule, which a verdict computes when asked. */
+  @Benchmark
+  public List<RuleVerdict> logRead(Turn turn) {
+    return read(limiter.acquire(logs[turn.next(subjects)]));
+  }
+
+  @Benchmark
+  public List<RuleVerdict> bucketRead(Turn turn) {
+    return read(limiter.acquire(buckets[turn.next(subjects)]));
+  }
+
+  private static List<RuleVerdict> read(CompletionStage<Verdict> decided) {
+    return decided.toCompletableFuture().join().rules();
   }
 
   @Benchmark

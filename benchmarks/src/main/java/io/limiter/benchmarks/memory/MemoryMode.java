@@ -19,6 +19,7 @@ public final class MemoryMode implements Mode {
 
   private static final double OF_BUCKET4J = 1;
   private static final String OURS = "limiter";
+  private static final String REFRESH = "a refresh of 1,000 policies of 2 rules";
   private static final String EMPTY_RESPONSE = "an empty response of Micronaut";
   private static final String PROBE = "bucket4jProbe";
 
@@ -120,30 +121,41 @@ public final class MemoryMode implements Mode {
     try (BenchRedis redis = BenchRedis.open(options, report)) {
       reply = HexFormat.of().formatHex(RecordedReply.to(OverWire.request(), redis));
     }
-    String name = "log, 2 rules";
-    Turns.Results found =
-        Turns.cold(options)
-            .add(name, () -> forks.run(OverWire.class, "decision", 1, Map.of("reply", reply)))
-            .run();
-    return new Table(
-            "What a decision over Redis takes in this process, without Redis and its driver",
-            "what",
-            "decisions/s",
-            "bytes a decision")
-        .moreIsBetter("decisions/s")
-        .lessIsBetter("bytes a decision")
-        .row(name, found.value(name, Forks.RATE), found.value(name, Forks.BYTES))
-        .note("The call is encoded, its deadline set, and Redis' reply read into a verdict.");
+    Map<String, String> parts = new LinkedHashMap<>();
+    parts.put("decision", "log, 2 rules");
+    parts.put("verdict", "reading the reply alone");
+    Turns turns = Turns.cold(options);
+    parts.forEach(
+        (method, name) ->
+            turns.add(name, () -> forks.run(OverWire.class, method, 1, Map.of("reply", reply))));
+    Turns.Results found = turns.run();
+    Table table =
+        new Table(
+                "What a decision over Redis takes in this process, without Redis and its driver",
+                "what",
+                "decisions/s",
+                "bytes a decision")
+            .moreIsBetter("decisions/s")
+            .lessIsBetter("bytes a decision")
+            .note("The call is encoded, its deadline set, and Redis' reply read into a verdict.");
+    for (String name : parts.values()) {
+      table.row(name, found.value(name, Forks.RATE), found.value(name, Forks.BYTES));
+    }
+    return table;
   }
 
   private static Table parts(Options options, Forks forks) throws Exception {
     Map<String, String> parts = new LinkedHashMap<>();
+    parts.put("plan", "finding the plan of a method");
+    parts.put("charges", "the subject, the state key and the charges of a request");
     parts.put("stateKey", "the state key of an address");
     parts.put("response", EMPTY_RESPONSE);
     parts.put("fields", "an empty response with the RateLimit fields of 2 rules");
     Turns turns = Turns.cold(options);
     parts.forEach(
         (method, name) -> turns.add(name, () -> forks.run(Parts.class, method, 1, Map.of())));
+    turns.add(REFRESH, () -> forks.run(Refresh.class, "refresh", 1, Map.of()));
+    parts.put("refresh", REFRESH);
     Turns.Results found = turns.run();
     Table table =
         new Table("What parts of a request take in this process", "part", "times/s", "bytes")
@@ -159,7 +171,9 @@ public final class MemoryMode implements Mode {
   private static Map<String, String> contenders() {
     Map<String, String> all = new LinkedHashMap<>();
     all.put("log", "limiter, log, 2 rules");
+    all.put("logRead", "limiter, log, 2 rules, verdict read");
     all.put("bucket", "limiter, token bucket, 2 rules");
+    all.put("bucketRead", "limiter, token bucket, 2 rules, verdict read");
     all.put(PROBE, "Bucket4j, 2 bandwidths, what remains");
     all.put("bucket4jBit", "Bucket4j, 2 bandwidths, one bit");
     all.put("resilience4j", "Resilience4j, 1 rule, one bit");

@@ -4,13 +4,17 @@ package io.limiter.benchmarks.memory;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
+import io.limiter.core.Reservation;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.wire.EncodedCall;
+import io.limiter.core.redis.wire.EncodedStack;
 import io.limiter.core.rule.SlidingWindowLog;
 import java.time.Duration;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.concurrent.CompletionStage;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -35,6 +39,8 @@ public class OverWire {
 
   private Limiter limiter;
   private LimitRequest request;
+  private EncodedCall encoded;
+  private byte[] bytes;
 
   static LimitRequest request() {
     return LimitRequest.of(
@@ -47,15 +53,23 @@ public class OverWire {
 
   @Setup
   public void setUp() {
-    limiter =
-        new Limiter(
-            new RedisStore(
-                new RepliedCommands(HexFormat.of().parseHex(reply)), RedisSettings.defaults()));
+    bytes = HexFormat.of().parseHex(reply);
+    limiter = new Limiter(new RedisStore(new RepliedCommands(bytes), RedisSettings.defaults()));
     request = request();
+    encoded =
+        EncodedCall.of(
+            request, key -> new byte[0], stack -> new EncodedStack(stack, List.of(), () -> 0));
   }
 
   @Benchmark
   public CompletionStage<Verdict> decision() {
     return limiter.acquire(request);
+  }
+
+  /** Reads the reply into a verdict. */
+  @Benchmark
+  public Verdict verdict() {
+    io.limiter.core.store.Mode acquire = io.limiter.core.store.Mode.ACQUIRE;
+    return encoded.read(bytes, acquire).verdict(request, acquire, Reservation.NOTHING);
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.benchmarks.memory;
 
+import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
@@ -8,14 +9,26 @@ import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.micronaut.config.HeadersConfiguration;
 import io.limiter.micronaut.http.RateLimitFields;
+import io.limiter.micronaut.plan.Cost;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.subject.RequestSubjects;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.http.HttpMethod;
+import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponse;
 import io.micronaut.http.MutableHttpResponse;
+import io.micronaut.inject.ExecutableMethod;
+import io.micronaut.inject.MethodExecutionHandle;
+import io.micronaut.web.router.Router;
+import java.util.Optional;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
 
 /** Parts of a limited request that every one of them takes, each by itself. */
 @State(Scope.Benchmark)
@@ -27,14 +40,50 @@ public class Parts {
   private Subject address;
   private Verdict verdict;
   private RateLimitFields fields;
+  private ApplicationContext service;
+  private LimitPlans plans;
+  private ExecutableMethod<?, ?> method;
+  private LimitPlan plan;
+  private RequestSubjects subjects;
+  private HttpRequest<?> request;
 
   @Setup
   public void setUp() {
+    service = ApplicationContext.run();
+    plans = service.getBean(LimitPlans.class);
+    method =
+        service.getBean(Router.class).route(HttpMethod.GET, "/limited").stream()
+            .map(match -> ((MethodExecutionHandle<?, ?>) match).getExecutableMethod())
+            .findFirst()
+            .orElseThrow();
+    plan = plans.of(method).orElseThrow();
+    subjects = service.getBean(RequestSubjects.class);
+    request = HttpRequest.GET("/limited");
     limit = "io.limiter.benchmarks.server.LimitedController.limited()";
     address = new Subject("ip", "203.0.113.195");
     verdict =
         new Limiter(new MemoryStore()).acquire(OverWire.request()).toCompletableFuture().join();
     fields = new RateLimitFields(new HeadersConfiguration());
+  }
+
+  @TearDown
+  public void tearDown() {
+    service.close();
+  }
+
+  /** The plan of the method that a request calls. */
+  @Benchmark
+  public Optional<LimitPlan> plan() {
+    return plans.of(method);
+  }
+
+  /** What the store is asked for a request: its subject, the name of its state and its charges. */
+  @Benchmark
+  public Optional<LimitRequest> charges() {
+    return plan.request(
+        source -> subjects.resolve(source, request),
+        submission -> submission.ofRequest(request),
+        Cost::byRequest);
   }
 
   /** The name of the state of an address: a hash. */

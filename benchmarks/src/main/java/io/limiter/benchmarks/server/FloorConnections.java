@@ -15,6 +15,7 @@ import io.lettuce.core.resource.EventLoopGroupProvider;
 import io.lettuce.core.resource.NettyCustomizer;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.annotation.Property;
+import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.netty.channel.EventLoopGroupRegistry;
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
@@ -38,6 +39,7 @@ import java.util.concurrent.TimeUnit;
  * It connects at the start, because a filter must not wait.
  */
 @Context
+@Requires(property = "redis.uri") // not where parts are measured without a server
 final class FloorConnections {
 
   /** Returns as many bytes as the limiter's script for two rules. */
