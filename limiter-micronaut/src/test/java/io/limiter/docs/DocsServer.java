@@ -91,7 +91,10 @@ final class DocsServer implements AutoCloseable {
 
     StandingStill(LimiterConfiguration configuration, PoliciesConfiguration policies) {
       fallbacks = policies.fallbacks(configuration.fallback());
-      away = fallbacks.usual() != Fallback.LOCAL || !fallbacks.byPolicy().isEmpty();
+      away =
+          configuration.fallback() != Fallback.LOCAL
+              || policies.current().policies().values().stream()
+                  .anyMatch(each -> each.fallback().isPresent());
       store = begun();
     }
 

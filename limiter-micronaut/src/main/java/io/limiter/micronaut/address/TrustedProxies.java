@@ -110,7 +110,7 @@ public final class TrustedProxies {
       boolean ipv4 = first.isIpv4() && network.bits >= BEFORE_IPV4;
       if (network.bits < (ipv4 ? BEFORE_IPV4 + WIDEST_IPV4 : WIDEST_IPV6)) {
         throw new IllegalArgumentException(
-            "this network is too wide: a trusted client chooses the address that it is counted by: write the networks of your proxies, none wider than /%d"
+            "this network is too wide: write narrower ones, none wider than /%d"
                 .formatted(ipv4 ? WIDEST_IPV4 : WIDEST_IPV6));
       }
       if (!first.masked(network.bits).equals(first)) {

@@ -91,6 +91,15 @@ public @interface RateLimiter {
   RateRule[] rules() default {};
 
   /**
+   * Which calls are limited: an expression over the arguments that the compiler checks and that
+   * gives true for those, such as {@code "#{!order.draft}"}; or the name of a bean of type {@link
+   * LimitCondition}. All by default. Other calls are neither counted nor denied, nor compared with
+   * others by {@link #preventDuplicate}. A condition that fails limits. Calls are counted apart
+   * from those of annotations with another condition, unless both have a {@link #key}.
+   */
+  String condition() default "";
+
+  /**
    * What a call takes from each of these rules: a number such as {@code "5"}, or an expression over
    * the arguments that the compiler checks, such as {@code "#{order.items.size()}"}. 1 by default;
    * 1 to 1,000,000. A call for which an expression gives anything else is denied as a bad request.

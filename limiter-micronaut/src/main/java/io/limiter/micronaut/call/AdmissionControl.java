@@ -11,10 +11,12 @@ import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.limiter.micronaut.thread.LimiterTimer;
 import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.propagation.PropagatedContext;
 import io.micronaut.http.HttpRequest;
 import jakarta.annotation.PreDestroy;
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -36,30 +38,51 @@ public final class AdmissionControl {
   private final CallerThreads threads;
   private final LimiterTimer timer;
   private final PermitRenewal permits;
+  private final List<DenialListener> denials;
+  private final List<VerdictListener> verdicts;
   private final Map<LimitedCall, CompletableFuture<Void>> waiting = new ConcurrentHashMap<>();
   private volatile boolean closed;
 
   @Inject
-  AdmissionControl(LimitStore store, CallerThreads threads, LimiterTimer timer) {
-    this(store, threads, timer, new PermitRenewal(timer));
+  AdmissionControl(
+      LimitStore store,
+      CallerThreads threads,
+      LimiterTimer timer,
+      List<DenialListener> denials,
+      List<VerdictListener> verdicts) {
+    this(store, threads, timer, new PermitRenewal(timer), denials, verdicts);
   }
 
   private AdmissionControl(
-      LimitStore store, CallerThreads threads, LimiterTimer timer, PermitRenewal permits) {
+      LimitStore store,
+      CallerThreads threads,
+      LimiterTimer timer,
+      PermitRenewal permits,
+      List<DenialListener> denials,
+      List<VerdictListener> verdicts) {
     this.store = store;
     this.threads = threads;
     this.timer = timer;
     this.permits = permits;
+    this.denials = List.copyOf(denials);
+    this.verdicts = List.copyOf(verdicts);
   }
 
-  /** The same for another store and other threads, such as of a warm-up. */
+  /** The same for another store and other threads, of a warm-up: its verdicts are not reported. */
   public AdmissionControl with(LimitStore otherStore, CallerThreads otherThreads) {
-    return new AdmissionControl(otherStore, otherThreads, timer, permits);
+    return new AdmissionControl(otherStore, otherThreads, timer, permits, List.of(), List.of());
   }
 
   /** The threads to which its decisions return. */
   public CallerThreads threads() {
     return threads;
+  }
+
+  /** The gate begins to decide a request. */
+  public void arrived(HttpRequest<?> request) {
+    for (int i = 0; i < verdicts.size(); i++) {
+      verdicts.get(i).arrived(request);
+    }
   }
 
   /**
@@ -80,18 +103,30 @@ public final class AdmissionControl {
   /**
    * The denial that follows from a verdict; empty if the call may enter its method.
    *
+   * @param asked what the store was asked; null if nothing was
    * @param route the request, if the method is its own route: its response will show the denial
+   * @param context that of the call, for listeners
    */
   public Optional<LimitDeniedException> denial(
-      @Nullable Verdict verdict, LimitPlan plan, Optional<HttpRequest<?>> route) {
+      @Nullable Verdict verdict,
+      LimitPlan plan,
+      @Nullable LimitRequest asked,
+      Optional<HttpRequest<?>> route,
+      PropagatedContext context) {
     if (verdict == null) {
       throw new IllegalStateException("The store gave no verdict on " + plan.method());
+    }
+    for (int i = 0; i < verdicts.size(); i++) {
+      verdicts.get(i).decided(plan, verdict, context);
     }
     if (plan.admits(verdict)) {
       return Optional.empty();
     }
     if (route.isPresent()) {
       var unused = LimitedCall.denied(plan, verdict).atGuard(route.get());
+    }
+    if (asked != null) {
+      denials.forEach(listener -> listener.denied(plan, asked, verdict));
     }
     return Optional.of(LimitDeniedException.of(verdict, plan.text(verdict)));
   }
@@ -157,6 +192,11 @@ public final class AdmissionControl {
   /** Gives up a call that waits for its turn. */
   public static void abandon(CompletableFuture<Void> turn) {
     turn.completeExceptionally(new CallAbandonedException());
+  }
+
+  /** How many calls hold permits of concurrency limits that this process renews. */
+  public long inFlight() {
+    return permits.kept();
   }
 
   /** How many calls wait for their turn in this process. */

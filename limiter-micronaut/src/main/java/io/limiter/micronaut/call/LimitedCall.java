@@ -87,7 +87,7 @@ public final class LimitedCall {
   private final Verdict verdict;
   private final boolean denied;
   private final boolean completes; // whether its completion makes a difference
-  private final long turnNanos; // the System.nanoTime() until which the limiter lets it wait
+  private final long turnNanos; // the System.nanoTime() until which it waits, if it completes
   private volatile @Nullable LimitedCall byResponse; // the call that the response completes
 
   // Guarded by this object.
@@ -106,7 +106,7 @@ public final class LimitedCall {
     this.denied = denied;
     this.completes = completes;
     this.completed = !completes;
-    this.turnNanos = System.nanoTime() + verdict.delay().toNanos();
+    this.turnNanos = completes ? System.nanoTime() + verdict.delay().toNanos() : 0;
   }
 
   /** A call that is charged nothing. */
@@ -386,7 +386,7 @@ public final class LimitedCall {
   private CompletionStage<Void> complete(@Nullable Completion completion, boolean release) {
     PermitRenewal.Renewal kept = renewal;
     if (kept != null) {
-      kept.stop();
+      kept.end();
     }
     CompletionStage<Void> guard =
         release

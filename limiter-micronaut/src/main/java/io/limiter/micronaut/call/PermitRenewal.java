@@ -5,6 +5,7 @@ import io.limiter.micronaut.thread.LimiterTimer;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,14 +19,21 @@ final class PermitRenewal {
   private static final int RENEWALS = 3;
 
   private final LimiterTimer timer;
+  private final LongAdder kept = new LongAdder();
 
   PermitRenewal(LimiterTimer timer) {
     this.timer = timer;
   }
 
+  /** How many calls have permits that are renewed. */
+  long kept() {
+    return kept.sum();
+  }
+
   /** Renews the permits of this call until it is over. */
   Renewal keep(LimitedCall call, Duration permitTime) {
     Renewal renewal = new Renewal(new WeakReference<>(call), permitTime.toNanos() / RENEWALS);
+    kept.increment();
     renewal.schedule(renewal.nanos);
     return renewal;
   }
@@ -37,9 +45,10 @@ final class PermitRenewal {
     private final long nanos;
     private volatile @Nullable Future<?> next;
 
-    // Both are guarded by this.
+    // All are guarded by this.
     private boolean due; // it was skipped, because the method was not entered
     private int round; // what was scheduled in an earlier one is void
+    private boolean ended;
 
     private Renewal(WeakReference<LimitedCall> call, long nanos) {
       this.call = call;
@@ -54,6 +63,7 @@ final class PermitRenewal {
     private void run(int scheduled) {
       LimitedCall running = call.get();
       if (running == null || !running.holdsPermits()) {
+        end();
         return;
       }
       synchronized (this) {
@@ -91,7 +101,18 @@ final class PermitRenewal {
       renew(running);
     }
 
-    void stop() {
+    /** The call is over. */
+    void end() {
+      synchronized (this) {
+        if (!ended) {
+          ended = true;
+          kept.decrement();
+        }
+      }
+      stop();
+    }
+
+    private void stop() {
       Future<?> scheduled = next;
       if (scheduled != null) {
         scheduled.cancel(false);

@@ -2,12 +2,14 @@
 package io.limiter.micronaut.config;
 
 import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.core.annotation.Internal;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
 /** Reads a setting that is one of a few words, and reports a mistake with the remedy. */
-final class EnumSetting {
+@Internal
+public final class EnumSetting {
 
   private EnumSetting() {}
 
@@ -15,7 +17,7 @@ final class EnumSetting {
    * @param property the property, for the message
    * @throws ConfigurationException naming the property, its value and the valid words
    */
-  static <E extends Enum<E>> E of(Class<E> words, String property, String value) {
+  public static <E extends Enum<E>> E of(Class<E> words, String property, String value) {
     E[] all = words.getEnumConstants();
     return Arrays.stream(all)
         .filter(word -> word(word).equalsIgnoreCase(value.trim()))
@@ -38,7 +40,7 @@ final class EnumSetting {
    *
    * @throws ConfigurationException naming the property, its value and the valid words
    */
-  static boolean isOn(String property, String value) {
+  public static boolean isOn(String property, String value) {
     return switch (value.trim().toLowerCase(Locale.ROOT)) {
       case "true", "on", "yes" -> true;
       case "false", "off", "no" -> false;

@@ -1,31 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.config;
 
-import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.connection.PolicyDeadlines;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackPolicies;
+import io.limiter.core.util.NearestNames;
+import io.micronaut.context.BeanContext;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.env.Environment;
+import io.micronaut.context.env.PropertySource;
+import io.micronaut.context.env.PropertySource.PropertyConvention;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.Internal;
-import io.micronaut.core.convert.ConversionService;
-import io.micronaut.core.naming.conventions.StringConvention;
-import java.time.Duration;
+import java.util.Collection;
 import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Settings of single policies: {@code limiter.policies.<name>.fallback}, {@code .deadline}, {@code
- * .observe} and {@code .deny-cache}.
+ * Settings of single policies, under {@code limiter.policies.<name>}: everything that {@code
+ * RateLimiter} and its rules say, {@code fallback}, {@code deadline}, {@code observe}, {@code
+ * deny-cache} and {@code enabled}.
+ *
+ * <pre>{@code
+ * limiter:
+ *   policies:
+ *     login:
+ *       rules: {5-per-60s: {count: 8}}        # one number of one rule
+ *     search:
+ *       rules: [{count: 2, time: 60s}]        # replaces the rules of @RateLimiter("search")
+ * }</pre>
  *
  * <p>Every character distinguishes names of policies, including dots and capitals. The properties
- * are therefore read raw, since Micronaut binds them under normalized names. Environment variables,
- * which cannot spell such names, are not read.
+ * are therefore read as they are written, since Micronaut binds them under normalized names. An
+ * environment variable sets a policy whose name has only small letters, digits and hyphens: {@code
+ * LIMITER_POLICIES_LOGIN_RULES_5_PER_60S_COUNT}.
+ *
+ * <p>A list of rules replaces the list of a source with a lower precedence; single settings replace
+ * single settings.
  */
 @Context // created at the start, so that a mistake stops it
 public final class PoliciesConfiguration {
@@ -33,99 +57,374 @@ public final class PoliciesConfiguration {
   /** Prefix of the settings of all policies. */
   public static final String PREFIX = LimiterConfiguration.PREFIX + ".policies";
 
-  private static final String POLICIES = "policies";
+  static final String RULE_PATHS = alternatives(PolicySettings.OF_RULE, false);
 
-  private final Map<String, Fallback> fallbacks = new TreeMap<>();
-  private final Map<String, Duration> deadlines = new TreeMap<>();
-  private final Set<String> observed = new TreeSet<>();
-  private final Set<String> asked = new TreeSet<>();
-  private final Map<String, String> written = new TreeMap<>();
+  private static final Pattern PATH =
+      Pattern.compile(
+          "(?<policy>.+?)\\.(?:(?<member>%s)|rules\\[(?<index>\\d{1,4})]\\.(?<listed>%s)|rules\\.(?<rule>.+)\\.(?<changed>%s))"
+              .formatted(
+                  alternatives(
+                      Stream.concat(
+                              PolicySettings.OF_POLICY.stream(), PolicySettings.OF_LIMITER.stream())
+                          .toList(),
+                      false),
+                  RULE_PATHS,
+                  RULE_PATHS));
 
-  PoliciesConfiguration(Environment environment) {
-    environment
-        .getProperties(LimiterConfiguration.PREFIX, StringConvention.RAW)
-        .forEach((property, value) -> read(property, value, environment));
+  private static final Pattern ROUTE =
+      Pattern.compile(
+          Pattern.quote(RouteSettings.PREFIX)
+              + "\\[(\\d{1,4})]\\.("
+              + String.join("|", RouteSettings.MEMBERS)
+              + ")");
+
+  private static final Pattern VARIABLE =
+      Pattern.compile(
+          "LIMITER_POLICIES_(?<policy>[A-Z][A-Z0-9_]*?)_(?:(?<member>%s)|RULES_(?<rule>.+)_(?<changed>%s))"
+              .formatted(
+                  alternatives(
+                      Stream.concat(
+                              PolicySettings.OF_POLICY.stream(), PolicySettings.OF_LIMITER.stream())
+                          .toList(),
+                      true),
+                  alternatives(PolicySettings.OF_RULE, true)));
+
+  private final BeanContext beans;
+  private final Environment environment;
+  private final RedisConfiguration redis;
+  private final PolicyDeadlines deadlines;
+  private volatile LimitSettings current;
+
+  PoliciesConfiguration(
+      BeanContext beans,
+      Environment environment,
+      RedisConfiguration redis,
+      ExemptConfiguration exempt,
+      BlockConfiguration block) {
+    this.beans = beans;
+    this.environment = environment;
+    this.redis = redis;
+    this.current = read(exempt, block, Map.of());
+    this.deadlines = new PolicyDeadlines(current.deadlines());
   }
 
-  /** A file has a property for each leaf; a map from code may contain maps. */
-  private void read(String path, @Nullable Object value, ConversionService conversion) {
-    if (value instanceof Map<?, ?> map) {
-      map.forEach((name, inner) -> read(path + '.' + name, inner, conversion));
-    } else if (path.matches(POLICIES + "([.\\[].*)?")) {
-      String text = value == null ? "" : value.toString();
-      String property = LimiterConfiguration.PREFIX + '.' + path;
-      int member = path.lastIndexOf('.');
-      if (member <= POLICIES.length() || path.charAt(POLICIES.length()) != '.') {
-        throw mistake(property, text, "");
-      }
-      set(path.substring(POLICIES.length() + 1, member), property, text, conversion);
-    }
+  /** Whether an environment variable of this name sets something of a policy. */
+  static boolean isVariable(String name) {
+    return VARIABLE.matcher(name).matches();
   }
 
-  private void set(String policy, String property, String value, ConversionService conversion) {
-    switch (property.substring(property.lastIndexOf('.') + 1)) {
-      case "fallback" -> fallbacks.put(policy, EnumSetting.of(Fallback.class, property, value));
-      case "deadline" -> deadlines.put(policy, deadline(property, value, conversion));
-      case "observe" -> {
-        if (EnumSetting.isOn(property, value)) {
-          observed.add(policy);
-        }
-      }
-      case "deny-cache" -> {
-        if (!EnumSetting.isOn(property, value)) {
-          asked.add(policy);
-        }
-      }
-      default -> throw mistake(property, value, " '" + policy + "'");
-    }
-    written.put(policy, property + " = " + value);
-  }
-
-  private static Duration deadline(String property, String value, ConversionService conversion) {
-    Optional<Duration> deadline = conversion.convert(value, Duration.class);
-    return deadline
-        .filter(time -> time.compareTo(RedisSettings.MIN_DEADLINE) >= 0)
-        .filter(time -> time.compareTo(RedisSettings.MAX_DEADLINE) <= 0)
-        .orElseThrow(
-            () ->
-                new ConfigurationException(
-                    "%s = %s: give it 1 ms to 10 s, such as 100ms".formatted(property, value)));
-  }
-
-  private static ConfigurationException mistake(String property, String value, String policy) {
-    return new ConfigurationException(
-        "%s = %s: the settings of a policy%s are fallback, deadline, observe and deny-cache: write %s.<name>.fallback, for example"
-            .formatted(property, value, policy, PREFIX));
+  private static String alternatives(List<String> paths, boolean ofVariables) {
+    return paths.stream()
+        .map(path -> ofVariables ? UnknownSettings.variable(path) : Pattern.quote(path))
+        .collect(Collectors.joining("|"));
   }
 
   /**
-   * The fallbacks of all policies.
+   * Reads the settings as they are now, without using them.
+   *
+   * @param shared settings that all instances share, by their names under {@link #PREFIX}; they
+   *     take precedence
+   * @throws ConfigurationException naming the first setting that makes no sense
+   */
+  @Internal
+  public LimitSettings read(Map<String, String> shared) {
+    // Made from what the environment has now: Micronaut keeps the first ones.
+    return read(
+        beans.createBean(ExemptConfiguration.class),
+        beans.createBean(BlockConfiguration.class),
+        shared);
+  }
+
+  private LimitSettings read(
+      ExemptConfiguration exempt, BlockConfiguration block, Map<String, String> shared) {
+    Reader reader = new Reader(environment);
+    environment.getPropertySources().stream()
+        .sorted(Comparator.comparingInt(PropertySource::getOrder)) // the last one takes precedence
+        .forEach(reader::read);
+    reader.readShared(shared);
+    LimitSettings read =
+        new LimitSettings(
+            reader.policies(),
+            reader.routes(),
+            reader.tiers.read(),
+            Optional.of(exempt).filter(lists -> !lists.isEmpty()),
+            Optional.of(block).filter(lists -> !lists.isEmpty()));
+    var unused = redis.settings(new PolicyDeadlines(read.deadlines())); // rejects what does not fit
+    return read;
+  }
+
+  /** Uses these settings from now on. */
+  @Internal
+  public void use(LimitSettings read) {
+    deadlines.use(read.deadlines());
+    current = read;
+  }
+
+  /** The settings that are in use. */
+  @Internal
+  public LimitSettings current() {
+    return current;
+  }
+
+  /**
+   * The fallbacks of all policies, as they are configured when a call needs one.
    *
    * @param usual the fallback of policies without their own setting
    */
   public FallbackPolicies fallbacks(Fallback usual) {
-    return new FallbackPolicies(usual, fallbacks);
+    return policy -> of(policy.name()).fallback().orElse(usual);
   }
 
-  /** The deadlines of policies with their own setting. */
-  public Map<String, Duration> deadlines() {
-    return Collections.unmodifiableMap(deadlines);
+  /** The deadlines of policies with their own setting, as they are when a decision begins. */
+  public PolicyDeadlines deadlines() {
+    return deadlines;
   }
 
   /** The policies that are only observed: they never deny. None by default. */
   public Set<String> observed() {
-    return Collections.unmodifiableSet(observed);
+    return current.policies().entrySet().stream()
+        .filter(policy -> policy.getValue().observed())
+        .map(Map.Entry::getKey)
+        .collect(Collectors.toCollection(TreeSet::new));
   }
 
-  /** The policies whose denied calls are decided by Redis each time. None by default. */
+  /** Whether denials of this policy may be answered without a call to Redis. */
   @Internal
-  public Set<String> withoutDenyCache() {
-    return Collections.unmodifiableSet(asked);
+  public boolean denyCache(String policy) {
+    return of(policy).denyCache();
   }
 
-  /** For each policy with settings one property, as it was written, by the policy's name. */
+  /** The settings of a policy; {@link PolicySettings#NONE} if it has none. */
   @Internal
-  public Map<String, String> written() {
-    return Collections.unmodifiableMap(written);
+  public PolicySettings of(String policy) {
+    return current.policies().getOrDefault(policy, PolicySettings.NONE);
+  }
+
+  /** Collects the settings of all sources, that of the lowest precedence first. */
+  private static final class Reader {
+
+    /** The settings of one policy; of a rule by its name or, from a variable, in capitals. */
+    private record Written(
+        Map<String, PolicySetting> members,
+        Map<Integer, Map<String, PolicySetting>> rules,
+        Map<String, Map<String, PolicySetting>> changes) {}
+
+    private final Environment environment;
+    private final Map<String, Written> policies = new TreeMap<>();
+    private final Map<Integer, Map<String, PolicySetting>> routes = new TreeMap<>();
+
+    /** The policies of whose rules the current source has a list. */
+    private final Set<String> listed = new TreeSet<>();
+
+    private boolean routesListed;
+
+    private final TierSettings.Reader tiers = new TierSettings.Reader();
+
+    Reader(Environment environment) {
+      this.environment = environment;
+    }
+
+    void readShared(Map<String, String> shared) {
+      shared.forEach((name, value) -> put(new PolicySetting(PREFIX + '.' + name, value, "Redis")));
+    }
+
+    void read(PropertySource source) {
+      listed.clear();
+      routesListed = false;
+      tiers.next();
+      boolean variables = source.getConvention() == PropertyConvention.ENVIRONMENT_VARIABLE;
+      String origin =
+          source.getOrigin().location().equals(PropertySource.CONTEXT)
+              ? source.getName()
+              : source.getOrigin().location();
+      for (String name : source) {
+        if (variables) {
+          readVariable(name, source.get(name), origin);
+        } else if (name.startsWith(PREFIX)
+            || name.startsWith(RouteSettings.PREFIX)
+            || name.startsWith(TierSettings.PREFIX)
+            || name.equals(LimiterConfiguration.PREFIX)) {
+          read(name, source.get(name), origin);
+        }
+      }
+    }
+
+    /** A file has a property for each leaf; lists and maps from code contain maps. */
+    private void read(String key, @Nullable Object value, String origin) {
+      if (value instanceof Map<?, ?> map) {
+        map.forEach((name, inner) -> read(key + '.' + name, inner, origin));
+      } else if (value instanceof List<?> list && list.stream().anyMatch(Map.class::isInstance)) {
+        for (int i = 0; i < list.size(); i++) {
+          read(key + '[' + i + ']', list.get(i), origin);
+        }
+      } else if (isUnder(PREFIX, key)) {
+        put(new PolicySetting(key, text(key, value), origin));
+      } else if (isUnder(RouteSettings.PREFIX, key)) {
+        putRoute(new PolicySetting(key, text(key, value), origin));
+      } else if (isUnder(TierSettings.PREFIX, key)) {
+        tiers.put(new PolicySetting(key, text(key, value), origin));
+      }
+    }
+
+    private static boolean isUnder(String prefix, String key) {
+      return key.equals(prefix) || key.startsWith(prefix + '.') || key.startsWith(prefix + '[');
+    }
+
+    private void putRoute(PolicySetting setting) {
+      Matcher path = ROUTE.matcher(setting.key());
+      if (!path.matches()) {
+        throw setting.mistake(
+            "a route has path, methods and policy: write a list, such as %s[0].path"
+                .formatted(RouteSettings.PREFIX));
+      }
+      if (!routesListed) {
+        routesListed = true;
+        routes.clear(); // those of a lower precedence
+      }
+      routes
+          .computeIfAbsent(Integer.valueOf(path.group(1)), any -> new TreeMap<>())
+          .put(path.group(2), setting);
+    }
+
+    List<RouteSettings> routes() {
+      return routes.values().stream().map(RouteSettings::of).toList();
+    }
+
+    private void put(PolicySetting setting) {
+      Matcher path =
+          PATH.matcher(
+              setting.key().substring(Math.min(setting.key().length(), PREFIX.length() + 1)));
+      if (!path.matches() || setting.key().charAt(PREFIX.length()) != '.') {
+        throw unknown(setting);
+      }
+      Written policy = policy(path.group("policy"));
+      if (path.group("member") != null) {
+        policy.members.put(path.group("member"), setting);
+      } else if (path.group("index") != null) {
+        if (listed.add(path.group("policy"))) {
+          policy.rules.clear(); // those of a lower precedence
+        }
+        policy
+            .rules
+            .computeIfAbsent(Integer.valueOf(path.group("index")), any -> new TreeMap<>())
+            .put(path.group("listed"), setting);
+      } else {
+        String rule = path.group("rule");
+        Map<String, PolicySetting> ofVariables =
+            policy.changes.remove(UnknownSettings.variable(rule));
+        Map<String, PolicySetting> changes =
+            policy.changes.computeIfAbsent(rule, any -> new TreeMap<>());
+        if (ofVariables != null) {
+          changes.putAll(ofVariables);
+        }
+        changes.put(path.group("changed"), setting);
+      }
+    }
+
+    private void readVariable(String name, @Nullable Object value, String origin) {
+      Matcher path = VARIABLE.matcher(name);
+      if (!path.matches()) {
+        return; // UnknownSettings warns
+      }
+      PolicySetting setting = new PolicySetting(name, text(name, value), origin);
+      Written policy = policy(path.group("policy").toLowerCase(Locale.ROOT).replace('_', '-'));
+      if (path.group("member") != null) {
+        policy.members.put(
+            spelled(
+                path.group("member"),
+                Stream.concat(
+                    PolicySettings.OF_POLICY.stream(), PolicySettings.OF_LIMITER.stream())),
+            setting);
+      } else {
+        String rule = path.group("rule");
+        String written =
+            policy.changes.keySet().stream()
+                .filter(known -> PolicySettings.isSameRule(rule, known))
+                .findFirst()
+                .orElse(rule);
+        policy
+            .changes
+            .computeIfAbsent(written, any -> new TreeMap<>())
+            .put(spelled(path.group("changed"), PolicySettings.OF_RULE.stream()), setting);
+      }
+    }
+
+    private static String spelled(String variable, Stream<String> paths) {
+      return paths
+          .filter(path -> UnknownSettings.variable(path).equals(variable))
+          .findFirst()
+          .orElseThrow();
+    }
+
+    private Written policy(String name) {
+      return policies.computeIfAbsent(
+          name, any -> new Written(new TreeMap<>(), new TreeMap<>(), new TreeMap<>()));
+    }
+
+    /** The text of a value with resolved placeholders. */
+    private String text(String key, @Nullable Object value) {
+      if (value instanceof Collection<?> items) {
+        return items.stream().map(item -> text(key, item)).collect(Collectors.joining(","));
+      }
+      String raw = value == null ? "" : value.toString();
+      try {
+        return environment.getPlaceholderResolver().resolveRequiredPlaceholders(raw);
+      } catch (ConfigurationException unresolved) {
+        throw new ConfigurationException(
+            "%s = %s: %s: set it, or give it a default, as in ${name:default}"
+                .formatted(key, raw, unresolved.getMessage()),
+            unresolved);
+      }
+    }
+
+    Map<String, PolicySettings> policies() {
+      Map<String, PolicySettings> read = new HashMap<>();
+      policies.forEach(
+          (name, written) ->
+              read.put(
+                  name,
+                  new PolicySettings(
+                      written.members,
+                      List.copyOf(written.rules.values()),
+                      written.changes,
+                      Optional.of(environment))));
+      return Collections.unmodifiableMap(read);
+    }
+
+    /** The nearest of the settings that the name may mean, else an example. */
+    private static ConfigurationException unknown(PolicySetting setting) {
+      String key = setting.key();
+      boolean ofRule = key.contains(".rules");
+      List<String> paths =
+          ofRule
+              ? PolicySettings.OF_RULE
+              : Stream.concat(PolicySettings.OF_POLICY.stream(), PolicySettings.OF_LIMITER.stream())
+                  .toList();
+      String last = key.substring(key.lastIndexOf('.') + 1);
+      String lastTwo = key.substring(key.lastIndexOf('.', key.lastIndexOf('.') - 1) + 1);
+      List<String> nearest =
+          Stream.of(last, lastTwo)
+              .flatMap(
+                  name ->
+                      NearestNames.of(paths, name).stream()
+                          .filter(path -> 2 * NearestNames.changes(path, name) <= name.length())
+                          .filter(path -> !path.equals(name)))
+              .distinct()
+              .limit(3)
+              .toList();
+      String remedy =
+          key.endsWith(".rules")
+              ? "write a list of rules, or settings by the names of rules, such as %s.<name>.rules.5-per-60s.count"
+                  .formatted(PREFIX)
+              : nearest.isEmpty()
+                  ? "there is no such setting of a %s. They are %s; write %s, for example"
+                      .formatted(
+                          ofRule ? "rule" : "policy",
+                          String.join(", ", paths),
+                          ofRule ? PREFIX + ".<name>.rules[0].count" : PREFIX + ".<name>.fallback")
+                  : "there is no such setting of a %s; did you mean %s?"
+                      .formatted(ofRule ? "rule" : "policy", String.join(" or ", nearest));
+      return setting.mistake(remedy);
+    }
   }
 }

@@ -2,12 +2,12 @@
 package io.limiter.micronaut.config;
 
 import io.limiter.core.redis.connection.KeySecret;
+import io.limiter.core.redis.connection.PolicyDeadlines;
 import io.limiter.core.redis.connection.RedisSettings;
 import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
 import java.time.Duration;
-import java.util.Map;
 import java.util.Optional;
 
 /** Settings for the Redis that {@code redis.uri} or {@code redis.uris} names. */
@@ -28,6 +28,7 @@ public final class RedisConfiguration {
   private Duration warmUp = Duration.ofSeconds(10);
   private Connections connections = Connections.AUTO;
   private int maxConnections = 16;
+  private int batchSize = RedisSettings.DEFAULT_BATCH_SIZE;
 
   /** The connections on which decisions are sent. */
   public enum Connections {
@@ -135,12 +136,25 @@ public final class RedisConfiguration {
   }
 
   /**
+   * The most decisions that are sent to Redis as one command, if they meet on one event loop. None
+   * waits for others. On a Cluster only those of one slot share a command.
+   */
+  public int getBatchSize() {
+    return batchSize;
+  }
+
+  /** Default value 16; 1 to 16. With 1 each decision is sent alone. */
+  public void setBatchSize(int batchSize) {
+    this.batchSize = batchSize;
+  }
+
+  /**
    * These settings in the form that the store takes.
    *
-   * @param policyDeadlines the deadlines of policies with their own setting, by name
+   * @param policyDeadlines the deadlines of policies with their own setting
    * @throws ConfigurationException naming the property, its value and the remedy
    */
-  public RedisSettings settings(Map<String, Duration> policyDeadlines) {
+  public RedisSettings settings(PolicyDeadlines policyDeadlines) {
     RedisSettings settings;
     try {
       settings = new RedisSettings(keyPrefix, deadline).withPolicyDeadlines(policyDeadlines);
@@ -158,6 +172,12 @@ public final class RedisConfiguration {
             "limiter.redis.hard-deadline = %s: %s".formatted(hardDeadline.get(), e.getMessage()),
             e);
       }
+    }
+    try {
+      settings = settings.withBatchSize(batchSize);
+    } catch (IllegalArgumentException e) {
+      throw new ConfigurationException(
+          "limiter.redis.batch-size = %d: %s".formatted(batchSize, e.getMessage()), e);
     }
     return keySecret.map(settings::withKeySecret).orElse(settings);
   }

@@ -65,10 +65,19 @@ final class UnknownSettings {
           "limiter.denial.unavailable-code",
           "limiter.denial.unavailable-message",
           "limiter.denial.unavailable-status",
+          "limiter.block.addresses",
+          "limiter.block.message",
+          "limiter.block.status",
+          "limiter.block.users",
           "limiter.deny-cache.enabled",
           "limiter.deny-cache.max-age",
           "limiter.deny-cache.max-size",
           "limiter.enabled",
+          "limiter.events.queue-size",
+          "limiter.exempt.addresses",
+          "limiter.exempt.header",
+          "limiter.exempt.tokens",
+          "limiter.exempt.users",
           "limiter.fallback",
           "limiter.gate.enabled",
           "limiter.headers.enabled",
@@ -79,13 +88,20 @@ final class UnknownSettings {
           "limiter.max-count",
           "limiter.memory.instances",
           "limiter.memory.max-subjects",
+          "limiter.metrics.enabled",
+          "limiter.redis.batch-size",
           "limiter.redis.connections",
           "limiter.redis.deadline",
           "limiter.redis.hard-deadline",
           "limiter.redis.key-prefix",
           "limiter.redis.key-secret",
           "limiter.redis.max-connections",
+          "limiter.redis.shared-settings.enabled",
+          "limiter.redis.shared-settings.interval",
           "limiter.redis.warm-up",
+          "limiter.tier-lookup.cache-size",
+          "limiter.tier-lookup.cache-time",
+          "limiter.tier-lookup.timeout",
           "limiter.zone");
 
   /**
@@ -93,7 +109,11 @@ final class UnknownSettings {
    * mistakes.
    */
   private static final List<String> FREE =
-      List.of(PoliciesConfiguration.PREFIX, TemplateConfiguration.PREFIX);
+      List.of(
+          PoliciesConfiguration.PREFIX,
+          RouteSettings.PREFIX,
+          TierSettings.PREFIX,
+          TemplateConfiguration.PREFIX);
 
   /** Settings of micronaut-redis that users easily expect here. */
   private static final List<String> ELSEWHERE = List.of("redis.uri", "redis.uris");
@@ -108,6 +128,7 @@ final class UnknownSettings {
   private static final Pattern TESTS =
       Pattern.compile("LIMITER_(TEST(_.*)?|SEEDS?|INPUTS|SOAK|PICTURES|API|REPLIES|FUZZ_SECONDS)");
 
+  private static final Pattern NO_LETTER_OF_VARIABLES = Pattern.compile("[^A-Z0-9]");
   private static final Pattern PLACEHOLDER = Pattern.compile("\\$\\{([^:${}]+)");
   private static final Pattern INDEXES = Pattern.compile("(\\[\\d+])+$");
 
@@ -172,13 +193,18 @@ final class UnknownSettings {
     String name = variable(INDEXES.matcher(raw).replaceFirst(""));
     if (!name.startsWith(variable(LimiterConfiguration.PREFIX) + '_')
         || KNOWN.stream().anyMatch(setting -> variable(setting).equals(name))
+        || PoliciesConfiguration.isVariable(name)
         || KUBERNETES.matcher(name).matches()
         || isOfOthers(name)) {
       return;
     }
     Optional<String> free =
         FREE.stream().filter(prefix -> name.startsWith(variable(prefix) + '_')).findFirst();
-    if (free.isPresent()) {
+    if (free.filter(PoliciesConfiguration.PREFIX::equals).isPresent()) {
+      LOG.warn(
+          "The environment variable {} sets nothing: it ends like no member of a policy or of a rule. LIMITER_POLICIES_LOGIN_RULES_5_PER_60S_COUNT, for example, sets the count of the rule 5-per-60s of the policy login",
+          raw);
+    } else if (free.isPresent()) {
       LOG.warn(
           "The environment variable {} sets nothing: such a variable cannot spell the names under {}. Write the setting into a file; its value may be a placeholder",
           raw,
@@ -224,8 +250,8 @@ final class UnknownSettings {
   }
 
   /** The name of the environment variable that sets this. */
-  private static String variable(String name) {
-    return name.toUpperCase(Locale.ROOT).replace('.', '_').replace('-', '_');
+  static String variable(String name) {
+    return NO_LETTER_OF_VARIABLES.matcher(name.toUpperCase(Locale.ROOT)).replaceAll("_");
   }
 
   /** Whether a variable, or a system property spelled as one, is meant for something else. */

@@ -26,6 +26,10 @@ import org.jspecify.annotations.Nullable;
 @Factory
 public final class DenialBodyFactory {
 
+  /** Micronaut's own, which is not public. */
+  private static final String PROCESSOR =
+      "io.micronaut.http.server.exceptions.response.DefaultErrorResponseProcessor";
+
   @Context // created at the start, so that a mistake in the template stops it
   @Requires(missingBeans = DenialBody.class)
   DenialBody body(
@@ -47,6 +51,16 @@ public final class DenialBodyFactory {
       case PROBLEM -> new MachineReadableBody(new ProblemBody(), application);
       case TEMPLATE -> new MachineReadableBody(new TemplateBody(fields(template)), application);
     };
+  }
+
+  /**
+   * Whether this body depends on nothing but the denial and its request: not if it is the
+   * application's, or in a format of its own.
+   */
+  public static boolean isKnown(DenialBody body) {
+    return body instanceof MachineReadableBody
+        || (body instanceof ApplicationBody application
+            && application.application.getClass().getName().equals(PROCESSOR));
   }
 
   private static Map<String, @Nullable Object> fields(TemplateConfiguration template) {

@@ -16,6 +16,7 @@ import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -104,6 +105,14 @@ public class DenialMessages {
       log.report("A MessageSource has failed, so the default message is used", broken);
       return usual(otherwise, shipped, context).orElse(otherwise);
     }
+  }
+
+  /** The language in which a message is looked up for a request; null if it is a text. */
+  @Internal
+  public @Nullable Locale language(String message, HttpRequest<?> request) {
+    return message.indexOf('{') >= 0 && key(templates.get(message)).isPresent()
+        ? languages.of(request)
+        : null;
   }
 
   private Optional<String> usual(

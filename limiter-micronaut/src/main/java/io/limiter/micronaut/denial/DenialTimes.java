@@ -39,7 +39,7 @@ public final class DenialTimes {
   }
 
   /** The violated rule with the longest wait; the rule of the duplicate guard if that denies. */
-  static Optional<RuleVerdict> longest(Verdict verdict) {
+  public static Optional<RuleVerdict> longest(Verdict verdict) {
     return switch (verdict.outcome()) {
       case LIMITED, BANNED -> violatedLongest(verdict);
       case DUPLICATE -> verdict.duplicate();

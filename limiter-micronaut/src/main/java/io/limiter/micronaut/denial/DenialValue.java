@@ -80,7 +80,7 @@ public enum DenialValue {
   }
 
   /** The value as part of a text: list items separated by commas, an empty text for null. */
-  String text(Denial denial) {
+  public String text(Denial denial) {
     Object found = of(denial);
     if (found instanceof List<?> items) {
       return String.join(", ", items.stream().map(String::valueOf).toList());

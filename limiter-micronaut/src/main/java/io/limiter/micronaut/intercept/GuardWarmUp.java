@@ -3,6 +3,7 @@ package io.limiter.micronaut.intercept;
 
 import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.call.AdmissionControl;
+import io.limiter.micronaut.call.CallerPlans;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -103,7 +104,8 @@ final class GuardWarmUp implements WarmUpStep {
   public CompletionStage<?> run(LimitStore store, Executor home) {
     CallerThreads threads = new CallerThreads(List.of(request -> Optional.of(home)), continuations);
     GuardedCall.Parts parts =
-        new GuardedCall.Parts(admission.with(store, threads), subjects, plans, beans);
+        new GuardedCall.Parts(
+            admission.with(store, threads), subjects, CallerPlans.ofWarmUp(), plans, beans);
     // Of this run alone: another may have used up what the plan allows.
     String limit = POLICY + '.' + Long.toHexString(ThreadLocalRandom.current().nextLong());
     LimitPlan plan = LimitPlan.ofWarmUp(limit, false, DenialText.NONE);

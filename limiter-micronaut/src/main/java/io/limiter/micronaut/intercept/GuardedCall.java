@@ -4,6 +4,7 @@ package io.limiter.micronaut.intercept;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.call.AdmissionControl;
+import io.limiter.micronaut.call.CallerPlans;
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.exception.CallAbandonedException;
 import io.limiter.micronaut.exception.LimitDeniedException;
@@ -45,7 +46,11 @@ final class GuardedCall {
    */
   @Singleton
   record Parts(
-      AdmissionControl admission, CallSubjects subjects, LimitPlans plans, BeanContext beans) {}
+      AdmissionControl admission,
+      CallSubjects subjects,
+      CallerPlans callers,
+      LimitPlans plans,
+      BeanContext beans) {}
 
   // By name, because micronaut-websocket is optional.
   private static final String ON_ERROR = "io.micronaut.websocket.annotation.OnError";
@@ -56,8 +61,11 @@ final class GuardedCall {
   private final Optional<HttpRequest<?>> request;
   private final CallContext caller;
   private final AtomicReference<@Nullable LimitedCall> admittedAtGate;
+  // The part of the plan that holds for the caller.
+  private volatile LimitPlan decidedBy;
   private volatile @Nullable LimitDeniedException denial;
   private volatile @Nullable RuntimeException indigestible;
+  private volatile @Nullable LimitRequest asked;
 
   /** A call on the thread that makes it, which is where its request is known first. */
   GuardedCall(
@@ -87,6 +95,7 @@ final class GuardedCall {
     this.parts = parts;
     this.context = context;
     this.plan = plan;
+    this.decidedBy = plan;
     this.request = request;
     this.caller = caller;
     this.admittedAtGate = admittedAtGate;
@@ -333,22 +342,45 @@ final class GuardedCall {
   }
 
   private CompletionStage<Verdict> decide() {
-    CallSubjects.Asked call = parts.subjects().request(context, plan, request);
+    if (parts.callers().isSameForAll(plan)) {
+      return decide(plan);
+    }
+    CompletableFuture<LimitPlan> own = parts.callers().inTier(plan, request);
+    return own.isDone()
+        ? decideInTier(own.join())
+        : back(own).thenCompose(inTier -> inContext(() -> decideInTier(inTier)));
+  }
+
+  private CompletionStage<Verdict> decideInTier(LimitPlan inTier) {
+    return decide(
+        parts
+            .callers()
+            .part(
+                inTier,
+                request,
+                condition -> condition.limits(context.getTarget(), context.getParameterValues())));
+  }
+
+  private CompletionStage<Verdict> decide(LimitPlan part) {
+    decidedBy = part;
+    CallSubjects.Asked call = parts.subjects().request(context, part, request);
     indigestible = call.failure();
-    Optional<LimitRequest> asked = call.request();
-    return asked.isPresent()
-        ? parts.admission().ask(asked.get(), plan)
-        : CompletableFuture.completedFuture(Verdict.free(plan.policy()));
+    Optional<LimitRequest> charged = call.request();
+    asked = charged.orElse(null);
+    return charged.isPresent()
+        ? parts.admission().ask(charged.get(), part)
+        : CompletableFuture.completedFuture(Verdict.free(part.policy()));
   }
 
   private LimitedCall admit(@Nullable Verdict verdict) {
     Optional<HttpRequest<?>> route = isRoute() ? request : Optional.empty();
-    Optional<LimitDeniedException> denied = parts.admission().denial(verdict, plan, route);
+    Optional<LimitDeniedException> denied =
+        parts.admission().denial(verdict, decidedBy, asked, route, caller.propagated());
     if (verdict == null || denied.isPresent()) {
       denial = denied.orElseThrow();
       throw denied.get();
     }
-    LimitedCall call = parts.admission().admit(verdict, plan, route);
+    LimitedCall call = parts.admission().admit(verdict, decidedBy, route);
     RuntimeException failure = indigestible;
     if (failure != null) { // it is counted, and its method is not entered
       call.on(LimitedCall.Event.Plain.THREW);

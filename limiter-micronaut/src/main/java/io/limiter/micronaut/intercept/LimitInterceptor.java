@@ -13,6 +13,8 @@ import io.micronaut.aop.InterceptorBean;
 import io.micronaut.aop.MethodInterceptor;
 import io.micronaut.aop.MethodInvocationContext;
 import io.micronaut.core.convert.ConversionService;
+import io.micronaut.core.type.ReturnType;
+import io.micronaut.http.HttpRequest;
 import io.micronaut.http.context.ServerRequestContext;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -51,13 +53,24 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
 
   @Override
   public @Nullable Object intercept(MethodInvocationContext<Object, Object> context) {
-    Optional<LimitPlan> plan = plans.of(context.getExecutableMethod());
+    Optional<HttpRequest<Object>> request = ServerRequestContext.currentRequest();
+    Optional<LimitPlan> plan = plans.of(context.getExecutableMethod(), request);
     if (plan.isEmpty()) {
       return context.proceed();
     }
-    return enter(
-        new GuardedCall(parts, context, plan.get(), ServerRequestContext.currentRequest()),
-        context);
+    if (request.isPresent() && plan.get().endsAtGate() && isSynchronous(context)) {
+      if (LimitedCall.take(request.get(), plan.get()).isPresent()) {
+        return context.proceed();
+      }
+    }
+    return enter(new GuardedCall(parts, context, plan.get(), request), context);
+  }
+
+  private static boolean isSynchronous(MethodInvocationContext<?, ?> context) {
+    ReturnType<?> returned = context.getReturnType();
+    return !returned.isAsyncOrReactive()
+        && !returned.isSuspended()
+        && !LimitPlans.isOfWebSocket(context.getExecutableMethod());
   }
 
   /** Enters the method of this call. */

@@ -136,14 +136,14 @@ final class AlgorithmReader {
 
   private static TokenBucketRule bucket(
       AnnotationMembers rule, AnnotationMembers bucket, long count, Duration interval) {
-    long refill = bucket.annotation().longValue("refill").orElse(count);
+    long refill = bucket.number("refill").orElse(count);
     if (refill < 1 || refill > Rule.MAX_COUNT) {
       throw bucket.error(
           "refill",
           refill,
           "give it 1 to %d, or leave it out to use count".formatted(Rule.MAX_COUNT));
     }
-    long initial = bucket.annotation().longValue("initial").orElse(-1);
+    long initial = bucket.number("initial").orElse(-1);
     if (initial < -1 || initial > count) {
       throw bucket.error(
           "initial",
@@ -213,7 +213,7 @@ final class AlgorithmReader {
 
     static LeakyBucketRule read(
         AnnotationMembers rule, AnnotationMembers bucket, long count, Duration window) {
-      int queue = bucket.annotation().intValue(QUEUE).orElse(0);
+      int queue = bucket.number(QUEUE, 0);
       if (queue < 1 || queue > LeakyBucketRule.MAX_QUEUE) {
         throw bucket.error(
             QUEUE,

@@ -45,6 +45,10 @@ record AnnotatedPlace(
     List<AnnotationValue<PreventDuplicate>> guards,
     boolean exempt) {
 
+  /** A place without annotations, for a policy that exists only in the configuration. */
+  static final AnnotatedPlace NONE =
+      new AnnotatedPlace(true, false, List.of(), List.of(), List.of(), List.of(), false);
+
   /**
    * The places that apply to a method, nearest first: the method, those it overrides, its class,
    * and the types that it extends and implements.

@@ -4,6 +4,7 @@ package io.limiter.micronaut.metadata;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Rule;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /** Reads times that annotations contain as a number and a unit. */
@@ -12,17 +13,18 @@ final class AnnotatedTimes {
   private AnnotatedTimes() {}
 
   /**
-   * A time within the bounds of every window.
+   * A time within the bounds of every window. A setting has its own unit.
    *
    * @param member the member with the number
    * @param otherwise the number to use if it is not written
    */
   static Duration read(AnnotationMembers annotation, String member, long otherwise, TimeUnit unit) {
-    long number = annotation.annotation().longValue(member).orElse(otherwise);
+    Optional<Duration> set = annotation.time(member);
+    long number = set.isPresent() ? 1 : annotation.number(member).orElse(otherwise);
     if (number < 1) {
       throw annotation.error(member, number, "give it 1 or more");
     }
-    Duration time = duration(number, unit);
+    Duration time = set.orElseGet(() -> duration(number, unit));
     String written = number + " " + unit;
     if (time.compareTo(Rule.MIN_WINDOW) < 0 || time.compareTo(Rule.MAX_WINDOW) > 0) {
       throw annotation.error(member, written, "give it 1 ms to 366 days");

@@ -1,38 +1,133 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.metadata;
 
+import io.limiter.micronaut.config.EnumSetting;
+import io.limiter.micronaut.config.PolicySetting;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.AnnotationValue;
+import io.micronaut.core.convert.ConversionService;
 import io.micronaut.core.expressions.EvaluatedExpression;
 import io.micronaut.core.naming.NameUtils;
 import java.lang.annotation.Annotation;
+import java.time.Duration;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The members of one annotation, and the errors about them. Metadata contains only the members that
- * were written, not defaults.
- *
- * @param method the method that the annotation applies to
- * @param name the annotation, as in {@code @RateLimiter}
- * @param annotation the annotation
+ * The members of one annotation, as configuration may have changed them, and the errors about them.
+ * Metadata contains only the members that were written, not defaults.
  */
-record AnnotationMembers(String method, String name, AnnotationValue<?> annotation) {
+final class AnnotationMembers {
+
+  private final String method;
+  private final String name;
+  private final AnnotationValue<?> annotation;
+  // By member, such as count or tokenBucket.refill.
+  private final Map<String, PolicySetting> settings;
+  private final Set<String> hidden;
+
+  /**
+   * @param method the method that the annotation applies to
+   * @param name the annotation, as in {@code @RateLimiter}
+   * @param annotation the annotation
+   */
+  AnnotationMembers(String method, String name, AnnotationValue<?> annotation) {
+    this(method, name, annotation, Map.of(), Set.of());
+  }
+
+  private AnnotationMembers(
+      String method,
+      String name,
+      AnnotationValue<?> annotation,
+      Map<String, PolicySetting> settings,
+      Set<String> hidden) {
+    this.method = method;
+    this.name = name;
+    this.annotation = annotation;
+    this.settings = settings;
+    this.hidden = hidden;
+  }
+
+  /**
+   * Returns these members with settings in place of some.
+   *
+   * @param changes by the path of the setting, such as {@code token-bucket.refill}
+   * @param replaced members of the annotation that no longer count
+   */
+  AnnotationMembers with(Map<String, PolicySetting> changes, Set<String> replaced) {
+    if (changes.isEmpty() && replaced.isEmpty()) {
+      return this;
+    }
+    Map<String, PolicySetting> all = new HashMap<>(settings);
+    changes.forEach((path, setting) -> all.put(member(path), setting));
+    Set<String> none = new HashSet<>(hidden);
+    none.addAll(replaced);
+    return new AnnotationMembers(method, name, annotation, all, none);
+  }
+
+  /** The member that a path of a setting stands for. */
+  static String member(String path) {
+    return Arrays.stream(path.split("\\."))
+        .map(part -> NameUtils.camelCase(part, true))
+        .collect(Collectors.joining("."));
+  }
+
+  String method() {
+    return method;
+  }
+
+  String name() {
+    return name;
+  }
+
+  /** The annotation as written. Needed only for expressions, which no setting can be. */
+  AnnotationValue<?> annotation() {
+    return annotation;
+  }
 
   boolean isOf(Class<? extends Annotation> type) {
     return annotation.getAnnotationName().equals(type.getName());
   }
 
   boolean has(String member) {
-    return annotation.contains(member);
+    return setting(member).isPresent()
+        || hasNested(member)
+        || (!hidden.contains(member) && annotation.contains(member));
+  }
+
+  /** The setting in place of a member. */
+  Optional<PolicySetting> setting(String member) {
+    return Optional.ofNullable(settings.get(member));
+  }
+
+  private boolean hasNested(String member) {
+    return settings.keySet().stream().anyMatch(path -> path.startsWith(member + '.'));
   }
 
   /** The raw value of a member: any other way of reading would evaluate an expression. */
   @Nullable Object raw(String member) {
+    PolicySetting setting = settings.get(member);
+    if (setting != null) {
+      return setting.value();
+    }
+    if (hasNested(member)) {
+      return settings.entrySet().stream()
+          .filter(each -> each.getKey().startsWith(member + '.'))
+          .map(Map.Entry::getValue)
+          .findFirst()
+          .orElseThrow();
+    }
+    if (hidden.contains(member)) {
+      return null;
+    }
     for (Map.Entry<CharSequence, Object> entry : annotation.getValues().entrySet()) {
       if (member.contentEquals(entry.getKey())) {
         return entry.getValue();
@@ -55,6 +150,13 @@ record AnnotationMembers(String method, String name, AnnotationValue<?> annotati
           "#{…}",
           "it is read once, when the service starts, and only subject, cost and the key of a duplicate may be expressions: write a text");
     }
+    Optional<PolicySetting> setting = setting(member);
+    if (setting.isPresent()) {
+      return setting.map(PolicySetting::value).filter(text -> !text.isEmpty());
+    }
+    if (hidden.contains(member)) {
+      return Optional.empty();
+    }
     try {
       return annotation.stringValue(member).filter(text -> !text.isEmpty());
     } catch (ConfigurationException unresolved) {
@@ -66,16 +168,80 @@ record AnnotationMembers(String method, String name, AnnotationValue<?> annotati
     }
   }
 
+  /** The whole number in a member; empty if it is not written. */
+  OptionalLong number(String member) {
+    Optional<PolicySetting> setting = setting(member);
+    if (setting.isPresent()) {
+      try {
+        return OptionalLong.of(Long.parseLong(setting.get().value().strip()));
+      } catch (NumberFormatException noNumber) {
+        throw setting.get().mistake("give it a whole number");
+      }
+    }
+    return hidden.contains(member) ? OptionalLong.empty() : annotation.longValue(member);
+  }
+
+  /** The whole number in a member, which may be any that an int holds. */
+  int number(String member, int otherwise) {
+    long number = number(member).orElse(otherwise);
+    return (int) Math.max(Integer.MIN_VALUE, Math.min(number, Integer.MAX_VALUE));
+  }
+
+  /** The whole numbers in a member; none if it is not written. */
+  int[] numbers(String member) {
+    Optional<PolicySetting> setting = setting(member);
+    if (setting.isEmpty()) {
+      return hidden.contains(member) ? new int[0] : annotation.intValues(member);
+    }
+    try {
+      return Arrays.stream(setting.get().value().split(","))
+          .map(String::strip)
+          .filter(item -> !item.isEmpty())
+          .mapToInt(Integer::parseInt)
+          .toArray();
+    } catch (NumberFormatException noNumber) {
+      throw setting.get().mistake("give it whole numbers, such as 404, 409");
+    }
+  }
+
+  /** The time in a setting in place of a member. */
+  Optional<Duration> time(String member) {
+    return setting(member)
+        .map(
+            setting ->
+                ConversionService.SHARED
+                    .convert(setting.value(), Duration.class)
+                    .filter(time -> !setting.value().strip().matches("\\d+"))
+                    .orElseThrow(
+                        () -> setting.mistake("give it a time with its unit, such as 60s or 1h")));
+  }
+
   boolean isTrue(String member) {
-    return annotation.booleanValue(member).orElse(false);
+    return is(member).orElse(false);
   }
 
   boolean isFalse(String member) {
-    return !annotation.booleanValue(member).orElse(true);
+    return !is(member).orElse(true);
+  }
+
+  private Optional<Boolean> is(String member) {
+    Optional<PolicySetting> setting = setting(member);
+    if (setting.isPresent()) {
+      return setting.map(AnnotationMembers::isOn);
+    }
+    return hidden.contains(member) ? Optional.empty() : annotation.booleanValue(member);
+  }
+
+  static boolean isOn(PolicySetting setting) {
+    return EnumSetting.isOn(setting.key(), setting.value());
   }
 
   <E extends Enum<E>> Optional<E> constant(String member, Class<E> type) {
-    return annotation.enumValue(member, type);
+    Optional<PolicySetting> setting = setting(member);
+    if (setting.isPresent()) {
+      return setting.map(it -> EnumSetting.of(type, it.key(), it.value().replace('_', '-')));
+    }
+    return hidden.contains(member) ? Optional.empty() : annotation.enumValue(member, type);
   }
 
   /** Rejects a member that has no effect in its place. */
@@ -90,19 +256,41 @@ record AnnotationMembers(String method, String name, AnnotationValue<?> annotati
     }
   }
 
+  /** The annotations in a member. */
+  <A extends Annotation> List<AnnotationValue<A>> annotations(String member, Class<A> type) {
+    return hidden.contains(member) ? List.of() : annotation.getAnnotations(member, type);
+  }
+
   /**
    * The annotation in a member that may have one at most.
    *
    * @param type the type of the annotation
    */
   <A extends Annotation> Optional<AnnotationMembers> nested(String member, Class<A> type) {
-    List<AnnotationValue<A>> written = annotation.getAnnotations(member, type);
+    List<AnnotationValue<A>> written = annotations(member, type);
     if (written.size() > 1) {
       throw error(member, written(written.toArray()), "one is possible: remove the others");
     }
-    return written.stream()
-        .findFirst()
-        .map(value -> new AnnotationMembers(method, name + '.' + member, value));
+    if (written.isEmpty() && !hasNested(member)) {
+      return Optional.empty();
+    }
+    Map<String, PolicySetting> inner = new HashMap<>();
+    settings.forEach(
+        (path, setting) -> {
+          if (path.startsWith(member + '.')) {
+            inner.put(path.substring(member.length() + 1), setting);
+          }
+        });
+    return Optional.of(
+        new AnnotationMembers(
+            method,
+            name + '.' + member,
+            written.isEmpty() ? AnnotationValue.builder(type).build() : written.get(0),
+            inner,
+            hidden.stream()
+                .filter(path -> path.startsWith(member + '.'))
+                .map(path -> path.substring(member.length() + 1))
+                .collect(Collectors.toSet())));
   }
 
   private static String written(Object[] annotations) {
@@ -116,7 +304,11 @@ record AnnotationMembers(String method, String name, AnnotationValue<?> annotati
   }
 
   ConfigurationException error(String member, @Nullable Object value, String remedy) {
-    return mistake(method, name + '.' + member, String.valueOf(value), remedy);
+    PolicySetting setting =
+        setting(member).orElseGet(() -> raw(member) instanceof PolicySetting inner ? inner : null);
+    return setting != null
+        ? new ConfigurationException("%s: %s: %s".formatted(method, setting, remedy))
+        : mistake(method, name + '.' + member, String.valueOf(value), remedy);
   }
 
   /** A mistake in an annotation: always the method, the member, its value and the remedy. */

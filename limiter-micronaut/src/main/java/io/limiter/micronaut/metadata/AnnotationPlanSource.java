@@ -5,7 +5,7 @@ import io.limiter.micronaut.annotation.ConcurrencyLimit;
 import io.limiter.micronaut.annotation.PreventDuplicate;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.config.PolicySettings;
 import io.limiter.micronaut.plan.LimitPlans;
 import io.micronaut.core.naming.NameUtils;
 import io.micronaut.http.annotation.Controller;
@@ -18,7 +18,7 @@ import jakarta.inject.Singleton;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
+import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -43,15 +43,23 @@ final class AnnotationPlanSource implements LimitPlans.Source {
   }
 
   @Override
-  public Optional<LimitPlan> plan(ExecutableMethod<?, ?> method) {
+  public LimitPlans.Planned plan(
+      ExecutableMethod<?, ?> method, Map<String, PolicySettings> settings) {
     String description = describe(method);
     List<AnnotatedPlace> limited = places.of(method, description);
     if (limited.isEmpty()) {
-      return Optional.empty();
+      return LimitPlans.Planned.NOTHING;
     }
-    PlanDraft draft = new PlanDraft(readers, description, method);
+    PlanDraft draft = new PlanDraft(readers, settings, description, method);
     limited.forEach(draft::add);
-    return Optional.of(draft.plan());
+    return new LimitPlans.Planned(draft.plan(), draft.ruleNames());
+  }
+
+  @Override
+  public LimitPlans.Planned plan(String policy, Map<String, PolicySettings> settings) {
+    PlanDraft draft = new PlanDraft(readers, settings, policy, null);
+    draft.add(AnnotatedPlace.NONE);
+    return new LimitPlans.Planned(draft.plan(), draft.ruleNames());
   }
 
   private static String describe(ExecutableMethod<?, ?> method) {

@@ -2,9 +2,9 @@
 package io.limiter.micronaut.metadata;
 
 import io.limiter.core.rule.BanRule;
+import io.limiter.micronaut.annotation.Ban;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.subject.SubjectSource;
-import io.micronaut.core.annotation.AnnotationValue;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.List;
@@ -74,28 +74,18 @@ final class BanReader {
   }
 
   private static Optional<BanRule> only(AnnotationMembers limiter) {
-    List<AnnotationValue<io.limiter.micronaut.annotation.Ban>> bans =
-        limiter.annotation().getAnnotations("ban", io.limiter.micronaut.annotation.Ban.class);
-    if (bans.size() > 1) {
-      throw limiter.error(
-          "ban",
-          bans.stream().map(AnnotationValue::getValues).toList(),
-          "a subject has at most one ban: remove the others");
-    }
-    return bans.stream()
-        .findFirst()
-        .map(ban -> read(new AnnotationMembers(limiter.method(), limiter.name() + ".ban", ban)));
+    return limiter.nested("ban", Ban.class).map(BanReader::read);
   }
 
   private static BanRule read(AnnotationMembers ban) {
-    int violations = ban.annotation().intValue("violations").orElse(DEFAULT_VIOLATIONS);
+    int violations = ban.number("violations", DEFAULT_VIOLATIONS);
     if (violations < 1 || violations > BanRule.MAX_VIOLATIONS) {
       throw ban.error("violations", violations, "give it 1 to " + BanRule.MAX_VIOLATIONS);
     }
     TimeUnit unit = ban.constant("timeUnit", TimeUnit.class).orElse(RateRuleReader.DEFAULT_UNIT);
     Duration within = time(ban, "within", unit);
     Duration time = time(ban, "time", unit);
-    int growth = ban.annotation().intValue(GROWTH).orElse(DEFAULT_GROWTH);
+    int growth = ban.number(GROWTH, DEFAULT_GROWTH);
     if (growth < 1 || growth > BanRule.MAX_GROWTH) {
       throw ban.error(GROWTH, growth, "give it 1 to " + BanRule.MAX_GROWTH);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.metadata;
 
+import io.limiter.micronaut.plan.Condition;
 import io.limiter.micronaut.plan.DuplicateGuard;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.subject.SubjectSource;
@@ -10,6 +11,7 @@ import io.micronaut.inject.ExecutableMethod;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Determines whether the calls of a method are decided before security. All its limits are one
@@ -40,14 +42,14 @@ final class BeforeSecurity {
    * @throws ConfigurationException if it was requested but is not possible
    */
   boolean holds(
-      ExecutableMethod<?, ?> method,
+      @Nullable ExecutableMethod<?, ?> method,
       List<PlannedCharge> quotas,
       Optional<DuplicateGuard> guard,
       boolean gate) {
     if (requestedBy.isEmpty()) {
       return false;
     }
-    if (!method.hasStereotype(HttpMethodMapping.class)) {
+    if (method == null || !method.hasStereotype(HttpMethodMapping.class)) {
       throw mistake("security protects only routes, and this method is not a route: remove it");
     }
     if (!gate) {
@@ -61,6 +63,11 @@ final class BeforeSecurity {
     if (quotas.stream().anyMatch(quota -> quota.cost().needsArguments())) {
       throw mistake(
           "the cost depends on the arguments, which are bound after security: give a number");
+    }
+    if (quotas.stream().anyMatch(PlannedCharge::isConditionalByArguments)
+        || guard.flatMap(DuplicateGuard::condition).filter(Condition::needsArguments).isPresent()) {
+      throw mistake(
+          "the condition depends on the arguments, which are bound after security: name a bean of type LimitCondition");
     }
     if (guard.filter(each -> each.submission().needsArguments()).isPresent()) {
       throw mistake(

@@ -7,6 +7,7 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.ActualCost;
+import io.limiter.micronaut.plan.Condition;
 import io.limiter.micronaut.plan.Cost;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.subject.CallExpression;
@@ -52,6 +53,7 @@ final class ChargePlanner {
   private final Set<Owner> denyingAnonymous = new HashSet<>();
   private final Map<Owner, Price> prices = new HashMap<>();
   private final Map<Owner, BanRule> bans = new HashMap<>();
+  private final Map<Owner, Optional<Condition>> conditions = new HashMap<>();
   private final Map<String, List<CallExpression>> expressions = new HashMap<>();
   private final Map<String, DenialText> texts = new HashMap<>();
   private final RuleNames names = new RuleNames();
@@ -129,6 +131,16 @@ final class ChargePlanner {
 
   /** Each key is charged once and has one kind of ban, so all annotations must agree on them. */
   private void agree(Owner owner, Terms terms) {
+    Optional<Condition> condition = conditions.putIfAbsent(owner, terms.condition());
+    if (condition != null && !condition.equals(terms.condition())) {
+      throw terms
+          .limiter()
+          .error(
+              "condition",
+              terms.condition().map(Object::toString).orElse(""),
+              "another @RateLimiter of this method counts the same subject under the same key with condition = \"%s\": give both the same condition, or other keys"
+                  .formatted(condition.map(Object::toString).orElse("")));
+    }
     if (owner.kind == PlannedCharge.CountedCalls.IN_FLIGHT) {
       return;
     }
@@ -201,7 +213,8 @@ final class ChargePlanner {
                   stack(owner, rules.known),
                   stack(owner, rules.anonymous),
                   price.cost,
-                  price.actual));
+                  price.actual,
+                  conditions.getOrDefault(owner, Optional.empty())));
         });
     requireOneThatWaits(built);
     return List.copyOf(built);
@@ -253,13 +266,15 @@ final class ChargePlanner {
    * @param cost the units that a call takes from each rule except concurrency limits
    * @param actualCost computes the actual cost when the call ends
    * @param ban the ban of subjects that are denied too often
+   * @param condition selects the calls that are charged
    */
   record Terms(
       AnnotationMembers limiter,
       DenialText text,
       Cost cost,
       Optional<ActualCost> actualCost,
-      Optional<BanRule> ban) {}
+      Optional<BanRule> ban,
+      Optional<Condition> condition) {}
 
   /**
    * Gives each rule of a method a unique name, since names distinguish the rules in header fields

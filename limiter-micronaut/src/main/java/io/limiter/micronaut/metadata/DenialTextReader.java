@@ -6,6 +6,7 @@ import io.limiter.micronaut.exception.DenialText;
 import jakarta.inject.Singleton;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 
 /** Reads the parts of a denial's response that an annotation defines. */
 @Singleton
@@ -56,10 +57,14 @@ final class DenialTextReader {
   }
 
   private static OptionalInt status(AnnotationMembers limiter, String member) {
-    OptionalInt status = limiter.annotation().intValue(member);
-    if (status.isPresent() && (status.getAsInt() < 400 || status.getAsInt() > 599)) {
-      throw limiter.error(member, status.getAsInt(), "give it an error status, 400 to 599");
+    OptionalLong status = limiter.number(member);
+    if (status.isEmpty()) {
+      return OptionalInt.empty();
     }
-    return status;
+    long number = status.getAsLong();
+    if (number < 400 || number > 599) {
+      throw limiter.error(member, number, "give it an error status, 400 to 599");
+    }
+    return OptionalInt.of((int) number);
   }
 }

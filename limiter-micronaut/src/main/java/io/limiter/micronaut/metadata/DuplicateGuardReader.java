@@ -6,6 +6,7 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.plan.Condition;
 import io.limiter.micronaut.plan.DuplicateGuard;
 import io.limiter.micronaut.plan.Submission;
 import io.limiter.micronaut.subject.SubjectSource;
@@ -13,7 +14,9 @@ import io.micronaut.core.annotation.AnnotationValue;
 import io.micronaut.inject.ExecutableMethod;
 import jakarta.inject.Singleton;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** Reads the duplicate guard of a method. */
 @Singleton
@@ -49,10 +52,11 @@ final class DuplicateGuardReader {
       Optional<AnnotationMembers> shorthand,
       String limit,
       SubjectSource source,
-      ExecutableMethod<?, ?> method) {
+      @Nullable ExecutableMethod<?, ?> method,
+      Optional<Condition> condition) {
     AnnotationMembers details = shorthand.orElseGet(() -> details(limiter));
     Optional<ComparedArguments.Choice> chosen =
-        by(details) == DuplicateBy.AUTO && !details.hasText(KEY)
+        method != null && by(details) == DuplicateBy.AUTO && !details.hasText(KEY)
             ? Optional.of(arguments.choose(method))
             : Optional.empty();
     DuplicateGuard.Release release = release(details);
@@ -65,7 +69,8 @@ final class DuplicateGuardReader {
         submission(details, method, chosen),
         chosen.map(ComparedArguments.Choice::written),
         release,
-        texts.duplicate(details, limiter));
+        texts.duplicate(details, limiter),
+        condition);
   }
 
   private static AnnotationMembers details(AnnotationMembers limiter) {
@@ -85,21 +90,22 @@ final class DuplicateGuardReader {
 
   private Rule rule(AnnotationMembers limiter) {
     return limiter
-        .annotation()
-        .getAnnotation("preventDuplicateRule", RateRule.class)
-        .map(
-            rule ->
-                rules.readDuplicate(
-                    new AnnotationMembers(
-                        limiter.method(), limiter.name() + ".preventDuplicateRule", rule)))
+        .nested("preventDuplicateRule", RateRule.class)
+        .map(rules::readDuplicate)
         .orElseGet(rules::defaultDuplicateRule);
   }
 
   private Submission submission(
       AnnotationMembers details,
-      ExecutableMethod<?, ?> method,
+      @Nullable ExecutableMethod<?, ?> method,
       Optional<ComparedArguments.Choice> chosen) {
     DuplicateBy by = by(details);
+    if (method == null) {
+      if (by == DuplicateBy.ARGUMENTS) {
+        throw details.error("by", by, "a policy without a method has no arguments to compare");
+      }
+      by = by == DuplicateBy.AUTO ? DuplicateBy.CALLER : by;
+    }
     if (by != DuplicateBy.IDEMPOTENCY_KEY) {
       details.reject(
           "requireIdempotencyKey",
@@ -116,7 +122,7 @@ final class DuplicateGuardReader {
     return switch (by) {
       case AUTO -> chosen.orElseThrow().submission();
       case CALLER -> new Submission.ByCaller();
-      case ARGUMENTS -> arguments.all(details, method);
+      case ARGUMENTS -> arguments.all(details, Objects.requireNonNull(method));
       case IDEMPOTENCY_KEY ->
           new Submission.ByIdempotencyKey(!details.isFalse("requireIdempotencyKey"));
     };

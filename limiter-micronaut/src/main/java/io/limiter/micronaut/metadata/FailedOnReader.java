@@ -73,7 +73,7 @@ final class FailedOnReader {
      * @param ifEmpty the remedy for an empty list
      */
     static Set<Integer> read(AnnotationMembers limiter, String member, String ifEmpty) {
-      int[] statuses = limiter.annotation().intValues(member);
+      int[] statuses = limiter.numbers(member);
       if (statuses.length == 0) {
         throw limiter.error(member, "{}", ifEmpty);
       }

@@ -74,8 +74,10 @@ final class FixedWindowReader {
   }
 
   private static String time(AnnotationMembers rule) {
-    return rule.annotation().longValue("time").orElse(RateRuleReader.DEFAULT_TIME)
-        + " "
-        + rule.constant("timeUnit", TimeUnit.class).orElse(RateRuleReader.DEFAULT_UNIT);
+    return rule.setting("time").isPresent()
+        ? rule.setting("time").get().value()
+        : rule.number("time").orElse(RateRuleReader.DEFAULT_TIME)
+            + " "
+            + rule.constant("timeUnit", TimeUnit.class).orElse(RateRuleReader.DEFAULT_UNIT);
   }
 }

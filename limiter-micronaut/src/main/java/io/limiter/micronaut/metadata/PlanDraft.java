@@ -6,7 +6,8 @@ import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.config.GateConfiguration;
-import io.limiter.micronaut.config.PoliciesConfiguration;
+import io.limiter.micronaut.config.PolicySettings;
+import io.limiter.micronaut.plan.Condition;
 import io.limiter.micronaut.plan.DenialPlan;
 import io.limiter.micronaut.plan.DuplicateGuard;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -18,16 +19,20 @@ import io.micronaut.inject.ExecutableMethod;
 import jakarta.inject.Singleton;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** A plan under construction: the place nearest to the method is added first. */
 final class PlanDraft {
@@ -40,18 +45,31 @@ final class PlanDraft {
       "only limitType = USER_ID or HEADER and a resolver have anonymous callers: remove it";
 
   private final Readers readers;
+  private final Map<String, PolicySettings> settings;
 
   private final String description;
-  private final ExecutableMethod<?, ?> method;
+  private final @Nullable ExecutableMethod<?, ?> method;
   private final ChargePlanner quotas;
   private final FailedOnReader failedOn = new FailedOnReader();
   private final BeforeSecurity beforeSecurity = new BeforeSecurity();
   private Optional<String> name = Optional.empty();
   private Optional<DuplicateGuard> guard = Optional.empty();
   private boolean guardIsWritten;
+  private final Map<String, Set<String>> ruleNames = new TreeMap<>();
 
-  PlanDraft(Readers readers, String description, ExecutableMethod<?, ?> method) {
+  /**
+   * @param settings those of all policies, by name
+   * @param description the method's class, name and parameter types
+   * @param method the method; null for a policy that exists only in the configuration, whose name
+   *     is the description
+   */
+  PlanDraft(
+      Readers readers,
+      Map<String, PolicySettings> settings,
+      String description,
+      @Nullable ExecutableMethod<?, ?> method) {
     this.readers = readers;
+    this.settings = settings;
     this.description = description;
     this.method = method;
     this.quotas = new ChargePlanner(description);
@@ -80,31 +98,63 @@ final class PlanDraft {
           String.valueOf(guards.get().annotation().getValues()),
           "there are several @RateLimiters in the same place: set preventDuplicate in the one whose subject submits");
     }
-    limiters.forEach(limiter -> add(limiter, guards, place));
-    guardIsWritten |=
-        guards.isPresent()
-            || limiters.stream().anyMatch(limiter -> limiter.has("preventDuplicate"));
+    boolean guarded = guardIsWritten;
+    for (AnnotationMembers written : limiters) {
+      Optional<String> own = name(written);
+      name = name.or(() -> own);
+      ConfiguredLimiter configured = configured(own);
+      if (configured.settings().enabled()) {
+        AnnotationMembers limiter = configured.change(written, guards.isPresent());
+        Optional<AnnotationMembers> shorthand = configured.changeGuard(guards);
+        add(limiter, shorthand, place, configured);
+        guarded |= shorthand.isPresent() || limiter.has("preventDuplicate");
+      }
+    }
+    guardIsWritten = guarded;
+  }
+
+  /** An annotation without a name is configured by that of the method, the nearest one only. */
+  private ConfiguredLimiter configured(Optional<String> own) {
+    String policy = own.orElse(description);
+    boolean first = own.isPresent() || !ruleNames.containsKey(policy);
+    ruleNames.computeIfAbsent(policy, any -> new TreeSet<>());
+    return new ConfiguredLimiter(
+        policy, first ? settings.getOrDefault(policy, PolicySettings.NONE) : PolicySettings.NONE);
   }
 
   private void add(
-      AnnotationMembers limiter, Optional<AnnotationMembers> guards, AnnotatedPlace place) {
-    name = name.or(() -> name(limiter));
-    String limit = limiter.text("key").orElse(description);
+      AnnotationMembers limiter,
+      Optional<AnnotationMembers> guards,
+      AnnotatedPlace place,
+      ConfiguredLimiter configured) {
+    Optional<Condition> condition = readers.conditions().read(limiter);
+    String limit =
+        limiter
+            .text("key")
+            .orElseGet(() -> condition.map(it -> description + " if " + it).orElse(description));
     Anonymous anonymous = readers.subjects().anonymous(limiter);
     SubjectSource source =
         readers.subjects().read(limiter, anonymous, each -> quotas.ordinal(limit, each));
-    List<AnnotationMembers> all =
+    List<AnnotationMembers> written =
         Stream.of(
-                limiter.annotation().getAnnotations("rules", RateRule.class).stream()
+                limiter.annotations("rules", RateRule.class).stream()
                     .map(rule -> members(RATE_LIMITER + ".rules", rule)),
                 place.rules().stream().map(rule -> members(RATE_RULE, rule)),
                 place.concurrency().stream().map(rule -> members(CONCURRENCY_LIMIT, rule)))
             .flatMap(Function.identity())
             .toList();
-    addRules(limiter, limit, source, anonymous, all);
-    addGuard(limiter, guards, limit, source);
+    Set<String> names = new HashSet<>();
+    List<AnnotationMembers> all = configured.change(description, written, this::ruleName, names);
+    if (!configured.settings().unlimited()) {
+      addRules(limiter, limit, source, anonymous, all, configured, names, condition);
+    }
+    ruleNames.computeIfAbsent(configured.policy(), any -> new TreeSet<>()).addAll(names);
+    addGuard(limiter, guards, limit, source, condition);
     beforeSecurity.add(limiter);
-    if (all.isEmpty() && guards.isEmpty() && !limiter.has("preventDuplicate")) {
+    if (all.isEmpty()
+        && guards.isEmpty()
+        && !limiter.has("preventDuplicate")
+        && configured.allowsGuard()) {
       throw limiter.error(
           "rules",
           "{}",
@@ -117,7 +167,10 @@ final class PlanDraft {
       String limit,
       SubjectSource source,
       Anonymous anonymous,
-      List<AnnotationMembers> all) {
+      List<AnnotationMembers> all,
+      ConfiguredLimiter configured,
+      Set<String> names,
+      Optional<Condition> condition) {
     Map<SubjectSource, List<RateRuleReader.Read>> bySource = new LinkedHashMap<>();
     bySource.put(source, new ArrayList<>());
     for (AnnotationMembers rule : all) {
@@ -134,7 +187,8 @@ final class PlanDraft {
     }
     bySource.values().removeIf(List::isEmpty);
     List<RateRuleReader.Read> anonymousRules =
-        anonymousRules(limiter, source, bySource.getOrDefault(source, List.of()));
+        anonymousRules(
+            limiter, source, bySource.getOrDefault(source, List.of()), configured, names);
     Set<PlannedCharge.CountedCalls> kinds = kinds(bySource.values());
     failedOn.add(limiter, kinds.stream().anyMatch(PlannedCharge.CountedCalls::byOutcome));
     boolean costly = kinds.stream().anyMatch(kind -> kind != PlannedCharge.CountedCalls.IN_FLIGHT);
@@ -143,8 +197,11 @@ final class PlanDraft {
             limiter,
             readers.texts().limited(limiter),
             readers.costs().read(limiter, rules(bySource.values(), anonymousRules)),
-            readers.actualCosts().read(limiter, costly, method.getReturnType()),
-            readers.bans().read(limiter, bySource));
+            method == null
+                ? Optional.empty()
+                : readers.actualCosts().read(limiter, costly, method.getReturnType()),
+            readers.bans().read(limiter, bySource),
+            condition);
     bySource.forEach(
         (counted, known) ->
             quotas.add(
@@ -167,16 +224,23 @@ final class PlanDraft {
   }
 
   private List<RateRuleReader.Read> anonymousRules(
-      AnnotationMembers limiter, SubjectSource source, List<RateRuleReader.Read> otherwise) {
+      AnnotationMembers limiter,
+      SubjectSource source,
+      List<RateRuleReader.Read> otherwise,
+      ConfiguredLimiter configured,
+      Set<String> names) {
     if (!limiter.has("anonymousRules")) {
       return otherwise;
     }
     if (!source.mayBeAnonymous()) {
       throw limiter.error("anonymousRules", "{…}", NEVER_ANONYMOUS);
     }
-    List<RateRuleReader.Read> read =
-        limiter.annotation().getAnnotations("anonymousRules", RateRule.class).stream()
+    List<AnnotationMembers> written =
+        limiter.annotations("anonymousRules", RateRule.class).stream()
             .map(rule -> members(RATE_LIMITER + ".anonymousRules", rule))
+            .toList();
+    List<RateRuleReader.Read> read =
+        configured.changeEach(written, this::ruleName, names).stream()
             .map(readers.rules()::readWithoutSubject)
             .toList();
     if (otherwise.isEmpty() || read.isEmpty() || deniesDuplicates(limiter)) {
@@ -197,7 +261,8 @@ final class PlanDraft {
       AnnotationMembers limiter,
       Optional<AnnotationMembers> shorthand,
       String limit,
-      SubjectSource source) {
+      SubjectSource source,
+      Optional<Condition> condition) {
     boolean guards = limiter.isTrue("preventDuplicate");
     if (!guards) {
       DuplicateGuardReader.rejectDetails(limiter);
@@ -218,7 +283,8 @@ final class PlanDraft {
           true,
           "another @RateLimiter in the same place has it, too: one call is one submission, so remove one of them");
     }
-    guard = Optional.of(readers.guards().read(limiter, shorthand, limit, source, method));
+    guard =
+        Optional.of(readers.guards().read(limiter, shorthand, limit, source, method, condition));
   }
 
   private static Optional<String> name(AnnotationMembers limiter) {
@@ -235,30 +301,47 @@ final class PlanDraft {
     return new AnnotationMembers(description, annotation, value);
   }
 
-  LimitPlan plan() {
+  private String ruleName(AnnotationMembers rule) {
+    return readers.rules().read(rule).rule().name();
+  }
+
+  /**
+   * The names of the policies that the annotations give, including those that are disabled, each
+   * with the names of the rules that configuration may change.
+   */
+  Map<String, Set<String>> ruleNames() {
+    return ruleNames;
+  }
+
+  /** The plan; empty if everything in it is disabled. */
+  Optional<LimitPlan> plan() {
     List<PlannedCharge> built = quotas.quotas();
+    if (built.isEmpty() && guard.isEmpty()) {
+      return Optional.empty();
+    }
     // Evaluated once all places have been read.
     Optional<DuplicateGuard> duplicates =
         beforeSecurity.isRequested() ? guard.map(DuplicateGuard::beforeSecurity) : guard;
-    return new LimitPlan(
-        description,
-        name.orElse(description),
-        built,
-        duplicates,
-        quotas.texts(),
-        failedOn.failure(),
-        denialPlan(name.orElse(description)),
-        beforeSecurity.holds(method, built, duplicates, readers.gate().decides()));
+    return Optional.of(
+        new LimitPlan(
+            description,
+            name.orElse(description),
+            built,
+            duplicates,
+            quotas.texts(),
+            failedOn.failure(),
+            denialPlan(name.orElse(description)),
+            beforeSecurity.holds(method, built, duplicates, readers.gate().decides())));
   }
 
   private DenialPlan denialPlan(String policy) {
     return new DenialPlan(
         policy,
-        readers.policies().observed().contains(policy),
-        VerdictArguments.any(method.getArguments()));
+        settings.getOrDefault(policy, PolicySettings.NONE).observed(),
+        method != null && VerdictArguments.any(method.getArguments()));
   }
 
-  /** The readers of the parts of an annotation, and the configuration of policies and the gate. */
+  /** The readers of the parts of an annotation, and the configuration of the gate. */
   @Singleton
   record Readers(
       RateRuleReader rules,
@@ -266,9 +349,9 @@ final class PlanDraft {
       DenialTextReader texts,
       CostReader costs,
       CostReader.ActualCostReader actualCosts,
+      ConditionReader conditions,
       BanReader bans,
       DuplicateGuardReader guards,
-      PoliciesConfiguration policies,
       GateConfiguration gate) {}
 
   /**
@@ -283,8 +366,11 @@ final class PlanDraft {
     private UnseenCompletion() {}
 
     static void reject(
-        ExecutableMethod<?, ?> method, AnnotationMembers rule, PlannedCharge.CountedCalls kind) {
-      if (!isUnseen(method)
+        @Nullable ExecutableMethod<?, ?> method,
+        AnnotationMembers rule,
+        PlannedCharge.CountedCalls kind) {
+      if (method == null
+          || !isUnseen(method)
           || kind == PlannedCharge.CountedCalls.ALL
           || kind == PlannedCharge.CountedCalls.WAITING) {
         return;
@@ -303,12 +389,12 @@ final class PlanDraft {
      * @param shorthand the {@code @PreventDuplicate} that they are, if it is one
      */
     static void reject(
-        ExecutableMethod<?, ?> method,
+        @Nullable ExecutableMethod<?, ?> method,
         AnnotationMembers limiter,
         AnnotationMembers details,
         boolean shorthand,
         DuplicateGuard.Release release) {
-      if (!isUnseen(method) || release instanceof DuplicateGuard.Release.Never) {
+      if (method == null || !isUnseen(method) || release instanceof DuplicateGuard.Release.Never) {
         return;
       }
       String remedy =

@@ -70,9 +70,12 @@ final class RateRuleReader {
   /** Reads a {@code @PreventDuplicate}. */
   Rule readWithin(AnnotationMembers guard) {
     TimeUnit unit = guard.constant("timeUnit", TimeUnit.class).orElse(DEFAULT_UNIT);
+    long count = guard.number("count").orElse(DEFAULT_DUPLICATE_COUNT); // only configuration has it
+    if (count < 1 || count > SlidingWindowLog.MAX_COUNT) {
+      throw guard.error("count", count, "give it 1 to " + SlidingWindowLog.MAX_COUNT);
+    }
     return SlidingWindowLog.of(
-        DEFAULT_DUPLICATE_COUNT,
-        AnnotatedTimes.read(guard, "within", DEFAULT_DUPLICATE_TIME, unit));
+        count, AnnotatedTimes.read(guard, "within", DEFAULT_DUPLICATE_TIME, unit));
   }
 
   Read read(AnnotationMembers annotation) {
@@ -94,8 +97,8 @@ final class RateRuleReader {
 
   private Read read(AnnotationMembers annotation, long defaultCount) {
     boolean shorthand = annotation.isOf(ConcurrencyLimit.class);
-    String member = shorthand ? "value" : "count";
-    long count = annotation.annotation().longValue(member).orElse(defaultCount);
+    String member = shorthand && annotation.setting("count").isEmpty() ? "value" : "count";
+    long count = annotation.number(member).orElse(defaultCount);
     if (count < 1) {
       throw annotation.error(member, count, "give it 1 or more");
     }

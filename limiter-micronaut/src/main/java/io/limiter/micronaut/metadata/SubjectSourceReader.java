@@ -5,13 +5,16 @@ import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.config.LimiterConfiguration;
+import io.limiter.micronaut.config.PolicySetting;
 import io.limiter.micronaut.subject.CallExpression;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.context.BeanContext;
+import io.micronaut.context.Qualifier;
 import io.micronaut.context.exceptions.NoSuchBeanException;
 import io.micronaut.context.exceptions.NonUniqueBeanException;
 import io.micronaut.core.expressions.EvaluatedExpression;
 import io.micronaut.core.util.SupplierUtil;
+import io.micronaut.inject.qualifiers.Qualifiers;
 import jakarta.inject.Singleton;
 import java.util.List;
 import java.util.Locale;
@@ -53,6 +56,9 @@ final class SubjectSourceReader {
   SubjectSource read(
       AnnotationMembers who, Anonymous anonymous, ToIntFunction<CallExpression> ordinals) {
     rejectSeveral(who);
+    if (who.setting("subject").isPresent()) {
+      return namedResolver(who.setting("subject").get(), anonymous);
+    }
     if (who.hasText("subject")) {
       CallExpression expression =
           expression(
@@ -115,6 +121,22 @@ final class SubjectSourceReader {
       throw who.error("header", name, "no header can have this name: write one such as X-Api-Key");
     }
     return name.toLowerCase(Locale.ROOT);
+  }
+
+  /** A configured subject is the name of a resolver: an expression is compiled. */
+  private SubjectSource namedResolver(PolicySetting bean, Anonymous anonymous) {
+    Qualifier<SubjectResolver> name = Qualifiers.byName(bean.value());
+    Class<? extends SubjectResolver> type =
+        beans
+            .findBeanDefinition(SubjectResolver.class, name)
+            .orElseThrow(
+                () ->
+                    bean.mistake(
+                        "no bean of type %s has this name: give one @Named(\"%s\"); an expression can only be written in an annotation"
+                            .formatted(SubjectResolver.class.getName(), bean.value())))
+            .getBeanType();
+    return new SubjectSource.Resolver(
+        type, anonymous, SupplierUtil.memoized(() -> beans.getBean(SubjectResolver.class, name)));
   }
 
   private SubjectSource resolver(AnnotationMembers who, Anonymous anonymous) {

@@ -75,6 +75,11 @@ public final class CompletionPlan {
     return waits;
   }
 
+  /** Which calls have failed. */
+  Failure failure() {
+    return failure;
+  }
+
   /** Whether it depends on the status of an answer what is given back. */
   public boolean byStatus() {
     return byStatus;

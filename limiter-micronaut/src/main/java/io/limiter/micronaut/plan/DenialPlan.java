@@ -7,10 +7,8 @@ import io.limiter.core.Verdict;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.exception.DenialText;
 import io.micronaut.core.annotation.Internal;
-import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -23,7 +21,6 @@ import org.slf4j.LoggerFactory;
 public final class DenialPlan {
 
   private static final Logger LOG = LoggerFactory.getLogger(DenialPlan.class);
-  private static final Duration NEVER = Duration.ofSeconds(Long.MAX_VALUE);
 
   private final String policy;
   private final boolean observed;
@@ -87,24 +84,9 @@ public final class DenialPlan {
     if (verdict.outcome() == Outcome.DUPLICATE) {
       return duplicates.isPresent() ? duplicates.get().text() : DenialText.NONE;
     }
-    RuleVerdict denying = texts.isEmpty() ? null : longest(verdict);
-    return denying == null
-        ? DenialText.NONE
-        : texts.getOrDefault(denying.rule().name(), DenialText.NONE);
-  }
-
-  private static @Nullable RuleVerdict longest(Verdict verdict) {
-    RuleVerdict longest = null;
-    for (RuleVerdict rule : verdict.rules()) {
-      if (rule.denies() && (longest == null || wait(rule).compareTo(wait(longest)) > 0)) {
-        longest = rule;
-      }
-    }
-    return longest;
-  }
-
-  /** When a permit becomes free is unknown, so another rule that denies too goes first. */
-  private static Duration wait(RuleVerdict rule) {
-    return rule.retryAfter().orElse(rule.tooCostly() ? NEVER : Duration.ZERO);
+    Optional<RuleVerdict> denying = texts.isEmpty() ? Optional.empty() : verdict.denying();
+    return denying.isPresent()
+        ? texts.getOrDefault(denying.get().rule().name(), DenialText.NONE)
+        : DenialText.NONE;
   }
 }

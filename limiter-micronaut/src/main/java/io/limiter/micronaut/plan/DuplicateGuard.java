@@ -19,6 +19,7 @@ import java.util.Set;
  *     annotation chooses
  * @param release after which failures a submission may be made again
  * @param text what the caller of a duplicate is answered
+ * @param condition selects the calls that are compared; empty for all
  */
 @Internal
 public record DuplicateGuard(
@@ -28,7 +29,8 @@ public record DuplicateGuard(
     Submission submission,
     Optional<String> chosen,
     Release release,
-    DenialText text) {
+    DenialText text,
+    Optional<Condition> condition) {
 
   /** The same guard before security, where no default can compare arguments. */
   public DuplicateGuard beforeSecurity() {
@@ -41,7 +43,8 @@ public record DuplicateGuard(
             new Submission.ByCaller(),
             Optional.of("CALLER (beforeSecurity = true)"),
             release,
-            text);
+            text,
+            condition);
   }
 
   /**

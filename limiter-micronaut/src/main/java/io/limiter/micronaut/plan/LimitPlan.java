@@ -16,28 +16,46 @@ import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.core.annotation.Internal;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
-/** How one method is limited. Immutable, and made once for each method. */
+/** How one method is limited. Made once for each method, and never changed. */
 @Internal
 public final class LimitPlan {
+
+  /** Of one plan. */
+  private static final int MAX_PARTS = 64;
 
   private final String method;
   private final Policy policy;
   private final List<PlannedCharge> quotas;
   private final Optional<DuplicateGuard> duplicates;
   private final Map<String, DenialText> texts;
+  private final CompletionPlan.Failure failure;
   private final CompletionPlan outcomes;
   private final DenialPlan denials;
   private final boolean decidedByRequest;
   private final boolean beforeSecurity;
   private final boolean countsUsers;
+  private final List<Condition> conditions;
+  private final Map<String, LimitPlan> tiers;
+  private final boolean waits;
+  private final boolean countsByCompletion;
+  private volatile @Nullable Object derived;
+  // One for each set of conditions that do not limit a call: bounded by MAX_PARTS.
+  private final Map<Long, LimitPlan> parts = new ConcurrentHashMap<>();
+  private volatile @Nullable LimitPlan guardOnly;
 
   /**
    * @param method the method's class, name and parameter types
@@ -57,6 +75,7 @@ public final class LimitPlan {
       CompletionPlan.Failure failure,
       DenialPlan denials,
       boolean beforeSecurity) {
+    this.failure = failure;
     this.denials = denials;
     this.beforeSecurity = beforeSecurity;
     this.method = method;
@@ -75,8 +94,18 @@ public final class LimitPlan {
                 quotas.stream().map(PlannedCharge::source),
                 duplicates.stream().map(DuplicateGuard::submitter))
             .anyMatch(SubjectSource.User.class::isInstance);
+    this.conditions =
+        Stream.concat(
+                quotas.stream().flatMap(quota -> quota.condition().stream()),
+                duplicates.flatMap(DuplicateGuard::condition).stream())
+            .distinct()
+            .toList();
+    this.tiers = Map.of();
+    this.waits = outcomes.waits();
+    this.countsByCompletion = outcomes.decide() || duplicates.isPresent();
     this.decidedByRequest =
-        quotas.stream()
+        conditions.stream().noneMatch(Condition::needsArguments)
+            && quotas.stream()
                 .noneMatch(
                     quota -> quota.source().needsArguments() || quota.cost().needsArguments())
             && duplicates
@@ -84,6 +113,40 @@ public final class LimitPlan {
                     guard ->
                         guard.submission().needsArguments() || guard.submitter().needsArguments())
                 .isEmpty();
+  }
+
+  /** A part of a plan, which is decided where the whole plan is. */
+  private LimitPlan(
+      LimitPlan whole,
+      List<PlannedCharge> quotas,
+      Optional<DuplicateGuard> duplicates,
+      Map<String, DenialText> texts,
+      Map<String, LimitPlan> tiers) {
+    this.failure = whole.failure;
+    this.denials = whole.denials;
+    this.beforeSecurity = whole.beforeSecurity;
+    this.method = whole.method;
+    this.quotas = quotas;
+    this.duplicates = duplicates;
+    this.texts = texts;
+    this.outcomes = CompletionPlan.of(quotas, failure);
+    this.policy =
+        isEmpty()
+            ? whole.policy // nothing is charged by it
+            : new Policy(
+                whole.policy.name(),
+                quotas.isEmpty() ? duplicates.orElseThrow().limit() : quotas.get(0).limit(),
+                quotas.stream().map(PlannedCharge::rules).toList(),
+                duplicates.map(DuplicateGuard::stack));
+    this.countsUsers = whole.countsUsers;
+    this.conditions = whole.conditions;
+    this.tiers = tiers;
+    this.waits = outcomes.waits() || tiers.values().stream().anyMatch(LimitPlan::waits);
+    this.countsByCompletion =
+        outcomes.decide()
+            || duplicates.isPresent()
+            || tiers.values().stream().anyMatch(LimitPlan::countsByCompletion);
+    this.decidedByRequest = whole.decidedByRequest;
   }
 
   /**
@@ -98,7 +161,8 @@ public final class LimitPlan {
     RuleStack stack = RuleStack.of(List.of(SlidingWindowLog.of(1, Duration.ofSeconds(1))));
     SubjectSource source = new SubjectSource.Address();
     PlannedCharge quota =
-        new PlannedCharge(limit, source, stack, stack, Cost.Fixed.ONE, Optional.empty());
+        new PlannedCharge(
+            limit, source, stack, stack, Cost.Fixed.ONE, Optional.empty(), Optional.empty());
     DuplicateGuard guard =
         new DuplicateGuard(
             limit,
@@ -107,7 +171,8 @@ public final class LimitPlan {
             new Submission.ByCaller(),
             Optional.empty(),
             new DuplicateGuard.Release.OnFailure(),
-            text);
+            text,
+            Optional.empty());
     return new LimitPlan(
         WarmUpStep.POLICY,
         WarmUpStep.POLICY,
@@ -119,7 +184,155 @@ public final class LimitPlan {
         false);
   }
 
-  /** The method's class, name and parameter types. */
+  /**
+   * What another part of the limiter makes of this plan, once, and what is forgotten with it.
+   *
+   * @param type of this type there is one
+   */
+  public <T> T derived(Class<T> type, Supplier<T> make) {
+    Object known = derived;
+    if (known == null) {
+      synchronized (this) {
+        known = derived == null ? make.get() : derived;
+        derived = known;
+      }
+    }
+    return type.cast(known);
+  }
+
+  /**
+   * Returns the same plan with others for callers of some tiers.
+   *
+   * @param others by the names of the tiers; empty for a tier without limits
+   */
+  LimitPlan withTiers(Map<String, Optional<LimitPlan>> others) {
+    Map<String, LimitPlan> plans = new HashMap<>();
+    others.forEach(
+        (tier, plan) ->
+            plans.put(
+                tier,
+                new LimitPlan(
+                    this,
+                    plan.map(LimitPlan::quotas).orElse(List.of()),
+                    plan.flatMap(LimitPlan::duplicates),
+                    plan.map(LimitPlan::texts).orElse(Map.of()),
+                    Map.of())));
+    return new LimitPlan(this, quotas, duplicates, texts, Map.copyOf(plans));
+  }
+
+  /** Whether nothing is charged by it. */
+  private boolean isEmpty() {
+    return quotas.isEmpty() && duplicates.isEmpty();
+  }
+
+  /** Whether the tier of a caller makes a difference. */
+  public boolean isTiered() {
+    return !tiers.isEmpty();
+  }
+
+  /** The plan for callers of a tier: this one unless the tier has limits of its own. */
+  public LimitPlan inTier(String tier) {
+    return tiers.getOrDefault(tier, this);
+  }
+
+  /** The conditions that select what of this plan holds for a call; each once. */
+  public List<Condition> conditions() {
+    return conditions;
+  }
+
+  /** The plan for a call that some conditions select. */
+  public LimitPlan where(Predicate<Condition> limits) {
+    long skipped = 0;
+    Set<Condition> not = new HashSet<>();
+    for (int c = 0; c < conditions.size(); c++) {
+      if (!limits.test(conditions.get(c))) {
+        skipped |= 1L << c;
+        not.add(conditions.get(c));
+      }
+    }
+    if (not.isEmpty()) {
+      return this;
+    }
+    LimitPlan known = parts.get(skipped);
+    if (known == null) {
+      known =
+          new LimitPlan(
+              this,
+              quotas.stream()
+                  .filter(quota -> quota.condition().filter(not::contains).isEmpty())
+                  .toList(),
+              duplicates.filter(guard -> guard.condition().filter(not::contains).isEmpty()),
+              texts,
+              Map.of());
+      if (parts.size() < MAX_PARTS) {
+        parts.put(skipped, known);
+      }
+    }
+    return known;
+  }
+
+  /** The plan for an exempt caller: only duplicates are denied. */
+  public LimitPlan ofExempt() {
+    LimitPlan known = guardOnly;
+    if (known == null) {
+      known = quotas.isEmpty() ? this : new LimitPlan(this, List.of(), duplicates, texts, Map.of());
+      guardOnly = known;
+    }
+    return known;
+  }
+
+  /**
+   * Returns a plan that decides by both: the calls of this method, and what another plan limits in
+   * addition. The rules that it adds have names that differ from those of this plan.
+   *
+   * @param other of no method
+   */
+  LimitPlan and(LimitPlan other) {
+    Set<String> names = new HashSet<>();
+    quotas.forEach(quota -> names.addAll(quota.ruleNames()));
+    List<PlannedCharge> all = new ArrayList<>(quotas);
+    Map<String, DenialText> allTexts = new HashMap<>(texts);
+    for (PlannedCharge quota : other.quotas) {
+      Map<String, String> renamed = new HashMap<>();
+      for (String name : quota.ruleNames()) {
+        String distinct = name;
+        for (int i = 2; !names.add(distinct); i++) {
+          distinct = name + '-' + i;
+        }
+        renamed.put(name, distinct);
+        if (other.texts.containsKey(name)) {
+          allTexts.put(distinct, other.texts.get(name));
+        }
+      }
+      all.add(quota.withRuleNames(renamed));
+    }
+    LimitPlan both =
+        new LimitPlan(
+            method,
+            policy.name(),
+            all,
+            duplicates.or(() -> other.duplicates),
+            Map.copyOf(allTexts),
+            failure,
+            denials,
+            beforeSecurity && !other.countsUsers);
+    Map<String, Optional<LimitPlan>> bothByTier = new HashMap<>();
+    Stream.concat(tiers.keySet().stream(), other.tiers.keySet().stream())
+        .distinct()
+        .forEach(
+            tier -> {
+              LimitPlan own = inTier(tier);
+              LimitPlan added = other.inTier(tier);
+              bothByTier.put(
+                  tier,
+                  own.isEmpty() && added.isEmpty()
+                      ? Optional.empty()
+                      : Optional.of(own.and(added)));
+            });
+    return bothByTier.isEmpty() ? both : both.withTiers(bothByTier);
+  }
+
+  /** The method's class, name and parameter types; of no method, the name of its policy. */
   public String method() {
     return method;
   }
@@ -172,14 +385,25 @@ public final class LimitPlan {
     return duplicates.map(DuplicateGuard::release).orElseGet(DuplicateGuard.Release.Never::new);
   }
 
-  /** Whether it makes a difference how a call ends, or that its caller leaves while it waits. */
+  /**
+   * Whether it makes a difference how a call ends, or that its caller leaves while it waits; of a
+   * plan with tiers, in one of them.
+   */
   public boolean countsByCompletion() {
-    return outcomes.decide() || duplicates.isPresent();
+    return countsByCompletion;
   }
 
-  /** Whether a call may have to wait for its turn. */
+  /**
+   * Whether a call that the gate has admitted needs nothing more of the limiter: neither its end
+   * nor its arguments matter.
+   */
+  public boolean endsAtGate() {
+    return !countsByCompletion() && !waits() && !takesVerdict();
+  }
+
+  /** Whether a call may have to wait for its turn; of a plan with tiers, in one of them. */
   public boolean waits() {
-    return outcomes.waits();
+    return waits;
   }
 
   /** Whether the method has a parameter for the verdict. */
@@ -291,6 +515,11 @@ public final class LimitPlan {
 
   private static boolean isPermit(PlannedCharge quota) {
     return quota.rules().permitDuration().isPresent();
+  }
+
+  /** Whether its policy is only observed, so that it denies no call. */
+  public boolean isObserved() {
+    return denials.observed();
   }
 
   private LimitRequest asked(LimitRequest request) {

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
+import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.annotation.Limited;
+import io.limiter.micronaut.config.LimitSettings;
+import io.limiter.micronaut.config.PoliciesConfiguration;
+import io.limiter.micronaut.config.PolicySettings;
+import io.limiter.micronaut.config.RouteSettings;
+import io.limiter.micronaut.config.TierSettings;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Factory;
+import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.context.exceptions.NonUniqueBeanException;
 import io.micronaut.context.processor.ExecutableMethodProcessor;
 import io.micronaut.core.annotation.AnnotationUtil;
@@ -16,17 +23,24 @@ import io.micronaut.inject.ExecutableMethod;
 import io.micronaut.inject.MethodExecutionHandle;
 import io.micronaut.inject.ProxyBeanDefinition;
 import io.micronaut.web.router.RouteAttributes;
+import io.micronaut.web.router.RouteMatch;
 import jakarta.inject.Singleton;
 import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
+import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -50,15 +64,58 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   private static final String ON_MESSAGE = "io.micronaut.websocket.annotation.OnMessage";
 
   private final Source source;
-  private final SharedLimits shared = new SharedLimits();
-  // Bounded by the methods of beans that are still in use.
-  private final Map<Object, Optional<LimitPlan>> known = new ConcurrentHashMap<>();
   private final ReferenceQueue<ExecutableMethod<?, ?>> gone = new ReferenceQueue<>();
-  // Bounded by the number of limited methods in the application.
-  private final Map<Limits, Optional<LimitPlan>> plans = new ConcurrentHashMap<>();
+  private volatile Generation current;
 
-  LimitPlans(Source source) {
+  LimitPlans(Source source, PoliciesConfiguration policies) {
     this.source = source;
+    this.current = new Generation(policies.current());
+  }
+
+  /** The plans by the settings of one moment. */
+  private static final class Generation {
+
+    final LimitSettings settings;
+    final SharedLimits shared = new SharedLimits();
+    // By the names of the tiers that the settings have.
+    final Map<String, InTier> tiers = new TreeMap<>();
+    // Bounded by the methods of beans that are still in use.
+    final Map<Object, Optional<LimitPlan>> known = new ConcurrentHashMap<>();
+    // Bounded by the number of limited methods in the application.
+    final Map<Limits, Planned> plans = new ConcurrentHashMap<>();
+    volatile RouteLimits routes = RouteLimits.NONE;
+    // Bounded by the number of policies.
+    final Map<String, Optional<LimitPlan>> configured = new ConcurrentHashMap<>();
+
+    Generation(LimitSettings settings) {
+      this.settings = settings;
+      settings
+          .tiers()
+          .tiers()
+          .forEach(
+              (tier, policies) -> {
+                Map<String, PolicySettings> all = new HashMap<>(settings.policies());
+                policies.forEach(
+                    (policy, own) ->
+                        all.put(policy, all.getOrDefault(policy, PolicySettings.NONE).in(own)));
+                tiers.put(tier, new InTier(policies, all, new SharedLimits()));
+              });
+    }
+
+    /**
+     * A tier.
+     *
+     * @param policies those with other rules in the tier
+     * @param settings those of all policies in the tier
+     */
+    private record InTier(
+        Map<String, TierSettings.OfPolicy> policies,
+        Map<String, PolicySettings> settings,
+        SharedLimits shared) {}
+
+    Stream<LimitPlan> all() {
+      return plans.values().stream().flatMap(planned -> planned.plan().stream());
+    }
   }
 
   /**
@@ -120,8 +177,44 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
 
   /** The plan of a method; empty if it is not limited. */
   public Optional<LimitPlan> of(ExecutableMethod<?, ?> method) {
-    Optional<LimitPlan> plan = known.get(new Lookup(method));
-    return plan != null ? plan : find(method);
+    Generation generation = current;
+    Optional<LimitPlan> plan = generation.known.get(new Lookup(method));
+    return plan != null ? plan : find(method, generation);
+  }
+
+  /**
+   * The plan of a method for a call in the name of a request: that by which the gate has decided
+   * the request, if it is one of the same method. Settings may have changed since.
+   */
+  public Optional<LimitPlan> of(
+      ExecutableMethod<?, ?> method, Optional<? extends HttpRequest<?>> request) {
+    Optional<LimitPlan> plan = of(method);
+    if (request.isEmpty()
+        || !(request.get().getAttribute(ROUTE).orElse(null) instanceof LimitPlan decided)
+        || (plan.isPresent() && plan.get() == decided)) {
+      return plan;
+    }
+    return plan.filter(now -> now.method().equals(decided.method())).isPresent()
+        ? Optional.of(decided)
+        : plan;
+  }
+
+  /**
+   * Plans all methods once more, by other settings. Calls are decided by the plans that there are
+   * until all of the new ones are made.
+   *
+   * @param check rejects settings of what does not exist: it is given the names of all policies,
+   *     and finds the names of the rules of one
+   * @throws io.micronaut.context.exceptions.ConfigurationException if the settings make no sense;
+   *     then nothing changes
+   */
+  public synchronized void replan(
+      LimitSettings settings, BiConsumer<Set<String>, Function<String, Set<String>>> check) {
+    Generation next = new Generation(settings);
+    current.plans.keySet().forEach(limits -> plan(limits, next));
+    check.accept(policyNames(next), policy -> ruleNames(policy, next));
+    next.routes = routes(next);
+    current = next;
   }
 
   /**
@@ -134,15 +227,54 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
     if (found != null) {
       return found instanceof LimitPlan plan ? Optional.of(plan) : Optional.empty();
     }
-    if (RouteAttributes.getRouteMatch(request).orElse(null)
-        instanceof MethodExecutionHandle<?, ?> handle) {
+    Generation generation = current;
+    RouteMatch<?> match = RouteAttributes.getRouteMatch(request).orElse(null);
+    Optional<LimitPlan> plan = Optional.empty();
+    if (match instanceof MethodExecutionHandle<?, ?> handle) {
       ExecutableMethod<?, ?> method = handle.getExecutableMethod();
-      Optional<LimitPlan> plan = of(method);
-      boolean limited = plan.isPresent() && !isOfWebSocket(method);
-      request.setAttribute(ROUTE, limited ? plan.get() : NOT_LIMITED);
-      return limited ? plan : Optional.empty();
+      plan = of(method);
+      if (plan.isPresent() && isOfWebSocket(method)) {
+        plan = Optional.empty();
+      }
     }
-    return Optional.empty();
+    if (!generation.routes.isEmpty()) {
+      plan = generation.routes.of(request, plan);
+    }
+    if (match != null || plan.isPresent()) {
+      request.setAttribute(ROUTE, plan.isPresent() ? plan.get() : NOT_LIMITED);
+    }
+    return plan;
+  }
+
+  /**
+   * Begins to limit paths. The policies of methods cannot do that, so these must be known by then.
+   *
+   * @throws ConfigurationException if a route names another policy
+   */
+  public void limitRoutes() {
+    Generation generation = current;
+    generation.routes = routes(generation);
+  }
+
+  private RouteLimits routes(Generation generation) {
+    List<RouteLimits.RouteLimit> limits = new ArrayList<>();
+    for (RouteSettings route : generation.settings.routes()) {
+      String policy = route.policy().value();
+      LimitPlan plan =
+          configured(policy, generation)
+              .orElseThrow(
+                  () ->
+                      route
+                          .policy()
+                          .mistake(
+                              isOfMethods(policy, generation)
+                                  ? "this policy is that of annotated methods: give a policy of another name its rules under %s"
+                                      .formatted(PoliciesConfiguration.PREFIX)
+                                  : "no policy of this name has rules: write them under %s.%s.rules"
+                                      .formatted(PoliciesConfiguration.PREFIX, policy)));
+      limits.add(new RouteLimits.RouteLimit(route, plan));
+    }
+    return new RouteLimits(List.copyOf(limits));
   }
 
   /** Whether calls of a method are the connections or the messages of a WebSocket. */
@@ -182,12 +314,37 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
 
   /** The plans, of those that are made by now, whose policy has this name; by their methods. */
   List<LimitPlan> named(String policy) {
-    return plans.entrySet().stream()
-        .filter(plan -> !makesBean(plan.getKey().method()))
-        .flatMap(plan -> plan.getValue().stream())
+    Generation generation = current;
+    return Stream.concat(
+            generation.plans.entrySet().stream()
+                .filter(planned -> !makesBean(planned.getKey().method()))
+                .flatMap(planned -> planned.getValue().plan().stream()),
+            configured(policy, generation).stream())
         .filter(plan -> plan.policy().name().equals(policy))
         .sorted(Comparator.comparing(LimitPlan::method))
         .toList();
+  }
+
+  /** The plan of a policy that exists only in the configuration; empty if there is none. */
+  public Optional<LimitPlan> configured(String policy) {
+    return configured(policy, current);
+  }
+
+  private Optional<LimitPlan> configured(String policy, Generation generation) {
+    PolicySettings settings = generation.settings.policies().get(policy);
+    if (settings == null || settings.rules().isEmpty() || isOfMethods(policy, generation)) {
+      return Optional.empty();
+    }
+    return generation.configured.computeIfAbsent(
+        policy,
+        name -> {
+          return built(generation, all -> source.plan(name, all)).plan();
+        });
+  }
+
+  private static boolean isOfMethods(String policy, Generation generation) {
+    return generation.plans.values().stream()
+        .anyMatch(planned -> planned.ruleNames().containsKey(policy));
   }
 
   /**
@@ -200,18 +357,59 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
             || method.hasDeclaredStereotype(AnnotationUtil.SCOPE));
   }
 
-  /** The names of the policies of all methods that are planned by now. */
+  /**
+   * The names of the policies of all methods that are planned by now, and of those that exist only
+   * in the configuration.
+   */
   public Set<String> policyNames() {
-    return plans.values().stream()
-        .flatMap(Optional::stream)
-        .map(plan -> plan.policy().name())
+    return policyNames(current);
+  }
+
+  private Set<String> policyNames(Generation generation) {
+    Set<String> names = new TreeSet<>();
+    generation.plans.values().forEach(planned -> names.addAll(planned.ruleNames().keySet()));
+    generation.all().forEach(plan -> names.add(plan.policy().name()));
+    generation.settings.policies().keySet().stream()
+        .filter(policy -> configured(policy, generation).isPresent())
+        .forEach(names::add);
+    return names;
+  }
+
+  /**
+   * The names of the rules of a policy that single settings may change, of the methods that are
+   * planned by now.
+   */
+  public Set<String> ruleNames(String policy) {
+    return ruleNames(policy, current);
+  }
+
+  private static Set<String> ruleNames(String policy, Generation generation) {
+    return generation.plans.values().stream()
+        .flatMap(planned -> planned.ruleNames().getOrDefault(policy, Set.of()).stream())
         .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  /** The rules of all policies that are planned by now, by the policies' names. */
+  public Map<String, List<Rule>> rules() {
+    Generation generation = current;
+    Map<String, List<Rule>> rules = new TreeMap<>();
+    Stream.concat(
+            generation.all(),
+            generation.settings.policies().keySet().stream()
+                .flatMap(policy -> configured(policy, generation).stream()))
+        .sorted(Comparator.comparing(LimitPlan::method))
+        .forEach(
+            plan ->
+                rules
+                    .computeIfAbsent(plan.policy().name(), any -> new ArrayList<>())
+                    .addAll(plan.policy().rules()));
+    return rules;
   }
 
   /** The methods, of those that are planned by now, of whose rules none counts by another. */
   public List<String> countedByChoice() {
-    return plans.values().stream()
-        .flatMap(Optional::stream)
+    return current
+        .all()
         .filter(plan -> !plan.quotas().isEmpty())
         .filter(plan -> plan.quotas().stream().allMatch(quota -> quota.source().isChosen()))
         .map(LimitPlan::method)
@@ -227,8 +425,8 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
 
   /** What the default of {@code @Duplicate} chose for methods that are planned by now. */
   public List<String> duplicatesByDefault() {
-    return plans.values().stream()
-        .flatMap(Optional::stream)
+    return current
+        .all()
         .flatMap(
             plan ->
                 plan.duplicates().flatMap(DuplicateGuard::chosen).stream()
@@ -239,31 +437,84 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
 
   /** The methods, of those that are planned by now, some of whose rules count the user. */
   public List<String> countingUsers() {
-    return plans.values().stream()
-        .flatMap(Optional::stream)
-        .filter(LimitPlan::countsUsers)
-        .map(LimitPlan::method)
-        .sorted()
-        .toList();
+    return current.all().filter(LimitPlan::countsUsers).map(LimitPlan::method).sorted().toList();
   }
 
   /** One plan for all objects that stand for one method: gate and guard may hold different ones. */
-  private Optional<LimitPlan> find(ExecutableMethod<?, ?> method) {
+  private Optional<LimitPlan> find(ExecutableMethod<?, ?> method, Generation generation) {
     Optional<LimitPlan> plan =
         method.hasStereotype(Limited.class)
-            ? plans.computeIfAbsent(Limits.of(source, method), any -> build(method))
+            ? plan(Limits.of(source, method), generation)
             : Optional.empty();
     for (Object unused = gone.poll(); unused != null; unused = gone.poll()) {
-      known.remove(unused);
+      generation.known.remove(unused);
     }
-    known.put(new Known(method, gone), plan);
+    generation.known.put(new Known(method, gone), plan);
     return plan;
   }
 
-  private Optional<LimitPlan> build(ExecutableMethod<?, ?> method) {
-    Optional<LimitPlan> plan = source.plan(method);
-    plan.ifPresent(shared::register);
-    return plan;
+  private Optional<LimitPlan> plan(Limits limits, Generation generation) {
+    return generation.plans.computeIfAbsent(limits, any -> build(limits, generation)).plan();
+  }
+
+  private Planned build(Limits limits, Generation generation) {
+    return built(generation, all -> source.plan(limits.method(), all));
+  }
+
+  /** A plan with those of the tiers in which one of its policies has other rules. */
+  private static Planned built(
+      Generation generation, Function<Map<String, PolicySettings>, Planned> read) {
+    Planned planned = read.apply(generation.settings.policies());
+    if (planned.plan().isEmpty()) {
+      return planned;
+    }
+    LimitPlan plan = planned.plan().get();
+    generation.shared.register(plan);
+    Map<String, Optional<LimitPlan>> others = new TreeMap<>();
+    Map<String, Set<String>> ruleNames = new TreeMap<>();
+    planned.ruleNames().forEach((policy, names) -> ruleNames.put(policy, new TreeSet<>(names)));
+    for (Map.Entry<String, Generation.InTier> tier : generation.tiers.entrySet()) {
+      Generation.InTier in = tier.getValue();
+      for (String policy : planned.ruleNames().keySet()) {
+        TierSettings.OfPolicy own = in.policies().get(policy);
+        if (own != null && plan.beforeSecurity()) {
+          throw own.setting()
+              .mistake(
+                  "the policy '%s' is decided before security, where no caller has a tier: remove it"
+                      .formatted(policy));
+        }
+        if (own != null && !others.containsKey(tier.getKey())) {
+          Planned other = read.apply(in.settings());
+          other.plan().ifPresent(in.shared()::register);
+          others.put(tier.getKey(), other.plan());
+          other
+              .ruleNames()
+              .forEach(
+                  (each, names) ->
+                      ruleNames.computeIfAbsent(each, any -> new TreeSet<>()).addAll(names));
+        }
+      }
+    }
+    return others.isEmpty() ? planned : new Planned(Optional.of(plan.withTiers(others)), ruleNames);
+  }
+
+  /** Has the guard of this request decide by a part of its plan, as the gate does. */
+  public static void decideBy(LimitPlan part, HttpRequest<?> request) {
+    request.setAttribute(ROUTE, part);
+  }
+
+  /**
+   * What was read for a method.
+   *
+   * @param plan its plan; empty if nothing limits it
+   * @param ruleNames the names of the policies that its annotations give, including those that are
+   *     disabled, each with the names of the rules that single settings may change
+   */
+  @Internal
+  public record Planned(Optional<LimitPlan> plan, Map<String, Set<String>> ruleNames) {
+
+    /** Of a method without limits. */
+    public static final Planned NOTHING = new Planned(Optional.empty(), Map.of());
   }
 
   /** Where {@link LimitPlans} come from. */
@@ -271,11 +522,20 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   public interface Source {
 
     /**
-     * The plan of a method; empty if nothing limits it.
+     * The plan of a method.
      *
+     * @param settings those of all policies, by name
      * @throws io.micronaut.context.exceptions.ConfigurationException if its limits make no sense
      */
-    Optional<LimitPlan> plan(ExecutableMethod<?, ?> method);
+    Planned plan(ExecutableMethod<?, ?> method, Map<String, PolicySettings> settings);
+
+    /**
+     * The plan of a policy that exists only in the configuration.
+     *
+     * @param settings those of all policies, by name
+     * @throws io.micronaut.context.exceptions.ConfigurationException if its limits make no sense
+     */
+    Planned plan(String policy, Map<String, PolicySettings> settings);
 
     /**
      * What limits a method, equal for two objects that stand for one method with the same limits.

@@ -28,4 +28,12 @@ public interface LimitPolicies {
 
   /** The names of all policies, sorted. */
   Set<String> names();
+
+  /**
+   * Reads the configuration again, as a {@code RefreshEvent} does, and uses it from now on if it
+   * makes sense. Counters go on. It takes milliseconds, so not to be called on an event loop.
+   *
+   * @return whether it is in use; otherwise the mistake was logged, and nothing has changed
+   */
+  boolean refresh();
 }

@@ -8,6 +8,7 @@ import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.SubjectResolver;
+import io.limiter.micronaut.config.PolicySetting;
 import io.limiter.micronaut.subject.CallExpression;
 import io.limiter.micronaut.subject.CountedSubject;
 import io.limiter.micronaut.subject.RequestSubjects;
@@ -18,13 +19,14 @@ import java.util.List;
 import java.util.Locale;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * The policy of an annotated method, or of several that one annotation limits. It makes requests
- * for the keys under which the calls of these methods count, with the rules and the cost of the
- * annotation; a cost that is computed from arguments is 1, unless {@link LimitRequest#withCost}
- * sets it.
+ * The policy of an annotated method, of several that one annotation limits, or one that exists only
+ * in the configuration. It follows the configuration while it changes. It makes requests for the
+ * keys under which the calls of these methods count, with the rules and the cost of the annotation;
+ * a cost that is computed from arguments is 1, unless {@link LimitRequest#withCost} sets it.
  *
  * <p>A request names one subject. Where the policy counts several, such as an address and all calls
  * together, {@link LimitRequest#and} joins them:
@@ -42,22 +44,29 @@ import java.util.stream.Collectors;
 public final class LimitedPolicy {
 
   private final String name;
-  private final List<LimitPlan> plans;
+  private final Supplier<List<LimitPlan>> plans;
+  private final Supplier<List<PolicySetting>> settings;
   private final RequestSubjects subjects;
 
   /**
-   * @param plans those of its methods, one or more; none only if nothing is limited
+   * @param plans those of its methods at the moment; none only if nothing is limited
+   * @param settings those that the configuration has for it at the moment
    */
-  LimitedPolicy(String name, List<LimitPlan> plans, RequestSubjects subjects) {
+  LimitedPolicy(
+      String name,
+      Supplier<List<LimitPlan>> plans,
+      Supplier<List<PolicySetting>> settings,
+      RequestSubjects subjects) {
     this.name = name;
     this.plans = plans;
+    this.settings = settings;
     this.subjects = subjects;
   }
 
   /** A policy while the limiter is disabled: it limits nothing, and takes any subject. */
   @Internal
   public static LimitedPolicy unlimited(String name) {
-    return new LimitedPolicy(name, List.of(), new RequestSubjects(request -> ""));
+    return new LimitedPolicy(name, List::of, List::of, new RequestSubjects(request -> ""));
   }
 
   /**
@@ -81,14 +90,25 @@ public final class LimitedPolicy {
     return name;
   }
 
-  /** The methods that it limits, each as class, name and parameter types; sorted. */
+  /**
+   * What the configuration says about it: where each number comes from that differs from the
+   * annotation. Sorted by key; empty if everything is as annotated.
+   */
+  public List<PolicySetting> configured() {
+    return settings.get();
+  }
+
+  /**
+   * The methods that it limits, each as class, name and parameter types; sorted. Of a policy that
+   * exists only in the configuration, its name.
+   */
   public List<String> methods() {
-    return plans.stream().map(LimitPlan::method).distinct().toList();
+    return plans.get().stream().map(LimitPlan::method).distinct().toList();
   }
 
   /** What it limits, except duplicates; methods with one limit key share a limit. */
   public List<Limit> limits() {
-    return plans.stream()
+    return plans.get().stream()
         .flatMap(plan -> plan.quotas().stream())
         .map(
             quota ->
@@ -113,20 +133,23 @@ public final class LimitedPolicy {
    * @throws IllegalArgumentException if the policy limits no such method
    */
   public LimitedPolicy method(String method) {
-    List<LimitPlan> some =
-        plans.stream()
-            .filter(plan -> plan.method().equals(method) || simple(plan.method()).equals(method))
-            .toList();
-    if (some.isEmpty() && !plans.isEmpty()) {
+    Supplier<List<LimitPlan>> some =
+        () ->
+            plans.get().stream()
+                .filter(
+                    plan -> plan.method().equals(method) || simple(plan.method()).equals(method))
+                .toList();
+    if (some.get().isEmpty() && !plans.get().isEmpty()) {
       throw new IllegalArgumentException(
           "The policy '%s' limits no method %s: use one of %s"
               .formatted(name, method, LimitPlans.listed(methods())));
     }
-    return new LimitedPolicy(name, some, subjects);
+    return new LimitedPolicy(name, some, settings, subjects);
   }
 
   private static String simple(String method) {
-    String qualified = method.substring(0, method.indexOf('('));
+    int parameters = method.indexOf('(');
+    String qualified = parameters < 0 ? method : method.substring(0, parameters);
     return qualified.substring(qualified.lastIndexOf('.') + 1);
   }
 
@@ -139,10 +162,11 @@ public final class LimitedPolicy {
    *     together, or if no call has this value
    */
   public LimitRequest forSubject(Object value) {
-    if (plans.isEmpty()) {
+    List<LimitPlan> limits = plans.get();
+    if (limits.isEmpty()) {
       return unlimited();
     }
-    List<SubjectSource> sources = plan().sources();
+    List<SubjectSource> sources = plan(limits).sources();
     if (sources.size() != 1 || sources.get(0) instanceof SubjectSource.Everybody) {
       throw new IllegalArgumentException(
           "The policy '%s' counts %s: name the subject by another method, such as forAddress, forUser or forEveryone, and join requests by LimitRequest.and"
@@ -255,10 +279,11 @@ public final class LimitedPolicy {
 
   private LimitRequest request(
       String asked, Predicate<SubjectSource> some, Function<SubjectSource, CountedSubject> who) {
-    if (plans.isEmpty()) {
+    List<LimitPlan> limits = plans.get();
+    if (limits.isEmpty()) {
       return unlimited();
     }
-    return plan()
+    return plan(limits)
         .part(some, who)
         .orElseThrow(
             () ->
@@ -267,9 +292,9 @@ public final class LimitedPolicy {
   }
 
   /** One plan for all its methods; fails if they are limited separately. */
-  private LimitPlan plan() {
-    LimitPlan first = plans.get(0);
-    for (LimitPlan other : plans) {
+  private LimitPlan plan(List<LimitPlan> limits) {
+    LimitPlan first = limits.get(0);
+    for (LimitPlan other : limits) {
       boolean same =
           other.quotas().equals(first.quotas())
               && (other.method().equals(first.method())
@@ -286,7 +311,7 @@ public final class LimitedPolicy {
   /** Who is counted, for messages. */
   private String counted() {
     String sources =
-        plan().sources().stream()
+        plan(plans.get()).sources().stream()
             .map(
                 source ->
                     source instanceof SubjectSource.Submitter

@@ -2,10 +2,17 @@
 package io.limiter.micronaut.plan;
 
 import io.limiter.core.rule.Counting;
+import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Rules of a method that count the same calls of one subject under one limit.
@@ -16,6 +23,7 @@ import java.util.Optional;
  * @param anonymousRules the rules for a caller that the source does not identify
  * @param cost what a call takes from each rule
  * @param actualCost computes the actual cost when the call completes; empty if it is the same
+ * @param condition selects the calls that are charged; empty for all
  */
 @Internal
 public record PlannedCharge(
@@ -24,10 +32,45 @@ public record PlannedCharge(
     RuleStack rules,
     RuleStack anonymousRules,
     Cost cost,
-    Optional<ActualCost> actualCost) {
+    Optional<ActualCost> actualCost,
+    Optional<Condition> condition) {
 
   RuleStack rules(boolean anonymous) {
     return anonymous ? anonymousRules : rules;
+  }
+
+  /** Whether the arguments of a call determine whether it is charged. */
+  public boolean isConditionalByArguments() {
+    return condition.isPresent() && condition.get().needsArguments();
+  }
+
+  /** The names of its rules, each once. */
+  Set<String> ruleNames() {
+    return Stream.of(rules, anonymousRules)
+        .flatMap(stack -> stack.rules().stream())
+        .map(Rule::name)
+        .collect(Collectors.toCollection(LinkedHashSet::new));
+  }
+
+  /** Returns the same with other names of its rules. */
+  PlannedCharge withRuleNames(Map<String, String> names) {
+    return new PlannedCharge(
+        limit,
+        source,
+        renamed(rules, names),
+        renamed(anonymousRules, names),
+        cost,
+        actualCost,
+        condition);
+  }
+
+  private static RuleStack renamed(RuleStack stack, Map<String, String> names) {
+    List<Rule> rules =
+        stack.rules().stream()
+            .map(rule -> rule.withName(names.getOrDefault(rule.name(), rule.name())))
+            .toList();
+    RuleStack renamed = RuleStack.of(rules).withCounting(stack.counting());
+    return stack.ban().map(renamed::withBan).orElse(renamed);
   }
 
   /**

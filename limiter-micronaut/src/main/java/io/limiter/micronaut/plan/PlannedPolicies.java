@@ -2,6 +2,8 @@
 package io.limiter.micronaut.plan;
 
 import io.limiter.core.util.NearestNames;
+import io.limiter.micronaut.config.PoliciesConfiguration;
+import io.limiter.micronaut.config.SettingsRefresh;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.annotation.Requires;
@@ -20,24 +22,33 @@ import java.util.TreeSet;
 final class PlannedPolicies implements LimitPolicies {
 
   private final LimitPlans plans;
+  private final PoliciesConfiguration policies;
   private final RequestSubjects subjects;
+  private final SettingsRefresh settings;
   private final BeanContext context;
   private volatile boolean complete;
 
-  PlannedPolicies(LimitPlans plans, RequestSubjects subjects, BeanContext context) {
+  PlannedPolicies(
+      LimitPlans plans,
+      PoliciesConfiguration policies,
+      RequestSubjects subjects,
+      SettingsRefresh settings,
+      BeanContext context) {
     this.plans = plans;
+    this.policies = policies;
     this.subjects = subjects;
+    this.settings = settings;
     this.context = context;
   }
 
   @Override
   public LimitedPolicy get(String name) {
     planAll();
-    List<LimitPlan> named = plans.named(name);
-    if (named.isEmpty()) {
+    if (plans.named(name).isEmpty() && !plans.policyNames().contains(name)) {
       throw unknown(name);
     }
-    return new LimitedPolicy(name, named, subjects);
+    return new LimitedPolicy(
+        name, () -> plans.named(name), () -> policies.of(name).all(), subjects);
   }
 
   private IllegalArgumentException unknown(String name) {
@@ -49,6 +60,11 @@ final class PlannedPolicies implements LimitPolicies {
                 .formatted(name, LimitPlans.listed(List.copyOf(known)))
             : "No policy is named '%s': did you mean %s?"
                 .formatted(name, LimitPlans.listed(nearest)));
+  }
+
+  @Override
+  public boolean refresh() {
+    return settings.refresh();
   }
 
   private void planAll() {

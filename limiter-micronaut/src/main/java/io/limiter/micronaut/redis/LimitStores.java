@@ -10,11 +10,13 @@ import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.RedisHealth;
 import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.connection.ConnectionSource;
+import io.limiter.core.redis.connection.NodeListener;
 import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.resilience.DenyCache;
 import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.resilience.ShareStore;
+import io.limiter.core.resilience.StoreListener;
 import io.limiter.core.store.KnownUse;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -31,7 +33,7 @@ import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.Collection;
-import java.util.Set;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -59,8 +61,9 @@ public final class LimitStores {
   @Singleton
   @Bean(preDestroy = "close")
   @Requires(beans = ConnectionSource.class)
-  RedisAlone redisAlone(ConnectionSource connections, RedisSettings settings) {
-    return new RedisAlone(new RedisStore(connections, settings));
+  RedisAlone redisAlone(
+      ConnectionSource connections, RedisSettings settings, List<NodeListener> listeners) {
+    return new RedisAlone(new RedisStore(connections, settings, listeners));
   }
 
   /** Reports whether Redis answers. */
@@ -81,7 +84,8 @@ public final class LimitStores {
       MemoryConfiguration memory,
       PoliciesConfiguration policies,
       DenyCacheConfiguration denials,
-      FallbackCounts counts) {
+      FallbackCounts counts,
+      List<StoreListener> listeners) {
     LimitStore store =
         new ConnectingStore(
             new FallbackStore(
@@ -90,15 +94,18 @@ public final class LimitStores {
                 policies.fallbacks(limiter.fallback()),
                 counts,
                 memory.getMaxSubjects(),
-                System::nanoTime),
+                System::nanoTime,
+                listeners),
             connections,
             redis.getWarmUp());
     if (!denials.enabled()) {
       return store;
     }
-    Set<String> asked = policies.withoutDenyCache();
     return new DenyCache(
-        store, policy -> !asked.contains(policy.name()), denials.getMaxSize(), denials.getMaxAge());
+        store,
+        policy -> policies.denyCache(policy.name()),
+        denials.getMaxSize(),
+        denials.getMaxAge());
   }
 
   @Context // logged at the start instead of with the first request

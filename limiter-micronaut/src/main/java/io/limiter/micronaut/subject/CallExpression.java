@@ -67,6 +67,23 @@ public final class CallExpression {
   }
 
   /**
+   * Whether its value for this call is true.
+   *
+   * @throws IllegalStateException if it is neither true nor false
+   * @throws RuntimeException if it fails
+   */
+  public boolean isTrue(Object target, @Nullable Object[] arguments) {
+    Object value = value(target, arguments).orElse(null);
+    if (value instanceof Boolean truth) {
+      return truth;
+    }
+    throw new IllegalStateException(
+        mistake(
+            "the expression gives %s: let it give true or false"
+                .formatted(value == null ? "null" : "a " + value.getClass().getName())));
+  }
+
+  /**
    * Its value for this call; empty if it is null.
    *
    * @throws ExpressionEvaluationException if it fails

@@ -52,6 +52,11 @@ final class CallerAddress implements ClientAddress {
 
   @Override
   public String of(HttpRequest<?> request) {
+    return text(client(request));
+  }
+
+  /** The client's address; null if it has none, such as on a Unix domain socket. */
+  @Nullable IpAddress client(HttpRequest<?> request) {
     PeerAddresses.Peer peer = peers.of(request);
     IpAddress address = peer.address();
     if (proxies.isEmpty()) {
@@ -65,7 +70,7 @@ final class CallerAddress implements ClientAddress {
         address = client;
       }
     }
-    return text(address);
+    return address;
   }
 
   @Override

@@ -122,9 +122,7 @@ class TrustedProxiesTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> TrustedProxies.of(List.of(entry)))
         .withMessage(
-            entry
-                + ": this network is too wide: a trusted client chooses the address that it is counted by: write the networks of your proxies, none wider than /"
-                + widest);
+            entry + ": this network is too wide: write narrower ones, none wider than /" + widest);
   }
 
   @ParameterizedTest

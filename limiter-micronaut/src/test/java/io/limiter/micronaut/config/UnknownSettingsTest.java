@@ -235,7 +235,7 @@ class UnknownSettingsTest {
         "LIMITER_FALBACK | The environment variable LIMITER_FALBACK sets nothing: there is no such setting; did you mean LIMITER_FALLBACK?",
         "LIMITER_REDIS_KEYPREFIX | The environment variable LIMITER_REDIS_KEYPREFIX sets nothing: there is no such setting; did you mean LIMITER_REDIS_KEY_PREFIX?",
         "LIMITER_DEMO_DATABASE_PASSWORD | The environment variable LIMITER_DEMO_DATABASE_PASSWORD sets nothing: there is no such setting",
-        "LIMITER_POLICIES_SMS_FALLBACK | The environment variable LIMITER_POLICIES_SMS_FALLBACK sets nothing: such a variable cannot spell the names under limiter.policies. Write the setting into a file; its value may be a placeholder",
+        "LIMITER_POLICIES_SMS_FALBACK | The environment variable LIMITER_POLICIES_SMS_FALBACK sets nothing: it ends like no member of a policy or of a rule. LIMITER_POLICIES_LOGIN_RULES_5_PER_60S_COUNT, for example, sets the count of the rule 5-per-60s of the policy login",
         "LIMITER_DENIAL_TEMPLATE_CODE | The environment variable LIMITER_DENIAL_TEMPLATE_CODE sets nothing: such a variable cannot spell the names under limiter.denial.template. Write the setting into a file; its value may be a placeholder",
       })
   void anEnvironmentVariableIsAWarning(String variable, String warning) {

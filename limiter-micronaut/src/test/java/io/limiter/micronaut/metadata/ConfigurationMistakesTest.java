@@ -70,12 +70,11 @@ class ConfigurationMistakesTest {
         arguments("limiter.policies.sms.deadline", "10001ms", "give it 1 ms to 10 s"),
         arguments("limiter.policies.sms.deadline", "soon", "give it 1 ms to 10 s"),
         arguments("limiter.policies.sms.observe", "maybe", "give it true or false"),
-        arguments(
-            "limiter.policies.sms.falback", "deny", "fallback, deadline, observe and deny-cache"),
+        arguments("limiter.policies.sms.falback", "deny", "did you mean fallback?"),
         arguments("limiter.policies.sms", "deny", "write limiter.policies.<name>.fallback"),
         arguments("limiter.policies", "deny", "write limiter.policies.<name>.fallback"),
         arguments(
-            "limiter.policies[0].fallback", "deny", "fallback, deadline, observe and deny-cache"));
+            "limiter.policies[0].fallback", "deny", "write limiter.policies.<name>.fallback"));
   }
 
   static Stream<Arguments> mistakesWithRedis() {
@@ -87,6 +86,8 @@ class ConfigurationMistakesTest {
         arguments("limiter.redis.key-prefix", "{limits}", "up to 32 letters, digits and :._-"),
         arguments("limiter.redis.warm-up", "-1s", "0 to 1 minute"),
         arguments("limiter.redis.warm-up", "61s", "0 to 1 minute"),
+        arguments("limiter.redis.batch-size", "0", "give it 1 to 16"),
+        arguments("limiter.redis.batch-size", "17", "give it 1 to 16"),
         arguments("limiter.redis.connections", "many", "one of auto, event-loop, shared"),
         arguments("limiter.redis.max-connections", "0", "give it 1 to 1024"),
         arguments("limiter.redis.max-connections", "1025", "give it 1 to 1024"));
@@ -135,6 +136,7 @@ class ConfigurationMistakesTest {
             entry("limiter.address.header", "forwarded"),
             entry("limiter.address.ipv6-prefix", 128),
             entry("limiter.memory.max-subjects", 1),
+            entry("limiter.redis.batch-size", "1"),
             entry("limiter.redis.deadline", "10s"),
             entry("limiter.redis.hard-deadline", "1m"),
             entry("limiter.redis.key-prefix", "a:b._-9"),

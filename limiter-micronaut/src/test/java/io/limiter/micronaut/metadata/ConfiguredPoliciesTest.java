@@ -4,6 +4,7 @@ package io.limiter.micronaut.metadata;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.Policy;
+import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackPolicies;
 import io.limiter.core.rule.SlidingWindowLog;
@@ -64,7 +65,7 @@ class ConfiguredPoliciesTest {
   void theMessageNamesPropertyValueKnownNamesAndRemedy() {
     assertThat(mistake("limiter.policies.smss.fallback", "deny"))
         .isEqualTo(
-            "limiter.policies.smss.fallback = deny: no policy is named 'smss': use one of login-failures, mail, sms, give a @RateLimiter this name, or, for a policy from code, make it a bean of type io.limiter.core.Policy");
+            "limiter.policies.smss.fallback = deny in context: no policy is named 'smss': did you mean sms? Else use one of login-failures, mail, sms, give a @RateLimiter this name, give it rules here, or, for a policy from code, make it a bean of type io.limiter.core.Policy");
   }
 
   @ParameterizedTest
@@ -77,7 +78,8 @@ class ConfiguredPoliciesTest {
   @Test
   void whereNoPolicyHasANameTheMessageStatesIt() {
     assertThat(Starts.mistake(Map.of("limiter.policies.sms.fallback", "deny")).getMessage())
-        .startsWith("limiter.policies.sms.fallback = deny: no policy is named 'sms': use ");
+        .startsWith(
+            "limiter.policies.sms.fallback = deny in context: no policy is named 'sms': use ");
   }
 
   @ParameterizedTest
@@ -109,7 +111,7 @@ class ConfiguredPoliciesTest {
   void aPolicyThatCodeAsksForIsObservedThere() {
     assertThat(mistake("limiter.policies.login-failures.observe", "true"))
         .isEqualTo(
-            "limiter.policies.login-failures.observe: only policies of annotated methods are observed by configuration, and this one comes from code: remove it, and use request.observe() there");
+            "limiter.policies.login-failures.observe = true in context: only policies of annotated methods are observed by configuration, and this one comes from code: remove it, and use request.observe() there");
   }
 
   @Test
@@ -128,9 +130,13 @@ class ConfiguredPoliciesTest {
                       fallback: ${nowhere:local}
                 """))) {
       PoliciesConfiguration policies = context.getBean(PoliciesConfiguration.class);
-      assertThat(policies.deadlines()).isEqualTo(Map.of("sms", Duration.ofMillis(20)));
-      assertThat(policies.fallbacks(Fallback.ALLOW).byPolicy())
-          .isEqualTo(Map.of("sms", Fallback.DENY, "login-failures", Fallback.LOCAL));
+      RedisSettings settings = RedisSettings.defaults().withPolicyDeadlines(policies.deadlines());
+      assertThat(settings.deadline(policy("sms"))).isEqualTo(Duration.ofMillis(20));
+      assertThat(settings.deadline(policy("mail"))).isEqualTo(RedisSettings.DEFAULT_DEADLINE);
+      FallbackPolicies fallbacks = policies.fallbacks(Fallback.ALLOW);
+      assertThat(fallbacks.of(policy("sms"))).isEqualTo(Fallback.DENY);
+      assertThat(fallbacks.of(policy("login-failures"))).isEqualTo(Fallback.LOCAL);
+      assertThat(fallbacks.of(policy("mail"))).isEqualTo(Fallback.ALLOW);
     }
   }
 

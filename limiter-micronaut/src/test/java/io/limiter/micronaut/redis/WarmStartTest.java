@@ -49,7 +49,7 @@ class WarmStartTest {
   @Test
   void scriptsAreLoadedBeforeTheFirstRequestWhichRedisDecides() {
     assertThat(stats())
-        .containsPattern("cmdstat_script(\\|load)?:calls=3,")
+        .containsPattern("cmdstat_script(\\|load)?:calls=4,")
         .doesNotContain("cmdstat_eval:");
     long before = evalshas();
 

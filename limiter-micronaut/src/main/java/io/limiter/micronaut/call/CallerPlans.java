@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.call;
+
+import io.limiter.micronaut.config.LimitSettings;
+import io.limiter.micronaut.config.PoliciesConfiguration;
+import io.limiter.micronaut.config.TierSettings;
+import io.limiter.micronaut.plan.Condition;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.subject.CallerLists;
+import io.limiter.micronaut.subject.TierLookup;
+import io.limiter.micronaut.thread.WarmUpStep;
+import io.micronaut.core.annotation.Internal;
+import io.micronaut.http.HttpRequest;
+import jakarta.inject.Inject;
+import jakarta.inject.Singleton;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Finds what of a plan holds for a caller: by its tier, whether it is exempt, and by the conditions
+ * of the policies.
+ */
+@Internal
+@Singleton
+public final class CallerPlans {
+
+  private static final Logger LOG = LoggerFactory.getLogger(CallerPlans.class);
+
+  private final AtomicBoolean unknown = new AtomicBoolean();
+  private final Supplier<LimitSettings> settings;
+  private final Predicate<HttpRequest<?>> exempt;
+  private final @Nullable TierLookup tiers;
+
+  @Inject
+  CallerPlans(PoliciesConfiguration settings, CallerLists lists, @Nullable TierLookup tiers) {
+    this.settings = settings::current;
+    this.exempt = lists::isExempt;
+    this.tiers = tiers;
+  }
+
+  private CallerPlans(LimitSettings settings) {
+    this.settings = () -> settings;
+    this.exempt = request -> false;
+    this.tiers = null;
+  }
+
+  /** For a {@link WarmUpStep}: no caller is exempt or has a tier. */
+  public static CallerPlans ofWarmUp() {
+    return new CallerPlans(LimitSettings.NONE);
+  }
+
+  /** Whether the plan is the same for all callers, so that there is nothing to find. */
+  public boolean isSameForAll(LimitPlan plan) {
+    return !plan.isTiered() && plan.conditions().isEmpty() && settings.get().exempt().isEmpty();
+  }
+
+  /**
+   * The plan for the tier of a caller.
+   *
+   * @param request empty for a call outside of any request, which has the default tier
+   * @return done, unless the tier must be looked up; it completes on any thread, and never fails
+   */
+  public CompletableFuture<LimitPlan> inTier(LimitPlan plan, Optional<HttpRequest<?>> request) {
+    if (!plan.isTiered() || plan.beforeSecurity()) {
+      return CompletableFuture.completedFuture(plan);
+    }
+    CompletableFuture<Optional<String>> tier =
+        request.isPresent() && tiers != null ? tiers.of(request.get()) : TierLookup.USUAL;
+    return tier.thenApply(name -> plan(plan, name));
+  }
+
+  private LimitPlan plan(LimitPlan plan, Optional<String> tier) {
+    TierSettings known = settings.get().tiers();
+    if (tier.isPresent() && known.isTier(tier.get())) {
+      return plan.inTier(tier.get());
+    }
+    if (tier.isPresent() && unknown.compareAndSet(false, true)) {
+      LOG.warn(
+          "A caller has the tier '{}', which {} does not have: the default tier applies. Further such tiers are not logged",
+          tier.get(),
+          TierSettings.PREFIX);
+    }
+    return known.usual().map(plan::inTier).orElse(plan);
+  }
+
+  /**
+   * The part of a plan that holds for a call: of an exempt caller the duplicate guard, else what
+   * its conditions select. It runs code of the application.
+   *
+   * @param plan that for the tier of the caller
+   * @param request empty for a call outside of any request
+   * @param byArguments decides conditions over the arguments of a call
+   */
+  public LimitPlan part(
+      LimitPlan plan,
+      Optional<HttpRequest<?>> request,
+      Predicate<Condition.OfArguments> byArguments) {
+    LimitPlan own = request.isPresent() && exempt.test(request.get()) ? plan.ofExempt() : plan;
+    return own.conditions().isEmpty()
+        ? own
+        : own.where(
+            condition ->
+                condition instanceof Condition.OfArguments arguments
+                    ? byArguments.test(arguments)
+                    : ((Condition.OfRequest) condition).limits(request));
+  }
+}

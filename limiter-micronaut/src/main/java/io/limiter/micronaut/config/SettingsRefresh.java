@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.config;
+
+import io.micronaut.core.annotation.Internal;
+import java.util.Map;
+
+/** Changes the settings that are in use. */
+@Internal
+public interface SettingsRefresh {
+
+  /**
+   * Reads all settings once more, together with these, and uses them if they make sense. It blocks.
+   *
+   * @param shared settings that all instances share, by their names under {@code limiter.policies}
+   * @return whether they are in use now; otherwise the mistake was logged
+   */
+  boolean refresh(Map<String, String> shared);
+
+  /** The same with the shared settings that are in use. */
+  boolean refresh();
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import io.limiter.micronaut.annotation.LimitCondition;
+import io.limiter.micronaut.plan.Condition;
+import io.micronaut.context.BeanContext;
+import io.micronaut.context.Qualifier;
+import io.micronaut.core.expressions.EvaluatedExpression;
+import io.micronaut.core.util.SupplierUtil;
+import io.micronaut.inject.qualifiers.Qualifiers;
+import jakarta.inject.Singleton;
+import java.util.Optional;
+
+/** Reads which calls an annotation limits. */
+@Singleton
+final class ConditionReader {
+
+  private static final String MEMBER = "condition";
+
+  private final BeanContext beans;
+
+  ConditionReader(BeanContext beans) {
+    this.beans = beans;
+  }
+
+  /** The condition of an annotation; empty if it limits all calls. */
+  Optional<Condition> read(AnnotationMembers limiter) {
+    if (!limiter.hasText(MEMBER)) {
+      return Optional.empty();
+    }
+    if (limiter.raw(MEMBER) instanceof EvaluatedExpression) {
+      return Optional.of(
+          new Condition.OfArguments(SubjectSourceReader.expression(limiter, MEMBER, "")));
+    }
+    String name = limiter.text(MEMBER).orElse("");
+    Qualifier<LimitCondition> qualifier = Qualifiers.byName(name);
+    if (beans.findBeanDefinition(LimitCondition.class, qualifier).isEmpty()) {
+      throw limiter.error(
+          MEMBER,
+          name,
+          "no bean of type %s has this name: give one @Named(\"%s\"), or write an expression over the arguments in the annotation, such as \"#{!order.draft}\""
+              .formatted(LimitCondition.class.getName(), name));
+    }
+    return Optional.of(
+        new Condition.OfRequest(
+            name, SupplierUtil.memoized(() -> beans.getBean(LimitCondition.class, qualifier))));
+  }
+}

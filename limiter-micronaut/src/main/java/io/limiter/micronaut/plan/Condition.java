@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import io.limiter.core.util.LogThrottle;
+import io.limiter.micronaut.annotation.LimitCondition;
+import io.limiter.micronaut.subject.CallExpression;
+import io.micronaut.core.annotation.Internal;
+import io.micronaut.http.HttpRequest;
+import java.util.Optional;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Which calls a policy limits. A condition that fails limits. */
+@Internal
+public sealed interface Condition {
+
+  /** Whether it is computed from the arguments of the method. */
+  default boolean needsArguments() {
+    return this instanceof OfArguments;
+  }
+
+  /**
+   * A bean of the application.
+   *
+   * @param name as written
+   */
+  record OfRequest(String name, Supplier<LimitCondition> bean) implements Condition {
+
+    /** Whether the policy limits this request; empty for a call outside of any request. */
+    public boolean limits(Optional<HttpRequest<?>> request) {
+      return guarded(
+          this,
+          any ->
+              request.isPresent()
+                  ? bean.get().limits(request.get())
+                  : bean.get().limitsOutsideOfRequest());
+    }
+
+    @Override
+    public boolean equals(Object other) {
+      return other instanceof OfRequest that && name.equals(that.name);
+    }
+
+    @Override
+    public int hashCode() {
+      return name.hashCode();
+    }
+
+    @Override
+    public String toString() {
+      return name;
+    }
+  }
+
+  /** An expression over the arguments of the method. */
+  record OfArguments(CallExpression expression) implements Condition {
+
+    /**
+     * Whether the policy limits this call.
+     *
+     * @param target the bean that is called
+     */
+    public boolean limits(Object target, Object[] arguments) {
+      return guarded(this, any -> expression.isTrue(target, arguments));
+    }
+
+    @Override
+    public String toString() {
+      return expression.toString();
+    }
+  }
+
+  private static boolean guarded(Condition condition, Predicate<Condition> limits) {
+    try {
+      return limits.test(condition);
+    } catch (RuntimeException failure) {
+      Failures.report(condition, failure);
+      return true;
+    }
+  }
+
+  /** Logs failures of conditions, at most once in ten seconds. */
+  @Internal
+  final class Failures {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Condition.class);
+    private static final LogThrottle THROTTLE = new LogThrottle();
+
+    private Failures() {}
+
+    private static void report(Condition condition, RuntimeException failure) {
+      long calls = THROTTLE.count();
+      if (calls > 0) {
+        LOG.warn(
+            "The condition {} failed, so the call is limited. Conditions that failed since the last message: {}",
+            condition,
+            calls,
+            failure);
+      }
+    }
+  }
+}

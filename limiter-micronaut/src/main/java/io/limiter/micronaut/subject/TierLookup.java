@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.subject;
+
+import io.limiter.core.util.LogThrottle;
+import io.limiter.micronaut.annotation.Tiers;
+import io.limiter.micronaut.config.TierLookupConfiguration;
+import io.limiter.micronaut.thread.LimiterTimer;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.annotation.Internal;
+import io.micronaut.http.HttpRequest;
+import jakarta.inject.Singleton;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Asks for the tiers of callers, and remembers them for some time, as many as configured. */
+@Internal
+@Singleton
+@Requires(beans = Tiers.class)
+public final class TierLookup {
+
+  /** The default tier. */
+  public static final CompletableFuture<Optional<String>> USUAL =
+      CompletableFuture.completedFuture(Optional.empty());
+
+  private static final Logger LOG = LoggerFactory.getLogger(Tiers.class);
+
+  /** The least time between two searches for what may be forgotten. */
+  private static final long CLEANING_NANOS = 1_000_000_000;
+
+  private final Tiers tiers;
+  private final TierLookupConfiguration configuration;
+  private final LimiterTimer timer;
+  private final LogThrottle throttle = new LogThrottle();
+  private final AtomicLong cleanedNanos = new AtomicLong(System.nanoTime() - CLEANING_NANOS);
+  // Bounded by the cache size of the configuration.
+  private final Map<String, Known> known = new ConcurrentHashMap<>();
+
+  private record Known(CompletableFuture<Optional<String>> tier, long untilNanos) {}
+
+  TierLookup(Tiers tiers, TierLookupConfiguration configuration, LimiterTimer timer) {
+    this.tiers = tiers;
+    this.configuration = configuration;
+    this.timer = timer;
+  }
+
+  /** The tier of the caller of this request; empty for the default tier. It never fails. */
+  public CompletableFuture<Optional<String>> of(HttpRequest<?> request) {
+    String caller;
+    try {
+      caller = tiers.caller(request).orElse(null);
+    } catch (RuntimeException failure) {
+      report(failure);
+      return USUAL;
+    }
+    if (caller == null) {
+      return USUAL;
+    }
+    long now = System.nanoTime();
+    Known before = known.get(caller);
+    if (before != null && before.untilNanos - now > 0) {
+      return before.tier;
+    }
+    CompletableFuture<Optional<String>> asked = ask(request);
+    CompletableFuture<Optional<String>> tier = asked.exceptionally(failed -> Optional.empty());
+    remember(caller, new Known(tier, now + configuration.getCacheTime().toNanos()), now);
+    var unused =
+        asked.whenComplete(
+            (found, failure) -> {
+              if (failure != null) { // the next call asks again
+                known.computeIfPresent(caller, (name, kept) -> kept.tier == tier ? null : kept);
+              }
+            });
+    return tier;
+  }
+
+  private void remember(String caller, Known tier, long now) {
+    if (known.size() >= configuration.getCacheSize() && !known.containsKey(caller)) {
+      long last = cleanedNanos.get();
+      if (now - last < CLEANING_NANOS || !cleanedNanos.compareAndSet(last, now)) {
+        return;
+      }
+      known.values().removeIf(old -> old.untilNanos - now <= 0);
+      if (known.size() >= configuration.getCacheSize()) {
+        return;
+      }
+    }
+    known.put(caller, tier);
+  }
+
+  private CompletableFuture<Optional<String>> ask(HttpRequest<?> request) {
+    CompletableFuture<Optional<String>> tier = new CompletableFuture<>();
+    CompletionStage<String> asked;
+    try {
+      asked = tiers.of(request);
+    } catch (RuntimeException failure) {
+      fail(tier, failure);
+      return tier;
+    }
+    if (asked == null) {
+      fail(
+          tier,
+          new IllegalStateException(
+              "%s gave null: let of() give a stage".formatted(tiers.getClass().getName())));
+      return tier;
+    }
+    var unused =
+        asked.whenComplete(
+            (name, failure) -> {
+              if (failure == null) {
+                tier.complete(Optional.ofNullable(name));
+              } else {
+                fail(tier, failure);
+              }
+            });
+    if (!tier.isDone()) {
+      Future<?> due =
+          timer.schedule(
+              () ->
+                  fail(
+                      tier,
+                      new IllegalStateException(
+                          "No tier within " + configuration.getTimeout().toMillis() + " ms")),
+              configuration.getTimeout().toNanos());
+      var ignored = tier.whenComplete((found, failure) -> due.cancel(false));
+    }
+    return tier;
+  }
+
+  private void fail(CompletableFuture<Optional<String>> tier, Throwable failure) {
+    if (tier.completeExceptionally(failure)) {
+      report(failure);
+    }
+  }
+
+  private void report(Throwable failure) {
+    long calls = throttle.count();
+    if (calls > 0) {
+      LOG.warn(
+          "The tier of a caller is unknown, so the default tier applies. Look-ups that failed since the last message: {}",
+          calls,
+          failure);
+    }
+  }
+}

@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.Rule;
+import io.limiter.micronaut.annotation.Ban;
+import io.limiter.micronaut.annotation.ConcurrencyLimit;
+import io.limiter.micronaut.annotation.Duplicate;
+import io.limiter.micronaut.annotation.DuplicateBy;
+import io.limiter.micronaut.annotation.LeakyBucket;
+import io.limiter.micronaut.annotation.PreventDuplicate;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.SubjectResolver;
+import io.limiter.micronaut.annotation.TokenBucket;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.LimitPolicies;
+import io.limiter.micronaut.testing.Sources;
+import io.limiter.micronaut.testing.Starts;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.env.PropertySource;
+import io.micronaut.context.env.PropertySource.PropertyConvention;
+import io.micronaut.http.HttpRequest;
+import jakarta.inject.Named;
+import jakarta.inject.Singleton;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Configuration sets everything about a policy that annotations do. */
+class ConfiguredLimitsTest {
+
+  private static final String SPEC = "ConfiguredLimitsTest";
+
+  @Singleton
+  @Requires(property = "spec.name", value = SPEC)
+  static class Limits {
+
+    @RateLimiter(
+        value = "named",
+        rules = {@RateRule(count = 5), @RateRule(count = 50, time = 1, timeUnit = TimeUnit.HOURS)})
+    public void named() {}
+
+    @RateLimiter("empty")
+    @RateRule(count = 5, name = "burst")
+    @RateRule(count = 3, tokenBucket = @TokenBucket(refill = 2, initial = 1))
+    @ConcurrencyLimit(3)
+    public void beside() {}
+
+    @RateLimiter(
+        value = "banned",
+        ban = @Ban(violations = 3, time = 5, timeUnit = TimeUnit.MINUTES))
+    @RateRule
+    public void banned() {}
+
+    @RateLimiter(
+        value = "submitted",
+        preventDuplicate = true,
+        preventDuplicateRule = @RateRule(count = 1, time = 10),
+        duplicate = @Duplicate(by = DuplicateBy.CALLER, status = 410))
+    public void submitted(String text) {}
+
+    @RateLimiter("shorthand")
+    @RateRule
+    @PreventDuplicate(within = 7)
+    public void shorthand(String text) {}
+
+    @RateRule(count = 4)
+    public void nameless() {}
+
+    @RateLimiter("queue")
+    @RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 10, maxWait = 3))
+    public void queue() {}
+
+    @RateLimiter(value = "argument", subject = "#{phone}", rules = @RateRule)
+    public void argument(String phone) {}
+
+    @RateLimiter(value = "twice", rules = @RateRule(count = 5))
+    public void one() {}
+
+    @RateLimiter(value = "twice", rules = @RateRule(count = 6))
+    public void two() {}
+  }
+
+  @Singleton
+  @Named("tenant")
+  @Requires(property = "spec.name", value = SPEC)
+  static class Tenant implements SubjectResolver {
+    @Override
+    public Optional<String> resolve(HttpRequest<?> request) {
+      return Optional.of("one");
+    }
+  }
+
+  @Test
+  void aListReplacesTheRules() {
+    try (Plans plans =
+        yaml(
+            """
+            limiter:
+              policies:
+                named:
+                  rules: [{count: 2, time: 60s}, {count: 9, time: 24h, algorithm: SLIDING_WINDOW_COUNTER}]
+            """)) {
+      assertThat(Plans.logs(plans.of(Limits.class, "named")))
+          .containsExactly("limitType = IP: 2-per-60s, 9-per-86400s");
+      assertThat(rules(plans, "named").get(1).getClass().getSimpleName())
+          .isEqualTo("SlidingWindowCounter");
+    }
+  }
+
+  @Test
+  void itReplacesTheRulesBesideTheAnnotationToo() {
+    try (Plans plans = with("limiter.policies.empty.rules[0].count", 1)) {
+      assertThat(Plans.logs(plans.of(Limits.class, "beside")))
+          .containsExactly("limitType = IP: 1-per-60s");
+    }
+  }
+
+  @Test
+  void oneNumberOfOneRuleIsChangedByTheNameThatTheCodeGivesIt() {
+    try (Plans plans =
+        with(
+            "limiter.policies.named.rules.5-per-60s.count", 8,
+            "limiter.policies.empty.rules.burst.time", "10s",
+            "limiter.policies.empty.rules.3-at-2-per-60s.token-bucket.refill", 3,
+            "limiter.policies.empty.rules.3-in-flight.count", 4)) {
+      assertThat(Plans.logs(plans.of(Limits.class, "named")))
+          .containsExactly("limitType = IP: 8-per-60s, 50-per-3600s");
+      List<Rule> rules = rules(plans, "beside");
+      assertThat(rules)
+          .extracting(Rule::name)
+          .containsExactly("burst", "3-at-3-per-60s", "4-in-flight");
+      assertThat(rules.get(0).window()).isEqualTo(Duration.ofSeconds(10));
+      assertThat(rules.get(0).capacity()).isEqualTo(5);
+      assertThat(rules.get(1))
+          .hasToString(rules.get(1).toString())
+          .extracting("initial")
+          .isEqualTo(1L);
+    }
+  }
+
+  @Test
+  void anotherAlgorithmReplacesTheOneOfTheAnnotation() {
+    try (Plans plans =
+        with(
+            "limiter.policies.empty.rules.3-at-2-per-60s.algorithm",
+            "fixed-window",
+            "limiter.policies.empty.rules.burst.token-bucket.refill",
+            1)) {
+      assertThat(rules(plans, "beside"))
+          .extracting(rule -> rule.getClass().getSimpleName())
+          .containsExactly("TokenBucketRule", "FixedWindowRule", "ConcurrencyLimitRule");
+    }
+  }
+
+  @Test
+  void aConfiguredTimeHasItsOwnUnitAndLeavesOthersAlone() {
+    try (Plans plans = with("limiter.policies.queue.rules.2-per-1s-queue-10.time", "500ms")) {
+      assertThat(rules(plans, "queue").get(0))
+          .extracting("maxWait")
+          .isEqualTo(Duration.ofSeconds(3));
+      assertThat(rules(plans, "queue").get(0).window()).isEqualTo(Duration.ofMillis(500));
+    }
+  }
+
+  @Test
+  void bansAreChangedMemberByMember() {
+    try (Plans plans =
+        with(
+            "limiter.policies.banned.ban.violations", 7, "limiter.policies.named.ban.time", "1h")) {
+      assertThat(ban(plans, "banned").violations()).isEqualTo(7);
+      assertThat(ban(plans, "banned").time()).isEqualTo(Duration.ofMinutes(5));
+      assertThat(ban(plans, "named").time()).isEqualTo(Duration.ofHours(1));
+    }
+  }
+
+  @Test
+  void duplicateGuardsAreChangedAddedAndRemoved() {
+    try (Plans plans =
+        with(
+            "limiter.policies.submitted.duplicate.time",
+            "30s",
+            "limiter.policies.submitted.duplicate.by",
+            "arguments",
+            "limiter.policies.shorthand.duplicate.time",
+            "9s",
+            "limiter.policies.shorthand.duplicate.count",
+            2,
+            "limiter.policies.shorthand.duplicate.status",
+            410,
+            "limiter.policies.named.duplicate.enabled",
+            true)) {
+      assertThat(guard(plans, "submitted")).isEqualTo("1-per-30s ByArguments 410");
+      assertThat(guard(plans, "shorthand")).isEqualTo("2-per-9s ByArguments 410");
+      assertThat(guard(plans, "named")).isEqualTo("1-per-5s ByCaller");
+    }
+    try (Plans plans =
+        with(
+            "limiter.policies.submitted.rules[0].count", 5,
+            "limiter.policies.submitted.duplicate.enabled", false,
+            "limiter.policies.shorthand.duplicate.enabled", false)) {
+      assertThat(plans.of(Limits.class, "submitted").duplicates()).isEmpty();
+      assertThat(plans.of(Limits.class, "shorthand").duplicates()).isEmpty();
+    }
+  }
+
+  @Test
+  void aDisabledPolicyLimitsNothingAndIsStillKnown() {
+    try (Plans plans =
+        with(
+            "limiter.policies.submitted.enabled", false,
+            "limiter.policies.named.enabled", false)) {
+      assertThat(plans.find(Limits.class, "submitted")).isEmpty();
+      assertThat(plans.find(Limits.class, "named")).isEmpty();
+      assertThat(plans.find(Limits.class, "beside")).isPresent();
+    }
+  }
+
+  @Test
+  void whoIsCountedIsReplaced() {
+    try (Plans plans =
+        with(
+            "limiter.policies.named.limit-type", "GLOBAL",
+            "limiter.policies.empty.header", "X-Api-Key",
+            "limiter.policies.argument.limit-type", "user-id",
+            "limiter.policies.twice.subject", "tenant")) {
+      assertThat(Plans.logs(plans.of(Limits.class, "named")).get(0))
+          .startsWith("limitType = GLOBAL");
+      assertThat(Plans.logs(plans.of(Limits.class, "beside")).get(0))
+          .startsWith("header = x-api-key");
+      assertThat(Plans.logs(plans.of(Limits.class, "argument")).get(0))
+          .startsWith("limitType = USER_ID");
+      assertThat(Plans.logs(plans.of(Limits.class, "one")).get(0)).startsWith("resolver = ");
+    }
+  }
+
+  @Test
+  void settingsHoldForAllMethodsOfAPolicy() {
+    try (Plans plans = with("limiter.policies.twice.rules.5-per-60s.count", 7)) {
+      assertThat(Plans.logs(plans.of(Limits.class, "one")))
+          .containsExactly("limitType = IP: 7-per-60s");
+      assertThat(Plans.logs(plans.of(Limits.class, "two")))
+          .containsExactly("limitType = IP: 6-per-60s");
+    }
+  }
+
+  @Test
+  void aPolicyWithoutANameIsConfiguredByThatOfItsMethod() {
+    try (Plans plans =
+        with(
+            "limiter.policies." + Limits.class.getName() + ".nameless().rules.4-per-60s.count",
+            9)) {
+      assertThat(Plans.logs(plans.of(Limits.class, "nameless")))
+          .containsExactly("limitType = IP: 9-per-60s");
+    }
+  }
+
+  @Test
+  void aPolicyMayExistOnlyInTheConfiguration() {
+    try (Plans plans =
+        yaml(
+            """
+            limiter:
+              policies:
+                api:
+                  limit-type: IP
+                  status: 420
+                  rules:
+                    - {count: 3, time: 60s}
+                    - {count: 20, time: 1s, token-bucket: {refill: 5}}
+            """)) {
+      LimitPlan plan = plans.context().getBean(LimitPlans.class).configured("api").orElseThrow();
+      assertThat(Plans.logs(plan)).containsExactly("limitType = IP: 3-per-60s, 20-at-5-per-1s");
+      LimitPolicies policies = plans.context().getBean(LimitPolicies.class);
+      assertThat(policies.names()).contains("api");
+      assertThat(policies.get("api").forAddress("192.0.2.1").charges()).hasSize(1);
+    }
+  }
+
+  @Test
+  void variablesTakePrecedenceOverFilesButNotOverCode() {
+    PropertySource file =
+        source(
+            "file",
+            -300,
+            PropertyConvention.JAVA_PROPERTIES,
+            "limiter.policies.named.rules.5-per-60s.count",
+            "6");
+    PropertySource variables =
+        source(
+            "variables",
+            -200,
+            PropertyConvention.ENVIRONMENT_VARIABLE,
+            "LIMITER_POLICIES_NAMED_RULES_5_PER_60S_COUNT",
+            "7",
+            "LIMITER_POLICIES_NAMED_RULES_50_PER_3600S_TIME",
+            "2h",
+            "LIMITER_POLICIES_SUBMITTED_DUPLICATE_STATUS",
+            "418",
+            "LIMITER_POLICIES_BANNED_ENABLED",
+            "false");
+    try (Plans plans = sources(file, variables)) {
+      assertThat(Plans.logs(plans.of(Limits.class, "named")))
+          .containsExactly("limitType = IP: 7-per-60s, 50-per-7200s");
+      assertThat(guard(plans, "submitted")).endsWith(" 418");
+      assertThat(plans.find(Limits.class, "banned")).isEmpty();
+    }
+    PropertySource code =
+        source(
+            "code",
+            0,
+            PropertyConvention.JAVA_PROPERTIES,
+            "limiter.policies.named.rules.5-per-60s.count",
+            "9");
+    try (Plans plans = sources(file, variables, code)) {
+      assertThat(Plans.logs(plans.of(Limits.class, "named")))
+          .containsExactly("limitType = IP: 9-per-60s, 50-per-7200s");
+    }
+  }
+
+  @Test
+  void aListReplacesTheListOfALowerSource() {
+    PropertySource low =
+        source(
+            "low",
+            -300,
+            PropertyConvention.JAVA_PROPERTIES,
+            "limiter.policies.named.rules[0].count",
+            "1",
+            "limiter.policies.named.rules[1].count",
+            "20",
+            "limiter.policies.named.rules[1].time",
+            "1h");
+    PropertySource high =
+        source(
+            "high",
+            0,
+            PropertyConvention.JAVA_PROPERTIES,
+            "limiter.policies.named.rules[0].time",
+            "5s");
+    try (Plans plans = sources(low, high)) {
+      assertThat(Plans.logs(plans.of(Limits.class, "named")))
+          .containsExactly("limitType = IP: 10-per-5s");
+    }
+  }
+
+  @Test
+  void placeholdersAreResolved() {
+    try (Plans plans =
+        yaml(
+            """
+            own: {count: 11}
+            limiter.policies.named.rules: [{count: "${own.count}", time: "${nowhere:2s}"}]
+            """)) {
+      assertThat(Plans.logs(plans.of(Limits.class, "named")))
+          .containsExactly("limitType = IP: 11-per-2s");
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "named.rules.5-per-60s.count | 0 | give it 1 or more",
+        "named.rules.5-per-60s.count | many | give it a whole number",
+        "named.rules.5-per-60s.time | 60 | give it a time with its unit, such as 60s or 1h",
+        "named.rules.5-per-60s.time | 400d | give it 1 ms to 366 days",
+        "named.rules.5-per-60s.algorithm | FOO | give it one of sliding-window-log",
+        "named.rules.5-per-60s.token-bucket.refill | 0 | give it 1 to",
+        "named.rules.5-per-61s.count | 3 | the policy 'named' has no rule '5-per-61s': use one of 5-per-60s, 50-per-3600s",
+        "named.rules[0].cont | 3 | there is no such setting of a rule; did you mean count",
+        "named.rules | 3 | write a list of rules, or settings by the names of rules",
+        "named.rules[0].subject | nowhere | no bean of type io.limiter.micronaut.annotation.SubjectResolver has this name",
+        "named.status | 200 | give it an error status, 400 to 599",
+        "named.status | teapot | give it a whole number",
+        "named.ban.violatons | 3 | there is no such setting of a policy; did you mean ban.violations?",
+        "named.enabled | maybe | give it true or false",
+        "named.deadline | 1h | give it 1 ms to 10 s, such as 100ms",
+        "named.duplicate.by | ARGUMENTS | the method has no arguments",
+        "api.rules[0].count | 0 | give it 1 or more",
+        "api.rules[0].count | 20000 | an exact log stores every call",
+        "api.limit-typ | IP | there is no such setting of a policy; did you mean limit-type?",
+        "nobodys.limit-type | IP | no policy is named 'nobodys'",
+      })
+  void mistakesNameKeyValueSourceAndRemedy(String path, String value, String remedy) {
+    String key = "limiter.policies." + path;
+
+    String mistake =
+        String.valueOf(Starts.mistake(Map.of("spec.name", SPEC, key, value)).getMessage());
+
+    assertThat(mistake).contains(key + " = " + value).contains(remedy);
+  }
+
+  @Test
+  void whereSettingsComeFromCanBeAsked() {
+    try (Plans plans = with("limiter.policies.named.rules.5-per-60s.count", 8)) {
+      assertThat(plans.context().getBean(LimitPolicies.class).get("named").configured())
+          .extracting(Object::toString)
+          .containsExactly("limiter.policies.named.rules.5-per-60s.count = 8 in context");
+    }
+  }
+
+  private static List<Rule> rules(Plans plans, String method) {
+    return plans.of(Limits.class, method).quotas().stream()
+        .flatMap(quota -> quota.rules().rules().stream())
+        .toList();
+  }
+
+  private static BanRule ban(Plans plans, String method) {
+    return plans.of(Limits.class, method).quotas().get(0).rules().ban().orElseThrow();
+  }
+
+  private static String guard(Plans plans, String method) {
+    return plans
+        .of(Limits.class, method)
+        .duplicates()
+        .map(
+            guard ->
+                Plans.names(guard.stack())
+                    + " "
+                    + guard.submission().getClass().getSimpleName()
+                    + (guard.text().status().isPresent()
+                        ? " " + guard.text().status().getAsInt()
+                        : ""))
+        .orElseThrow();
+  }
+
+  private static Plans with(Object... settings) {
+    Map<String, Object> all = new HashMap<>();
+    for (int i = 0; i < settings.length; i += 2) {
+      all.put((String) settings[i], settings[i + 1]);
+    }
+    all.put("spec.name", SPEC);
+    return new Plans(ApplicationContext.run(all));
+  }
+
+  private static Plans yaml(String text) {
+    Map<String, Object> all = new HashMap<>(Sources.yaml(text));
+    all.put("spec.name", SPEC);
+    return new Plans(ApplicationContext.run(all));
+  }
+
+  private static PropertySource source(
+      String name, int order, PropertyConvention convention, String... settings) {
+    Map<String, Object> all = new HashMap<>();
+    for (int i = 0; i < settings.length; i += 2) {
+      all.put(settings[i], settings[i + 1]);
+    }
+    return new io.micronaut.context.env.MapPropertySource(name, all) {
+      @Override
+      public int getOrder() {
+        return order;
+      }
+
+      @Override
+      public PropertyConvention getConvention() {
+        return convention;
+      }
+    };
+  }
+
+  private static Plans sources(PropertySource... sources) {
+    return new Plans(
+        ApplicationContext.builder()
+            .properties(Map.of("spec.name", SPEC))
+            .propertySources(sources)
+            .start());
+  }
+}
