@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.event;
+
+import io.limiter.core.Charge;
+import io.limiter.core.DecidedBy;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Outcome;
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.StoreException;
+import io.limiter.core.Verdict;
+import io.limiter.core.redis.connection.KeySecret;
+import io.limiter.core.redis.connection.NodeListener;
+import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.util.LogThrottle;
+import io.limiter.micronaut.call.DenialListener;
+import io.limiter.micronaut.config.EventsConfiguration;
+import io.limiter.micronaut.log.BrokenPartLog;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.micronaut.context.BeanContext;
+import io.micronaut.context.event.ApplicationEventPublisher;
+import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.util.SupplierUtil;
+import jakarta.annotation.PreDestroy;
+import jakarta.inject.Inject;
+import jakarta.inject.Singleton;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Publishes each {@link LimiterEvent} on a thread of its own, and logs each denial at DEBUG. The
+ * thread is started with the first event and ends when there was none for ten seconds. An event
+ * that has no listener is not made, except for the first of its type: the listeners are looked up
+ * on that thread.
+ */
+@Internal
+@Singleton
+public final class EventPublisher implements DenialListener, NodeListener {
+
+  /** Receives a line for each denial. */
+  static final String DENIALS = "io.limiter.denials";
+
+  private static final Logger LOG = LoggerFactory.getLogger(EventPublisher.class);
+  private static final Logger DENIAL_LOG = LoggerFactory.getLogger(DENIALS);
+
+  // One bit for each type of event.
+  private static final int DENIED = 1;
+  private static final int DUPLICATE = 2;
+  private static final int BANNED = 4;
+  private static final int LOST = 8;
+  private static final int BACK = 16;
+  private static final int POLICY = 32;
+
+  private final BeanContext context;
+  private final ApplicationEventPublisher<LimiterEvent.CallDenied> denied;
+  private final ApplicationEventPublisher<LimiterEvent.DuplicateDenied> duplicates;
+  private final ApplicationEventPublisher<LimiterEvent.CallerBanned> bans;
+  private final ApplicationEventPublisher<LimiterEvent.StoreLost> lost;
+  private final ApplicationEventPublisher<LimiterEvent.StoreBack> back;
+  private final ApplicationEventPublisher<LimiterEvent.PolicyChanged> policies;
+
+  /** Made when it is needed first: the random source takes tens of milliseconds of a start. */
+  private final Supplier<KeySecret> secret;
+
+  private final int maxWaiting;
+  private final Executor thread;
+  private final Queue<Runnable> queue = new ConcurrentLinkedQueue<>();
+
+  /** The events in the queue, and the one that is being published. */
+  private final AtomicInteger waiting = new AtomicInteger();
+
+  /** The types that are known to have no listeners. */
+  private volatile int unheard;
+
+  /** The types that are known to have some; only the publishing thread uses this. */
+  private int heard;
+
+  private final LongAdder dropped = new LongAdder();
+  private final LogThrottle drops = new LogThrottle();
+  private final BrokenPartLog broken = new BrokenPartLog(LOG);
+
+  /** One publisher for each type of event, and where they are from. */
+  @Singleton
+  record Publishers(
+      BeanContext context,
+      ApplicationEventPublisher<LimiterEvent.CallDenied> denied,
+      ApplicationEventPublisher<LimiterEvent.DuplicateDenied> duplicates,
+      ApplicationEventPublisher<LimiterEvent.CallerBanned> bans,
+      ApplicationEventPublisher<LimiterEvent.StoreLost> lost,
+      ApplicationEventPublisher<LimiterEvent.StoreBack> back,
+      ApplicationEventPublisher<LimiterEvent.PolicyChanged> policies) {}
+
+  @Inject
+  EventPublisher(
+      Publishers publishers, EventsConfiguration events, Optional<RedisSettings> settings) {
+    this(publishers, events, settings.flatMap(RedisSettings::keySecret), ownThread());
+  }
+
+  EventPublisher(
+      Publishers publishers,
+      EventsConfiguration events,
+      Optional<KeySecret> secret,
+      Executor thread) {
+    this.context = publishers.context();
+    this.denied = publishers.denied();
+    this.duplicates = publishers.duplicates();
+    this.bans = publishers.bans();
+    this.lost = publishers.lost();
+    this.back = publishers.back();
+    this.policies = publishers.policies();
+    this.secret = SupplierUtil.memoized(() -> secret.orElseGet(KeySecret::random));
+    if (DENIAL_LOG.isDebugEnabled()) { // else an event loop would wait for it
+      var unused = this.secret.get();
+    }
+    this.maxWaiting = events.getQueueSize();
+    this.thread = thread;
+  }
+
+  private static Executor ownThread() {
+    ThreadPoolExecutor one =
+        new ThreadPoolExecutor(
+            1,
+            1,
+            10,
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(), // of one task at most: see offer()
+            task -> {
+              Thread thread = new Thread(task, "limiter-events");
+              thread.setDaemon(true);
+              return thread;
+            },
+            new ThreadPoolExecutor.DiscardPolicy()); // the service stops
+    one.allowCoreThreadTimeOut(true);
+    return one;
+  }
+
+  /** How many events were dropped since the start, because listeners were slower than events. */
+  public long dropped() {
+    return dropped.sum();
+  }
+
+  @Override
+  public void denied(LimitPlan plan, LimitRequest asked, Verdict verdict) {
+    if (DENIAL_LOG.isDebugEnabled()) {
+      Denied call = Denied.of(asked, verdict);
+      DENIAL_LOG.debug(
+          "policy={} rule={} outcome={} retry-after={} decided-by={} subject={}",
+          verdict.policy().name(),
+          call.rule().isEmpty() ? "none" : call.rule(),
+          verdict.outcome(),
+          verdict.retryAfter().map(Duration::toString).orElse("unknown"),
+          verdict.decidedBy(),
+          secret.get().tag(call.charge().key()));
+    }
+    if (verdict.outcome() == Outcome.DUPLICATE) {
+      offer(DUPLICATE, duplicates, () -> duplicate(plan, asked, verdict));
+      return;
+    }
+    offer(DENIED, denied, () -> denial(plan, asked, verdict));
+    if (verdict.outcome() == Outcome.BANNED
+        && (unheard & BANNED) == 0
+        && verdict.decidedBy() != DecidedBy.DENY_CACHE // the store has decided the first one
+        && Denied.of(asked, verdict).banBegins(verdict)) {
+      offer(BANNED, bans, () -> ban(plan, asked, verdict));
+    }
+  }
+
+  private LimiterEvent.CallDenied denial(LimitPlan plan, LimitRequest asked, Verdict verdict) {
+    Denied call = Denied.of(asked, verdict);
+    return new LimiterEvent.CallDenied(
+        verdict.policy().name(),
+        plan.method(),
+        verdict.outcome(),
+        call.rule(),
+        verdict.retryAfter(),
+        verdict.decidedBy(),
+        secret.get().tag(call.charge().key()));
+  }
+
+  private LimiterEvent.DuplicateDenied duplicate(
+      LimitPlan plan, LimitRequest asked, Verdict verdict) {
+    return new LimiterEvent.DuplicateDenied(
+        verdict.policy().name(),
+        plan.method(),
+        verdict.retryAfter(),
+        verdict.decidedBy(),
+        secret.get().tag(Denied.of(asked, verdict).charge().key()));
+  }
+
+  private LimiterEvent.CallerBanned ban(LimitPlan plan, LimitRequest asked, Verdict verdict) {
+    return new LimiterEvent.CallerBanned(
+        verdict.policy().name(),
+        plan.method(),
+        verdict.ban().orElse(Duration.ZERO),
+        secret.get().tag(Denied.of(asked, verdict).charge().key()));
+  }
+
+  @Override
+  public void lost(String node, StoreException why) {
+    offer(
+        LOST,
+        lost,
+        () -> new LimiterEvent.StoreLost(node, why.reason(), String.valueOf(why.getMessage())));
+  }
+
+  @Override
+  public void back(String node) {
+    offer(BACK, back, () -> new LimiterEvent.StoreBack(node));
+  }
+
+  /**
+   * Publishes that the rules of a policy were changed while the service runs. Any thread may call
+   * this, once the new rules are in force.
+   *
+   * @param change what has changed, in words
+   * @param before the rules until now; empty if the policy is new
+   * @param after the rules from now on; empty if it limits nothing any more
+   */
+  public void policyChanged(String policy, String change, List<Rule> before, List<Rule> after) {
+    offer(POLICY, policies, () -> new LimiterEvent.PolicyChanged(policy, change, before, after));
+  }
+
+  /**
+   * The part of a request that is denied.
+   *
+   * @param rule the name of the rule that denies it for the longest time; empty if none does
+   */
+  private record Denied(Charge charge, String rule) {
+
+    static Denied of(LimitRequest asked, Verdict verdict) {
+      if (verdict.outcome() == Outcome.DUPLICATE) {
+        return new Denied(asked.charge(asked.size() - 1), "");
+      }
+      Optional<RuleVerdict> denying = verdict.denying();
+      if (denying.isPresent()) {
+        String rule = denying.get().rule().name();
+        int longest = verdict.rules().indexOf(denying.get());
+        int end = 0;
+        for (Charge charge : asked.charges()) {
+          end += charge.stack().rules().size();
+          if (longest < end && !(verdict.outcome() == Outcome.BANNED && noBan(charge))) {
+            return new Denied(charge, rule);
+          }
+        }
+      }
+      for (Charge charge : asked.charges()) {
+        if (verdict.outcome() == Outcome.BANNED && !noBan(charge)) {
+          return new Denied(charge, "");
+        }
+      }
+      return new Denied(asked.charge(0), "");
+    }
+
+    private static boolean noBan(Charge charge) {
+      return charge.stack().ban().isEmpty();
+    }
+
+    /**
+     * Whether the ban begins with this call: then what remains of it is its whole duration, to the
+     * microsecond. That of a later call is less.
+     */
+    boolean banBegins(Verdict verdict) {
+      Optional<BanRule> ban = charge.stack().ban();
+      if (ban.isEmpty() || verdict.ban().isEmpty()) {
+        return false;
+      }
+      Duration rest = verdict.ban().get();
+      Duration longest = ban.get().longest();
+      Duration whole = ban.get().time();
+      while (whole.compareTo(rest) < 0 && whole.compareTo(longest) < 0 && ban.get().growth() > 1) {
+        Duration grown = whole.multipliedBy(ban.get().growth());
+        whole = grown.compareTo(longest) < 0 ? grown : longest;
+      }
+      return whole.equals(rest);
+    }
+  }
+
+  /**
+   * @param type the bit of its type
+   */
+  private <E extends LimiterEvent> void offer(
+      int type, ApplicationEventPublisher<E> publisher, Supplier<E> event) {
+    if ((unheard & type) != 0) {
+      return;
+    }
+    // Several threads at once may exceed the bound by one each.
+    if (waiting.get() >= maxWaiting) {
+      drop();
+      return;
+    }
+    queue.add(() -> publish(type, publisher, event));
+    if (waiting.getAndIncrement() == 0) {
+      thread.execute(this::publishAll);
+    }
+  }
+
+  private <E extends LimiterEvent> void publish(
+      int type, ApplicationEventPublisher<E> publisher, Supplier<E> event) {
+    if ((heard & type) == 0) {
+      if (publisher.isEmpty()) { // makes the listeners, which are beans of the application
+        unheard = unheard | type; // only this thread writes
+        return;
+      }
+      heard |= type;
+    }
+    publisher.publishEvent(event.get());
+  }
+
+  private void publishAll() {
+    do {
+      Runnable next = queue.remove(); // there is one: it is counted after it is added
+      try {
+        next.run();
+      } catch (Throwable failure) { // of a listener; the others are to go on
+        if (context.isRunning()) { // else it has stopped meanwhile, and finds no listeners
+          broken.report("A listener has failed for an event of the limiter", failure);
+        }
+      }
+    } while (waiting.decrementAndGet() > 0);
+  }
+
+  private void drop() {
+    dropped.increment();
+    long times = drops.count();
+    if (times > 0) {
+      LOG.warn(
+          "Events are dropped, since listeners are slower than events: {} since the last message. Make the listeners faster, or raise limiter.events.queue-size, {}",
+          times,
+          maxWaiting);
+    }
+  }
+
+  @PreDestroy
+  void close() {
+    unheard = -1; // nothing would publish what is offered from now on
+    if (thread instanceof ThreadPoolExecutor own) {
+      own.shutdown();
+    }
+  }
+}

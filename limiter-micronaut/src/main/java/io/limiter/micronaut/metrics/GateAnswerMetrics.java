@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metrics;
+
+import io.limiter.core.Verdict;
+import io.limiter.micronaut.call.LimitedCall;
+import io.limiter.micronaut.call.VerdictListener;
+import io.limiter.micronaut.exception.CallAbandonedException;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.micronaut.context.BeanContext;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.condition.Condition;
+import io.micronaut.context.condition.ConditionContext;
+import io.micronaut.core.annotation.Order;
+import io.micronaut.core.propagation.PropagatedContext;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.MutableHttpResponse;
+import io.micronaut.http.annotation.ResponseFilter;
+import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.http.filter.ServerFilterPhase;
+import io.micronaut.inject.BeanDefinition;
+import io.micronaut.inject.BeanDefinitionReference;
+import io.micronaut.inject.ExecutableMethod;
+import io.micronaut.web.router.RouteAttributes;
+import jakarta.inject.Singleton;
+import java.util.Optional;
+
+/**
+ * Records {@code http.server.requests} for requests that the gate answers. The filter of
+ * micronaut-micrometer runs innermost and sees only requests that pass the gate. It records all the
+ * same: this filter hands it the response, so that tags and settings are those of all other
+ * requests.
+ */
+@Singleton
+@ServerFilter("${micronaut.metrics.http.path:/**}")
+@Requires(condition = GateAnswerMetrics.Recorded.class)
+final class GateAnswerMetrics implements VerdictListener {
+
+  /** That of {@link ServerFilterPhase#METRICS}. */
+  static final int ORDER = 9_000;
+
+  private static final String FILTER =
+      "io.micronaut.configuration.metrics.binder.web.ServerMetricsFilter";
+
+  /** When that filter saw the request; with it the filter records the response itself. */
+  private static final String START = FILTER + ".START_ATTRIBUTE";
+
+  private static final String DEFINITION =
+      "io.micronaut.configuration.metrics.binder.web.$ServerMetricsFilter$Definition";
+
+  private static final String ARRIVED = "io.limiter.arrived";
+
+  private final Recorder<?> recorder;
+
+  GateAnswerMetrics(BeanContext beans) {
+    this.recorder = recorder(beans).orElseThrow();
+  }
+
+  @Override
+  public void arrived(HttpRequest<?> request) {
+    request.setAttribute(ARRIVED, System.nanoTime());
+  }
+
+  @Override
+  public void decided(LimitPlan plan, Verdict verdict, PropagatedContext context) {}
+
+  @ResponseFilter
+  @Order(ORDER)
+  void respond(HttpRequest<?> request, MutableHttpResponse<?> response) {
+    if (request.getAttribute(START).isEmpty()
+        && request.getAttribute(ARRIVED).orElse(null) instanceof Long arrived
+        && isOfGate(request, response)) {
+      request.setAttribute(START, arrived);
+      recorder.record(request, response);
+    }
+  }
+
+  /** Another filter may have answered a request that the gate admitted. */
+  private static boolean isOfGate(HttpRequest<?> request, MutableHttpResponse<?> response) {
+    Optional<LimitedCall> decided = LimitedCall.of(request);
+    return decided.isEmpty()
+        || decided.get().isDenied()
+        || RouteAttributes.getException(response).orElse(null) instanceof CallAbandonedException;
+  }
+
+  /** The method of the filter that records a response. */
+  private record Recorder<T>(
+      BeanContext beans, BeanDefinition<T> filter, ExecutableMethod<T, ?> method) {
+
+    void record(HttpRequest<?> request, MutableHttpResponse<?> response) {
+      method.invoke(beans.getBean(filter), request, response);
+    }
+  }
+
+  /** Empty if that filter is absent, or is not as it is known here. */
+  private static Optional<? extends Recorder<?>> recorder(BeanContext beans) {
+    // Not by a qualifier: that would ask this bean's own condition.
+    for (BeanDefinitionReference<?> reference : beans.getBeanDefinitionReferences()) {
+      if (reference.getBeanDefinitionName().equals(DEFINITION)) {
+        BeanDefinition<?> filter = reference.load(beans);
+        return filter.isEnabled(beans) ? recorder(beans, filter) : Optional.empty();
+      }
+    }
+    return Optional.empty();
+  }
+
+  private static <T> Optional<Recorder<T>> recorder(BeanContext beans, BeanDefinition<T> filter) {
+    return filter.getExecutableMethods().stream()
+        .filter(method -> method.hasAnnotation(ResponseFilter.class) && takesBoth(method))
+        .map(method -> new Recorder<>(beans, filter, method))
+        .findFirst();
+  }
+
+  private static boolean takesBoth(ExecutableMethod<?, ?> method) {
+    Class<?>[] types = method.getArgumentTypes();
+    return types.length == 2
+        && types[0] == HttpRequest.class
+        && types[1].isAssignableFrom(MutableHttpResponse.class);
+  }
+
+  /** Whether micronaut-micrometer records requests with that filter. */
+  static final class Recorded implements Condition {
+    @Override
+    @SuppressWarnings("rawtypes") // as the interface has it
+    public boolean matches(ConditionContext context) {
+      return recorder(context.getBeanContext()).isPresent();
+    }
+  }
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metrics;
+
+import io.limiter.core.DecidedBy;
+import io.limiter.core.FailureReason;
+import io.limiter.core.Outcome;
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.StoreException;
+import io.limiter.core.Verdict;
+import io.limiter.core.redis.connection.NodeListener;
+import io.limiter.core.resilience.DenyCache;
+import io.limiter.core.resilience.FallbackCounts;
+import io.limiter.core.resilience.StoreListener;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.store.LimitStore;
+import io.limiter.micronaut.call.AdmissionControl;
+import io.limiter.micronaut.call.VerdictListener;
+import io.limiter.micronaut.event.EventPublisher;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import io.micronaut.context.BeanContext;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.event.ApplicationEventListener;
+import io.micronaut.context.event.StartupEvent;
+import io.micronaut.core.propagation.PropagatedContext;
+import jakarta.inject.Singleton;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The meters {@code limiter.*}. Each is looked up once and kept: a decision costs the lookup of its
+ * policy's meters, and an increment. They count from the start of the application on: the registry
+ * is a bean that may need beans with limits, so it is not asked for earlier.
+ */
+@Singleton
+@Requires(classes = MeterRegistry.class)
+@Requires(beans = MeterRegistry.class)
+@SuppressWarnings("EnumOrdinal") // indexes of arrays in this process
+final class LimiterMeters
+    implements VerdictListener,
+        StoreListener,
+        NodeListener,
+        ApplicationEventListener<StartupEvent> {
+
+  /** The most values of the tag {@code policy}, beside {@value #OTHER}. */
+  static final int MAX_POLICIES = 1_000;
+
+  /** The most values of the tag {@code rule} in one policy, beside {@value #OTHER}. */
+  static final int MAX_RULES = 100;
+
+  private static final String OTHER = "other";
+  private static final String NONE = "none";
+  private static final String POLICY = "policy";
+  private static final String RULE = "rule";
+  private static final String OUTCOME = "outcome";
+
+  private static final int DECIDERS = DecidedBy.values().length;
+  private static final int OUTCOMES = Outcome.values().length;
+  private static final int REASONS = FailureReason.values().length;
+
+  private final BeanContext beans;
+  private final Map<String, BooleanSupplier> breakers = new ConcurrentHashMap<>();
+  private final Map<String, PolicyMeters> policies = new ConcurrentHashMap<>();
+
+  /** The timers of the store: by the reason of its failure, and last that of its decisions. */
+  private final AtomicReferenceArray<@Nullable Timer> store =
+      new AtomicReferenceArray<>(REASONS + 1);
+
+  /** Null until the application has started. */
+  private volatile @Nullable MeterRegistry registry;
+
+  LimiterMeters(BeanContext beans) {
+    this.beans = beans;
+  }
+
+  @Override
+  public void onApplicationEvent(StartupEvent started) {
+    MeterRegistry found = beans.getBean(MeterRegistry.class);
+    addStates(found);
+    registry = found;
+    breakers.forEach((node, open) -> addBreaker(found, node, open));
+  }
+
+  private void addStates(MeterRegistry meters) {
+    AdmissionControl calls = beans.getBean(AdmissionControl.class);
+    gauge(meters, "limiter.waiting", "Calls that wait for their turn", calls::waiting);
+    gauge(meters, "limiter.in.flight", "Calls that hold concurrency permits", calls::inFlight);
+    if (beans.getBean(LimitStore.class) instanceof DenyCache cache) {
+      gauge(
+          meters,
+          "limiter.deny.cache",
+          "Denied callers that the deny cache knows",
+          cache::remembered);
+    }
+    FunctionCounter.builder(
+            "limiter.events.dropped", beans.getBean(EventPublisher.class), EventPublisher::dropped)
+        .description("Events that were dropped, since listeners were slower")
+        .register(meters);
+    FallbackCounts counts = beans.getBean(FallbackCounts.class);
+    for (FailureReason reason : FailureReason.values()) {
+      FunctionCounter.builder("limiter.fallback", counts, known -> known.of(reason))
+          .tag("reason", TagValues.of(reason))
+          .description("Decisions of the fallback")
+          .register(meters);
+    }
+    FunctionCounter.builder(
+            "limiter.process.late", counts, known -> known.of(FailureReason.PROCESS_LATE))
+        .description("Decisions for which this process was too late, not the store")
+        .register(meters);
+  }
+
+  private static void gauge(
+      MeterRegistry meters, String name, String description, Supplier<Number> value) {
+    Gauge.builder(name, value).description(description).register(meters);
+  }
+
+  private static void addBreaker(MeterRegistry meters, String node, BooleanSupplier open) {
+    Gauge.builder("limiter.breaker", () -> open.getAsBoolean() ? 1 : 0)
+        .tag("node", node)
+        .description("1 while the breaker of a Redis node is open, else 0")
+        .register(meters);
+  }
+
+  @Override
+  public void added(String node, BooleanSupplier breakerOpen) {
+    breakers.put(node, breakerOpen); // as many as there are breakers: those are bounded
+    MeterRegistry meters = registry;
+    if (meters != null) { // else the start adds it
+      addBreaker(meters, node, breakerOpen);
+    }
+  }
+
+  @Override
+  public void lost(String node, StoreException why) {}
+
+  @Override
+  public void back(String node) {}
+
+  @Override
+  public void ended(long nanos, @Nullable FailureReason failure) {
+    MeterRegistry meters = registry;
+    if (meters == null) {
+      return;
+    }
+    int index = failure == null ? REASONS : failure.ordinal();
+    Timer timer = store.get(index);
+    if (timer == null) {
+      timer =
+          Timer.builder("limiter.store")
+              .tag(OUTCOME, failure == null ? "decided" : TagValues.of(failure))
+              .description("The time until Redis has decided a call, or has failed to")
+              .register(meters);
+      store.set(index, timer);
+    }
+    timer.record(nanos, TimeUnit.NANOSECONDS);
+  }
+
+  @Override
+  public void decided(LimitPlan plan, Verdict verdict, PropagatedContext context) {
+    MeterRegistry meters = registry;
+    if (meters == null || verdict.decidedBy() == DecidedBy.NONE) {
+      return;
+    }
+    PolicyMeters policy = policy(verdict.policy().name());
+    policy.of(verdict.allowed() ? NONE : denying(verdict)).decision(meters, verdict).increment();
+    if (plan.isObserved()) {
+      observe(meters, policy, verdict);
+    }
+  }
+
+  private static String denying(Verdict verdict) {
+    return verdict.denying().map(RuleVerdict::rule).map(Rule::name).orElse(NONE);
+  }
+
+  /** Counts a call that an observed policy would have denied, for the first rule that would. */
+  private static void observe(MeterRegistry meters, PolicyMeters policy, Verdict verdict) {
+    for (RuleVerdict rule : verdict.rules()) {
+      if (rule.violated()) {
+        policy.of(rule.rule().name()).observed(meters).increment();
+        return;
+      }
+    }
+    if (!verdict.allowed() || verdict.duplicate().filter(RuleVerdict::violated).isPresent()) {
+      policy.of(NONE).observed(meters).increment();
+    }
+  }
+
+  private PolicyMeters policy(String name) {
+    PolicyMeters known = policies.get(name);
+    if (known != null) {
+      return known;
+    }
+    String tag = policies.size() < MAX_POLICIES ? name : OTHER;
+    return policies.computeIfAbsent(tag, PolicyMeters::new);
+  }
+
+  /** The meters of one policy. */
+  private static final class PolicyMeters {
+
+    private final String policy;
+    private final RuleMeters none;
+    private final Map<String, RuleMeters> rules = new ConcurrentHashMap<>();
+
+    PolicyMeters(String policy) {
+      this.policy = policy;
+      this.none = new RuleMeters(policy, NONE);
+    }
+
+    RuleMeters of(String rule) {
+      if (rule.equals(NONE)) {
+        return none;
+      }
+      RuleMeters known = rules.get(rule);
+      if (known != null) {
+        return known;
+      }
+      String tag = rules.size() < MAX_RULES ? rule : OTHER;
+      return rules.computeIfAbsent(tag, name -> new RuleMeters(policy, name));
+    }
+  }
+
+  /** The meters of one rule of a policy, or of its calls that no rule denies. */
+  private static final class RuleMeters {
+
+    private final String policy;
+    private final String rule;
+    private final AtomicReferenceArray<@Nullable Counter> decisions =
+        new AtomicReferenceArray<>(OUTCOMES * DECIDERS);
+    private volatile @Nullable Counter observed;
+
+    RuleMeters(String policy, String rule) {
+      this.policy = policy;
+      this.rule = rule;
+    }
+
+    Counter decision(MeterRegistry meters, Verdict verdict) {
+      int index = verdict.outcome().ordinal() * DECIDERS + verdict.decidedBy().ordinal();
+      Counter counter = decisions.get(index);
+      if (counter == null) {
+        counter =
+            counter("limiter.decisions", "Decisions on calls of limited methods")
+                .tag(OUTCOME, TagValues.of(verdict.outcome()))
+                .tag("decided.by", TagValues.of(verdict.decidedBy()))
+                .register(meters);
+        decisions.set(index, counter);
+      }
+      return counter;
+    }
+
+    Counter observed(MeterRegistry meters) {
+      Counter counter = observed;
+      if (counter == null) {
+        counter =
+            counter("limiter.observed", "Calls that an observed policy would have denied")
+                .register(meters);
+        observed = counter;
+      }
+      return counter;
+    }
+
+    private Counter.Builder counter(String name, String description) {
+      return Counter.builder(name).tag(POLICY, policy).tag(RULE, rule).description(description);
+    }
+  }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metrics;
+
+import io.limiter.core.Verdict;
+import io.limiter.micronaut.call.VerdictListener;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.propagation.PropagatedContext;
+import io.opentelemetry.api.common.AttributeKey;
+import io.opentelemetry.api.trace.Span;
+import jakarta.inject.Singleton;
+
+/** Writes the latest decision of a call into the span in which the call is made. */
+@Singleton
+@Requires(classes = Span.class)
+final class SpanAttributes implements VerdictListener {
+
+  private static final AttributeKey<String> POLICY = AttributeKey.stringKey("limiter.policy");
+  private static final AttributeKey<String> OUTCOME = AttributeKey.stringKey("limiter.outcome");
+  private static final AttributeKey<String> DECIDED_BY =
+      AttributeKey.stringKey("limiter.decided_by");
+
+  @Override
+  public void decided(LimitPlan plan, Verdict verdict, PropagatedContext context) {
+    try (PropagatedContext.Scope ignored = context.propagate()) {
+      Span span = Span.current();
+      if (span.isRecording()) {
+        span.setAttribute(POLICY, verdict.policy().name());
+        span.setAttribute(OUTCOME, TagValues.of(verdict.outcome()));
+        span.setAttribute(DECIDED_BY, TagValues.of(verdict.decidedBy()));
+      }
+    }
+  }
+}
