@@ -49,6 +49,11 @@ final class DisabledLimiter {
     public Set<String> names() {
       return Set.of();
     }
+
+    @Override
+    public boolean refresh() {
+      return true;
+    }
   }
 
   /** Counts nothing and admits everything. */

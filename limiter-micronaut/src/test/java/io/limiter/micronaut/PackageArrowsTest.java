@@ -18,6 +18,7 @@ import io.limiter.micronaut.address.IpAddress;
 import io.limiter.micronaut.denial.Denial;
 import io.limiter.micronaut.denial.DenialBody;
 import io.limiter.micronaut.denial.DenialMessages;
+import io.limiter.micronaut.event.LimiterEvent;
 import io.limiter.micronaut.http.BadRequestHandler;
 import io.limiter.micronaut.http.CallAbandonedHandler;
 import io.limiter.micronaut.http.DenialResponseFactory;
@@ -43,12 +44,14 @@ class PackageArrowsTest {
   private static final String ADDRESS = ROOT + "address..";
   private static final String ANNOTATION = ROOT + "annotation..";
   private static final String CONFIG = ROOT + "config..";
+  private static final String EVENT = ROOT + "event..";
   private static final String EXCEPTION = ROOT + "exception..";
   private static final String HTTP = ROOT + "http..";
   private static final String INTERCEPT = ROOT + "intercept..";
   private static final String CALL = ROOT + "call..";
   private static final String DENIAL = ROOT + "denial..";
   private static final String METADATA = ROOT + "metadata..";
+  private static final String METRICS = ROOT + "metrics..";
   private static final String PLAN = ROOT + "plan..";
   private static final String REDIS = ROOT + "redis..";
   private static final String SUBJECT = ROOT + "subject..";
@@ -150,6 +153,42 @@ class PackageArrowsTest {
           .should()
           .dependOnClassesThat()
           .resideInAnyPackage(ANNOTATION, DENIAL, HTTP, INTERCEPT, METADATA, REDIS);
+
+  @ArchTest
+  static final ArchRule eventsKnowNeitherGateNorGuard =
+      noClasses()
+          .that()
+          .resideInAPackage(EVENT)
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(ANNOTATION, DENIAL, HTTP, INTERCEPT, METADATA, REDIS);
+
+  @ArchTest
+  static final ArchRule onlyMetersKnowMicrometerAndOpenTelemetry =
+      noClasses()
+          .that()
+          .resideOutsideOfPackage(METRICS)
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(METRICS, "io.micrometer..", "io.opentelemetry..");
+
+  @ArchTest
+  static final ArchRule metersKnowNeitherGateNorGuard =
+      noClasses()
+          .that()
+          .resideInAPackage(METRICS)
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(ANNOTATION, DENIAL, HTTP, INTERCEPT, METADATA, REDIS);
+
+  @ArchTest
+  static final ArchRule whatHappensDoesNotKnowItsEvents =
+      noClasses()
+          .that()
+          .resideInAnyPackage(CALL, HTTP, INTERCEPT, PLAN, REDIS)
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage(EVENT);
 
   @ArchTest
   static final ArchRule theStoreDoesNotKnowItsCallers =
@@ -262,6 +301,7 @@ class PackageArrowsTest {
               IpAddress.class,
               LimitDeniedHandler.class,
               LimitInterceptor.class,
+              LimiterEvent.class,
               LimitPolicies.class,
               LimitStores.class,
               LimitedPolicy.class,

@@ -7,6 +7,7 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,10 +40,10 @@ final class DecisionQueue {
     if (waiting.size() >= MAX_WAITING) {
       return Optional.empty();
     }
-    Place<T> place = new Place<>(decision, new CompletableFuture<>());
+    Place<T> place = new Place<>(this);
     waiting.add(place);
-    var unused = decision.whenComplete((value, failure) -> come(place));
-    return Optional.of(place.inOrder());
+    var unused = decision.whenComplete(place);
+    return Optional.of(place);
   }
 
   private void come(Place<?> place) {
@@ -64,7 +65,7 @@ final class DecisionQueue {
     advancing = true;
     try {
       Place<?> first = waiting.peek();
-      while (first != null && first.decision().isDone()) {
+      while (first != null && first.come) {
         waiting.remove();
         first.goOn();
         first = waiting.peek();
@@ -74,18 +75,34 @@ final class DecisionQueue {
     }
   }
 
-  private record Place<T>(CompletableFuture<T> decision, CompletableFuture<T> inOrder) {
+  /** A decision in its turn. */
+  private static final class Place<T> extends CompletableFuture<T>
+      implements BiConsumer<@Nullable T, @Nullable Throwable> {
+
+    private final DecisionQueue queue;
+    private @Nullable T value;
+    private @Nullable Throwable failure;
+    private volatile boolean come;
+
+    Place(DecisionQueue queue) {
+      this.queue = queue;
+    }
+
+    @Override
+    public void accept(@Nullable T decided, @Nullable Throwable failed) {
+      value = decided;
+      failure = failed;
+      come = true;
+      queue.come(this);
+    }
 
     void goOn() {
-      var unused =
-          decision.whenComplete(
-              (@Nullable T value, @Nullable Throwable failure) -> {
-                if (failure != null) {
-                  inOrder.completeExceptionally(failure);
-                } else {
-                  inOrder.complete(value);
-                }
-              });
+      Throwable failed = failure;
+      if (failed != null) {
+        completeExceptionally(failed);
+      } else {
+        complete(value);
+      }
     }
   }
 }

@@ -22,8 +22,10 @@ import org.junit.jupiter.api.Test;
  */
 class ClassesOfARequestTest {
 
-  private static final int MOST_ADMITTED = 90;
-  private static final int MOST_MORE_DENIED = 17;
+  /** Including the log of a breaker, which knows whether its node is lost. */
+  private static final int MOST_ADMITTED = 96;
+
+  private static final int MOST_MORE_DENIED = 26;
 
   @Test
   void oneRequestExecutesFewOfThem() throws Exception {
@@ -60,7 +62,8 @@ class ClassesOfARequestTest {
                 "redis.uri=" + RedisFixture.uri(),
                 "limiter.redis.key-prefix=warm:" + UUID.randomUUID().toString().substring(0, 8),
                 "limiter.redis.deadline=10s",
-                "limiter.deny-cache.enabled=false")
+                "limiter.deny-cache.enabled=false",
+                "limiter.metrics.enabled=false") // as without Micrometer and OpenTelemetry
             .redirectError(Redirect.INHERIT)
             .start();
     try {

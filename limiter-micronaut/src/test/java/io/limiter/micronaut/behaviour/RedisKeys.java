@@ -35,6 +35,11 @@ final class RedisKeys implements AutoCloseable {
     this.prefix = prefix;
   }
 
+  /** With which all of them begin. */
+  String prefix() {
+    return prefix;
+  }
+
   /**
    * One key's value, and when it expires.
    *
