@@ -257,11 +257,32 @@ public final class LimitedCall {
       }
       phase = Phase.RUNNING;
     }
+    renewNow();
+    return true;
+  }
+
+  private void renewNow() {
     PermitRenewal.Renewal kept = renewal;
     if (kept != null) {
       kept.entered(this);
     }
-    return true;
+  }
+
+  /**
+   * Nothing takes the call over where its method begins, so only its response shows how it ends: it
+   * counts as made from here on.
+   */
+  public void passGate() {
+    if (!completes || !take()) {
+      return;
+    }
+    synchronized (this) {
+      if (completed) {
+        return;
+      }
+      phase = Phase.RETURNED;
+    }
+    renewNow();
   }
 
   /** The connection was closed before the whole request had arrived: the method never begins. */

@@ -193,13 +193,21 @@ public final class GateFilter implements ConditionalFilter {
       watchConnection(request, call);
     }
     if (verdict.delay().isZero()) {
-      return ENTER;
+      return pass(call, plan);
     }
     Optional<HttpRequest<?>> waiting = Optional.of(request);
     return admission
         .threads()
         .back(admission.turn(call, waiting), waiting)
-        .thenApply(now -> Optional.empty());
+        .thenCompose(now -> pass(call, plan));
+  }
+
+  private static CompletionStage<Optional<MutableHttpResponse<?>>> pass(
+      LimitedCall call, LimitPlan plan) {
+    if (!plan.isGuarded()) {
+      call.passGate();
+    }
+    return ENTER;
   }
 
   private CompletionStage<Optional<MutableHttpResponse<?>>> denied(

@@ -331,7 +331,8 @@ final class PlanDraft {
             quotas.texts(),
             failedOn.failure(),
             denialPlan(name.orElse(description)),
-            beforeSecurity.holds(method, built, duplicates, readers.gate().decides())));
+            beforeSecurity.holds(method, built, duplicates, readers.gate().decides()),
+            method != null));
   }
 
   private DenialPlan denialPlan(String policy) {

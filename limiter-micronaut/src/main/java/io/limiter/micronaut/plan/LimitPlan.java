@@ -47,14 +47,15 @@ public final class LimitPlan {
   private final DenialPlan denials;
   private final boolean decidedByRequest;
   private final boolean beforeSecurity;
+  private final boolean guarded;
   private final boolean countsUsers;
   private final List<Condition> conditions;
   private final Map<String, LimitPlan> tiers;
   private final boolean waits;
   private final boolean countsByCompletion;
   private volatile @Nullable Object derived;
-  // One for each set of conditions that do not limit a call: bounded by MAX_PARTS.
-  private final Map<Long, LimitPlan> parts = new ConcurrentHashMap<>();
+  // By the conditions that do not limit a call: bounded by MAX_PARTS.
+  private final Map<Set<Condition>, LimitPlan> parts = new ConcurrentHashMap<>();
   private volatile @Nullable LimitPlan guardOnly;
 
   /**
@@ -65,6 +66,7 @@ public final class LimitPlan {
    * @param failure which of its calls have failed
    * @param denials the treatment of calls that are denied
    * @param beforeSecurity whether they are decided before security; then the request decides them
+   * @param guarded whether the method is guarded; without, the gate alone limits a route
    */
   public LimitPlan(
       String method,
@@ -74,10 +76,12 @@ public final class LimitPlan {
       Map<String, DenialText> texts,
       CompletionPlan.Failure failure,
       DenialPlan denials,
-      boolean beforeSecurity) {
+      boolean beforeSecurity,
+      boolean guarded) {
     this.failure = failure;
     this.denials = denials;
     this.beforeSecurity = beforeSecurity;
+    this.guarded = guarded;
     this.method = method;
     this.quotas = quotas;
     this.duplicates = duplicates;
@@ -125,6 +129,7 @@ public final class LimitPlan {
     this.failure = whole.failure;
     this.denials = whole.denials;
     this.beforeSecurity = whole.beforeSecurity;
+    this.guarded = whole.guarded;
     this.method = whole.method;
     this.quotas = quotas;
     this.duplicates = duplicates;
@@ -181,7 +186,8 @@ public final class LimitPlan {
         Map.of(stack.rules().get(0).name(), text),
         CompletionPlan.Failure.USUAL,
         new DenialPlan(WarmUpStep.POLICY, false, false),
-        false);
+        false,
+        true);
   }
 
   /**
@@ -242,18 +248,16 @@ public final class LimitPlan {
 
   /** The plan for a call that some conditions select. */
   public LimitPlan where(Predicate<Condition> limits) {
-    long skipped = 0;
     Set<Condition> not = new HashSet<>();
-    for (int c = 0; c < conditions.size(); c++) {
-      if (!limits.test(conditions.get(c))) {
-        skipped |= 1L << c;
-        not.add(conditions.get(c));
+    for (Condition condition : conditions) {
+      if (!limits.test(condition)) {
+        not.add(condition);
       }
     }
     if (not.isEmpty()) {
       return this;
     }
-    LimitPlan known = parts.get(skipped);
+    LimitPlan known = parts.get(not);
     if (known == null) {
       known =
           new LimitPlan(
@@ -265,7 +269,7 @@ public final class LimitPlan {
               texts,
               Map.of());
       if (parts.size() < MAX_PARTS) {
-        parts.put(skipped, known);
+        parts.put(not, known);
       }
     }
     return known;
@@ -315,7 +319,8 @@ public final class LimitPlan {
             Map.copyOf(allTexts),
             failure,
             denials,
-            beforeSecurity && !other.countsUsers);
+            beforeSecurity && !other.countsUsers,
+            guarded || other.guarded);
     Map<String, Optional<LimitPlan>> bothByTier = new HashMap<>();
     Stream.concat(tiers.keySet().stream(), other.tiers.keySet().stream())
         .distinct()
@@ -355,6 +360,14 @@ public final class LimitPlan {
 
   public Optional<DuplicateGuard> duplicates() {
     return duplicates;
+  }
+
+  /**
+   * Whether the method is guarded, so that a call that the gate has admitted is taken over where
+   * the method begins. If not, only its response shows how it ends.
+   */
+  public boolean isGuarded() {
+    return guarded;
   }
 
   /** What the end of its calls decides. */

@@ -138,7 +138,8 @@ class MetersTest {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void decisionsAreCountedByPolicyRuleOutcomeAndWhoDecided(boolean gate) {
-    try (TestServer server = start("limiter.gate.enabled", gate)) {
+    try (TestServer server =
+        start("limiter.gate.enabled", gate, "limiter.deny-cache.enabled", true)) {
       for (int i = 0; i < 4; i++) {
         server.status("/meters/limited");
       }
@@ -271,7 +272,7 @@ class MetersTest {
 
   @Test
   void theSizeOfTheDenyCacheIsAGauge() {
-    try (TestServer server = start()) {
+    try (TestServer server = start("limiter.deny-cache.enabled", true)) {
       assertThat(values(server, "limiter.deny.cache")).containsExactly(Map.entry("", 0L));
       server.status("/meters/limited");
       server.status("/meters/limited");
