@@ -166,6 +166,11 @@ public final class PolicySettings {
     return enabled;
   }
 
+  /** Whether the duplicate guard is switched on by name. */
+  public boolean guardsDuplicates() {
+    return isOn("duplicate.enabled", false);
+  }
+
   /** Whether the policy is only observed: it never denies. */
   public boolean observed() {
     return observed;

@@ -108,12 +108,12 @@ final class UnknownSettings {
    * Prefixes under which the application chooses the names; the readers of these settings find
    * mistakes.
    */
+  private static final List<String> NAMED =
+      List.of(PoliciesConfiguration.PREFIX, TierSettings.PREFIX, TemplateConfiguration.PREFIX);
+
+  /** Those, and that of a list. */
   private static final List<String> FREE =
-      List.of(
-          PoliciesConfiguration.PREFIX,
-          RouteSettings.PREFIX,
-          TierSettings.PREFIX,
-          TemplateConfiguration.PREFIX);
+      Stream.concat(NAMED.stream(), Stream.of(RouteSettings.PREFIX)).toList();
 
   /** Settings of micronaut-redis that users easily expect here. */
   private static final List<String> ELSEWHERE = List.of("redis.uri", "redis.uris");
@@ -306,7 +306,7 @@ final class UnknownSettings {
   /** The name corrected to a prefix under which the application chooses the names. */
   private static Optional<String> like(String raw) {
     String[] parts = raw.split("\\.");
-    for (String prefix : FREE) {
+    for (String prefix : NAMED) {
       int length = prefix.split("\\.").length;
       if (parts.length > length) {
         String own = String.join(".", List.of(parts).subList(0, length));

@@ -27,6 +27,7 @@ import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -57,6 +58,10 @@ public final class EventPublisher implements DenialListener, NodeListener {
   private static final Logger DENIAL_LOG = LoggerFactory.getLogger(DENIALS);
 
   // One bit for each type of event.
+  static {
+    Objects.requireNonNull(Denial.class); // loads it now, not when an event loop denies first
+  }
+
   private static final int DENIED = 1;
   private static final int DUPLICATE = 2;
   private static final int BANNED = 4;
@@ -77,7 +82,10 @@ public final class EventPublisher implements DenialListener, NodeListener {
 
   private final int maxWaiting;
   private final Executor thread;
-  private final Queue<Runnable> queue = new ConcurrentLinkedQueue<>();
+  private final Runnable publishing = this::publishAll;
+
+  /** Each is an event, or a {@link Denial}. */
+  private final Queue<Object> queue = new ConcurrentLinkedQueue<>();
 
   /** The events in the queue, and the one that is being published. */
   private final AtomicInteger waiting = new AtomicInteger();
@@ -166,23 +174,24 @@ public final class EventPublisher implements DenialListener, NodeListener {
           secret.get().tag(call.charge().key()));
     }
     if (verdict.outcome() == Outcome.DUPLICATE) {
-      offer(DUPLICATE, duplicates, () -> duplicate(plan, asked, verdict));
+      offer(DUPLICATE, new Denial(DUPLICATE, plan, asked, verdict));
       return;
     }
-    offer(DENIED, denied, () -> denial(plan, asked, verdict));
+    offer(DENIED, new Denial(DENIED, plan, asked, verdict));
     if (verdict.outcome() == Outcome.BANNED
         && (unheard & BANNED) == 0
         && verdict.decidedBy() != DecidedBy.DENY_CACHE // the store has decided the first one
         && Denied.of(asked, verdict).banBegins(verdict)) {
-      offer(BANNED, bans, () -> ban(plan, asked, verdict));
+      offer(BANNED, new Denial(BANNED, plan, asked, verdict));
     }
   }
 
-  private LimiterEvent.CallDenied denial(LimitPlan plan, LimitRequest asked, Verdict verdict) {
-    Denied call = Denied.of(asked, verdict);
+  private LimiterEvent.CallDenied denial(Denial of) {
+    Verdict verdict = of.verdict;
+    Denied call = Denied.of(of.asked, verdict);
     return new LimiterEvent.CallDenied(
         verdict.policy().name(),
-        plan.method(),
+        of.plan.method(),
         verdict.outcome(),
         call.rule(),
         verdict.retryAfter(),
@@ -190,35 +199,33 @@ public final class EventPublisher implements DenialListener, NodeListener {
         secret.get().tag(call.charge().key()));
   }
 
-  private LimiterEvent.DuplicateDenied duplicate(
-      LimitPlan plan, LimitRequest asked, Verdict verdict) {
+  private LimiterEvent.DuplicateDenied duplicate(Denial of) {
+    Verdict verdict = of.verdict;
     return new LimiterEvent.DuplicateDenied(
         verdict.policy().name(),
-        plan.method(),
+        of.plan.method(),
         verdict.retryAfter(),
         verdict.decidedBy(),
-        secret.get().tag(Denied.of(asked, verdict).charge().key()));
+        secret.get().tag(Denied.of(of.asked, verdict).charge().key()));
   }
 
-  private LimiterEvent.CallerBanned ban(LimitPlan plan, LimitRequest asked, Verdict verdict) {
+  private LimiterEvent.CallerBanned ban(Denial of) {
+    Verdict verdict = of.verdict;
     return new LimiterEvent.CallerBanned(
         verdict.policy().name(),
-        plan.method(),
+        of.plan.method(),
         verdict.ban().orElse(Duration.ZERO),
-        secret.get().tag(Denied.of(asked, verdict).charge().key()));
+        secret.get().tag(Denied.of(of.asked, verdict).charge().key()));
   }
 
   @Override
   public void lost(String node, StoreException why) {
-    offer(
-        LOST,
-        lost,
-        () -> new LimiterEvent.StoreLost(node, why.reason(), String.valueOf(why.getMessage())));
+    offer(LOST, new LimiterEvent.StoreLost(node, why.reason(), String.valueOf(why.getMessage())));
   }
 
   @Override
   public void back(String node) {
-    offer(BACK, back, () -> new LimiterEvent.StoreBack(node));
+    offer(BACK, new LimiterEvent.StoreBack(node));
   }
 
   /**
@@ -230,7 +237,7 @@ public final class EventPublisher implements DenialListener, NodeListener {
    * @param after the rules from now on; empty if it limits nothing any more
    */
   public void policyChanged(String policy, String change, List<Rule> before, List<Rule> after) {
-    offer(POLICY, policies, () -> new LimiterEvent.PolicyChanged(policy, change, before, after));
+    offer(POLICY, new LimiterEvent.PolicyChanged(policy, change, before, after));
   }
 
   /**
@@ -289,10 +296,18 @@ public final class EventPublisher implements DenialListener, NodeListener {
   }
 
   /**
+   * A denial of which an event is made if that has listeners.
+   *
    * @param type the bit of its type
    */
-  private <E extends LimiterEvent> void offer(
-      int type, ApplicationEventPublisher<E> publisher, Supplier<E> event) {
+  private record Denial(int type, LimitPlan plan, LimitRequest asked, Verdict verdict) {}
+
+  /**
+   * Loads no class, since an event loop calls it: hence no lambdas.
+   *
+   * @param type the bit of its type
+   */
+  private void offer(int type, Object event) {
     if ((unheard & type) != 0) {
       return;
     }
@@ -301,9 +316,25 @@ public final class EventPublisher implements DenialListener, NodeListener {
       drop();
       return;
     }
-    queue.add(() -> publish(type, publisher, event));
+    queue.add(event);
     if (waiting.getAndIncrement() == 0) {
-      thread.execute(this::publishAll);
+      thread.execute(publishing);
+    }
+  }
+
+  private void publish(Object next) {
+    if (next instanceof Denial denial) {
+      switch (denial.type) {
+        case DUPLICATE -> publish(DUPLICATE, duplicates, () -> duplicate(denial));
+        case BANNED -> publish(BANNED, bans, () -> ban(denial));
+        default -> publish(DENIED, denied, () -> denial(denial));
+      }
+    } else if (next instanceof LimiterEvent.StoreLost event) {
+      publish(LOST, lost, () -> event);
+    } else if (next instanceof LimiterEvent.StoreBack event) {
+      publish(BACK, back, () -> event);
+    } else if (next instanceof LimiterEvent.PolicyChanged event) {
+      publish(POLICY, policies, () -> event);
     }
   }
 
@@ -321,9 +352,9 @@ public final class EventPublisher implements DenialListener, NodeListener {
 
   private void publishAll() {
     do {
-      Runnable next = queue.remove(); // there is one: it is counted after it is added
+      Object next = queue.remove(); // there is one: it is counted after it is added
       try {
-        next.run();
+        publish(next);
       } catch (Throwable failure) { // of a listener; the others are to go on
         if (context.isRunning()) { // else it has stopped meanwhile, and finds no listeners
           broken.report("A listener has failed for an event of the limiter", failure);

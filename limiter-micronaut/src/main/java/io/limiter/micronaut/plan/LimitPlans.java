@@ -270,7 +270,7 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
                               isOfMethods(policy, generation)
                                   ? "this policy is that of annotated methods: give a policy of another name its rules under %s"
                                       .formatted(PoliciesConfiguration.PREFIX)
-                                  : "no policy of this name has rules: write them under %s.%s.rules"
+                                  : "no policy of this name has rules: write them under %s.%s.rules, or set duplicate.enabled there"
                                       .formatted(PoliciesConfiguration.PREFIX, policy)));
       limits.add(new RouteLimits.RouteLimit(route, plan));
     }
@@ -332,7 +332,7 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
 
   private Optional<LimitPlan> configured(String policy, Generation generation) {
     PolicySettings settings = generation.settings.policies().get(policy);
-    if (settings == null || settings.rules().isEmpty() || isOfMethods(policy, generation)) {
+    if (settings == null || !exists(policy, settings, generation)) {
       return Optional.empty();
     }
     return generation.configured.computeIfAbsent(
@@ -340,6 +340,19 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
         name -> {
           return built(generation, all -> source.plan(name, all)).plan();
         });
+  }
+
+  /**
+   * Whether settings alone make a policy: its rules do, and a duplicate guard where a route names
+   * the policy. Without one its name may be a mistake.
+   */
+  private static boolean exists(String policy, PolicySettings settings, Generation generation) {
+    boolean limits =
+        !settings.rules().isEmpty()
+            || (settings.guardsDuplicates()
+                && generation.settings.routes().stream()
+                    .anyMatch(route -> route.policy().value().equals(policy)));
+    return limits && !isOfMethods(policy, generation);
   }
 
   private static boolean isOfMethods(String policy, Generation generation) {
