@@ -21,6 +21,7 @@ module io.limiter.core {
 
   exports io.limiter.core;
   exports io.limiter.core.memory;
+  exports io.limiter.core.override;
   exports io.limiter.core.redis;
   exports io.limiter.core.redis.cluster;
   exports io.limiter.core.redis.connection;

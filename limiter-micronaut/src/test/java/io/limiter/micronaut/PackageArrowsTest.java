@@ -25,6 +25,7 @@ import io.limiter.micronaut.http.DenialResponseFactory;
 import io.limiter.micronaut.http.LimitDeniedHandler;
 import io.limiter.micronaut.http.RateLimitFields;
 import io.limiter.micronaut.intercept.LimitInterceptor;
+import io.limiter.micronaut.plan.LimitOverrides;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.plan.LimitedPolicy;
 import io.limiter.micronaut.redis.LimitStores;
@@ -302,6 +303,7 @@ class PackageArrowsTest {
               LimitDeniedHandler.class,
               LimitInterceptor.class,
               LimiterEvent.class,
+              LimitOverrides.class,
               LimitPolicies.class,
               LimitStores.class,
               LimitedPolicy.class,

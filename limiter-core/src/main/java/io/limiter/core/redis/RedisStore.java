@@ -7,6 +7,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
+import io.limiter.core.override.OverrideTable;
 import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.redis.connection.NodeBreakers;
 import io.limiter.core.redis.connection.NodeListener;
@@ -246,7 +247,8 @@ public final class RedisStore implements LimitStore {
   /**
    * Reads the settings that all instances share, within the deadline of all policies: the hash
    * under the key prefix and {@value #SHARED_SETTINGS}. Empty if there is none. Fails with a {@link
-   * StoreException} if Redis does not answer, or if the hash has more than 4,000 fields.
+   * StoreException} if Redis does not answer, and with an {@link IllegalStateException} if the hash
+   * has more than 4,000 fields.
    */
   public CompletionStage<Map<String, String>> sharedSettings() {
     byte[] key = (settings.prefix() + SHARED_SETTINGS).getBytes(StandardCharsets.US_ASCII);
@@ -260,6 +262,7 @@ public final class RedisStore implements LimitStore {
             late -> {})
         .thenApply(
             found -> {
+              ScriptRunner.requireDone(found);
               Map<String, String> fields = new TreeMap<>();
               for (int i = 0; found != null && i + 1 < found.size(); i += 2) {
                 fields.put(
@@ -273,6 +276,14 @@ public final class RedisStore implements LimitStore {
   /** Read where it is first used. */
   private static final class SharedSettings {
     static final RedisScript SCRIPT = RedisScript.of(RedisScript.read("shared-settings.lua"));
+  }
+
+  /**
+   * The overrides that all instances share: in the hash under the key prefix and {@value
+   * RedisOverrides#NAME}.
+   */
+  public OverrideTable overrides() {
+    return new RedisOverrides(runner, settings);
   }
 
   /** The scripts for units that calls took. */

@@ -14,6 +14,8 @@ import io.limiter.core.redis.wire.DecisionBatching;
 import io.limiter.core.redis.wire.RedisScript;
 import io.netty.util.HashedWheelTimer;
 import io.netty.util.concurrent.DefaultThreadFactory;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -40,6 +42,16 @@ final class ScriptRunner {
         new HashedWheelTimer(
             new DefaultThreadFactory("limiter-deadline", true), TICK_MILLIS, TimeUnit.MILLISECONDS);
     timer.start(); // otherwise the first decision would start it, and wait for it
+  }
+
+  /**
+   * Fails if a reply is a single text: the reason why the script did nothing. An error reply would
+   * count as a failure of Redis.
+   */
+  static void requireDone(@Nullable List<byte[]> reply) {
+    if (reply != null && reply.size() == 1) {
+      throw new IllegalStateException(new String(reply.get(0), StandardCharsets.UTF_8));
+    }
   }
 
   /** Whether keys of several slots need several scripts. */

@@ -2,9 +2,7 @@
 package io.limiter.core.resilience;
 
 import io.limiter.core.Charge;
-import io.limiter.core.Completion;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Reservation;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.LeakyBucketRule;
@@ -15,12 +13,11 @@ import io.limiter.core.store.KnownUse;
 import io.limiter.core.store.KnownUse.RuleUse;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
+import io.limiter.core.store.ReplacedReservation;
 import io.limiter.core.util.BoundedCache;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -73,7 +70,7 @@ public final class ShareStore implements LimitStore {
         .decide(new LimitRequest(request.policy(), charges, request.duplicate()), mode)
         .thenApply(
             verdict ->
-                verdict.withReservation(new ShareReservation(verdict.reservation(), request)));
+                verdict.withReservation(new ReplacedReservation(verdict.reservation(), request)));
   }
 
   /**
@@ -148,45 +145,5 @@ public final class ShareStore implements LimitStore {
   @Override
   public void close() {
     store.close();
-  }
-
-  /**
-   * The reservation of a request with shared rules. It translates between charges: a completion's
-   * cost function expects the charges of the original request, not the shares.
-   */
-  record ShareReservation(Reservation share, LimitRequest asked) implements Reservation {
-
-    @Override
-    public CompletionStage<Long> refund() {
-      return share.refund();
-    }
-
-    @Override
-    public CompletionStage<Long> release() {
-      return share.release();
-    }
-
-    @Override
-    public CompletionStage<Long> settle(Completion completion) {
-      return share.settle(completion.standingFor(this::asked));
-    }
-
-    /** Finds the original charge; no two charges of a request have one key. */
-    private Charge asked(Charge shared) {
-      return asked.charges().stream()
-          .filter(charge -> charge.key().equals(shared.key()))
-          .findFirst()
-          .orElse(shared);
-    }
-
-    @Override
-    public CompletionStage<Long> renewPermits() {
-      return share.renewPermits();
-    }
-
-    @Override
-    public Optional<Duration> permitDuration() {
-      return share.permitDuration();
-    }
   }
 }

@@ -89,6 +89,8 @@ final class UnknownSettings {
           "limiter.memory.instances",
           "limiter.memory.max-subjects",
           "limiter.metrics.enabled",
+          "limiter.overrides.enabled",
+          "limiter.overrides.interval",
           "limiter.redis.batch-size",
           "limiter.redis.connections",
           "limiter.redis.deadline",

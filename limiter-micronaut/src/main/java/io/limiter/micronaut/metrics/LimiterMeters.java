@@ -7,6 +7,7 @@ import io.limiter.core.Outcome;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
+import io.limiter.core.override.OverrideStore;
 import io.limiter.core.redis.connection.NodeListener;
 import io.limiter.core.resilience.DenyCache;
 import io.limiter.core.resilience.FallbackCounts;
@@ -94,7 +95,9 @@ final class LimiterMeters
     AdmissionControl calls = beans.getBean(AdmissionControl.class);
     gauge(meters, "limiter.waiting", "Calls that wait for their turn", calls::waiting);
     gauge(meters, "limiter.in.flight", "Calls that hold concurrency permits", calls::inFlight);
-    if (beans.getBean(LimitStore.class) instanceof DenyCache cache) {
+    LimitStore store = beans.getBean(LimitStore.class);
+    if ((store instanceof OverrideStore changing ? changing.store() : store)
+        instanceof DenyCache cache) {
       gauge(
           meters,
           "limiter.deny.cache",

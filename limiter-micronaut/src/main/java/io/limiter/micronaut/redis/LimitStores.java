@@ -7,6 +7,7 @@ import io.limiter.core.Limiter;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.override.OverrideTable;
 import io.limiter.core.redis.RedisHealth;
 import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.connection.ConnectionSource;
@@ -71,6 +72,18 @@ public final class LimitStores {
   @Requires(beans = ConnectionSource.class)
   RedisHealth redisHealth(RedisAlone redis) {
     return redis.store().health();
+  }
+
+  @Singleton
+  @Requires(beans = ConnectionSource.class)
+  OverrideTable sharedOverrides(RedisAlone redis) {
+    return redis.store().overrides();
+  }
+
+  @Singleton
+  @Requires(missingBeans = DefaultRedisConfiguration.class)
+  OverrideTable ownOverrides() {
+    return OverrideTable.inMemory();
   }
 
   @Singleton

@@ -26,6 +26,7 @@ import org.slf4j.LoggerFactory;
  * the plans; it waits for Redis for a bounded time.
  */
 @Singleton
+@Requires(property = SharedSettingsConfiguration.PREFIX + ".enabled")
 @Requires(
     property = SharedSettingsConfiguration.PREFIX + ".enabled",
     notEquals = "false",

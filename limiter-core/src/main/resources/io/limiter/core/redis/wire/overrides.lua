@@ -1,0 +1,51 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- Reads and changes the overrides of subjects that all instances share.
+--
+-- KEYS[1]  a hash: by the tag of a subject, the time in milliseconds at which its override ends, a line break, its text
+-- ARGV     nothing to read them; a tag to remove its override; a tag, milliseconds and a text to put one there
+--
+-- Returns those that hold then: tag, text and remaining milliseconds, one after another. A single text is the reason
+-- why nothing was done: not an error, since those count as failures of Redis.
+--
+-- luacheck: read globals KEYS ARGV
+local MAX_OVERRIDES = 1000 -- so that it takes less than a millisecond
+local MAX_FIELDS = 4000
+
+if redis.call('HLEN', KEYS[1]) > MAX_FIELDS then
+  return { 'The hash of overrides has too many fields' }
+end
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local stored = redis.call('HGETALL', KEYS[1])
+local found, last = {}, 0
+
+local function add(tag, text, ends)
+  found[#found + 1] = tag
+  found[#found + 1] = text
+  found[#found + 1] = string.format('%.0f', ends - now)
+  last = math.max(last, ends)
+end
+
+for i = 1, #stored, 2 do
+  local tag, value = stored[i], stored[i + 1]
+  local _, line, digits = string.find(value, '^(%d+)\n')
+  local ends = tonumber(digits or 0)
+  if ends > now and tag ~= ARGV[1] then
+    add(tag, string.sub(value, line + 1), ends)
+  elseif ARGV[1] then
+    redis.call('HDEL', KEYS[1], tag)
+  end
+end
+
+if ARGV[2] then
+  if #found >= 3 * MAX_OVERRIDES then
+    return { 'There are 1000 overrides already: remove one that is not needed' }
+  end
+  local ends = now + ARGV[2]
+  redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f\n%s', ends, ARGV[3]))
+  add(ARGV[1], ARGV[3], ends)
+  redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', last))
+end
+return found

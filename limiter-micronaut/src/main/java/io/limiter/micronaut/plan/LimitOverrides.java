@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import io.limiter.core.Charge;
+import io.limiter.core.FailureReason;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.StateKey;
+import io.limiter.core.StoreException;
+import io.limiter.core.override.OverrideStore;
+import io.limiter.core.override.OverrideTable;
+import io.limiter.core.override.SubjectOverride;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.store.LimitStore;
+import io.limiter.micronaut.config.OverridesConfiguration;
+import io.micronaut.context.BeanProvider;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.event.ApplicationEventListener;
+import io.micronaut.context.event.BeanCreatedEvent;
+import io.micronaut.context.event.BeanCreatedEventListener;
+import io.micronaut.context.event.StartupEvent;
+import io.micronaut.core.annotation.Internal;
+import jakarta.annotation.PreDestroy;
+import jakarta.inject.Singleton;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Other limits for single subjects, until a time: on all instances that share one Redis, within
+ * {@code limiter.overrides.interval}. It is a bean if {@code limiter.overrides.enabled} is true.
+ *
+ * <pre>{@code
+ * overrides.put(policies.get("api").forUser("ada"), Map.of("100-per-60s", 500L), Duration.ofHours(2));
+ * overrides.unlimited(policies.get("api").forAddress("192.0.2.7"), Duration.ofMinutes(30));
+ * }</pre>
+ *
+ * <p>Units that the subject has used still count. A rule keeps its name and its time. Rules that no
+ * count is given for, bans and duplicate guards stay as they are, but a subject without limits has
+ * no bans. While Redis is away the overrides last read hold for their time; if it loses its data,
+ * the usual limits hold.
+ *
+ * <p>No method blocks. Each stage completes on a thread of its own, with all overrides that hold
+ * then. It fails with a {@link StoreException} if Redis does not answer, and with an {@link
+ * IllegalStateException} if there are 1,000 overrides already.
+ */
+@Singleton
+@Requires(property = OverridesConfiguration.PREFIX + ".enabled")
+@Requires(property = OverridesConfiguration.PREFIX + ".enabled", notEquals = "false")
+public final class LimitOverrides
+    implements BeanCreatedEventListener<LimitStore>, ApplicationEventListener<StartupEvent> {
+
+  private static final Logger LOG = LoggerFactory.getLogger(LimitOverrides.class);
+
+  /** Changes that wait for Redis; more are refused. */
+  private static final int MAX_WAITING = 100;
+
+  private final BeanProvider<OverrideTable> table;
+  private final OverridesConfiguration configuration;
+  private final List<OverrideStore> stores = new CopyOnWriteArrayList<>(); // one for each store
+
+  // Changes and reads run one after another, so that none is undone by one that began before it.
+  private final ScheduledThreadPoolExecutor thread;
+
+  private String problem = ""; // only that thread uses it
+
+  LimitOverrides(BeanProvider<OverrideTable> table, OverridesConfiguration configuration) {
+    this.table = table;
+    this.configuration = configuration;
+    this.thread =
+        new ScheduledThreadPoolExecutor(
+            1,
+            task -> {
+              Thread thread = new Thread(task, "limiter-overrides");
+              thread.setDaemon(true);
+              return thread;
+            });
+  }
+
+  @Internal
+  @Override
+  public LimitStore onCreated(BeanCreatedEvent<LimitStore> created) {
+    if (!configuration.enabled()) {
+      return created.getBean();
+    }
+    OverrideStore store = new OverrideStore(created.getBean(), this::tag);
+    stores.add(store);
+    return store;
+  }
+
+  @Internal
+  @Override
+  public void onApplicationEvent(StartupEvent started) {
+    if (configuration.enabled()) {
+      var unused =
+          thread.scheduleWithFixedDelay(
+              this::read, 0, configuration.getInterval().toMillis(), TimeUnit.MILLISECONDS);
+    }
+  }
+
+  /** Stands for the subject of a state key, see {@link SubjectOverride#tag()}. */
+  @Internal
+  public String tag(StateKey key) {
+    return table.get().tag(key);
+  }
+
+  /**
+   * Gives a subject other counts, instead of those of an earlier override.
+   *
+   * @param subject a request for the subject, as {@link LimitedPolicy} makes it
+   * @param counts by the names of the rules, at least one
+   * @param time for which they hold, 1 s to 7 days
+   * @throws IllegalArgumentException if the request is for several subjects or has no rules, if it
+   *     has no rule of a name, or if a rule cannot have a count
+   */
+  public CompletionStage<List<SubjectOverride>> put(
+      LimitRequest subject, Map<String, Long> counts, Duration time) {
+    if (counts.isEmpty()) {
+      throw new IllegalArgumentException(
+          "An override without counts: give it the count of a rule, or use unlimited");
+    }
+    List<Rule> rules =
+        subject.charges().stream().flatMap(charge -> charge.stack().rules().stream()).toList();
+    counts.forEach(
+        (name, count) -> {
+          List<Rule> named = rules.stream().filter(rule -> rule.name().equals(name)).toList();
+          if (named.isEmpty()) {
+            throw new IllegalArgumentException(
+                "The policy '%s' has no rule '%s' for this subject: use one of %s"
+                    .formatted(
+                        subject.policy().name(),
+                        name,
+                        String.join(", ", rules.stream().map(Rule::name).distinct().toList())));
+          }
+          named.forEach(
+              rule -> {
+                var unused = rule.withCount(count);
+              });
+        });
+    return change(new SubjectOverride(tag(subject), subject.policy().name(), counts, time));
+  }
+
+  /**
+   * Lets a subject pass without limits; duplicate guards stay.
+   *
+   * @param subject a request for the subject, as {@link LimitedPolicy} makes it
+   * @param time for which this holds, 1 s to 7 days
+   * @throws IllegalArgumentException if the request is for several subjects, or has no rules
+   */
+  public CompletionStage<List<SubjectOverride>> unlimited(LimitRequest subject, Duration time) {
+    return change(new SubjectOverride(tag(subject), subject.policy().name(), Map.of(), time));
+  }
+
+  private CompletionStage<List<SubjectOverride>> change(SubjectOverride override) {
+    var unused = OverrideTable.requireTime(override.left());
+    return run(() -> table.get().put(override));
+  }
+
+  /**
+   * Ends the override of a subject, if there is one.
+   *
+   * @throws IllegalArgumentException if the request is for several subjects, or has no rules
+   */
+  public CompletionStage<List<SubjectOverride>> remove(LimitRequest subject) {
+    return remove(tag(subject));
+  }
+
+  /**
+   * The same by the tag.
+   *
+   * @param tag as {@link #all} gives it
+   */
+  public CompletionStage<List<SubjectOverride>> remove(String tag) {
+    return run(() -> table.get().remove(tag));
+  }
+
+  /** All overrides that hold. */
+  public CompletionStage<List<SubjectOverride>> all() {
+    return run(() -> table.get().all());
+  }
+
+  private String tag(LimitRequest subject) {
+    List<String> tags =
+        subject.charges().stream().map(Charge::key).map(StateKey::tag).distinct().toList();
+    if (tags.size() != 1) {
+      throw new IllegalArgumentException(
+          tags.isEmpty()
+              ? "The policy '%s' has no rules for this subject that an override could change"
+                  .formatted(subject.policy().name())
+              : "A request under the policy '%s' for %d subjects: make an override for each of them"
+                  .formatted(subject.policy().name(), tags.size()));
+    }
+    return tag(subject.charge(0).key());
+  }
+
+  private CompletionStage<List<SubjectOverride>> run(
+      Supplier<CompletionStage<List<SubjectOverride>>> change) {
+    if (thread.getQueue().size() > MAX_WAITING) {
+      return overloaded("Too many changes of overrides wait for Redis: try again later");
+    }
+    try {
+      return CompletableFuture.supplyAsync(() -> use(change.get()), thread);
+    } catch (RejectedExecutionException stopped) {
+      return overloaded("The service stops");
+    }
+  }
+
+  private static CompletionStage<List<SubjectOverride>> overloaded(String message) {
+    return CompletableFuture.failedFuture(
+        new StoreException(FailureReason.OVERLOADED, message, null));
+  }
+
+  /** Waits for Redis, within its deadline, on the thread of this bean. */
+  private List<SubjectOverride> use(CompletionStage<List<SubjectOverride>> found) {
+    List<SubjectOverride> overrides = found.toCompletableFuture().join();
+    stores.forEach(store -> store.use(overrides));
+    return overrides;
+  }
+
+  private void read() {
+    try {
+      var unused = use(table.get().all());
+      problem = "";
+    } catch (RuntimeException failure) { // the next turn comes
+      String message = String.valueOf(failure.getMessage());
+      if (!message.equals(problem)) {
+        problem = message;
+        LOG.warn("Overrides cannot be read, so those last read hold for their time: {}", message);
+      }
+    }
+  }
+
+  @PreDestroy
+  void close() {
+    thread.shutdownNow();
+  }
+}
