@@ -186,10 +186,11 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
 
   /**
    * Whether a part of the keys of a command that the call shares are on their way to another node,
-   * so that nothing ran. That is another answer than the call alone would get.
+   * so that nothing ran. That is another answer than the call alone would get: Redis 6 sends a
+   * whole command after one missing key (ASK), and the key of this call may still be here.
    */
   private boolean isOfOthersToo(Throwable failure) {
-    return RedisFailures.isTryAgain(RedisFailures.unwrap(failure))
+    return RedisFailures.isOfMovingSlot(RedisFailures.unwrap(failure))
         && command instanceof TimedCommand<?, ?, ?> timed
         && timed.isShared();
   }

@@ -28,11 +28,9 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** In a Redis Cluster, decisions of one slot share a command; also while the slot moves. */
-@Tag("matrix")
 class ClusterBatchTest {
 
   private static final Duration READY = Duration.ofSeconds(20);
@@ -205,7 +203,10 @@ class ClusterBatchTest {
     assertThat(remaining(together(calls))).isEqualTo(left(6, 3));
   }
 
-  /** TRYAGAIN: some keys are here, some there. Each call has one, so each can be decided alone. */
+  /**
+   * TRYAGAIN, or ASK by Redis 6: some keys are here, some there. Each call has one, so each can be
+   * decided alone.
+   */
   @Test
   void aBatchWhoseKeysAreOnBothSidesIsDecidedCallByCall() {
     List<LimitRequest> calls = neighbours(6);

@@ -99,6 +99,12 @@ public final class RedisFailures {
         && code(String.valueOf(reply.getMessage())).equals("TRYAGAIN");
   }
 
+  /** Whether a slot is migrating: whatever is replied then is about all keys of the command. */
+  public static boolean isOfMovingSlot(Throwable failure) {
+    Redirection redirection = Redirection.of(failure);
+    return redirection != null ? redirection.ask() : isTryAgain(failure);
+  }
+
   /** The failure without the exceptions that futures wrap around it. */
   public static Throwable unwrap(Throwable failure) {
     return failure instanceof CompletionException && failure.getCause() != null
