@@ -69,4 +69,12 @@ public final class Limiter {
   public CompletionStage<Void> reset(LimitRequest request) {
     return store.reset(request.allCharges().stream().map(Charge::key).toList());
   }
+
+  /**
+   * Lifts the bans of the subjects of this request, and keeps what was counted. The denials that
+   * caused them are forgotten, too: the next ban is as long as a first one.
+   */
+  public CompletionStage<Void> liftBans(LimitRequest request) {
+    return store.liftBans(request.charges().stream().map(Charge::key).toList());
+  }
 }

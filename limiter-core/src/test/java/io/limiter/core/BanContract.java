@@ -11,6 +11,7 @@ import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** A subject that is denied too often is banned for a while. */
@@ -183,6 +184,73 @@ public interface BanContract extends StoreHarness {
     assertThat(store().reset(List.of(call.charge(0).key())))
         .succeedsWithin(SECOND.multipliedBy(10));
     assertAllowed(call);
+  }
+
+  private void lift(LimitRequest... calls) {
+    assertThat(store().liftBans(Stream.of(calls).map(call -> call.charge(0).key()).toList()))
+        .succeedsWithin(SECOND.multipliedBy(10));
+  }
+
+  @Test
+  default void aLiftedBanIsAsOneThatNeverWasAndWhatWasCountedStays() {
+    for (Rule second :
+        List.of(rule(9, HOUR), FixedWindowRule.of(9, HOUR), TokenBucketRule.of(9, 1, HOUR))) {
+      Policy policy =
+          Policy.of(second.getClass().getSimpleName(), rule(50, HOUR), second)
+              .withBan(BanRule.of(2, MINUTE, THIRTY).growing(2, HOUR));
+      LimitRequest call = LimitRequest.of(policy, new Subject("user", "x"));
+      acquire(2, call);
+      assertLimited(call.withCost(8));
+      assertBanned(call.withCost(8), THIRTY);
+      advance(TICK);
+      lift(call);
+      assertThat(peek(call).ban()).isEmpty();
+      assertAllowed(call);
+      assertThat(peek(call).rules()).extracting(RuleVerdict::remaining).containsExactly(47L, 6L);
+      assertLimited(call.withCost(8)); // the first violation
+      assertBanned(call.withCost(8), THIRTY); // as long as a first one
+    }
+  }
+
+  @Test
+  default void liftingABanForgetsTheViolationsTowardsTheNextOne() {
+    LimitRequest call = banning(FIVE_IN_TEN, rule(1, HOUR));
+    assertAllowed(call);
+    assertLimited(4, call);
+    lift(call);
+    assertLimited(4, call);
+    assertBanned(call, THIRTY);
+  }
+
+  @Test
+  default void liftingABanChangesNothingElse() {
+    LimitRequest banned = banning(FIVE_IN_TEN, rule(1, HOUR));
+    LimitRequest free = StoreHarness.call("free", rule(50, HOUR), FixedWindowRule.of(9, HOUR));
+    LimitRequest none = StoreHarness.call("none", rule(9, HOUR));
+    assertAllowed(banned);
+    List<Optional<String>> before = stored(banned);
+    assertLimited(4, banned);
+    assertBanned(banned, THIRTY);
+    assertAllowed(free);
+    List<Optional<String>> others = stored(free);
+    lift(banned, free, none);
+    assertThat(stored(free)).isEqualTo(others);
+    assertThat(stored(none)).containsExactly(Optional.empty());
+    assertThat(stored(banned)).isEqualTo(before);
+  }
+
+  @Test
+  default void aBanOfOtherRulesIsLiftedToo() {
+    LimitRequest before = banning(BanRule.of(1, MINUTE, HOUR), FixedWindowRule.of(5, SECOND));
+    LimitRequest without = banning(FIVE_IN_TEN, TokenBucketRule.of(5, 1, SECOND));
+    assertBanned(before.withCost(6), HOUR);
+    LimitRequest unbanning =
+        LimitRequest.of(
+            Policy.of("policy", TokenBucketRule.of(5, 1, SECOND)), new Subject("user", "x"));
+    assertAllowed(unbanning); // the ban stays beside the cells of this stack
+    assertBanned(before, HOUR);
+    lift(without);
+    assertAllowed(before);
   }
 
   @Test

@@ -70,6 +70,11 @@ final class DisabledLimiter {
     }
 
     @Override
+    public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
+      return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
     public void close() {}
   }
 

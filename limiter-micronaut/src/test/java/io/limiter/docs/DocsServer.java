@@ -124,6 +124,11 @@ final class DocsServer implements AutoCloseable {
     }
 
     @Override
+    public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
+      return store.liftBans(keys);
+    }
+
+    @Override
     public void close() {
       store.close();
     }

@@ -70,6 +70,14 @@ final class CellArray {
     return ban;
   }
 
+  /** Forgets the ban and its violations. The key lives as long as with them, as in Redis. */
+  void liftBan() {
+    if (ban != null) {
+      var unused = neededUntilMicros();
+      ban = BanState.NONE;
+    }
+  }
+
   /** Sets the shift to use from now on, after the clock was set back. */
   void shiftTo(long shift) {
     shiftMicros = shift;

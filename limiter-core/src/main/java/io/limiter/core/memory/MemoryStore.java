@@ -132,6 +132,28 @@ public final class MemoryStore implements LimitStore {
     return CompletableFuture.completedFuture(null);
   }
 
+  /** The bans of new subjects that share an overflow stay. */
+  @Override
+  public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
+    if (closed) {
+      return failure();
+    }
+    for (StateKey key : keys) {
+      int index = stripes.indexOf(key);
+      stripes.lock(1L << index);
+      try {
+        UnitLog log = stripes.get(index).subjects.peek(key);
+        CellArray cells = log == null ? null : log.cells();
+        if (cells != null) {
+          cells.liftBan();
+        }
+      } finally {
+        stripes.unlock(1L << index);
+      }
+    }
+    return CompletableFuture.completedFuture(null);
+  }
+
   /** The number of keys, including expired ones that have not been removed yet. */
   public int subjects() {
     int sum = 0;

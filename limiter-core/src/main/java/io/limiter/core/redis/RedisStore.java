@@ -25,6 +25,7 @@ import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.util.BoundedCache;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -34,6 +35,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -273,9 +275,38 @@ public final class RedisStore implements LimitStore {
             });
   }
 
+  /**
+   * Changes some of the settings that all instances share, and their version. The Redis user needs
+   * {@code HGET} and {@code HSET} in addition to what reading them needs.
+   *
+   * @param changes fields and their values
+   * @param lost what the hash had, to be written again if it is lost
+   * @param version the newest version that is known; the new one is greater, and greater than that
+   *     of the hash
+   * @return the new version. Fails with a {@link StoreException} if Redis does not answer
+   */
+  public CompletionStage<Long> changeSharedSettings(
+      Map<String, String> changes, Map<String, String> lost, long version) {
+    byte[] key = (settings.prefix() + SHARED_SETTINGS).getBytes(StandardCharsets.US_ASCII);
+    List<String> arguments = new ArrayList<>();
+    arguments.add(Long.toString(version));
+    arguments.add(Integer.toString(changes.size()));
+    Stream.of(changes, lost)
+        .flatMap(fields -> fields.entrySet().stream())
+        .forEach(field -> arguments.addAll(List.of(field.getKey(), field.getValue())));
+    return units.count(
+        SharedSettings.CHANGE,
+        new byte[][] {key},
+        arguments.stream()
+            .map(text -> text.getBytes(StandardCharsets.UTF_8))
+            .toArray(byte[][]::new));
+  }
+
   /** Read where it is first used. */
   private static final class SharedSettings {
     static final RedisScript SCRIPT = RedisScript.of(RedisScript.read("shared-settings.lua"));
+    static final RedisScript CHANGE =
+        RedisScript.of(RedisScript.read("change-shared-settings.lua"));
   }
 
   /**
@@ -306,6 +337,28 @@ public final class RedisStore implements LimitStore {
 
   private CompletionStage<Long> resetTogether(List<byte[]> names) {
     return units.count(RESET, names.toArray(byte[][]::new), new byte[0][]);
+  }
+
+  @Override
+  public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
+    if (keys.isEmpty()) {
+      return CompletableFuture.completedFuture(null);
+    }
+    List<byte[]> names = keys.stream().map(settings::name).toList();
+    CompletionStage<Long> lifted =
+        runner.isCluster()
+            ? UnitScripts.PerSlotCalls.sum(names, name -> name, this::liftTogether)
+            : liftTogether(names);
+    return lifted.thenApply(count -> null);
+  }
+
+  private CompletionStage<Long> liftTogether(List<byte[]> names) {
+    return units.count(LiftedBans.SCRIPT, names.toArray(byte[][]::new), new byte[0][]);
+  }
+
+  /** Read where it is first used. */
+  private static final class LiftedBans {
+    static final RedisScript SCRIPT = DecisionScripts.read("lift-bans.lua");
   }
 
   /** The health check over the connections of this store. */

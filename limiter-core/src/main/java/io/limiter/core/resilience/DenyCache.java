@@ -213,13 +213,22 @@ public final class DenyCache implements LimitStore {
 
   @Override
   public CompletionStage<Void> reset(Collection<StateKey> keys) {
-    return store
-        .reset(keys)
-        .whenComplete(
-            (done, failure) -> {
-              forgottenNanos = nanos.getAsLong();
-              denials.values().removeIf(denial -> denial.isUnder(keys));
-            });
+    return forgetting(keys, store.reset(keys));
+  }
+
+  @Override
+  public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
+    return forgetting(keys, store.liftBans(keys));
+  }
+
+  /** Forgets the denials under these keys once they are changed, or may have been. */
+  private CompletionStage<Void> forgetting(
+      Collection<StateKey> keys, CompletionStage<Void> change) {
+    return change.whenComplete(
+        (done, failure) -> {
+          forgottenNanos = nanos.getAsLong();
+          denials.values().removeIf(denial -> denial.isUnder(keys));
+        });
   }
 
   @Override

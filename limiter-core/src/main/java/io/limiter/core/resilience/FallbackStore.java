@@ -379,6 +379,16 @@ public final class FallbackStore implements LimitStore {
         .whenComplete((done, failure) -> known.forget(keys));
   }
 
+  /** Lifts them in both stores; fails if the store does. */
+  @Override
+  public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
+    known.liftBans(keys);
+    return local
+        .liftBans(keys)
+        .thenCompose(done -> store.liftBans(keys))
+        .whenComplete((done, failure) -> known.liftBans(keys));
+  }
+
   private static Throwable unwrap(Throwable failure) {
     return failure instanceof CompletionException && failure.getCause() != null
         ? failure.getCause()

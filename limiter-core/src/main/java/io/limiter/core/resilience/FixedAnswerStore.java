@@ -37,6 +37,12 @@ final class FixedAnswerStore implements LimitStore {
     return CompletableFuture.completedFuture(null);
   }
 
+  /** There is no ban to lift. */
+  @Override
+  public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
+    return CompletableFuture.completedFuture(null);
+  }
+
   /** There is nothing to close. */
   @Override
   public void close() {}

@@ -372,6 +372,12 @@ final class KnownSubject {
     return !known || nowNanos - verdictAtNanos > longest * 1_000;
   }
 
+  /** Discards what is known about a ban. */
+  synchronized void liftBan() {
+    bannedMicros = 0;
+    news = true;
+  }
+
   /** Discards the verdict and the units to report. Calls that are under way stay recorded. */
   synchronized void forget(KnownSubjectTable all) {
     removePending(List.copyOf(pending), all);

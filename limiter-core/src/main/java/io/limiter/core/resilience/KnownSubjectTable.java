@@ -263,6 +263,16 @@ final class KnownSubjectTable {
     }
   }
 
+  /** Discards what is known about bans under these keys. */
+  void liftBans(Collection<StateKey> keys) {
+    for (StateKey key : keys) {
+      KnownSubject known = subjects.get(key);
+      if (known != null) {
+        known.liftBan();
+      }
+    }
+  }
+
   int size() {
     return subjects.size();
   }

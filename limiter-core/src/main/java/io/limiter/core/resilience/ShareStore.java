@@ -143,6 +143,11 @@ public final class ShareStore implements LimitStore {
   }
 
   @Override
+  public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
+    return store.liftBans(keys);
+  }
+
+  @Override
   public void close() {
     store.close();
   }

@@ -2,11 +2,13 @@
 package io.limiter.core.store;
 
 import io.limiter.core.Charge;
+import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import java.util.Collection;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -41,6 +43,21 @@ public interface LimitStore extends AutoCloseable {
 
   /** Forgets everything that was counted under these keys. */
   CompletionStage<Void> reset(Collection<StateKey> keys);
+
+  /**
+   * Lifts the bans of the subjects of these keys, and keeps everything that was counted. A lifted
+   * ban is as one that never was: the denials that caused it are forgotten, and the next ban is as
+   * long as a first one. Does nothing under a key without a ban. A store that does not implement it
+   * fails.
+   */
+  default CompletionStage<Void> liftBans(Collection<StateKey> keys) {
+    return CompletableFuture.failedFuture(
+        new StoreException(
+            FailureReason.ERROR,
+            "%s cannot lift bans: implement LimitStore.liftBans, or reset the subject"
+                .formatted(getClass().getName()),
+            null));
+  }
 
   /** Frees the store's resources. Later decisions fail. */
   @Override

@@ -32,6 +32,7 @@ import io.limiter.core.redis.connection.LettuceClients;
 import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.redis.connection.SharedConnection;
 import io.limiter.core.redis.wire.ScriptSourceTest;
+import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.TokenBucketRule;
@@ -126,6 +127,7 @@ class LeastPrivilegeTest {
   void thatIsEnoughForAllThatTheLimiterDoes() {
     Policy mixed =
         Policy.of("mixed", rule(500, HOUR), TokenBucketRule.of(500, 1, HOUR))
+            .withBan(BanRule.of(5, HOUR, HOUR))
             .withDuplicates(rule(1, HOUR));
     LimitRequest call = LimitRequest.of(mixed, ADA, Optional.of("order")).withCost(200);
     LimitRequest running = LimitRequest.of(Policy.of("export", ConcurrencyLimitRule.of(1)), ADA);
@@ -138,6 +140,10 @@ class LeastPrivilegeTest {
       Reservation held = acquire(store, running).reservation();
       assertThat(held.renewPermits().toCompletableFuture().join()).isOne();
       assertThat(held.refund().toCompletableFuture().join()).isOne();
+      store
+          .liftBans(call.charges().stream().map(Charge::key).toList())
+          .toCompletableFuture()
+          .join();
       store
           .reset(call.allCharges().stream().map(Charge::key).toList())
           .toCompletableFuture()

@@ -71,6 +71,11 @@ abstract class DenyCacheBench {
     }
 
     @Override
+    public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
+      return memory.liftBans(keys);
+    }
+
+    @Override
     public void close() {}
   }
 

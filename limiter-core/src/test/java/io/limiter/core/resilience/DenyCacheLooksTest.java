@@ -9,14 +9,21 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Policy;
+import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
+import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 
 /** When the store is asked again. */
@@ -109,6 +116,46 @@ class DenyCacheLooksTest extends DenyCacheBench {
     advance(Duration.ofNanos(1_000));
     assertThat(acquire().allowed()).isTrue();
     assertThat(acquire().decidedBy()).isEqualTo(DecidedBy.STORE);
+  }
+
+  @Test
+  void aBanThatIsLiftedEndsAtOnce() {
+    Policy policy =
+        Policy.of("banning", rule(5, Duration.ofHours(1)))
+            .withBan(BanRule.of(1, Duration.ofHours(1), Duration.ofHours(1)));
+    LimitRequest banned = LimitRequest.of(policy, new Subject("user", "x"));
+    assertThat(acquire(banned.withCost(6)).allowed()).isFalse();
+    assertThat(acquire(banned).allowed()).isFalse();
+    assertThat(acquire(banned).decidedBy()).isEqualTo(DecidedBy.DENY_CACHE);
+
+    cache.liftBans(List.of(banned.charge(0).key()));
+
+    assertThat(acquire(banned).allowed()).isTrue();
+  }
+
+  @Test
+  void aStoreThatCannotLiftBansFailsAndNamesTheRemedy() {
+    LimitStore minimal =
+        new LimitStore() {
+          @Override
+          public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+            return CompletableFuture.completedFuture(Verdict.free(request.policy()));
+          }
+
+          @Override
+          public CompletionStage<Void> reset(Collection<StateKey> keys) {
+            return CompletableFuture.completedFuture(null);
+          }
+
+          @Override
+          public void close() {}
+        };
+
+    assertThatThrownBy(() -> minimal.liftBans(List.of()).toCompletableFuture().join())
+        .hasRootCauseInstanceOf(StoreException.class)
+        .rootCause()
+        .hasMessageEndingWith(
+            "cannot lift bans: implement LimitStore.liftBans, or reset the subject");
   }
 
   @Test

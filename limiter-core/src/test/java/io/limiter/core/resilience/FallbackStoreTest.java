@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.resilience;
 
+import static io.limiter.core.StoreHarness.HOUR;
+import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -8,6 +10,7 @@ import io.limiter.core.Charge;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StateKey;
@@ -15,6 +18,7 @@ import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.store.KnownUse;
 import io.limiter.core.store.LimitStore;
@@ -189,6 +193,30 @@ class FallbackStoreTest {
   }
 
   @Test
+  void aBanIsLiftedInBothStoresAndInWhatIsKnown() {
+    Policy policy = Policy.of("banning", rule(5, HOUR)).withBan(BanRule.of(1, HOUR, HOUR));
+    LimitRequest call = LimitRequest.of(policy, new Subject("user", "x"));
+    List<StateKey> keys = List.of(call.charge(0).key());
+    StoreException away = new StoreException(FailureReason.TIMEOUT, "away", null);
+    assertThat(outcome(call.withCost(6))).isEqualTo(Outcome.BANNED);
+    first.failure = away;
+    assertThat(outcome(call)).as("known").isEqualTo(Outcome.BANNED);
+    assertThat(store.liftBans(keys)).isCompletedExceptionally();
+    first.failure = null;
+
+    assertThat(store.liftBans(keys)).isCompleted();
+
+    first.failure = away;
+    assertThat(outcome(call)).isEqualTo(Outcome.ALLOWED);
+    first.failure = null;
+    assertThat(outcome(call)).isEqualTo(Outcome.ALLOWED);
+  }
+
+  private Outcome outcome(LimitRequest call) {
+    return store.decide(call, Mode.ACQUIRE).toCompletableFuture().join().outcome();
+  }
+
+  @Test
   void closingClosesBothWhateverHappens() {
     first.thrown = new IllegalStateException("stuck");
 
@@ -235,6 +263,11 @@ class FallbackStoreTest {
     @Override
     public CompletionStage<Void> reset(Collection<StateKey> keys) {
       return this.<Void>failed().orElseGet(() -> memory.reset(keys).toCompletableFuture());
+    }
+
+    @Override
+    public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
+      return this.<Void>failed().orElseGet(() -> memory.liftBans(keys).toCompletableFuture());
     }
 
     private <T> Optional<CompletableFuture<T>> failed() {

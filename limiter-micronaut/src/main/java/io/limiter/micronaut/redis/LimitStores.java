@@ -169,6 +169,11 @@ public final class LimitStores {
     }
 
     @Override
+    public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
+      return memory.liftBans(keys);
+    }
+
+    @Override
     public void close() {}
   }
 
@@ -219,6 +224,14 @@ public final class LimitStores {
     public CompletionStage<Void> reset(Collection<StateKey> keys) {
       CompletableFuture<Void> first = pending();
       return first == null ? store.reset(keys) : first.thenCompose(ended -> store.reset(keys));
+    }
+
+    @Override
+    public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
+      CompletableFuture<Void> first = pending();
+      return first == null
+          ? store.liftBans(keys)
+          : first.thenCompose(ended -> store.liftBans(keys));
     }
 
     @Override

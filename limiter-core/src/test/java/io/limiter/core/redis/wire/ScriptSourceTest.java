@@ -69,7 +69,11 @@ public class ScriptSourceTest {
   private static List<String> sources() {
     DecisionScripts scripts = DecisionScripts.load();
     return Stream.of(
-            scripts.decide(), scripts.refund(), scripts.renew(), scripts.batch().orElseThrow())
+            scripts.decide(),
+            scripts.refund(),
+            scripts.renew(),
+            scripts.batch().orElseThrow(),
+            DecisionScripts.read("lift-bans.lua"))
         .map(RedisScript::text)
         .toList();
   }
@@ -126,7 +130,8 @@ public class ScriptSourceTest {
   /** The files that the scripts consist of, by name. */
   private static Map<String, String> files() {
     Map<String, String> files = new TreeMap<>();
-    List.of("decide", "decide-batch", "refund", "renew").forEach(script -> collect(script, files));
+    List.of("decide", "decide-batch", "refund", "renew", "lift-bans")
+        .forEach(script -> collect(script, files));
     return files;
   }
 
@@ -249,7 +254,7 @@ public class ScriptSourceTest {
   @Test
   void eachPartDeclaresTheLocalsOfOthersThatItUses() {
     Map<String, String> parts = files();
-    assertThat(parts).hasSize(17);
+    assertThat(parts).hasSize(18);
     parts.forEach(
         (name, text) -> {
           String code =
