@@ -51,6 +51,7 @@ class PackageArrowsTest {
   private static final String INTERCEPT = ROOT + "intercept..";
   private static final String CALL = ROOT + "call..";
   private static final String DENIAL = ROOT + "denial..";
+  private static final String MANAGEMENT = ROOT + "management..";
   private static final String METADATA = ROOT + "metadata..";
   private static final String METRICS = ROOT + "metrics..";
   private static final String PLAN = ROOT + "plan..";
@@ -181,6 +182,24 @@ class PackageArrowsTest {
           .should()
           .dependOnClassesThat()
           .resideInAnyPackage(ANNOTATION, DENIAL, HTTP, INTERCEPT, METADATA, REDIS);
+
+  @ArchTest
+  static final ArchRule theEndpointKnowsNeitherGateNorGuard =
+      noClasses()
+          .that()
+          .resideInAPackage(MANAGEMENT)
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(ANNOTATION, DENIAL, HTTP, INTERCEPT, METADATA, METRICS, REDIS);
+
+  @ArchTest
+  static final ArchRule onlyHealthAndTheEndpointKnowManagement =
+      noClasses()
+          .that()
+          .resideOutsideOfPackages(MANAGEMENT, ROOT + "health..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(MANAGEMENT, "io.micronaut.management..");
 
   @ArchTest
   static final ArchRule whatHappensDoesNotKnowItsEvents =

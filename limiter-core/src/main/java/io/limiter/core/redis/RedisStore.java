@@ -294,12 +294,23 @@ public final class RedisStore implements LimitStore {
     Stream.of(changes, lost)
         .flatMap(fields -> fields.entrySet().stream())
         .forEach(field -> arguments.addAll(List.of(field.getKey(), field.getValue())));
-    return units.count(
-        SharedSettings.CHANGE,
-        new byte[][] {key},
-        arguments.stream()
-            .map(text -> text.getBytes(StandardCharsets.UTF_8))
-            .toArray(byte[][]::new));
+    return units
+        .count(
+            SharedSettings.CHANGE,
+            new byte[][] {key},
+            arguments.stream()
+                .map(text -> text.getBytes(StandardCharsets.UTF_8))
+                .toArray(byte[][]::new))
+        .thenApply(
+            changed -> {
+              if (changed < 0) {
+                throw new StoreException(
+                    FailureReason.ERROR,
+                    "The version of the shared settings is too large to be increased: write their hash with one below 9,000,000,000,000,000",
+                    null);
+              }
+              return changed;
+            });
   }
 
   /** Read where it is first used. */

@@ -8,6 +8,8 @@ import io.limiter.core.store.Mode;
 import io.limiter.micronaut.exception.CallAbandonedException;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.subject.CountedSubject;
+import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.limiter.micronaut.thread.LimiterTimer;
 import io.micronaut.core.annotation.Internal;
@@ -23,6 +25,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -106,11 +109,13 @@ public final class AdmissionControl {
    * @param asked what the store was asked; null if nothing was
    * @param route the request, if the method is its own route: its response will show the denial
    * @param context that of the call, for listeners
+   * @param who finds the subject of a source, for listeners; null if nothing was asked
    */
   public Optional<LimitDeniedException> denial(
       @Nullable Verdict verdict,
       LimitPlan plan,
       @Nullable LimitRequest asked,
+      @Nullable Function<SubjectSource, CountedSubject> who,
       Optional<HttpRequest<?>> route,
       PropagatedContext context) {
     if (verdict == null) {
@@ -125,8 +130,8 @@ public final class AdmissionControl {
     if (route.isPresent()) {
       var unused = LimitedCall.denied(plan, verdict).atGuard(route.get());
     }
-    if (asked != null) {
-      denials.forEach(listener -> listener.denied(plan, asked, verdict));
+    if (asked != null && who != null) {
+      denials.forEach(listener -> listener.denied(plan, asked, verdict, who));
     }
     return Optional.of(LimitDeniedException.of(verdict, plan.text(verdict)));
   }

@@ -104,7 +104,7 @@ public final class PoliciesConfiguration {
     this.beans = beans;
     this.environment = environment;
     this.redis = redis;
-    this.current = read(exempt, block, Map.of());
+    this.current = read(exempt, block, Map.of(), Map.of());
     this.deadlines = new PolicyDeadlines(current.deadlines());
   }
 
@@ -124,24 +124,30 @@ public final class PoliciesConfiguration {
    *
    * @param shared settings that all instances share, by their names under {@link #PREFIX}; they
    *     take precedence
+   * @param own settings of this instance alone, which take precedence over those
    * @throws ConfigurationException naming the first setting that makes no sense
    */
   @Internal
-  public LimitSettings read(Map<String, String> shared) {
+  public LimitSettings read(Map<String, String> shared, Map<String, String> own) {
     // Made from what the environment has now: Micronaut keeps the first ones.
     return read(
         beans.createBean(ExemptConfiguration.class),
         beans.createBean(BlockConfiguration.class),
-        shared);
+        shared,
+        own);
   }
 
   private LimitSettings read(
-      ExemptConfiguration exempt, BlockConfiguration block, Map<String, String> shared) {
+      ExemptConfiguration exempt,
+      BlockConfiguration block,
+      Map<String, String> shared,
+      Map<String, String> own) {
     Reader reader = new Reader(environment);
     environment.getPropertySources().stream()
         .sorted(Comparator.comparingInt(PropertySource::getOrder)) // the last one takes precedence
         .forEach(reader::read);
-    reader.readShared(shared);
+    reader.read(shared, "Redis");
+    reader.read(own, "the endpoint limits");
     LimitSettings read =
         new LimitSettings(
             reader.policies(),
@@ -224,8 +230,8 @@ public final class PoliciesConfiguration {
       this.environment = environment;
     }
 
-    void readShared(Map<String, String> shared) {
-      shared.forEach((name, value) -> put(new PolicySetting(PREFIX + '.' + name, value, "Redis")));
+    void read(Map<String, String> settings, String origin) {
+      settings.forEach((name, value) -> put(new PolicySetting(PREFIX + '.' + name, value, origin)));
     }
 
     void read(PropertySource source) {

@@ -18,4 +18,12 @@ public interface SettingsRefresh {
 
   /** The same with the shared settings that are in use. */
   boolean refresh();
+
+  /**
+   * The same with a setting of this instance alone, which takes precedence over all others until
+   * the instance stops.
+   *
+   * @param name its name under {@code limiter.policies}
+   */
+  boolean set(String name, String value);
 }

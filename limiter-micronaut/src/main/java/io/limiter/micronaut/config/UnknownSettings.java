@@ -85,6 +85,7 @@ final class UnknownSettings {
           "limiter.headers.x-rate-limit",
           "limiter.health.enabled",
           "limiter.health.required",
+          "limiter.management.show-subjects",
           "limiter.max-count",
           "limiter.memory.instances",
           "limiter.memory.max-subjects",

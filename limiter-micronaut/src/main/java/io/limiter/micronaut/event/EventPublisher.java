@@ -1,34 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.event;
 
-import io.limiter.core.Charge;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
-import io.limiter.core.RuleVerdict;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
-import io.limiter.core.redis.connection.KeySecret;
 import io.limiter.core.redis.connection.NodeListener;
-import io.limiter.core.redis.connection.RedisSettings;
-import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.DenialListener;
 import io.limiter.micronaut.config.EventsConfiguration;
 import io.limiter.micronaut.log.BrokenPartLog;
 import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.subject.CountedSubject;
+import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.event.ApplicationEventPublisher;
 import io.micronaut.core.annotation.Internal;
-import io.micronaut.core.util.SupplierUtil;
 import jakarta.annotation.PreDestroy;
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
@@ -37,6 +32,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -68,6 +64,7 @@ public final class EventPublisher implements DenialListener, NodeListener {
   private static final int LOST = 8;
   private static final int BACK = 16;
   private static final int POLICY = 32;
+  private static final int AUDIT = 64;
 
   private final BeanContext context;
   private final ApplicationEventPublisher<LimiterEvent.CallDenied> denied;
@@ -76,10 +73,9 @@ public final class EventPublisher implements DenialListener, NodeListener {
   private final ApplicationEventPublisher<LimiterEvent.StoreLost> lost;
   private final ApplicationEventPublisher<LimiterEvent.StoreBack> back;
   private final ApplicationEventPublisher<LimiterEvent.PolicyChanged> policies;
+  private final ApplicationEventPublisher<LimiterEvent.Audit> audits;
 
-  /** Made when it is needed first: the random source takes tens of milliseconds of a start. */
-  private final Supplier<KeySecret> secret;
-
+  private final SubjectDigest digest;
   private final int maxWaiting;
   private final Executor thread;
   private final Runnable publishing = this::publishAll;
@@ -109,19 +105,16 @@ public final class EventPublisher implements DenialListener, NodeListener {
       ApplicationEventPublisher<LimiterEvent.CallerBanned> bans,
       ApplicationEventPublisher<LimiterEvent.StoreLost> lost,
       ApplicationEventPublisher<LimiterEvent.StoreBack> back,
-      ApplicationEventPublisher<LimiterEvent.PolicyChanged> policies) {}
+      ApplicationEventPublisher<LimiterEvent.PolicyChanged> policies,
+      ApplicationEventPublisher<LimiterEvent.Audit> audits) {}
 
   @Inject
-  EventPublisher(
-      Publishers publishers, EventsConfiguration events, Optional<RedisSettings> settings) {
-    this(publishers, events, settings.flatMap(RedisSettings::keySecret), ownThread());
+  EventPublisher(Publishers publishers, EventsConfiguration events, SubjectDigest digest) {
+    this(publishers, events, digest, ownThread());
   }
 
   EventPublisher(
-      Publishers publishers,
-      EventsConfiguration events,
-      Optional<KeySecret> secret,
-      Executor thread) {
+      Publishers publishers, EventsConfiguration events, SubjectDigest digest, Executor thread) {
     this.context = publishers.context();
     this.denied = publishers.denied();
     this.duplicates = publishers.duplicates();
@@ -129,9 +122,10 @@ public final class EventPublisher implements DenialListener, NodeListener {
     this.lost = publishers.lost();
     this.back = publishers.back();
     this.policies = publishers.policies();
-    this.secret = SupplierUtil.memoized(() -> secret.orElseGet(KeySecret::random));
-    if (DENIAL_LOG.isDebugEnabled()) { // else an event loop would wait for it
-      var unused = this.secret.get();
+    this.audits = publishers.audits();
+    this.digest = digest;
+    if (DENIAL_LOG.isDebugEnabled()) {
+      digest.prepare();
     }
     this.maxWaiting = events.getQueueSize();
     this.thread = thread;
@@ -161,9 +155,13 @@ public final class EventPublisher implements DenialListener, NodeListener {
   }
 
   @Override
-  public void denied(LimitPlan plan, LimitRequest asked, Verdict verdict) {
+  public void denied(
+      LimitPlan plan,
+      LimitRequest asked,
+      Verdict verdict,
+      Function<SubjectSource, CountedSubject> who) {
     if (DENIAL_LOG.isDebugEnabled()) {
-      Denied call = Denied.of(asked, verdict);
+      DeniedPart call = DeniedPart.of(asked, verdict);
       DENIAL_LOG.debug(
           "policy={} rule={} outcome={} retry-after={} decided-by={} subject={}",
           verdict.policy().name(),
@@ -171,7 +169,7 @@ public final class EventPublisher implements DenialListener, NodeListener {
           verdict.outcome(),
           verdict.retryAfter().map(Duration::toString).orElse("unknown"),
           verdict.decidedBy(),
-          secret.get().tag(call.charge().key()));
+          digest.of(call.charge().key()));
     }
     if (verdict.outcome() == Outcome.DUPLICATE) {
       offer(DUPLICATE, new Denial(DUPLICATE, plan, asked, verdict));
@@ -181,14 +179,14 @@ public final class EventPublisher implements DenialListener, NodeListener {
     if (verdict.outcome() == Outcome.BANNED
         && (unheard & BANNED) == 0
         && verdict.decidedBy() != DecidedBy.DENY_CACHE // the store has decided the first one
-        && Denied.of(asked, verdict).banBegins(verdict)) {
+        && DeniedPart.of(asked, verdict).banBegins(verdict)) {
       offer(BANNED, new Denial(BANNED, plan, asked, verdict));
     }
   }
 
   private LimiterEvent.CallDenied denial(Denial of) {
     Verdict verdict = of.verdict;
-    Denied call = Denied.of(of.asked, verdict);
+    DeniedPart call = DeniedPart.of(of.asked, verdict);
     return new LimiterEvent.CallDenied(
         verdict.policy().name(),
         of.plan.method(),
@@ -196,7 +194,7 @@ public final class EventPublisher implements DenialListener, NodeListener {
         call.rule(),
         verdict.retryAfter(),
         verdict.decidedBy(),
-        secret.get().tag(call.charge().key()));
+        digest.of(call.charge().key()));
   }
 
   private LimiterEvent.DuplicateDenied duplicate(Denial of) {
@@ -206,7 +204,7 @@ public final class EventPublisher implements DenialListener, NodeListener {
         of.plan.method(),
         verdict.retryAfter(),
         verdict.decidedBy(),
-        secret.get().tag(Denied.of(of.asked, verdict).charge().key()));
+        digest.of(DeniedPart.of(of.asked, verdict).charge().key()));
   }
 
   private LimiterEvent.CallerBanned ban(Denial of) {
@@ -215,7 +213,7 @@ public final class EventPublisher implements DenialListener, NodeListener {
         verdict.policy().name(),
         of.plan.method(),
         verdict.ban().orElse(Duration.ZERO),
-        secret.get().tag(Denied.of(of.asked, verdict).charge().key()));
+        digest.of(DeniedPart.of(of.asked, verdict).charge().key()));
   }
 
   @Override
@@ -240,59 +238,9 @@ public final class EventPublisher implements DenialListener, NodeListener {
     offer(POLICY, new LimiterEvent.PolicyChanged(policy, change, before, after));
   }
 
-  /**
-   * The part of a request that is denied.
-   *
-   * @param rule the name of the rule that denies it for the longest time; empty if none does
-   */
-  private record Denied(Charge charge, String rule) {
-
-    static Denied of(LimitRequest asked, Verdict verdict) {
-      if (verdict.outcome() == Outcome.DUPLICATE) {
-        return new Denied(asked.charge(asked.size() - 1), "");
-      }
-      Optional<RuleVerdict> denying = verdict.denying();
-      if (denying.isPresent()) {
-        String rule = denying.get().rule().name();
-        int longest = verdict.rules().indexOf(denying.get());
-        int end = 0;
-        for (Charge charge : asked.charges()) {
-          end += charge.stack().rules().size();
-          if (longest < end && !(verdict.outcome() == Outcome.BANNED && noBan(charge))) {
-            return new Denied(charge, rule);
-          }
-        }
-      }
-      for (Charge charge : asked.charges()) {
-        if (verdict.outcome() == Outcome.BANNED && !noBan(charge)) {
-          return new Denied(charge, "");
-        }
-      }
-      return new Denied(asked.charge(0), "");
-    }
-
-    private static boolean noBan(Charge charge) {
-      return charge.stack().ban().isEmpty();
-    }
-
-    /**
-     * Whether the ban begins with this call: then what remains of it is its whole duration, to the
-     * microsecond. That of a later call is less.
-     */
-    boolean banBegins(Verdict verdict) {
-      Optional<BanRule> ban = charge.stack().ban();
-      if (ban.isEmpty() || verdict.ban().isEmpty()) {
-        return false;
-      }
-      Duration rest = verdict.ban().get();
-      Duration longest = ban.get().longest();
-      Duration whole = ban.get().time();
-      while (whole.compareTo(rest) < 0 && whole.compareTo(longest) < 0 && ban.get().growth() > 1) {
-        Duration grown = whole.multipliedBy(ban.get().growth());
-        whole = grown.compareTo(longest) < 0 ? grown : longest;
-      }
-      return whole.equals(rest);
-    }
+  /** Publishes that somebody has changed something by hand. Any thread may call this. */
+  public void audit(LimiterEvent.Audit change) {
+    offer(AUDIT, change);
   }
 
   /**
@@ -335,6 +283,8 @@ public final class EventPublisher implements DenialListener, NodeListener {
       publish(BACK, back, () -> event);
     } else if (next instanceof LimiterEvent.PolicyChanged event) {
       publish(POLICY, policies, () -> event);
+    } else if (next instanceof LimiterEvent.Audit event) {
+      publish(AUDIT, audits, () -> event);
     }
   }
 

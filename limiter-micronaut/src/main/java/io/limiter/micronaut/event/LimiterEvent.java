@@ -110,4 +110,21 @@ public sealed interface LimiterEvent {
       after = List.copyOf(after);
     }
   }
+
+  /**
+   * A person, or a program, has changed something through the endpoint {@code limits}, or has tried
+   * to. The logger {@code io.limiter.audit} has the same as a line, which is not dropped.
+   *
+   * @param who the name of the principal; {@code anonymous} if there is none
+   * @param change what was done: {@code reset}, {@code lift-ban}, {@code observe} or {@code
+   *     forget-talkers}
+   * @param policy the name of the policy
+   * @param subject the digests of the subjects, separated by commas; empty if the change is not
+   *     about subjects
+   * @param before the state until now, in words
+   * @param after the state from now on, in words; of a change that failed, why it did
+   */
+  record Audit(
+      String who, String change, String policy, String subject, String before, String after)
+      implements LimiterEvent {}
 }

@@ -11,7 +11,9 @@ import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.Cost;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.subject.CountedSubject;
 import io.limiter.micronaut.subject.RequestSubjects;
+import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.propagation.PropagatedContext;
@@ -25,6 +27,7 @@ import io.micronaut.http.filter.ServerFilterPhase;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -159,11 +162,9 @@ public final class GateFilter implements ConditionalFilter {
 
   private CompletionStage<Optional<MutableHttpResponse<?>>> decideBy(
       HttpRequest<?> request, LimitPlan plan) {
+    Function<SubjectSource, CountedSubject> who = source -> subjects.resolve(source, request);
     Optional<LimitRequest> charged =
-        plan.request(
-            source -> subjects.resolve(source, request),
-            submission -> submission.ofRequest(request),
-            Cost::byRequest);
+        plan.request(who, submission -> submission.ofRequest(request), Cost::byRequest);
     if (charged.isEmpty()) {
       var unused = AdmissionControl.admitUncharged(plan, request);
       return ENTER;
@@ -173,18 +174,20 @@ public final class GateFilter implements ConditionalFilter {
     CompletableFuture<Verdict> decision =
         admission.threads().inOrder(admission.ask(charged.get(), plan), Optional.of(request));
     return decision.isDone() && !decision.isCompletedExceptionally()
-        ? decided(request, plan, charged.get(), decision.join(), context)
-        : decision.thenCompose(verdict -> decided(request, plan, charged.get(), verdict, context));
+        ? decided(request, plan, charged.get(), who, decision.join(), context)
+        : decision.thenCompose(
+            verdict -> decided(request, plan, charged.get(), who, verdict, context));
   }
 
   private CompletionStage<Optional<MutableHttpResponse<?>>> decided(
       HttpRequest<?> request,
       LimitPlan plan,
       LimitRequest asked,
+      Function<SubjectSource, CountedSubject> who,
       @Nullable Verdict verdict,
       PropagatedContext context) {
     Optional<LimitDeniedException> denial =
-        admission.denial(verdict, plan, asked, Optional.of(request), context);
+        admission.denial(verdict, plan, asked, who, Optional.of(request), context);
     if (verdict == null || denial.isPresent()) {
       return denied(request, plan, denial.orElseThrow(), context);
     }

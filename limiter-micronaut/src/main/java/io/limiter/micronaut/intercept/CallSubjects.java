@@ -15,6 +15,7 @@ import io.micronaut.http.HttpRequest;
 import jakarta.inject.Singleton;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Finds the subjects, the submission and the cost of a call from the call itself. */
@@ -33,19 +34,24 @@ final class CallSubjects {
    * What is asked of the store for one call.
    *
    * @param request empty if the call is charged nothing
+   * @param who finds the subject of a source
    * @param failure why its submission cannot be compared with others; null if it can. Such a call
    *     must not enter its method, but its rules count it: a caller could avoid its limit with such
    *     input otherwise
    */
-  record Asked(Optional<LimitRequest> request, @Nullable RuntimeException failure) {}
+  record Asked(
+      Optional<LimitRequest> request,
+      Function<SubjectSource, CountedSubject> who,
+      @Nullable RuntimeException failure) {}
 
   /** What is asked of the store for this call. */
   Asked request(
       MethodInvocationContext<?, ?> call, LimitPlan plan, Optional<HttpRequest<?>> request) {
     AtomicReference<@Nullable RuntimeException> failure = new AtomicReference<>();
+    Function<SubjectSource, CountedSubject> who = source -> counted(source, call, plan, request);
     Optional<LimitRequest> asked =
         plan.request(
-            source -> counted(source, call, plan, request),
+            who,
             submission -> {
               if (submission instanceof Submission.ByArguments by) {
                 try {
@@ -58,7 +64,7 @@ final class CallSubjects {
               return content(submission, call, plan, request);
             },
             cost -> units(cost, call));
-    return new Asked(asked, failure.get());
+    return new Asked(asked, who, failure.get());
   }
 
   private String digest(

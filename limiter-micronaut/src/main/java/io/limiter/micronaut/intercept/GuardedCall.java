@@ -11,6 +11,8 @@ import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.LimitPlans;
 import io.limiter.micronaut.plan.VerdictArguments;
+import io.limiter.micronaut.subject.CountedSubject;
+import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.thread.CallContext;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.micronaut.aop.MethodInvocationContext;
@@ -24,6 +26,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -66,6 +69,7 @@ final class GuardedCall {
   private volatile @Nullable LimitDeniedException denial;
   private volatile @Nullable RuntimeException indigestible;
   private volatile @Nullable LimitRequest asked;
+  private volatile @Nullable Function<SubjectSource, CountedSubject> who;
 
   /** A call on the thread that makes it, which is where its request is known first. */
   GuardedCall(
@@ -367,6 +371,7 @@ final class GuardedCall {
     indigestible = call.failure();
     Optional<LimitRequest> charged = call.request();
     asked = charged.orElse(null);
+    who = call.who();
     return charged.isPresent()
         ? parts.admission().ask(charged.get(), part)
         : CompletableFuture.completedFuture(Verdict.free(part.policy()));
@@ -375,7 +380,7 @@ final class GuardedCall {
   private LimitedCall admit(@Nullable Verdict verdict) {
     Optional<HttpRequest<?>> route = isRoute() ? request : Optional.empty();
     Optional<LimitDeniedException> denied =
-        parts.admission().denial(verdict, decidedBy, asked, route, caller.propagated());
+        parts.admission().denial(verdict, decidedBy, asked, who, route, caller.propagated());
     if (verdict == null || denied.isPresent()) {
       denial = denied.orElseThrow();
       throw denied.get();

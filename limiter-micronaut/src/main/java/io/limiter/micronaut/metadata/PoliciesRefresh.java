@@ -12,6 +12,7 @@ import io.limiter.micronaut.thread.Continuations;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.runtime.context.scope.refresh.RefreshEvent;
 import jakarta.inject.Singleton;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -34,6 +35,7 @@ final class PoliciesRefresh implements ApplicationEventListener<RefreshEvent>, S
   private final StartNotes notes;
   private final EventPublisher events;
   private volatile Map<String, String> shared = Map.of();
+  private volatile Map<String, String> own = Map.of();
   private final CallerThreads threads;
   private final Continuations executor;
 
@@ -71,12 +73,24 @@ final class PoliciesRefresh implements ApplicationEventListener<RefreshEvent>, S
 
   @Override
   public synchronized boolean refresh(Map<String, String> all) {
+    return refresh(all, own);
+  }
+
+  @Override
+  public synchronized boolean set(String name, String value) {
+    Map<String, String> more = new HashMap<>(own);
+    more.put(name, value);
+    return refresh(shared, more);
+  }
+
+  private boolean refresh(Map<String, String> all, Map<String, String> mine) {
     try {
-      LimitSettings read = configuration.read(all);
+      LimitSettings read = configuration.read(all, mine);
       Map<String, List<Rule>> before = plans.rules();
       plans.replan(read, (names, rules) -> policies.check(read, names, rules));
       configuration.use(read);
       shared = Map.copyOf(all);
+      own = Map.copyOf(mine);
       notes.settings(read);
       publish(before, plans.rules());
       LOG.info("The limits are those of the refreshed configuration");

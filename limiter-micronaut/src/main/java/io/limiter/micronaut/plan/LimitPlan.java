@@ -519,6 +519,34 @@ public final class LimitPlan {
     return Optional.of(asked(new LimitRequest(counted, charges, submission)));
   }
 
+  /**
+   * The part of a call's request that counts a subject whose value is not known, at the cost of the
+   * annotation. Empty if nothing counts it any more.
+   *
+   * @param key one of its state keys
+   * @param limit the limit key of that
+   * @param source where the subject comes from
+   * @param anonymous whether the source did not identify it
+   */
+  Optional<LimitRequest> part(StateKey key, String limit, SubjectSource source, boolean anonymous) {
+    List<RuleStack> stacks = new ArrayList<>();
+    List<Charge> charges = new ArrayList<>();
+    for (PlannedCharge quota : quotas) {
+      if (quota.limit().equals(limit) && quota.source().written().equals(source.written())) {
+        RuleStack stack = quota.rules(anonymous);
+        int units =
+            quota.cost() instanceof Cost.Fixed fixed && !isPermit(quota) ? fixed.units() : 1;
+        stacks.add(stack);
+        charges.add(new Charge(limit, key.of(stack), stack, units));
+      }
+    }
+    if (charges.isEmpty()) {
+      return Optional.empty();
+    }
+    Policy counted = new Policy(policy.name(), limit, stacks, Optional.empty());
+    return Optional.of(asked(new LimitRequest(counted, charges, Optional.empty())));
+  }
+
   /** A concurrency limit has one place for a call, whatever it costs. */
   private static Charge charge(PlannedCharge quota, CountedSubject counted, int units) {
     RuleStack stack = quota.rules(counted.anonymous());

@@ -3,6 +3,7 @@ package io.limiter.micronaut.plan;
 
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
+import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLog;
@@ -259,6 +260,37 @@ public final class LimitedPolicy {
         "resolver = " + resolver.getName(),
         source -> source instanceof SubjectSource.Resolver by && by.type() == resolver,
         source -> subjects.named(source, value));
+  }
+
+  /** The same, with the name of the type. */
+  @Internal
+  public LimitRequest forResolved(String resolver, String value) {
+    return request(
+        "resolver = " + resolver,
+        source ->
+            source instanceof SubjectSource.Resolver by && by.type().getName().equals(resolver),
+        source -> subjects.named(source, value));
+  }
+
+  /**
+   * Returns a request for a subject whose value is not known.
+   *
+   * @param key one of its state keys
+   * @param limit the limit key of that
+   * @param source where the subject comes from
+   * @param anonymous whether the source did not identify it
+   * @throws IllegalArgumentException if nothing counts it any more
+   */
+  @Internal
+  public LimitRequest forKey(StateKey key, String limit, SubjectSource source, boolean anonymous) {
+    return plans.get().stream()
+        .flatMap(plan -> plan.part(key, limit, source, anonymous).stream())
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new IllegalArgumentException(
+                    "No rule of the policy '%s' counts this subject any more: name one that it counts"
+                        .formatted(name)));
   }
 
   /**

@@ -5,6 +5,7 @@ import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.SettingsRefresh;
+import io.limiter.micronaut.config.SettingsShare;
 import io.limiter.micronaut.config.SharedSettingsConfiguration;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.ApplicationEventListener;
@@ -13,6 +14,8 @@ import jakarta.annotation.PreDestroy;
 import jakarta.inject.Singleton;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -31,7 +34,7 @@ import org.slf4j.LoggerFactory;
     property = SharedSettingsConfiguration.PREFIX + ".enabled",
     notEquals = "false",
     beans = ConnectionSource.class)
-final class SharedSettings implements ApplicationEventListener<StartupEvent> {
+final class SharedSettings implements ApplicationEventListener<StartupEvent>, SettingsShare {
 
   private static final Logger LOG = LoggerFactory.getLogger(SharedSettings.class);
 
@@ -49,6 +52,7 @@ final class SharedSettings implements ApplicationEventListener<StartupEvent> {
 
   // Only that thread uses them.
   private long seen = -1;
+  private Map<String, String> inUse = Map.of();
   private String problem = "";
 
   SharedSettings(
@@ -74,6 +78,27 @@ final class SharedSettings implements ApplicationEventListener<StartupEvent> {
           reader.scheduleWithFixedDelay(
               this::read, 0, configuration.getInterval().toMillis(), TimeUnit.MILLISECONDS);
     }
+  }
+
+  @Override
+  public boolean isShared() {
+    return configuration.reads();
+  }
+
+  /** If the hash is lost, it is written again with the settings that this instance uses. */
+  @Override
+  public CompletionStage<Boolean> set(String name, String value) {
+    return CompletableFuture.supplyAsync(
+        () -> {
+          long version =
+              store
+                  .changeSharedSettings(Map.of(name, value), inUse, Math.max(0, seen))
+                  .toCompletableFuture()
+                  .join();
+          read();
+          return seen >= version && value.equals(inUse.get(name));
+        },
+        reader);
   }
 
   private void read() {
@@ -115,6 +140,7 @@ final class SharedSettings implements ApplicationEventListener<StartupEvent> {
       }
     }
     if (settings.refresh(members)) {
+      inUse = members;
       problem = "";
       LOG.info("The shared settings of version {} are in use", number);
     }

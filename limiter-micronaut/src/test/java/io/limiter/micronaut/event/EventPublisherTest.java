@@ -47,9 +47,9 @@ class EventPublisherTest {
   private EventPublisher publisher() {
     return new EventPublisher(
         new EventPublisher.Publishers(
-            CONTEXT, channel(), channel(), channel(), channel(), channel(), channel()),
+            CONTEXT, channel(), channel(), channel(), channel(), channel(), channel(), channel()),
         settings,
-        Optional.empty(),
+        new SubjectDigest(Optional.empty()),
         tasks::add);
   }
 

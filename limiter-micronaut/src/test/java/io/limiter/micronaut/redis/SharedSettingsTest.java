@@ -10,6 +10,8 @@ import io.lettuce.core.api.sync.RedisCommands;
 import io.limiter.core.testing.RedisFixture;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.config.PoliciesConfiguration;
+import io.limiter.micronaut.config.SettingsShare;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
@@ -132,6 +134,55 @@ class SharedSettingsTest {
       redis.del(prefix + "settings");
       redis.hset(prefix + "settings", Map.of("version", "2", COUNT, "8"));
       await().until(() -> count(one, "shared") == 8);
+    }
+  }
+
+  private static boolean isObserved(ApplicationContext context, String policy) {
+    return context.getBean(PoliciesConfiguration.class).observed().contains(policy);
+  }
+
+  @Test
+  void aChangeIsANewVersionAndWritesAHashAgainThatIsLost() {
+    redis.hset(prefix + "settings", Map.of("version", "7", COUNT, "8"));
+    try (ApplicationContext one = start();
+        ApplicationContext two = start()) {
+      await().until(() -> count(one, "shared") == 8 && count(two, "shared") == 8);
+      redis.del(prefix + "settings");
+
+      assertThat(one.getBean(SettingsShare.class).set("other.observe", "true"))
+          .succeedsWithin(Duration.ofSeconds(10))
+          .isEqualTo(true);
+
+      assertThat(redis.hgetall(prefix + "settings"))
+          .isEqualTo(Map.of("version", "8", COUNT, "8", "other.observe", "true"));
+      assertThat(isObserved(one, "other")).isTrue();
+      await().until(() -> isObserved(two, "other"));
+      assertThat(count(two, "shared")).isEqualTo(8);
+
+      redis.hset(prefix + "settings", Map.of("version", "20", COUNT, "3"));
+      assertThat(two.getBean(SettingsShare.class).set("other.observe", "false"))
+          .succeedsWithin(Duration.ofSeconds(10))
+          .isEqualTo(true);
+      assertThat(redis.hgetall(prefix + "settings"))
+          .isEqualTo(Map.of("version", "21", COUNT, "3", "other.observe", "false"));
+      await().until(() -> count(one, "shared") == 3 && !isObserved(one, "other"));
+    }
+  }
+
+  @Test
+  void aVersionThatCannotGrowIsAnErrorAndChangesNothing() {
+    Map<String, String> huge = Map.of("version", "999999999999999999", COUNT, "8");
+    redis.hset(prefix + "settings", huge);
+    try (ApplicationContext one = start()) {
+      await().until(() -> count(one, "shared") == 8);
+
+      assertThat(one.getBean(SettingsShare.class).set("other.observe", "true"))
+          .failsWithin(Duration.ofSeconds(10))
+          .withThrowableThat()
+          .withMessageContaining("too large to be increased");
+
+      assertThat(redis.hgetall(prefix + "settings")).isEqualTo(huge);
+      assertThat(isObserved(one, "other")).isFalse();
     }
   }
 

@@ -7,7 +7,8 @@
 -- ARGV[2]  how many fields are to change
 -- ARGV[3]  their names and values; then those of the fields that are written if there is no hash
 --
--- Returns the new version. The hash has no time to live: it is configuration.
+-- Returns the new version, or -1 if there is none, so that nothing has changed. The hash has no time to live: it is
+-- configuration.
 --
 -- luacheck: read globals KEYS ARGV
 local EXACT = 9007199254740992 -- 2^53: less is exact as a double
@@ -16,9 +17,7 @@ local call, key, changed = redis.call, KEYS[1], tonumber(ARGV[2])
 local isLost = call('HLEN', key) == 0
 local stored = not isLost and call('HGET', key, 'version') or nil
 local version = math.max(stored and tonumber(stored) or 0, tonumber(ARGV[1])) + 1
-if version >= EXACT then
-  return redis.error_reply('ERR the version of the shared settings is too large to be increased')
-end
+if version >= EXACT then return -1 end
 for i = 2 * changed + 3, isLost and #ARGV or 0, 2 do
   call('HSET', key, ARGV[i], ARGV[i + 1])
 end

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.management;
+
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.Verdict;
+import io.limiter.core.rule.Rule;
+import io.limiter.micronaut.config.PolicySetting;
+import io.limiter.micronaut.plan.LimitedPolicy;
+import io.micronaut.core.naming.NameUtils;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/**
+ * What the endpoint answers, as maps: every JSON mapper writes these. Times are ISO 8601 durations.
+ */
+final class LimitViews {
+
+  private LimitViews() {}
+
+  /** What a policy limits, and which of its numbers come from elsewhere than its annotation. */
+  static Map<String, Object> policy(LimitedPolicy policy, boolean observed) {
+    Map<String, Object> view = new LinkedHashMap<>();
+    view.put("policy", policy.name());
+    view.put("observed", observed);
+    view.put("methods", policy.methods());
+    view.put("limits", policy.limits().stream().map(LimitViews::limit).toList());
+    view.put("configured", policy.configured().stream().map(LimitViews::setting).toList());
+    return view;
+  }
+
+  private static Map<String, Object> limit(LimitedPolicy.Limit limit) {
+    Map<String, Object> view = new LinkedHashMap<>();
+    view.put("key", limit.key());
+    view.put("countedBy", limit.subject());
+    view.put("rules", rules(limit.rules()));
+    if (!limit.anonymousRules().isEmpty() && !limit.anonymousRules().equals(limit.rules())) {
+      view.put("anonymousRules", rules(limit.anonymousRules()));
+    }
+    return view;
+  }
+
+  private static List<Map<String, Object>> rules(List<Rule> rules) {
+    return rules.stream()
+        .map(
+            rule -> {
+              Map<String, Object> view = new LinkedHashMap<>();
+              view.put("rule", rule.name());
+              view.put("algorithm", algorithm(rule));
+              view.put("count", rule.count());
+              view.put("time", rule.window().toString());
+              return view;
+            })
+        .toList();
+  }
+
+  private static String algorithm(Rule rule) {
+    String type = rule.getClass().getSimpleName();
+    return NameUtils.environmentName(
+        type.endsWith("Rule") ? type.substring(0, type.length() - 4) : type);
+  }
+
+  private static Map<String, Object> setting(PolicySetting setting) {
+    Map<String, Object> view = new LinkedHashMap<>();
+    view.put("key", setting.key());
+    view.put("value", setting.value());
+    view.put("source", setting.source());
+    return view;
+  }
+
+  /** Whether a call would pass, and what each rule says. */
+  static Map<String, Object> verdict(Verdict verdict) {
+    Map<String, Object> view = new LinkedHashMap<>();
+    view.put("passes", verdict.allowed());
+    view.put("outcome", word(verdict.outcome()));
+    verdict.retryAfter().ifPresent(time -> view.put("retryAfter", time.toString()));
+    verdict.ban().ifPresent(time -> view.put("ban", time.toString()));
+    view.put("decidedBy", word(verdict.decidedBy()));
+    verdict.reason().ifPresent(reason -> view.put("reason", word(reason)));
+    view.put("rules", verdict.rules().stream().map(LimitViews::rule).toList());
+    verdict.duplicate().ifPresent(guard -> view.put("duplicateGuard", rule(guard)));
+    return view;
+  }
+
+  private static Map<String, Object> rule(RuleVerdict rule) {
+    Map<String, Object> view = new LinkedHashMap<>();
+    view.put("rule", rule.rule().name());
+    view.put("passes", !rule.denies());
+    if (rule.observed()) {
+      view.put("wouldDeny", rule.violated());
+    }
+    view.put("remaining", rule.remaining());
+    view.put("of", rule.rule().capacity());
+    rule.retryAfter().ifPresent(time -> view.put("retryAfter", time.toString()));
+    view.put("resetAfter", rule.resetAfter().toString());
+    return view;
+  }
+
+  /** The same in words, for an audit: {@code banned for PT14M, 3-per-60s 0/3}. */
+  static String words(Verdict verdict) {
+    String outcome =
+        word(verdict.outcome())
+            + verdict.ban().map(Duration::toString).map(" for "::concat).orElse("");
+    return verdict.rules().stream()
+        .map(
+            rule ->
+                ", %s %d/%d"
+                    .formatted(rule.rule().name(), rule.remaining(), rule.rule().capacity()))
+        .collect(Collectors.joining("", outcome, ""));
+  }
+
+  private static String word(Enum<?> word) {
+    return word.name().toLowerCase(Locale.ROOT);
+  }
+}
