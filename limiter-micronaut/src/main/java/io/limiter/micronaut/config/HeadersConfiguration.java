@@ -18,6 +18,7 @@ public final class HeadersConfiguration {
   private boolean enabled = true;
   private boolean retryAfter = true;
   private Legacy legacy = Legacy.OFF;
+  private boolean debug;
 
   /** The form of {@code X-RateLimit-Reset}, about which services disagree. */
   public enum Legacy {
@@ -61,5 +62,19 @@ public final class HeadersConfiguration {
         form.equalsIgnoreCase("false")
             ? Legacy.OFF
             : EnumSetting.of(Legacy.class, PREFIX + ".x-rate-limit", form);
+  }
+
+  /** Whether {@code X-Decided-By} is sent. */
+  public boolean debug() {
+    return debug;
+  }
+
+  /**
+   * Default value false. Whether limited responses have {@code X-Decided-By}: {@code STORE}, {@code
+   * DENY_CACHE}, {@code FALLBACK} with the reason, or {@code NONE}. It shows clients when Redis is
+   * away.
+   */
+  public void setDebug(String debug) {
+    this.debug = EnumSetting.isOn(PREFIX + ".debug", debug);
   }
 }

@@ -80,6 +80,7 @@ final class UnknownSettings {
           "limiter.exempt.users",
           "limiter.fallback",
           "limiter.gate.enabled",
+          "limiter.headers.debug",
           "limiter.headers.enabled",
           "limiter.headers.retry-after",
           "limiter.headers.x-rate-limit",

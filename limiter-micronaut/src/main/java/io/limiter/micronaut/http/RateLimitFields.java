@@ -23,9 +23,10 @@ import java.util.concurrent.ConcurrentHashMap;
 /**
  * Writes the header fields that show the state of the limits to a caller: {@code RateLimit-Policy}
  * and {@code RateLimit} as in draft-ietf-httpapi-ratelimit-headers-11, one item for each rule;
- * {@code Retry-After}; and the {@code X-RateLimit} fields of older clients, if they are wanted.
- * While the caller is banned the first item of both is {@code "abnormal-usage-detected"}, as the
- * draft calls the reason: nothing may be used, for the rest of the ban.
+ * {@code Retry-After}; the {@code X-RateLimit} fields of older clients, if they are wanted; and
+ * {@code X-Decided-By}, with {@code limiter.headers.debug}. While the caller is banned the first
+ * item of both is {@code "abnormal-usage-detected"}, as the draft calls the reason: nothing may be
+ * used, for the rest of the ban.
  *
  * @see <a href="https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/">the
  *     draft</a>
@@ -38,6 +39,7 @@ public class RateLimitFields {
   static final String LEGACY_LIMIT = "X-RateLimit-Limit";
   static final String LEGACY_REMAINING = "X-RateLimit-Remaining";
   static final String LEGACY_RESET = "X-RateLimit-Reset";
+  static final String DECIDED_BY = "X-Decided-By";
 
   private static final String NO_STORE = "no-store";
   private static final String BAN = "\"abnormal-usage-detected\"";
@@ -55,6 +57,9 @@ public class RateLimitFields {
   /** Writes the fields of any response, unless it has them already. */
   public void writeIfAbsent(Verdict verdict, MutableHttpResponse<?> response) {
     MutableHttpHeaders headers = response.getHeaders();
+    if (configuration.debug() && !headers.contains(DECIDED_BY)) {
+      headers.set(DECIDED_BY, decidedBy(verdict));
+    }
     if (verdict.rules().isEmpty()) {
       return;
     }
@@ -85,6 +90,14 @@ public class RateLimitFields {
         headers.set(HttpHeaders.RETRY_AFTER, Long.toString(seconds.getAsLong()));
       }
     }
+  }
+
+  /** What decided; after the fallback the reason, too, in a comment as other fields have them. */
+  private static String decidedBy(Verdict verdict) {
+    return verdict
+        .reason()
+        .map(reason -> verdict.decidedBy() + " (" + reason + ")")
+        .orElseGet(() -> verdict.decidedBy().name());
   }
 
   private static boolean forbidsStoring(MutableHttpHeaders headers) {

@@ -310,6 +310,25 @@ class DenialPartsTest {
     }
   }
 
+  /** The field is not a part, since one kind may be decided by several. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aFilledResponseStatesWhatDecidedIfItIsWanted(boolean debug) {
+    try (HttpService service =
+        HttpService.start(SPEC + "Http", Map.of("limiter.headers.debug", debug))) {
+      assertThat(service.status("/parts/first")).isEqualTo(200);
+      DenialKinds kinds = kinds(service);
+      for (int round = 0; round < 1_000 && !kinds.areFilled(); round++) {
+        flood(service, 8);
+      }
+      assertThat(kinds.areFilled()).isTrue();
+      for (int i = 0; i < 20; i++) {
+        assertThat(service.get("/parts/x").headers().allValues("X-Decided-By"))
+            .isEqualTo(debug ? List.of("STORE") : List.of());
+      }
+    }
+  }
+
   @Test
   void aFilterThatReceivesResponsesReceivesTheBodyThatItKnows() {
     try (HttpService service = HttpService.start(SPEC + "Http", Map.of("test.filter", true))) {

@@ -35,6 +35,7 @@ class ConfigurationMistakesTest {
         arguments("limiter.gate.enabled", "yess", "give it true or false"),
         arguments("limiter.headers.enabled", "yess", "give it true or false"),
         arguments("limiter.headers.retry-after", "1", "give it true or false"),
+        arguments("limiter.headers.debug", "1", "give it true or false"),
         arguments("limiter.denial.code", " ", "it is blank: write a code, or leave it out"),
         arguments("limiter.denial.duplicate-code", " ", "write a code, or leave it out"),
         arguments("limiter.denial.banned-code", " ", "write a code, or leave it out"),
