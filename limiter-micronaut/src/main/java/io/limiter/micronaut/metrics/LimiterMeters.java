@@ -29,12 +29,15 @@ import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.StartupEvent;
 import io.micronaut.core.propagation.PropagatedContext;
 import jakarta.inject.Singleton;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -63,6 +66,12 @@ final class LimiterMeters
   private static final String POLICY = "policy";
   private static final String RULE = "rule";
   private static final String OUTCOME = "outcome";
+
+  /** The bounds of the histogram of {@code limiter.store}; the default deadline is one of them. */
+  private static final Duration[] STORE_BOUNDS =
+      IntStream.of(500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 1_000_000)
+          .mapToObj(micros -> Duration.of(micros, ChronoUnit.MICROS))
+          .toArray(Duration[]::new);
 
   private static final int DECIDERS = DecidedBy.values().length;
   private static final int OUTCOMES = Outcome.values().length;
@@ -161,6 +170,7 @@ final class LimiterMeters
           Timer.builder("limiter.store")
               .tag(OUTCOME, failure == null ? "decided" : TagValues.of(failure))
               .description("The time until Redis has decided a call, or has failed to")
+              .serviceLevelObjectives(STORE_BOUNDS)
               .register(meters);
       store.set(index, timer);
     }

@@ -190,6 +190,15 @@ class MetersTest {
                   .timer()
                   .totalTime(TimeUnit.NANOSECONDS))
           .isPositive();
+      assertThat(
+              server
+                  .bean(MeterRegistry.class)
+                  .get("limiter.store")
+                  .timer()
+                  .takeSnapshot()
+                  .histogramCounts())
+          .extracting(bucket -> bucket.bucket(TimeUnit.MILLISECONDS))
+          .containsExactly(0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 1_000.0);
     }
   }
 
