@@ -5,6 +5,7 @@ import io.limiter.benchmarks.cold.ColdMode;
 import io.limiter.benchmarks.engine.BatchMode;
 import io.limiter.benchmarks.engine.EngineMode;
 import io.limiter.benchmarks.http.HttpMode;
+import io.limiter.benchmarks.incident.IncidentMode;
 import io.limiter.benchmarks.memory.MemoryMode;
 import io.limiter.benchmarks.server.ServerMode;
 import io.limiter.benchmarks.startup.StartupMode;
@@ -30,6 +31,7 @@ public final class Benchmarks {
           new HttpMode(),
           new StartupMode(),
           new ColdMode(),
+          new IncidentMode(),
           new ServerMode());
 
   private Benchmarks() {}

@@ -58,6 +58,14 @@ class PackedHttpIT {
         .noneMatch(row -> row.contains("FALLBACK"));
   }
 
+  @Test
+  void incidentRecordsTheDemoAndDrawsIt() throws Exception {
+    Path into = directory.resolve("incident");
+    assertThat(report("incident", "--into", into.toString())).contains("written to " + into);
+    assertThat(into.resolve("incident.tsv")).content().contains("limiter_decisions_total{");
+    assertThat(into.resolve("decisions.svg")).content().contains("</svg>");
+  }
+
   private String report(String... arguments) throws Exception {
     Path output = directory.resolve("output");
     List<String> command =

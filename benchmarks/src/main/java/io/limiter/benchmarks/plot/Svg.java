@@ -30,9 +30,13 @@ final class Svg {
   }
 
   Svg path(String steps, String stroke, double width) {
+    return path(steps, stroke, width, false);
+  }
+
+  Svg path(String steps, String stroke, double width, boolean dashed) {
     return add(
-        "<path d=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"%s\"/>"
-            .formatted(steps, stroke, number(width)));
+        "<path d=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"%s\"%s/>"
+            .formatted(steps, stroke, number(width), dashed ? " stroke-dasharray=\"5 3\"" : ""));
   }
 
   private Svg add(String element) {
