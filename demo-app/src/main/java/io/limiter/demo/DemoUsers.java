@@ -6,6 +6,7 @@ import io.micronaut.security.authentication.AuthenticationRequest;
 import io.micronaut.security.authentication.AuthenticationResponse;
 import io.micronaut.security.authentication.provider.HttpRequestAuthenticationProvider;
 import jakarta.inject.Singleton;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -13,14 +14,16 @@ import org.jspecify.annotations.Nullable;
 @Singleton
 final class DemoUsers<B> implements HttpRequestAuthenticationProvider<B> {
 
-  private static final Map<String, String> PASSWORDS = Map.of("ann", "ann", "bob", "bob");
+  private static final Map<String, String> PASSWORDS =
+      Map.of("ann", "ann", "bob", "bob", Operators.NAME, Operators.NAME);
 
   @Override
   public AuthenticationResponse authenticate(
       @Nullable HttpRequest<B> request, AuthenticationRequest<String, String> credentials) {
     String user = credentials.getIdentity();
     return credentials.getSecret().equals(PASSWORDS.get(user))
-        ? AuthenticationResponse.success(user)
+        ? AuthenticationResponse.success(
+            user, user.equals(Operators.NAME) ? List.of(Operators.ROLE) : List.of())
         : AuthenticationResponse.failure();
   }
 }

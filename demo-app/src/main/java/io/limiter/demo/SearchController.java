@@ -18,6 +18,7 @@ class SearchController {
 
   @Get
   @RateLimiter(
+      value = "search",
       rules = @RateRule(count = 20, tokenBucket = @TokenBucket(refill = 5), time = 1),
       ban = @Ban(violations = 5, within = 10, time = 30))
   List<String> find() {

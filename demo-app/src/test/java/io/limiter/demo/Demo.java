@@ -60,7 +60,7 @@ final class Demo implements AutoCloseable {
     all.put("limiter.redis.key-prefix", service);
     // A busy machine must not let memory decide: each instance would count for itself.
     all.put("limiter.redis.deadline", "10s");
-    all.put("micronaut.server.host", "127.0.0.1");
+    all.putIfAbsent("micronaut.server.host", "127.0.0.1");
     all.put("micronaut.server.port", -1);
     return all;
   }
@@ -97,6 +97,18 @@ final class Demo implements AutoCloseable {
 
   HttpResponse<String> post(String path, String json) {
     return postLater(path, json).join();
+  }
+
+  HttpResponse<String> post(String path, String json, String header, String value) {
+    return send(
+        request(path)
+            .header("Content-Type", "application/json")
+            .header(header, value)
+            .POST(BodyPublishers.ofString(json)));
+  }
+
+  int port() {
+    return server.getPort();
   }
 
   CompletableFuture<HttpResponse<String>> getLater(String path) {

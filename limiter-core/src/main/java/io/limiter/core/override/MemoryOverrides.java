@@ -28,13 +28,7 @@ final class MemoryOverrides implements OverrideTable {
     kept.values().removeIf(each -> each.endNanos - now <= 0);
     List<SubjectOverride> all = new ArrayList<>(kept.size());
     kept.forEach(
-        (tag, each) ->
-            all.add(
-                new SubjectOverride(
-                    tag,
-                    each.override.policy(),
-                    each.override.counts(),
-                    Duration.ofNanos(each.endNanos - now))));
+        (tag, each) -> all.add(each.override.withLeft(Duration.ofNanos(each.endNanos - now))));
     return CompletableFuture.completedFuture(List.copyOf(all));
   }
 

@@ -11,6 +11,7 @@ import io.limiter.core.store.KnownUse;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.store.ReplacedReservation;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -102,6 +103,15 @@ public final class OverrideStore implements LimitStore {
     inForce = next;
   }
 
+  /** The overrides that hold now. */
+  public List<SubjectOverride> inForce() {
+    long now = System.nanoTime();
+    return inForce.values().stream()
+        .filter(each -> each.holds(now))
+        .map(each -> each.override.withLeft(Duration.ofNanos(each.endNanos - now)))
+        .toList();
+  }
+
   /** The store that decides by the limits that hold. */
   public LimitStore store() {
     return store;
@@ -168,6 +178,11 @@ public final class OverrideStore implements LimitStore {
   @Override
   public CompletionStage<Void> reset(Collection<StateKey> keys) {
     return store.reset(keys);
+  }
+
+  @Override
+  public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
+    return store.liftBans(keys);
   }
 
   @Override

@@ -47,6 +47,11 @@ public record SubjectOverride(String tag, String policy, Map<String, Long> count
     return counts.isEmpty();
   }
 
+  /** Returns this override for another time. */
+  SubjectOverride withLeft(Duration time) {
+    return new SubjectOverride(tag, policy, counts, time);
+  }
+
   /** Returns these rules with the counts of this override, under the same names. */
   RuleStack change(RuleStack stack) {
     List<Rule> rules = stack.rules().stream().map(this::change).toList();

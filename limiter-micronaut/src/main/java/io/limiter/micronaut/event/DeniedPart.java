@@ -30,11 +30,14 @@ public record DeniedPart(int index, Charge charge, String rule) {
     Optional<RuleVerdict> denying = verdict.denying();
     if (denying.isPresent()) {
       int longest = verdict.rules().indexOf(denying.get());
+      boolean whole = verdict.rules().size() == rules(asked);
       int end = 0;
       for (int c = 0; c < asked.charges().size(); c++) {
         Charge charge = asked.charge(c);
         end += charge.stack().rules().size();
-        if (longest < end && !(banned && noBan(charge))) {
+        // An override may have removed a charge: then only the name shows whose rule it is.
+        boolean found = whole ? longest < end : has(charge, denying.get().rule().name());
+        if (found && !(banned && noBan(charge))) {
           return new DeniedPart(c, charge, denying.get().rule().name());
         }
       }
@@ -45,6 +48,14 @@ public record DeniedPart(int index, Charge charge, String rule) {
       }
     }
     return new DeniedPart(0, asked.charge(0), "");
+  }
+
+  private static int rules(LimitRequest asked) {
+    return asked.charges().stream().mapToInt(charge -> charge.stack().rules().size()).sum();
+  }
+
+  private static boolean has(Charge charge, String rule) {
+    return charge.stack().rules().stream().anyMatch(each -> each.name().equals(rule));
   }
 
   private static boolean noBan(Charge charge) {

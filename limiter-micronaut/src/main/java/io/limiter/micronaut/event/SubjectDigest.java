@@ -21,9 +21,18 @@ public final class SubjectDigest {
   /** Made when it is needed first: the random source takes tens of milliseconds of a start. */
   private final Supplier<KeySecret> secret;
 
+  /** Whether the tags of overrides are digests already. */
+  private final boolean hidden;
+
   SubjectDigest(Optional<RedisSettings> settings) {
     Optional<KeySecret> configured = settings.flatMap(RedisSettings::keySecret);
+    this.hidden = configured.isPresent();
     this.secret = SupplierUtil.memoized(() -> configured.orElseGet(KeySecret::random));
+  }
+
+  /** The digest of a subject of which only the tag of an override is known. */
+  public String ofTag(String tag) {
+    return hidden ? tag : secret.get().tag(new StateKey(tag, ""));
   }
 
   /** Makes the key. Called before digests are made on an event loop, which would wait for it. */

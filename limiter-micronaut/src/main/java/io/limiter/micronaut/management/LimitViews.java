@@ -3,15 +3,19 @@ package io.limiter.micronaut.management;
 
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
+import io.limiter.core.override.SubjectOverride;
 import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.config.PolicySetting;
 import io.limiter.micronaut.plan.LimitedPolicy;
 import io.micronaut.core.naming.NameUtils;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
@@ -69,6 +73,31 @@ final class LimitViews {
     view.put("value", setting.value());
     view.put("source", setting.source());
     return view;
+  }
+
+  /** What a subject has instead of the usual limits. */
+  static Map<String, Object> override(SubjectOverride override, String digest) {
+    Map<String, Object> view = new LinkedHashMap<>();
+    view.put("policy", override.policy());
+    view.put("subject", digest);
+    if (override.unlimited()) {
+      view.put("unlimited", true);
+    } else {
+      view.put("counts", new TreeMap<>(override.counts()));
+    }
+    view.put("left", override.left().truncatedTo(ChronoUnit.MILLIS).toString());
+    return view;
+  }
+
+  /** The same in words, for an audit. */
+  static String words(Optional<SubjectOverride> override) {
+    return override
+        .map(
+            it ->
+                (it.unlimited() ? "unlimited" : new TreeMap<>(it.counts()).toString())
+                    + " for "
+                    + it.left().truncatedTo(ChronoUnit.SECONDS))
+        .orElse("the usual limits");
   }
 
   /** Whether a call would pass, and what each rule says. */

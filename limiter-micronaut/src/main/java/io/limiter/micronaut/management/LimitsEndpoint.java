@@ -6,17 +6,21 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
+import io.limiter.core.override.SubjectOverride;
 import io.limiter.core.util.NearestNames;
 import io.limiter.micronaut.config.ManagementConfiguration;
+import io.limiter.micronaut.config.OverridesConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.SettingsRefresh;
 import io.limiter.micronaut.config.SettingsShare;
 import io.limiter.micronaut.event.LimiterEvent;
 import io.limiter.micronaut.event.SubjectDigest;
+import io.limiter.micronaut.plan.LimitOverrides;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.plan.LimitedPolicy;
 import io.micronaut.context.BeanProvider;
 import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.convert.ConversionService;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpStatus;
 import io.micronaut.http.annotation.Body;
@@ -31,6 +35,7 @@ import io.micronaut.scheduling.annotation.ExecuteOn;
 import jakarta.inject.Named;
 import jakarta.inject.Singleton;
 import java.security.Principal;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -40,13 +45,15 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutorService;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The endpoint {@code limits}: the policies and who is denied most; one subject under a policy,
- * looked at, reset, or with its ban lifted; and whether a policy is only observed.
+ * looked at, reset, or with its ban lifted; and whether a policy is only observed. With {@code
+ * limiter.overrides.enabled} also other limits for one subject.
  *
  * <pre>
  * GET  /limits                     all policies, top talkers
@@ -56,6 +63,8 @@ import org.jspecify.annotations.Nullable;
  * POST /limits/{policy}/look       {"user": "ada"}
  * POST /limits/{policy}/reset
  * POST /limits/{policy}/lift-ban
+ * POST /limits/{policy}/override      {"user": "ada", "counts": {"10-per-60s": 50}, "time": "2h"}
+ * POST /limits/{policy}/end-override
  * </pre>
  *
  * <p>Its methods run on threads that may block. What continues after the store's answer does, too:
@@ -73,7 +82,16 @@ public final class LimitsEndpoint {
   private static final String LOOK = "look";
   private static final String RESET = "reset";
   private static final String LIFT_BAN = "lift-ban";
-  private static final List<String> OPERATIONS = List.of(LOOK, RESET, LIFT_BAN);
+  private static final String OVERRIDE = "override";
+  private static final String END_OVERRIDE = "end-override";
+  private static final List<String> OPERATIONS =
+      List.of(LOOK, RESET, LIFT_BAN, OVERRIDE, END_OVERRIDE);
+
+  // Members of the body of an override.
+  private static final String COUNTS = "counts";
+  private static final String UNLIMITED = "unlimited";
+  private static final String TIME = "time";
+  private static final String COUNTS_EXAMPLE = "{\"10-per-60s\": 50}";
 
   private static final String OBSERVE = "observe";
   private static final String FORGET_TALKERS = "forgetTalkers";
@@ -87,6 +105,8 @@ public final class LimitsEndpoint {
   private final SubjectDigest digest;
   private final SettingsRefresh own;
   private final Optional<SettingsShare> shared;
+  private final Optional<LimitOverrides> overrides;
+  private final ConversionService conversion;
   private final JsonMapper mapper;
   private final ExecutorService threads;
   private final boolean showSubjects;
@@ -101,6 +121,8 @@ public final class LimitsEndpoint {
       SubjectDigest digest,
       SettingsRefresh own,
       Optional<SettingsShare> shared,
+      Optional<LimitOverrides> overrides,
+      ConversionService conversion,
       JsonMapper mapper,
       @Named(TaskExecutors.BLOCKING) ExecutorService threads,
       ManagementConfiguration management) {
@@ -113,6 +135,8 @@ public final class LimitsEndpoint {
     this.digest = digest;
     this.own = own;
     this.shared = shared.filter(SettingsShare::isShared);
+    this.overrides = overrides.filter(LimitOverrides::isEnabled);
+    this.conversion = conversion;
     this.mapper = mapper;
     this.threads = threads;
     this.showSubjects = management.isShowSubjects();
@@ -124,6 +148,7 @@ public final class LimitsEndpoint {
     Map<String, Object> view = new LinkedHashMap<>();
     view.put("policies", policies.names().stream().map(name -> view(policies.get(name))).toList());
     view.put("topTalkers", talkers(Optional.empty()));
+    view.put("overrides", overrides(override -> true));
     return view;
   }
 
@@ -132,6 +157,7 @@ public final class LimitsEndpoint {
   Map<String, Object> one(@Selector String policy) {
     Map<String, Object> view = view(policy(policy));
     view.put("topTalkers", talkers(Optional.of(policy)));
+    view.put("overrides", overrides(override -> override.policy().equals(policy)));
     return view;
   }
 
@@ -210,13 +236,11 @@ public final class LimitsEndpoint {
           "The policy '%s' limits nothing now: enable it first, by %s.%s.enabled = true"
               .formatted(limited.name(), PoliciesConfiguration.PREFIX, limited.name()));
     }
-    NamedSubject named = NamedSubject.read(mapper, body, limited, talkers.get());
-    Map<String, Object> view = new LinkedHashMap<>();
-    view.put("policy", limited.name());
-    view.put("subject", digests(named.request()));
-    if (showSubjects && !named.clear().isEmpty()) {
-      view.put("clear", AuditLog.oneLine(named.clear(), RequestBody.MAX_VALUE));
+    if (operation.equals(OVERRIDE) || operation.equals(END_OVERRIDE)) {
+      return overridden(who(request), operation, limited, body);
     }
+    NamedSubject named = NamedSubject.read(mapper, body, limited, talkers.get());
+    Map<String, Object> view = view(limited, named);
     return limiter
         .peek(named.request())
         .thenComposeAsync(
@@ -228,6 +252,90 @@ public final class LimitsEndpoint {
         .exceptionally(LimitsEndpoint::failed);
   }
 
+  private Map<String, Object> view(LimitedPolicy policy, NamedSubject named) {
+    Map<String, Object> view = new LinkedHashMap<>();
+    view.put("policy", policy.name());
+    view.put("subject", digests(named.request()));
+    if (showSubjects && !named.clear().isEmpty()) {
+      view.put("clear", AuditLog.oneLine(named.clear(), RequestBody.MAX_VALUE));
+    }
+    return view;
+  }
+
+  /** Gives a subject other limits, or the usual ones again. */
+  private CompletionStage<Map<String, Object>> overridden(
+      String who, String operation, LimitedPolicy policy, @Nullable String text) {
+    LimitOverrides table =
+        overrides.orElseThrow(
+            () ->
+                RequestBody.mistake(
+                    "There are no overrides: set %s.enabled = true on all instances"
+                        .formatted(OverridesConfiguration.PREFIX)));
+    boolean begins = operation.equals(OVERRIDE);
+    RequestBody body =
+        NamedSubject.body(mapper, text, begins ? List.of(COUNTS, UNLIMITED, TIME) : List.of());
+    NamedSubject named = NamedSubject.of(body, policy, talkers.get());
+    try {
+      String tag = table.tag(named.request());
+      Optional<SubjectOverride> before = of(tag, table.inForce());
+      CompletionStage<List<SubjectOverride>> changing =
+          begins ? put(table, named.request(), body) : table.remove(named.request());
+      Map<String, Object> view = view(policy, named);
+      return audited(
+          changing,
+          new LimiterEvent.Audit(
+              who, operation, policy.name(), subjects(named), LimitViews.words(before), ""),
+          all -> {
+            Optional<SubjectOverride> after = of(tag, all);
+            after.ifPresent(it -> view.put("override", LimitViews.override(it, digest.ofTag(tag))));
+            return LimitViews.words(after);
+          },
+          () -> view);
+    } catch (IllegalArgumentException mistake) { // a rule, a number or a time
+      throw RequestBody.mistake(mistake.getMessage());
+    }
+  }
+
+  private CompletionStage<List<SubjectOverride>> put(
+      LimitOverrides table, LimitRequest subject, RequestBody body) {
+    if (body.has(COUNTS) == body.has(UNLIMITED)) {
+      throw RequestBody.mistake(
+          "The body has %s of '%s' and '%s': give it one of them, such as \"%s\": %s"
+              .formatted(
+                  body.has(COUNTS) ? "both" : "none", COUNTS, UNLIMITED, COUNTS, COUNTS_EXAMPLE));
+    }
+    String given = body.text(TIME);
+    Duration time =
+        conversion
+            .convert(given, Duration.class)
+            .orElseThrow(
+                () ->
+                    RequestBody.mistake(
+                        "The member '%s' is '%s': give it a time with its unit, 1s to 7d"
+                            .formatted(TIME, RequestBody.quoted(given))));
+    if (body.has(UNLIMITED)) {
+      body.requireTrue(UNLIMITED);
+      return table.unlimited(subject, time);
+    }
+    return table.put(subject, body.numbers(COUNTS, COUNTS_EXAMPLE), time);
+  }
+
+  private static Optional<SubjectOverride> of(String tag, List<SubjectOverride> overrides) {
+    return overrides.stream().filter(override -> override.tag().equals(tag)).findFirst();
+  }
+
+  private List<Map<String, Object>> overrides(Predicate<SubjectOverride> some) {
+    return overrides.map(LimitOverrides::inForce).orElse(List.of()).stream()
+        .filter(some)
+        .map(override -> LimitViews.override(override, digest.ofTag(override.tag())))
+        .toList();
+  }
+
+  private String subjects(NamedSubject named) {
+    return digests(named.request())
+        + (showSubjects && !named.clear().isEmpty() ? " (" + named.clear() + ')' : "");
+  }
+
   private CompletionStage<Map<String, Object>> changed(
       String who,
       String operation,
@@ -235,12 +343,9 @@ public final class LimitsEndpoint {
       NamedSubject named,
       Verdict before,
       Map<String, Object> view) {
-    String subjects =
-        digests(named.request())
-            + (showSubjects && !named.clear().isEmpty() ? " (" + named.clear() + ')' : "");
     LimiterEvent.Audit change =
         new LimiterEvent.Audit(
-            who, operation, policy.name(), subjects, LimitViews.words(before), "");
+            who, operation, policy.name(), subjects(named), LimitViews.words(before), "");
     view.put("before", LimitViews.verdict(before));
     CompletionStage<Void> changing =
         operation.equals(RESET)
@@ -289,6 +394,9 @@ public final class LimitsEndpoint {
       throw new HttpStatusException(
           HttpStatus.SERVICE_UNAVAILABLE,
           "The limit store does not answer (%s): %s".formatted(away.reason(), away.getMessage()));
+    }
+    if (cause instanceof IllegalStateException full) { // no room for another override
+      throw new HttpStatusException(HttpStatus.CONFLICT, full.getMessage());
     }
     throw cause instanceof RuntimeException thrown ? thrown : new CompletionException(cause);
   }

@@ -42,7 +42,22 @@ record NamedSubject(LimitRequest request, String clear) {
    */
   static NamedSubject read(
       JsonMapper mapper, @Nullable String text, LimitedPolicy policy, TopTalkers talkers) {
-    RequestBody body = RequestBody.read(mapper, text, MEMBERS, EXAMPLE);
+    return of(body(mapper, text, List.of()), policy, talkers);
+  }
+
+  /** Reads a body that names subjects, and has other members too. */
+  static RequestBody body(JsonMapper mapper, @Nullable String text, List<String> others) {
+    List<String> known = new ArrayList<>(MEMBERS);
+    known.addAll(others);
+    return RequestBody.read(mapper, text, known, EXAMPLE);
+  }
+
+  /**
+   * Finds the subjects that a body names.
+   *
+   * @param talkers finds digests
+   */
+  static NamedSubject of(RequestBody body, LimitedPolicy policy, TopTalkers talkers) {
     try {
       LimitedPolicy part = body.has(METHOD) ? policy.method(body.text(METHOD)) : policy;
       return read(body, part, talkers);

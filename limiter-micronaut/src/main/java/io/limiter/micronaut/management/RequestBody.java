@@ -103,6 +103,30 @@ final class RequestBody {
     return Map.entry(only.getKey(), value);
   }
 
+  /** An object of whole numbers, at least one. */
+  Map<String, Long> numbers(String member, String example) {
+    JsonNode node = node(member);
+    if (!node.isObject() || node.size() == 0) {
+      throw mistake(
+          "The member '%s' is %s: give it an object of numbers, such as %s"
+              .formatted(member, node.isObject() ? "empty" : type(node), example));
+    }
+    Map<String, Long> numbers = new LinkedHashMap<>();
+    for (Map.Entry<String, JsonNode> number : node.entries()) {
+      JsonNode value = number.getValue();
+      if (!value.isNumber() || value.getDoubleValue() != value.getLongValue()) {
+        throw mistake(
+            "The member '%s' of '%s' is %s: give it a whole number"
+                .formatted(
+                    quoted(number.getKey()),
+                    member,
+                    value.isNumber() ? value.getNumberValue() : type(value)));
+      }
+      numbers.put(number.getKey(), value.getLongValue());
+    }
+    return numbers;
+  }
+
   boolean flag(String member) {
     JsonNode node = node(member);
     if (!node.isBoolean()) {

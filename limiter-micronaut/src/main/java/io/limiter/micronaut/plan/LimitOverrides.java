@@ -85,6 +85,11 @@ public final class LimitOverrides
             });
   }
 
+  /** Whether overrides hold: the setting may be switched off by name. */
+  public boolean isEnabled() {
+    return configuration.enabled();
+  }
+
   @Internal
   @Override
   public LimitStore onCreated(BeanCreatedEvent<LimitStore> created) {
@@ -182,12 +187,22 @@ public final class LimitOverrides
     return run(() -> table.get().remove(tag));
   }
 
+  /** The overrides that hold on this instance, as it has last read them. */
+  public List<SubjectOverride> inForce() {
+    return stores.isEmpty() ? List.of() : stores.get(0).inForce();
+  }
+
   /** All overrides that hold. */
   public CompletionStage<List<SubjectOverride>> all() {
     return run(() -> table.get().all());
   }
 
-  private String tag(LimitRequest subject) {
+  /**
+   * The tag of the subject of a request.
+   *
+   * @throws IllegalArgumentException if the request is for several subjects, or has no rules
+   */
+  public String tag(LimitRequest subject) {
     List<String> tags =
         subject.charges().stream().map(Charge::key).map(StateKey::tag).distinct().toList();
     if (tags.size() != 1) {

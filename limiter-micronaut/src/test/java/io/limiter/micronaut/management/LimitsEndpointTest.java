@@ -42,6 +42,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.Principal;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -56,6 +57,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
@@ -654,7 +656,7 @@ class LimitsEndpointTest {
         Arguments.of(
             "/limits/search/unknown-operation",
             "{}",
-            "There is no operation 'unknown-operation': use one of look, reset, lift-ban"),
+            "There is no operation 'unknown-operation': use one of look, reset, lift-ban, override, end-override"),
         Arguments.of(look, "", "The body is no JSON object: send one such as {\"user\": \"ada\"}"),
         Arguments.of(look, "{", "The body is no JSON object"),
         Arguments.of(look, "[1]", "The body is no JSON object"),
@@ -738,6 +740,109 @@ class LimitsEndpointTest {
             });
     assertThat(one.get("/limits/nobodys", "X-User", "root").statusCode()).isEqualTo(400);
     assertThat(lines.list).isEmpty();
+  }
+
+  static Stream<Arguments> mistakesOfOverrides() {
+    String caller = "\"address\": \"192.0.2.1\"";
+    return Stream.of(
+            Arguments.of(
+                "{%s}", "The body has none of 'counts' and 'unlimited': give it one of them"),
+            Arguments.of(
+                "{%s, \"unlimited\": true, \"counts\": {}, \"time\": \"1h\"}",
+                "The body has both of"),
+            Arguments.of("{%s, \"unlimited\": true}", "The member 'time' is missing"),
+            Arguments.of(
+                "{%s, \"unlimited\": true, \"time\": 5}", "The member 'time' is a number: give it"),
+            Arguments.of(
+                "{%s, \"unlimited\": true, \"time\": \"soon\"}",
+                "The member 'time' is 'soon': give it a time with its unit, 1s to 7d"),
+            Arguments.of("{%s, \"unlimited\": true, \"time\": \"8d\"}", "give it 1 s to 7 days"),
+            Arguments.of("{%s, \"unlimited\": true, \"time\": \"-1h\"}", "give it 1 s to 7 days"),
+            Arguments.of(
+                "{%s, \"unlimited\": false, \"time\": \"1h\"}", "The member 'unlimited' is false"),
+            Arguments.of(
+                "{%s, \"counts\": 5, \"time\": \"1h\"}",
+                "The member 'counts' is a number: give it an object of numbers, such as"),
+            Arguments.of("{%s, \"counts\": {}, \"time\": \"1h\"}", "The member 'counts' is empty"),
+            Arguments.of(
+                "{%s, \"counts\": {\"2-per-3600s\": 2.5}, \"time\": \"1h\"}",
+                "The member '2-per-3600s' of 'counts' is 2.5: give it a whole number"),
+            Arguments.of(
+                "{%s, \"counts\": {\"2-per-3600s\": 0}, \"time\": \"1h\"}",
+                "The rule '2-per-3600s' has count 0: give it 1 to"),
+            Arguments.of(
+                "{%s, \"counts\": {\"daily\": 5}, \"time\": \"1h\"}",
+                "The policy 'search' has no rule 'daily' for this subject: use one of 2-per-3600s"),
+            Arguments.of("{%s, \"until\": \"1h\"}", "There is no member 'until'"))
+        .map(each -> Arguments.of(((String) each.get()[0]).formatted(caller), each.get()[1]));
+  }
+
+  @ParameterizedTest
+  @MethodSource("mistakesOfOverrides")
+  void aMistakeInAnOverrideIsA400ThatSaysWhat(String body, String message) {
+    HttpService one = memory("limiter.overrides.enabled", true);
+
+    HttpResponse<String> response = send(one, "/limits/search/override", body);
+
+    assertThat(response.statusCode()).isEqualTo(400);
+    assertThat(response.body()).contains(message);
+    assertThat(lines.list).isEmpty();
+  }
+
+  @Test
+  void withoutTheSettingThereAreNoOverrides() {
+    HttpResponse<String> response =
+        send(memory(), "/limits/search/end-override", "{\"address\": \"192.0.2.1\"}");
+
+    assertThat(response.statusCode()).isEqualTo(400);
+    assertThat(response.body()).contains("set limiter.overrides.enabled = true on all instances");
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aSubjectHasOtherLimitsOnAllInstancesUntilItIsEnded(boolean secret) {
+    Object[] settings = {
+      "limiter.overrides.enabled",
+      true,
+      "limiter.overrides.interval",
+      "100ms",
+      "limiter.redis.key-secret",
+      secret ? "a secret of 24 letters!!" : ""
+    };
+    HttpService one = redis(secret ? settings : Arrays.copyOf(settings, 4));
+    HttpService other = redis(secret ? settings : Arrays.copyOf(settings, 4));
+    call(3, one, "/routes/search", "192.0.2.1");
+    String subject = read(one, "/limits/search").at("/topTalkers/subjects/0/subject").asText();
+
+    JsonNode put =
+        write(
+            one,
+            "/limits/search/override",
+            "{\"digest\": \"%s\", \"counts\": {\"2-per-3600s\": 5}, \"time\": \"2h\"}"
+                .formatted(subject));
+
+    assertThat(put.at("/override/counts/2-per-3600s").asInt()).isEqualTo(5);
+    assertThat(put.at("/override/subject").asText()).isEqualTo(subject);
+    assertThat(read(one, "/limits").at("/overrides/0/subject").asText()).isEqualTo(subject);
+    assertThat(read(one, "/limits/mail").at("/overrides/0").isMissingNode()).isTrue();
+    await().atMost(PATIENCE).until(() -> call(other, "/routes/search", "192.0.2.1") == 200);
+    assertThat(write(one, "/limits/search/look", "{\"address\": \"192.0.2.1\"}").at("/rules/0/of"))
+        .hasToString("5");
+
+    write(other, "/limits/search/end-override", "{\"address\": \"192.0.2.1\"}");
+    assertThat(call(other, "/routes/search", "192.0.2.1")).isEqualTo(429);
+    await().atMost(PATIENCE).until(() -> read(one, "/limits").at("/overrides/0").isMissingNode());
+    assertThat(lines.list)
+        .extracting(ILoggingEvent::getFormattedMessage)
+        .anyMatch(
+            line ->
+                line.startsWith(
+                        "who=\"root\" change=override policy=\"search\" subject=\"" + subject)
+                    && line.contains("before=\"the usual limits\" after=\"{2-per-3600s=5} for PT"))
+        .anyMatch(
+            line ->
+                line.contains("change=end-override")
+                    && line.endsWith("after=\"the usual limits\""));
   }
 
   @Test
