@@ -107,7 +107,7 @@ class DemoOperatorsTest {
       assertThat(one.get("/prometheus").body()).contains("outcome=\"banned\",policy=\"search\"");
       String talkers = read(one, "/limits/" + SEARCH);
       assertThat(talkers)
-          .contains("\"clear\":\"192.0.2.66\"")
+          .contains("\"clear\":\"ip 192.0.2.66\"")
           .contains("\"countedBy\":\"limitType = IP\"");
 
       String caller = "\"address\": \"192.0.2.66\"";

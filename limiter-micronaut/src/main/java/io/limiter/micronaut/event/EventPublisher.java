@@ -172,15 +172,15 @@ public final class EventPublisher implements DenialListener, NodeListener {
           digest.of(call.charge().key()));
     }
     if (verdict.outcome() == Outcome.DUPLICATE) {
-      offer(DUPLICATE, new Denial(DUPLICATE, plan, asked, verdict));
+      offerDenial(DUPLICATE, plan, asked, verdict);
       return;
     }
-    offer(DENIED, new Denial(DENIED, plan, asked, verdict));
+    offerDenial(DENIED, plan, asked, verdict);
     if (verdict.outcome() == Outcome.BANNED
         && (unheard & BANNED) == 0
         && verdict.decidedBy() != DecidedBy.DENY_CACHE // the store has decided the first one
         && DeniedPart.of(asked, verdict).banBegins(verdict)) {
-      offer(BANNED, new Denial(BANNED, plan, asked, verdict));
+      offerDenial(BANNED, plan, asked, verdict);
     }
   }
 
@@ -249,6 +249,12 @@ public final class EventPublisher implements DenialListener, NodeListener {
    * @param type the bit of its type
    */
   private record Denial(int type, LimitPlan plan, LimitRequest asked, Verdict verdict) {}
+
+  private void offerDenial(int type, LimitPlan plan, LimitRequest asked, Verdict verdict) {
+    if ((unheard & type) == 0) {
+      offer(type, new Denial(type, plan, asked, verdict));
+    }
+  }
 
   /**
    * Loads no class, since an event loop calls it: hence no lambdas.

@@ -63,6 +63,11 @@ public final class LimitOverrides
   /** Changes that wait for Redis; more are refused. */
   private static final int MAX_WAITING = 100;
 
+  /** The time between attempts of the first read, and how many of them fail silently. */
+  private static final long FIRST_MILLIS = 100;
+
+  private static final int MAX_FIRST = 20;
+
   private final BeanProvider<OverrideTable> table;
   private final OverridesConfiguration configuration;
   private final List<OverrideStore> stores = new CopyOnWriteArrayList<>(); // one for each store
@@ -70,7 +75,9 @@ public final class LimitOverrides
   // Changes and reads run one after another, so that none is undone by one that began before it.
   private final ScheduledThreadPoolExecutor thread;
 
-  private String problem = ""; // only that thread uses it
+  // Only that thread uses them.
+  private String problem = "";
+  private int failures; // of the first read, which is repeated soon; negative once it has succeeded
 
   LimitOverrides(BeanProvider<OverrideTable> table, OverridesConfiguration configuration) {
     this.table = table;
@@ -105,9 +112,7 @@ public final class LimitOverrides
   @Override
   public void onApplicationEvent(StartupEvent started) {
     if (configuration.enabled()) {
-      var unused =
-          thread.scheduleWithFixedDelay(
-              this::read, 0, configuration.getInterval().toMillis(), TimeUnit.MILLISECONDS);
+      readAfter(0);
     }
   }
 
@@ -240,17 +245,27 @@ public final class LimitOverrides
     return overrides;
   }
 
+  private void readAfter(long millis) {
+    if (!thread.isShutdown()) {
+      var unused = thread.schedule(this::read, millis, TimeUnit.MILLISECONDS);
+    }
+  }
+
   private void read() {
     try {
       var unused = use(table.get().all());
+      failures = -1;
       problem = "";
     } catch (RuntimeException failure) { // the next turn comes
       String message = String.valueOf(failure.getMessage());
-      if (!message.equals(problem)) {
+      boolean starting = failures >= 0 && failures++ < MAX_FIRST; // not connected yet
+      if (!starting && !message.equals(problem)) {
         problem = message;
         LOG.warn("Overrides cannot be read, so those last read hold for their time: {}", message);
       }
     }
+    long interval = configuration.getInterval().toMillis();
+    readAfter(failures >= 0 ? Math.min(FIRST_MILLIS, interval) : interval);
   }
 
   @PreDestroy
