@@ -12,10 +12,12 @@ import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Each mode runs to its end and reports what it should; its measurements here are meaningless. */
+@Tag("once")
 class ModesTest {
 
   @TempDir Path directory;

@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -16,6 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
  * The modes that start services, from the released jar: classes packed into it have no manifest and
  * no directory of their own. The figures are meaningless.
  */
+@Tag("once")
 class PackedHttpIT {
 
   @TempDir Path directory;

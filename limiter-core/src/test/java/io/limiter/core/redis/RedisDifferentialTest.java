@@ -6,8 +6,10 @@ import io.limiter.core.Differential;
 import io.limiter.core.Scenario;
 import io.limiter.core.Step;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("once")
 class RedisDifferentialTest {
 
   @Test

@@ -20,6 +20,7 @@ import io.micronaut.context.event.BeanCreatedEventListener;
 import io.micronaut.context.event.StartupEvent;
 import io.micronaut.core.annotation.Internal;
 import jakarta.annotation.PreDestroy;
+import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.List;
@@ -37,6 +38,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Other limits for single subjects, until a time: on all instances that share one Redis, within
  * {@code limiter.overrides.interval}. It is a bean if {@code limiter.overrides.enabled} is true.
+ * While {@code limiter.enabled} is false there are none.
  *
  * <pre>{@code
  * overrides.put(policies.get("api").forUser("ada"), Map.of("100-per-60s", 500L), Duration.ofHours(2));
@@ -70,6 +72,7 @@ public final class LimitOverrides
 
   private final BeanProvider<OverrideTable> table;
   private final OverridesConfiguration configuration;
+  private final boolean used;
   private final List<OverrideStore> stores = new CopyOnWriteArrayList<>(); // one for each store
 
   // Changes and reads run one after another, so that none is undone by one that began before it.
@@ -79,9 +82,16 @@ public final class LimitOverrides
   private String problem = "";
   private int failures; // of the first read, which is repeated soon; negative once it has succeeded
 
+  @Inject
   LimitOverrides(BeanProvider<OverrideTable> table, OverridesConfiguration configuration) {
+    this(table, configuration, true);
+  }
+
+  private LimitOverrides(
+      BeanProvider<OverrideTable> table, OverridesConfiguration configuration, boolean used) {
     this.table = table;
     this.configuration = configuration;
+    this.used = used;
     this.thread =
         new ScheduledThreadPoolExecutor(
             1,
@@ -90,6 +100,13 @@ public final class LimitOverrides
               thread.setDaemon(true);
               return thread;
             });
+  }
+
+  /** Overrides while the limiter is disabled: there are no limits that they could change. */
+  @Internal
+  public static LimitOverrides unused() {
+    OverrideTable none = OverrideTable.inMemory();
+    return new LimitOverrides(() -> none, new OverridesConfiguration(), false);
   }
 
   /** Whether overrides hold: the setting may be switched off by name. */
@@ -133,6 +150,9 @@ public final class LimitOverrides
    */
   public CompletionStage<List<SubjectOverride>> put(
       LimitRequest subject, Map<String, Long> counts, Duration time) {
+    if (!used) {
+      return all();
+    }
     if (counts.isEmpty()) {
       throw new IllegalArgumentException(
           "An override without counts: give it the count of a rule, or use unlimited");
@@ -166,7 +186,9 @@ public final class LimitOverrides
    * @throws IllegalArgumentException if the request is for several subjects, or has no rules
    */
   public CompletionStage<List<SubjectOverride>> unlimited(LimitRequest subject, Duration time) {
-    return change(new SubjectOverride(tag(subject), subject.policy().name(), Map.of(), time));
+    return !used
+        ? all()
+        : change(new SubjectOverride(tag(subject), subject.policy().name(), Map.of(), time));
   }
 
   private CompletionStage<List<SubjectOverride>> change(SubjectOverride override) {

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- Lifts bans, and keeps everything else: the numbers of a ban become those of a subject that was never denied. cells.lua
--- describes them. No length and no time to live changes.
+-- Lifts bans, and keeps everything else: the numbers of a ban become those of a subject that was never denied.
+-- cells.lua describes them. No length and no time to live changes.
 --
 -- KEYS[i]  the state of one subject
 --
