@@ -148,6 +148,7 @@ public final class MemoryMode implements Mode {
     Map<String, String> parts = new LinkedHashMap<>();
     parts.put("plan", "finding the plan of a method");
     parts.put("charges", "the subject, the state key and the charges of a request");
+    parts.put("callers", "that there are no tiers, conditions, exempt or blocked callers");
     parts.put("stateKey", "the state key of an address");
     parts.put("response", EMPTY_RESPONSE);
     parts.put("fields", "an empty response with the RateLimit fields of 2 rules");

@@ -7,7 +7,9 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
+import io.limiter.micronaut.call.CallerPlans;
 import io.limiter.micronaut.config.HeadersConfiguration;
+import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.http.RateLimitFields;
 import io.limiter.micronaut.plan.Cost;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -45,6 +47,8 @@ public class Parts {
   private ExecutableMethod<?, ?> method;
   private LimitPlan plan;
   private RequestSubjects subjects;
+  private CallerPlans callers;
+  private PoliciesConfiguration settings;
   private HttpRequest<?> request;
 
   @Setup
@@ -58,6 +62,8 @@ public class Parts {
             .orElseThrow();
     plan = plans.of(method).orElseThrow();
     subjects = service.getBean(RequestSubjects.class);
+    callers = service.getBean(CallerPlans.class);
+    settings = service.getBean(PoliciesConfiguration.class);
     request = HttpRequest.GET("/limited");
     limit = "io.limiter.benchmarks.server.LimitedController.limited()";
     address = new Subject("ip", "203.0.113.195");
@@ -84,6 +90,12 @@ public class Parts {
         source -> subjects.resolve(source, request),
         submission -> submission.ofRequest(request),
         Cost::byRequest);
+  }
+
+  /** What a request pays for tiers, conditions, exempt and blocked callers where there are none. */
+  @Benchmark
+  public boolean callers() {
+    return callers.isSameForAll(plan) && settings.current().block().isEmpty();
   }
 
   /** The name of the state of an address: a hash. */

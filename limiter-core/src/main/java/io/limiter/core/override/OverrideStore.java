@@ -76,8 +76,8 @@ public final class OverrideStore implements LimitStore {
     private RuleStack changed(RuleStack stack) {
       try {
         return override.change(stack);
-      } catch (
-          IllegalArgumentException impossible) { // put there by other means, or for other rules
+      } catch (IllegalArgumentException impossible) {
+        // It was put there by other means, or for rules that have changed since.
         LOG.warn(
             "An override of the policy '{}' is ignored: {}",
             override.policy(),

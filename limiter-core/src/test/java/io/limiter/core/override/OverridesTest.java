@@ -7,6 +7,7 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.groups.Tuple.tuple;
+import static org.awaitility.Awaitility.await;
 
 import io.limiter.core.Completion;
 import io.limiter.core.DecidedBy;
@@ -28,7 +29,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -160,12 +160,12 @@ class OverridesTest {
   }
 
   @Test
-  void itEndsByItselfAndByRemoval() throws InterruptedException {
+  void itEndsByItselfAndByRemoval() {
     put(search(ADA), Map.of(), SubjectOverride.MIN_TIME);
     put(search(BOB), Map.of(), HOUR);
     assertThat(admitted(search(ADA), 9)).isEqualTo(9);
 
-    TimeUnit.NANOSECONDS.sleep(SubjectOverride.MIN_TIME.toNanos() + 50_000_000);
+    await().until(() -> store.inForce().size() == 1);
     assertThat(admitted(search(ADA), 9)).isEqualTo(3);
     assertThat(table.all().toCompletableFuture().join())
         .extracting(SubjectOverride::tag)

@@ -3,6 +3,7 @@ package io.limiter.micronaut.http;
 
 import io.limiter.micronaut.denial.DenialMessages;
 import io.limiter.micronaut.exception.InvalidCallException;
+import io.limiter.micronaut.log.OneLine;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponse;
 import io.micronaut.http.HttpStatus;
@@ -12,7 +13,6 @@ import io.micronaut.http.server.exceptions.response.ErrorContext;
 import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 import jakarta.inject.Singleton;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -46,34 +46,11 @@ public class BadRequestHandler implements ExceptionHandler<InvalidCallException,
   public HttpResponse<?> handle(
       @SuppressWarnings("rawtypes") HttpRequest request, InvalidCallException mistake) {
     if (LOG.isDebugEnabled()) {
-      LOG.debug("Rejected: {}", oneLine(mistake.getMessage()));
+      // The limiter's messages quote nothing that a caller sent. The application may throw these
+      // exceptions too, with any message.
+      LOG.debug("Rejected: {}", OneLine.of(String.valueOf(mistake.getMessage()), MAX_MESSAGE));
     }
     return answer(request, mistake);
-  }
-
-  /**
-   * The limiter's messages quote nothing that a caller sent. The application may throw these
-   * exceptions too, with any message: that can neither forge lines of the log nor fill it.
-   */
-  private static String oneLine(@Nullable String message) {
-    String text = String.valueOf(message);
-    StringBuilder line = new StringBuilder(Math.min(text.length(), MAX_MESSAGE));
-    text.codePoints()
-        .limit(MAX_MESSAGE)
-        .forEach(point -> line.appendCodePoint(isPrinted(point) ? point : '?'));
-    return line.toString();
-  }
-
-  private static boolean isPrinted(int point) {
-    return switch (Character.getType(point)) {
-      case Character.CONTROL,
-          Character.FORMAT,
-          Character.LINE_SEPARATOR,
-          Character.PARAGRAPH_SEPARATOR,
-          Character.SURROGATE ->
-          false;
-      default -> true;
-    };
   }
 
   private HttpResponse<?> answer(HttpRequest<?> request, InvalidCallException mistake) {

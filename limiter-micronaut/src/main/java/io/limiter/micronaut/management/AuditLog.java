@@ -3,6 +3,7 @@ package io.limiter.micronaut.management;
 
 import io.limiter.micronaut.event.EventPublisher;
 import io.limiter.micronaut.event.LimiterEvent;
+import io.limiter.micronaut.log.OneLine;
 import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
 import org.slf4j.Logger;
@@ -40,28 +41,6 @@ final class AuditLog {
   }
 
   private static String quoted(String text) {
-    return '"' + oneLine(text, MAX_TEXT).replace('"', '\'') + '"';
-  }
-
-  /** A text that can neither forge lines of the log nor fill it. */
-  static String oneLine(String text, int max) {
-    StringBuilder line = new StringBuilder(Math.min(text.length(), max));
-    text.codePoints()
-        .limit(max)
-        .forEach(point -> line.appendCodePoint(isPrinted(point) ? point : ' '));
-    return line.toString();
-  }
-
-  private static boolean isPrinted(int point) {
-    return switch (Character.getType(point)) {
-      case Character.CONTROL,
-          Character.FORMAT,
-          Character.LINE_SEPARATOR,
-          Character.PARAGRAPH_SEPARATOR,
-          Character.SURROGATE,
-          Character.UNASSIGNED ->
-          false;
-      default -> true;
-    };
+    return '"' + OneLine.of(text, MAX_TEXT).replace('"', '\'') + '"';
   }
 }

@@ -15,6 +15,7 @@ import io.limiter.micronaut.config.SettingsRefresh;
 import io.limiter.micronaut.config.SettingsShare;
 import io.limiter.micronaut.event.LimiterEvent;
 import io.limiter.micronaut.event.SubjectDigest;
+import io.limiter.micronaut.log.OneLine;
 import io.limiter.micronaut.plan.LimitOverrides;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.plan.LimitedPolicy;
@@ -257,7 +258,7 @@ public final class LimitsEndpoint {
     view.put("policy", policy.name());
     view.put("subject", digests(named.request()));
     if (showSubjects && !named.clear().isEmpty()) {
-      view.put("clear", AuditLog.oneLine(named.clear(), RequestBody.MAX_VALUE));
+      view.put("clear", OneLine.of(named.clear(), RequestBody.MAX_VALUE));
     }
     return view;
   }

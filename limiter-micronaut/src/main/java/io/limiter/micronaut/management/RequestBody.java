@@ -2,6 +2,7 @@
 package io.limiter.micronaut.management;
 
 import io.limiter.core.util.NearestNames;
+import io.limiter.micronaut.log.OneLine;
 import io.micronaut.http.HttpStatus;
 import io.micronaut.http.exceptions.HttpStatusException;
 import io.micronaut.json.JsonMapper;
@@ -70,7 +71,7 @@ final class RequestBody {
   }
 
   static String quoted(String text) {
-    return AuditLog.oneLine(text, MAX_QUOTED);
+    return OneLine.of(text, MAX_QUOTED);
   }
 
   boolean has(String member) {

@@ -23,6 +23,7 @@ import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.call.DenialListener;
 import io.limiter.micronaut.call.VerdictListener;
 import io.limiter.micronaut.event.LimiterEvent;
+import io.limiter.micronaut.log.OneLine;
 import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Order;
@@ -900,7 +901,7 @@ class LimitsEndpointTest {
         "application/json");
     assertThat(lines.list.get(0).getFormattedMessage())
         .startsWith("who=\"eve' change=nothing\" change=reset ");
-    assertThat(AuditLog.oneLine("a\nb\u2028c\u202ed", 9)).isEqualTo("a b c d");
+    assertThat(OneLine.of("a\nb\u2028c\u202ed", 9)).isEqualTo("a?b?c?d");
   }
 
   @Test
