@@ -85,7 +85,8 @@ class PackageArrowsTest {
                       "io.micronaut.context.annotation..",
                       "io.micronaut.core.annotation..",
                       "io.limiter.core.rule", // an algorithm that a rule names
-                      "io.micronaut.http", // what a SubjectResolver is asked about
+                      "io.micronaut.http",
+                      "io.micronaut.http.annotation", // what a SubjectResolver is asked about
                       "org.jspecify.annotations..")));
 
   /**

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.annotation;
+
+import io.micronaut.http.annotation.FilterMatcher;
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/**
+ * Makes a declarative client obey what the called server responds about its limits: the field
+ * {@code Retry-After} of a 429 or 503, and {@code RateLimit} with nothing remaining. Until the time
+ * that it states, further calls to that server wait, without a thread, for {@code
+ * limiter.client.max-wait} at most; a call that would wait longer fails with {@link
+ * ServerRateLimitException} and is not sent.
+ *
+ * <pre>{@code
+ * @ObeyRateLimits
+ * @Client("https://api.example.com")
+ * interface Catalogue {
+ *   @Get("/items")
+ *   Publisher<Item> items();
+ * }
+ * }</pre>
+ *
+ * <p>Calls are never repeated: the call whose response is a 429 has that response. All clients with
+ * this annotation share what is known of a server, which is one service id, or one scheme, host and
+ * port. Each instance of the application knows only the responses that it received itself.
+ */
+@Documented
+@FilterMatcher
+@Retention(RetentionPolicy.RUNTIME)
+@Target({ElementType.TYPE, ElementType.PARAMETER, ElementType.FIELD})
+public @interface ObeyRateLimits {}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.client;
+
+import io.limiter.core.util.BoundedCache;
+import io.limiter.micronaut.annotation.ObeyRateLimits;
+import io.limiter.micronaut.config.ClientConfiguration;
+import io.limiter.micronaut.exception.ServerRateLimitException;
+import io.limiter.micronaut.thread.LimiterTimer;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.annotation.Order;
+import io.micronaut.core.order.Ordered;
+import io.micronaut.http.BasicHttpAttributes;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.HttpResponse;
+import io.micronaut.http.MutableHttpRequest;
+import io.micronaut.http.annotation.ClientFilter;
+import io.micronaut.http.annotation.RequestFilter;
+import io.micronaut.http.annotation.ResponseFilter;
+import io.micronaut.http.client.exceptions.HttpClientException;
+import io.micronaut.http.client.exceptions.HttpClientResponseException;
+import io.micronaut.scheduling.TaskExecutors;
+import jakarta.inject.Named;
+import java.net.URI;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Delays or rejects calls to servers that have asked for a pause. Waiting takes no thread; the call
+ * continues on a thread that may block, since filters of the application follow.
+ */
+@ObeyRateLimits
+@ClientFilter
+@Order(Ordered.HIGHEST_PRECEDENCE) // what signs a request, or adds a token, does it after the wait
+@Requires(classes = HttpClientException.class)
+final class ServerLimitsFilter {
+
+  private static final CompletionStage<Optional<HttpResponse<?>>> SEND =
+      CompletableFuture.completedFuture(Optional.empty());
+
+  private final ClientConfiguration configuration;
+  private final LimiterTimer timer;
+  private final ExecutorService executor;
+  private final BoundedCache<String, Server> servers;
+
+  ServerLimitsFilter(
+      ClientConfiguration configuration,
+      LimiterTimer timer,
+      @Named(TaskExecutors.BLOCKING) ExecutorService executor) {
+    this.configuration = configuration;
+    this.timer = timer;
+    this.executor = executor;
+    this.servers = new BoundedCache<>(configuration.getMaxServers(), Server::new);
+  }
+
+  /** The pause of one server, and how many calls wait for its end. */
+  private static final class Server {
+
+    final String name;
+    final AtomicLong untilNanos = new AtomicLong(System.nanoTime());
+    final AtomicInteger waiting = new AtomicInteger();
+
+    Server(String name) {
+      this.name = name;
+    }
+
+    long pauseNanos() {
+      return untilNanos.get() - System.nanoTime();
+    }
+
+    void pause(Duration time) {
+      long until = System.nanoTime() + time.toNanos();
+      untilNanos.accumulateAndGet(until, (known, given) -> given - known > 0 ? given : known);
+    }
+
+    ServerRateLimitException rejection(String reason) {
+      Duration pause = Duration.ofNanos(Math.max(0, pauseNanos()));
+      return new ServerRateLimitException(
+          "%s has asked for a pause of %d ms more: %s".formatted(name, pause.toMillis(), reason),
+          pause);
+    }
+  }
+
+  @RequestFilter
+  CompletionStage<Optional<HttpResponse<?>>> before(MutableHttpRequest<?> request) {
+    Server server = servers.get(name(request));
+    if (server.pauseNanos() <= 0) {
+      return SEND;
+    }
+    if (server.waiting.incrementAndGet() > configuration.getMaxWaiters()) {
+      server.waiting.decrementAndGet();
+      throw server.rejection(
+          "%d calls wait already, which is limiter.client.max-waiters"
+              .formatted(configuration.getMaxWaiters()));
+    }
+    CompletableFuture<Optional<HttpResponse<?>>> turn = new CompletableFuture<>();
+    await(server, turn, System.nanoTime() + configuration.getMaxWait().toNanos());
+    return turn.whenComplete((sent, rejected) -> server.waiting.decrementAndGet());
+  }
+
+  /** Waits again if the pause has become longer meanwhile. */
+  private void await(
+      Server server, CompletableFuture<Optional<HttpResponse<?>>> turn, long latestNanos) {
+    long pause = server.pauseNanos();
+    if (pause <= 0) {
+      turn.completeAsync(Optional::empty, executor);
+    } else if (System.nanoTime() + pause - latestNanos > 0) {
+      turn.completeExceptionally(
+          server.rejection(
+              "longer than a call waits, which is limiter.client.max-wait = %d ms"
+                  .formatted(configuration.getMaxWait().toMillis())));
+    } else {
+      var unused = timer.schedule(() -> await(server, turn, latestNanos), pause);
+    }
+  }
+
+  /** A client reports a response of 400 and above as a failure. */
+  @ResponseFilter
+  void after(
+      HttpRequest<?> request, @Nullable HttpResponse<?> response, @Nullable Throwable failure) {
+    HttpResponse<?> received =
+        failure instanceof HttpClientResponseException status ? status.getResponse() : response;
+    Duration pause = received == null ? Duration.ZERO : StatedPause.of(received);
+    if (!pause.isZero()) {
+      Duration longest = configuration.getMaxRetryAfter();
+      servers.get(name(request)).pause(pause.compareTo(longest) > 0 ? longest : pause);
+    }
+  }
+
+  private static String name(HttpRequest<?> request) {
+    return BasicHttpAttributes.getServiceId(request)
+        .filter(id -> !id.isEmpty() && !id.contains("/"))
+        .orElseGet(
+            () -> {
+              URI uri = request.getUri();
+              return uri.getScheme() + "://" + uri.getAuthority();
+            });
+  }
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import io.limiter.micronaut.annotation.ObeyRateLimits;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.exception.ServerRateLimitException;
+import io.limiter.micronaut.testing.HttpService;
+import io.limiter.micronaut.testing.Starts;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.async.annotation.SingleResult;
+import io.micronaut.http.HttpResponse;
+import io.micronaut.http.HttpStatus;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.http.annotation.Header;
+import io.micronaut.http.client.annotation.Client;
+import io.micronaut.http.client.exceptions.HttpClientResponseException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Clients that obey what another service responds about its limits. */
+class ObeyRateLimitsTest {
+
+  private static final String OTHER = "OtherService";
+  private static final String OWN = "ObeyRateLimits";
+
+  @Controller("/other")
+  @Requires(property = "spec.name", value = OTHER)
+  static class Other {
+
+    final AtomicInteger calls = new AtomicInteger();
+
+    /** Responds as the call asks for. */
+    @Get("/scripted")
+    HttpResponse<String> scripted(
+        @Header("X-Status") int status,
+        @Header("X-Field") String field,
+        @Header("X-Value") String value) {
+      calls.incrementAndGet();
+      return HttpResponse.status(HttpStatus.valueOf(status)).header(field, value).body("ok");
+    }
+
+    @Get("/limited")
+    @RateRule(count = 3, time = 1)
+    String limited() {
+      calls.incrementAndGet();
+      return "ok";
+    }
+  }
+
+  @ObeyRateLimits
+  @Client("${other.url}/other")
+  @Requires(property = "spec.name", value = OWN)
+  interface Obedient {
+    @Get("/scripted")
+    HttpResponse<String> scripted(
+        @Header("X-Status") int status,
+        @Header("X-Field") String field,
+        @Header("X-Value") String value);
+
+    @Get("/limited")
+    String limited();
+
+    @Get("/limited")
+    @SingleResult
+    CompletableFuture<String> limitedAsync();
+  }
+
+  @Client("${other.url}/other")
+  @Requires(property = "spec.name", value = OWN)
+  interface Careless {
+    @Get("/limited")
+    String limited();
+  }
+
+  private final HttpService other = HttpService.start(OTHER, Map.of());
+  private ApplicationContext own;
+
+  @AfterEach
+  void close() {
+    if (own != null) {
+      own.close();
+    }
+    other.close();
+  }
+
+  private <T> T client(Class<T> type, Object... settings) {
+    if (own == null) {
+      Map<String, Object> all = HttpService.settings(settings);
+      all.put("spec.name", OWN);
+      all.put("other.url", "http://localhost:" + other.port());
+      own = ApplicationContext.run(all);
+    }
+    return own.getBean(type);
+  }
+
+  private int calls() {
+    return other.bean(Other.class).calls.get();
+  }
+
+  @Test
+  void aCallWaitsUntilTheOtherServiceAdmitsIt() {
+    Obedient client = client(Obedient.class);
+    long begin = System.nanoTime();
+    List<String> responses = IntStream.range(0, 9).mapToObj(i -> client.limited()).toList();
+
+    assertThat(responses).hasSize(9).containsOnly("ok");
+    assertThat(Duration.ofNanos(System.nanoTime() - begin)).isGreaterThan(Duration.ofMillis(1_900));
+  }
+
+  @Test
+  void withoutTheAnnotationItFails() {
+    Careless client = client(Careless.class);
+    assertThatThrownBy(() -> IntStream.range(0, 9).forEach(i -> client.limited()))
+        .isInstanceOf(HttpClientResponseException.class)
+        .hasMessageContaining("Too Many Requests");
+  }
+
+  @Test
+  void callsThatWaitTakeNoThreadOfTheirOwnAndAllEnd() throws Exception {
+    Obedient client = client(Obedient.class, "limiter.client.max-wait", "20s");
+    IntStream.range(0, 3).forEach(i -> client.limited());
+    List<CompletableFuture<String>> waiting =
+        IntStream.range(0, 3).mapToObj(i -> client.limitedAsync()).toList();
+
+    for (CompletableFuture<String> one : waiting) {
+      assertThat(one.get(20, TimeUnit.SECONDS)).isEqualTo("ok");
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "429 | Retry-After | 60",
+        "503 | Retry-After | 60",
+        "200 | RateLimit   | \"a\";r=5;t=10, \"b\";r=0;t=60",
+        "429 | RateLimit   | \"a\";r=0;t=60"
+      })
+  void aLongerPauseThanACallMayWaitIsAnErrorThatStatesIt(int status, String field, String value) {
+    Obedient client = client(Obedient.class);
+    call(client, status, field, value);
+
+    ServerRateLimitException rejected =
+        catchThrowableOfType(ServerRateLimitException.class, client::limited);
+    assertThat(rejected)
+        .hasMessageContaining("http://localhost:" + other.port())
+        .hasMessageContaining("limiter.client.max-wait = 2000 ms");
+    assertThat(rejected.retryAfter()).isBetween(Duration.ofSeconds(50), Duration.ofSeconds(60));
+    assertThat(calls()).isEqualTo(1);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "200 | Retry-After | 60",
+        "404 | Retry-After | 60",
+        "429 | Retry-After | soon",
+        "429 | Retry-After | -5",
+        "429 | Retry-After | Wed, 21 Oct 2015 07:28:00 GMT",
+        "200 | RateLimit   | \"a\";r=1;t=60",
+        "200 | RateLimit   | nonsense;;;=\"",
+        "429 | X-Other     | 60"
+      })
+  void otherResponsesAskForNoPause(int status, String field, String value) {
+    Obedient client = client(Obedient.class);
+    call(client, status, field, value);
+
+    assertThat(client.limited()).isEqualTo("ok");
+    assertThat(calls()).isEqualTo(2);
+  }
+
+  @Test
+  void anAbsurdPauseIsNotBelieved() {
+    Obedient client = client(Obedient.class, "limiter.client.max-retry-after", "1s");
+    call(client, 429, "Retry-After", "9999999999");
+
+    assertThat(client.limited()).isEqualTo("ok");
+  }
+
+  @Test
+  void callsFailAtOnceWithoutAWait() {
+    Obedient client = client(Obedient.class, "limiter.client.max-wait", "0s");
+    call(client, 429, "Retry-After", "1");
+
+    assertThatThrownBy(client::limited).isInstanceOf(ServerRateLimitException.class);
+  }
+
+  @Test
+  void oneCallMoreThanMayWaitFailsAtOnce() throws Exception {
+    Obedient client = client(Obedient.class, "limiter.client.max-waiters", 1);
+    call(client, 429, "Retry-After", "1");
+    CompletableFuture<String> first = client.limitedAsync();
+
+    assertThatThrownBy(client::limited)
+        .isInstanceOf(ServerRateLimitException.class)
+        .hasMessageContaining("limiter.client.max-waiters");
+    assertThat(first.get(20, TimeUnit.SECONDS)).isEqualTo("ok");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "limiter.client.max-wait, 6m",
+    "limiter.client.max-waiters, -1",
+    "limiter.client.max-retry-after, 0s",
+    "limiter.client.max-servers, 0"
+  })
+  void aMistakeStopsTheStart(String setting, String value) {
+    assertThat(Starts.mistake(Map.of(setting, value))).hasMessageContaining(setting);
+  }
+
+  private static void call(Obedient client, int status, String field, String value) {
+    try {
+      client.scripted(status, field, value);
+    } catch (HttpClientResponseException asked) {
+      assertThat(asked.getStatus().getCode()).isEqualTo(status);
+    }
+  }
+}
