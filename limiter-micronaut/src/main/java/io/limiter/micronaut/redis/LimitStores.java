@@ -31,6 +31,8 @@ import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.env.Environment;
+import io.micronaut.context.exceptions.ConfigurationException;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.Collection;
@@ -47,6 +49,9 @@ import org.slf4j.LoggerFactory;
 public final class LimitStores {
 
   private static final Logger LOG = LoggerFactory.getLogger(LimitStores.class);
+
+  // By name, since micronaut-redis is optional.
+  private static final String LETTUCE = "io.micronaut.configuration.lettuce.RedisSetting";
 
   /**
    * Has a type of its own, since listeners that decorate beans of type {@link LimitStore} mean the
@@ -124,10 +129,25 @@ public final class LimitStores {
   @Context // logged at the start instead of with the first request
   @Bean(preDestroy = "close")
   @Requires(missingBeans = DefaultRedisConfiguration.class)
-  LimitStore memory(MemoryConfiguration memory) {
+  LimitStore memory(MemoryConfiguration memory, Environment environment) {
+    requireClient(environment);
     LOG.warn(
         "Neither redis.uri nor redis.uris is set: each instance of this service counts separately");
     return inMemory(memory);
+  }
+
+  /** With a Redis that nothing can connect to, each instance would count separately unnoticed. */
+  private static void requireClient(Environment environment) {
+    if (environment.isPresent(LETTUCE)) {
+      return;
+    }
+    for (String uri : List.of("redis.uri", "redis.uris")) {
+      if (environment.containsProperties(uri)) {
+        throw new ConfigurationException(
+            "%s is set, and there is no Redis client: add the dependency io.micronaut.redis:micronaut-redis-lettuce, or remove the setting, so that each instance counts separately"
+                .formatted(uri));
+      }
+    }
   }
 
   private static LimitStore inMemory(MemoryConfiguration memory) {

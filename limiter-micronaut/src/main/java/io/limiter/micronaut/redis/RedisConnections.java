@@ -43,6 +43,7 @@ import org.slf4j.event.Level;
  * Redis Cluster one to each primary.
  */
 @Factory
+@Requires(classes = DefaultRedisConfiguration.class)
 final class RedisConnections {
 
   private static final Logger LOG = LoggerFactory.getLogger(RedisConnections.class);
