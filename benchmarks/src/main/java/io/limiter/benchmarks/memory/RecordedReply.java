@@ -17,6 +17,7 @@ import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.redis.connection.LettuceClients;
 import io.limiter.core.redis.connection.RedisSettings;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /** The real reply of Redis to a decision, so that it can be read again without one. */
@@ -25,7 +26,8 @@ final class RecordedReply extends RedisAsyncCommandsImpl<byte[], byte[]>
 
   private static final Duration DEADLINE = Duration.ofSeconds(10);
 
-  private volatile byte[] last = {};
+  // Completed behind the store's own continuation, so it may come after the verdict.
+  private final CompletableFuture<byte[]> reply = new CompletableFuture<>();
 
   private RecordedReply(StatefulRedisConnection<byte[], byte[]> connection) {
     super(connection, ByteArrayCodec.INSTANCE);
@@ -48,7 +50,7 @@ final class RecordedReply extends RedisAsyncCommandsImpl<byte[], byte[]>
                   .get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
         }
       }
-      return recorder.last;
+      return recorder.reply.get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
     } finally {
       LettuceClients.shutdown(client);
     }
@@ -65,9 +67,9 @@ final class RecordedReply extends RedisAsyncCommandsImpl<byte[], byte[]>
     RedisFuture<T> sent = super.evalsha(digest, type, keys, values);
     var unused =
         sent.thenAccept(
-            reply -> {
-              if (reply instanceof byte[] bytes) {
-                last = bytes;
+            result -> {
+              if (result instanceof byte[] bytes) {
+                var unusedFirst = reply.complete(bytes);
               }
             });
     return sent;
