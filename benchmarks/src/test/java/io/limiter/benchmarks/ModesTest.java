@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Each mode runs to its end and reports what it should; its measurements here are meaningless. */
-@Tag("once")
+@Tag("matrix")
 class ModesTest {
 
   @TempDir Path directory;

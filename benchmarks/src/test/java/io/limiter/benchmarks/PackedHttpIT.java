@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
  * The modes that start services, from the released jar: classes packed into it have no manifest and
  * no directory of their own. The figures are meaningless.
  */
-@Tag("once")
+@Tag("matrix")
 class PackedHttpIT {
 
   @TempDir Path directory;

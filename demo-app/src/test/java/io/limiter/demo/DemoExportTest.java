@@ -11,9 +11,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Exports leave two a second, and those that come early wait. */
+@Tag("matrix")
 class DemoExportTest {
 
   /** What a thread may have to wait for one of two cores that others use too. */

@@ -14,9 +14,11 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.util.Map;
 import java.util.UUID;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** However many calls there are, they come from 10,000 callers, over a real Redis. */
+@Tag("matrix")
 class CallersInTurnTest {
 
   @Test

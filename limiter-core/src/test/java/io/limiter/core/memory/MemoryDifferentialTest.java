@@ -8,8 +8,10 @@ import io.limiter.core.Scenario;
 import io.limiter.core.Step;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("matrix")
 class MemoryDifferentialTest {
 
   private static final long NEVER_EXPIRE = Long.MAX_VALUE / 4;

@@ -9,7 +9,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-@Tag("once")
+@Tag("matrix")
 class RedisDifferentialTest {
 
   @Test

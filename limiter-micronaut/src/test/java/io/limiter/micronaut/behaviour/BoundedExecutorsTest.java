@@ -28,6 +28,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -38,6 +39,7 @@ import reactor.core.publisher.Mono;
  * Executors of few threads, all of which wait for calls of limited beans: what follows such a call
  * needs none of them.
  */
+@Tag("matrix")
 class BoundedExecutorsTest {
 
   private static final String SPEC = "BoundedExecutorsTest";

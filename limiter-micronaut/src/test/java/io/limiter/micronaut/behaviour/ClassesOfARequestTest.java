@@ -14,12 +14,14 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.jacoco.agent.rt.RT;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * How many classes of ours one warm request executes, decided by Redis: what a reader who follows
  * it has to open. Interfaces and enums without code of their own do not count.
  */
+@Tag("matrix")
 class ClassesOfARequestTest {
 
   /** Including the log of a breaker, which knows whether its node is lost. */

@@ -14,6 +14,7 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,6 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.Disposable;
 
 /** A call whose client disconnects while it waits frees its place, and is not made. */
+@Tag("matrix")
 @ParameterizedClass(name = "gate {0}")
 @ValueSource(booleans = {true, false})
 class GivingUpTest extends WaitingCaller {

@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.AfterParameterizedClassInvocation;
 import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
@@ -26,6 +27,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The outcome of a call is what its client got: each kind of route, each way to end. */
+@Tag("matrix")
 @ParameterizedClass(name = "gate {0}")
 @ValueSource(booleans = {true, false})
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
