@@ -1,0 +1,61 @@
+package example;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.client.HttpClient;
+import io.micronaut.http.client.annotation.Client;
+import io.micronaut.http.client.exceptions.HttpClientResponseException;
+import io.micronaut.test.extensions.junit5.annotation.MicronautTest;
+import jakarta.inject.Inject;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+@MicronautTest
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class AccountControllerTest extends RedisForTests {
+
+  @Inject
+  @Client("/")
+  HttpClient client;
+
+  @Test
+  void eachUserIsCounted() {
+    assertEquals(List.of(200, 200, 200, 429), statuses(4, "/me", "ann", "ann"));
+    assertEquals(List.of(200), statuses(1, "/me", "bob", "bob"));
+    assertEquals(List.of(401), statuses(1, "/me", "ann", "guess"));
+  }
+
+  @Test
+  void guessesAreCountedAndRightPasswordsAreNot() {
+    assertEquals(List.of(200, 200, 200, 200), statuses(4, "/account", "ann", "ann"));
+    assertEquals(List.of(401, 401, 401, 429), statuses(4, "/account", "ann", "guess"));
+  }
+
+  @Test
+  void prometheusHasTheDecisions() {
+    statuses(5, "/me", "eve", "eve");
+    String meters = client.toBlocking().retrieve("/prometheus");
+    assertTrue(
+        meters.lines().anyMatch(line -> line.startsWith("limiter_") && line.contains("\"me\"")),
+        meters);
+  }
+
+  private List<Integer> statuses(int calls, String path, String name, String password) {
+    return IntStream.range(0, calls)
+        .map(i -> status(HttpRequest.GET(path).basicAuth(name, password)))
+        .boxed()
+        .toList();
+  }
+
+  private int status(HttpRequest<?> request) {
+    try {
+      return client.toBlocking().exchange(request).code();
+    } catch (HttpClientResponseException e) {
+      return e.code();
+    }
+  }
+}
