@@ -3,6 +3,7 @@ package io.limiter.micronaut.denial;
 
 import io.limiter.micronaut.config.DenialConfiguration;
 import io.limiter.micronaut.config.TemplateConfiguration;
+import io.micronaut.context.BeanProvider;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Requires;
@@ -35,7 +36,7 @@ public final class DenialBodyFactory {
   DenialBody body(
       DenialConfiguration configuration,
       TemplateConfiguration template,
-      ErrorResponseProcessor<?> errors) {
+      BeanProvider<ErrorResponseProcessor<?>> errors) {
     DenialConfiguration.Body form = configuration.form();
     if (form != DenialConfiguration.Body.TEMPLATE && template.fields().isPresent()) {
       throw new ConfigurationException(
@@ -60,7 +61,7 @@ public final class DenialBodyFactory {
   public static boolean isKnown(DenialBody body) {
     return body instanceof MachineReadableBody
         || (body instanceof ApplicationBody application
-            && application.application.getClass().getName().equals(PROCESSOR));
+            && application.application.get().getClass().getName().equals(PROCESSOR));
   }
 
   private static Map<String, @Nullable Object> fields(TemplateConfiguration template) {
@@ -84,9 +85,10 @@ public final class DenialBodyFactory {
    */
   static final class ApplicationBody implements DenialBody {
 
-    private final ErrorResponseProcessor<?> application;
+    // Not created at the start: a service that serves no HTTP may lack what it needs, such as JSON.
+    private final BeanProvider<ErrorResponseProcessor<?>> application;
 
-    ApplicationBody(ErrorResponseProcessor<?> application) {
+    ApplicationBody(BeanProvider<ErrorResponseProcessor<?>> application) {
       this.application = application;
     }
 
@@ -108,10 +110,11 @@ public final class DenialBodyFactory {
     private MutableHttpResponse<?> process(
         ErrorContext error, int status, MutableHttpResponse<?> response) {
       if (Denial.ReasonPhrases.known(status)) {
-        return application.processResponse(error, response);
+        return application.get().processResponse(error, response);
       }
       String reason = response.reason();
       return application
+          .get()
           .processResponse(error, response.status(HttpStatus.BAD_REQUEST.getCode(), reason))
           .status(status, reason);
     }
