@@ -21,6 +21,7 @@ public final class RedisConfiguration {
   /** Longest {@code warm-up}. */
   public static final Duration MAX_WARM_UP = Duration.ofMinutes(1);
 
+  private boolean enabled = true;
   private Duration deadline = RedisSettings.DEFAULT_DEADLINE;
   private Optional<Duration> hardDeadline = Optional.empty();
   private String keyPrefix = RedisSettings.DEFAULT_PREFIX;
@@ -38,6 +39,21 @@ public final class RedisConfiguration {
     EVENT_LOOP,
     /** One connection for all threads; on a Cluster, one to each primary. */
     SHARED
+  }
+
+  /** Whether the limiter counts in Redis if {@code redis.uri} or {@code redis.uris} is set. */
+  public boolean isEnabled() {
+    return enabled;
+  }
+
+  /**
+   * Default value true. If false, the limiter counts in memory and opens no connection, whatever
+   * else uses Redis.
+   *
+   * @throws ConfigurationException if the word means neither true nor false
+   */
+  public void setEnabled(String enabled) {
+    this.enabled = EnumSetting.isOn(PREFIX + ".enabled", enabled);
   }
 
   /**

@@ -100,6 +100,7 @@ final class UnknownSettings {
           "limiter.redis.batch-size",
           "limiter.redis.connections",
           "limiter.redis.deadline",
+          "limiter.redis.enabled",
           "limiter.redis.hard-deadline",
           "limiter.redis.key-prefix",
           "limiter.redis.key-secret",

@@ -26,7 +26,6 @@ import io.limiter.micronaut.config.LimiterConfiguration;
 import io.limiter.micronaut.config.MemoryConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration;
-import io.micronaut.configuration.lettuce.DefaultRedisConfiguration;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.annotation.Factory;
@@ -86,7 +85,7 @@ public final class LimitStores {
   }
 
   @Singleton
-  @Requires(missingBeans = DefaultRedisConfiguration.class)
+  @Requires(missingBeans = ConnectionSource.class)
   OverrideTable ownOverrides() {
     return OverrideTable.inMemory();
   }
@@ -128,11 +127,16 @@ public final class LimitStores {
 
   @Context // logged at the start instead of with the first request
   @Bean(preDestroy = "close")
-  @Requires(missingBeans = DefaultRedisConfiguration.class)
-  LimitStore memory(MemoryConfiguration memory, Environment environment) {
-    requireClient(environment);
+  @Requires(missingBeans = ConnectionSource.class)
+  LimitStore memory(MemoryConfiguration memory, RedisConfiguration redis, Environment environment) {
+    if (redis.isEnabled()) {
+      requireClient(environment);
+    }
     LOG.warn(
-        "Neither redis.uri nor redis.uris is set: each instance of this service counts separately");
+        "{}: each instance of this service counts separately",
+        redis.isEnabled()
+            ? "Neither redis.uri nor redis.uris is set"
+            : "limiter.redis.enabled is false");
     return inMemory(memory);
   }
 

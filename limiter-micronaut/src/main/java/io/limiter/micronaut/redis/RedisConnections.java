@@ -68,7 +68,11 @@ final class RedisConnections {
    * Used by the connections, which load the scripts into Redis, and by the store, which runs them.
    */
   @Singleton
-  @Requires(beans = DefaultRedisConfiguration.class)
+  @Requires(
+      property = RedisConfiguration.PREFIX + ".enabled",
+      pattern = "(?i)(?!\\s*(?:false|off|no)\\s*$).*",
+      defaultValue = "true",
+      beans = DefaultRedisConfiguration.class)
   RedisSettings settings(
       RedisConfiguration limiter,
       PoliciesConfiguration policies,
@@ -88,7 +92,11 @@ final class RedisConnections {
   @Context
   @Order(Ordered.HIGHEST_PRECEDENCE)
   @Bean(preDestroy = "close")
-  @Requires(beans = DefaultRedisConfiguration.class)
+  @Requires(
+      property = RedisConfiguration.PREFIX + ".enabled",
+      pattern = "(?i)(?!\\s*(?:false|off|no)\\s*$).*",
+      defaultValue = "true",
+      beans = DefaultRedisConfiguration.class)
   ConnectionSource connections(
       DefaultRedisConfiguration redis,
       RedisConfiguration limiter,

@@ -151,7 +151,7 @@ class UnknownSettingsTest {
         "limiter.denial.templates.errMsg | ; did you mean limiter.denial.template.errMsg?",
         "limiter.redis.uri | ; did you mean redis.uri?",
         "limiter.deny-cache | , but a group of them: limiter.deny-cache.enabled, for example",
-        "limiter.redis | , but a group of them: limiter.redis.batch-size, for example",
+        "limiter.redis | , but a group of them: limiter.redis.enabled, for example",
         "limiter | , but a group of them: limiter.enabled, for example",
         "limiter.rules.login.count | ; a setting of the application itself needs another prefix than limiter",
       })

@@ -2,12 +2,15 @@
 package io.limiter.micronaut.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import io.limiter.core.override.OverrideTable;
+import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.testing.RedisProcess;
 import io.micronaut.context.ApplicationContext;
 import java.time.Duration;
@@ -46,6 +49,33 @@ class StartLinesTest {
       assertThat(context.isRunning()).isTrue();
       assertThat(lines()).containsOnlyOnce(ALONE);
     }
+  }
+
+  @Test
+  void withARedisThatTheLimiterIsNotToUseTheSameAndNoConnection() {
+    try (ApplicationContext context =
+        ApplicationContext.run(
+            Map.of(
+                "spec.name",
+                "none",
+                "redis.uri",
+                "redis://127.0.0.1:1",
+                "limiter.redis.enabled",
+                " Off "))) {
+      assertThat(context.containsBean(ConnectionSource.class)).isFalse();
+      assertThat(context.getBean(OverrideTable.class)).isNotNull();
+      assertThat(lines())
+          .containsOnlyOnce(
+              "WARN limiter.redis.enabled is false: each instance of this service counts separately")
+          .noneMatch(line -> line.contains("redis.uri"));
+    }
+  }
+
+  @Test
+  void aWordThatIsNeitherOnNorOffStopsTheStart() {
+    assertThatThrownBy(
+            () -> ApplicationContext.run(Map.of("limiter.redis.enabled", "perhaps")).close())
+        .hasStackTraceContaining("limiter.redis.enabled = perhaps: give it true or false");
   }
 
   @Test

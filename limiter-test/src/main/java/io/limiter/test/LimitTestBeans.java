@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.test;
+
+import io.limiter.core.redis.connection.ConnectionSource;
+import io.limiter.core.store.LimitStore;
+import io.limiter.micronaut.config.MemoryConfiguration;
+import io.limiter.micronaut.config.RedisConfiguration;
+import io.limiter.micronaut.redis.LimitStores;
+import io.micronaut.context.BeanContext;
+import io.micronaut.context.annotation.Factory;
+import io.micronaut.context.annotation.Property;
+import io.micronaut.context.annotation.Replaces;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.event.BeanCreatedEvent;
+import io.micronaut.context.event.BeanCreatedEventListener;
+import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.test.context.TestContext;
+import io.micronaut.test.context.TestExecutionListener;
+import jakarta.inject.Singleton;
+import java.security.SecureRandom;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** The beans of a {@link LimitTest}; in other tests there are none of them. */
+@Factory
+@Requires(property = LimitTestProperties.STORE)
+final class LimitTestBeans {
+
+  @Singleton
+  TestClock clock(@Property(name = LimitTestProperties.STORE) String store) {
+    return new TestClock(store.equals("memory"));
+  }
+
+  @Singleton
+  @Requires(property = LimitTestProperties.STORE, value = "memory")
+  @Replaces(value = LimitStore.class, factory = LimitStores.class)
+  TestStore.Driven store(MemoryConfiguration memory, TestClock clock) {
+    return new TestStore.Driven(memory.getMaxSubjects(), clock);
+  }
+
+  @Singleton
+  Limits limits(LimitStore store) {
+    return new Limits(ours(store));
+  }
+
+  private static TestStore ours(LimitStore store) {
+    if (store instanceof TestStore ours) {
+      return ours;
+    }
+    throw new ConfigurationException(
+        "A bean of %s takes the place of the store of @LimitTest: leave it out of this test, for example by @Requires(missingProperty = \"%s\")"
+            .formatted(store.getClass().getName(), LimitTestProperties.STORE));
+  }
+
+  /** Wraps the store over Redis. */
+  @Singleton
+  @Requires(property = LimitTestProperties.STORE, value = "redis")
+  static final class SharedStore implements BeanCreatedEventListener<LimitStore> {
+
+    private final BeanContext context;
+
+    SharedStore(BeanContext context) {
+      this.context = context;
+    }
+
+    @Override
+    public LimitStore onCreated(BeanCreatedEvent<LimitStore> created) {
+      if (!context.containsBean(ConnectionSource.class)) {
+        throw new ConfigurationException(
+            "@LimitTest(store = REDIS), and neither redis.uri nor redis.uris is set: set it in application-test.yml, or let the test implement TestPropertyProvider");
+      }
+      return new TestStore.Shared(created.getBean());
+    }
+  }
+
+  /** Lets each application have keys of its own. */
+  @Singleton
+  @Requires(property = LimitTestProperties.STORE, value = "redis")
+  static final class OwnKeys implements BeanCreatedEventListener<RedisConfiguration> {
+
+    /** Of a prefix; what Redis' access rules may be about comes first. */
+    private static final int LONGEST = 32;
+
+    @Override
+    public RedisConfiguration onCreated(BeanCreatedEvent<RedisConfiguration> created) {
+      RedisConfiguration redis = created.getBean();
+      String own = Long.toString(new SecureRandom().nextLong(1L << 40, 1L << 41), 36) + ':';
+      String configured = redis.getKeyPrefix();
+      redis.setKeyPrefix(
+          configured.substring(0, Math.min(configured.length(), LONGEST - own.length())) + own);
+      return redis;
+    }
+  }
+
+  /** Begins each test with nothing counted, and lets no two of them run at the same time. */
+  @Singleton
+  @Requires(property = LimitTestProperties.STORE)
+  static final class OneTestAtATime implements TestExecutionListener {
+
+    private final TestStore store;
+    private @Nullable String running; // guarded by this
+    private @Nullable Thread runner; // of that test; guarded by this
+
+    OneTestAtATime(LimitStore store) {
+      this.store = ours(store);
+    }
+
+    @Override
+    public synchronized void beforeTestMethod(TestContext test) {
+      String name = name(test);
+      if (running != null) {
+        throw new IllegalStateException(
+            "%s begins while %s runs: both would count in the same application, so annotate the class with @Execution(ExecutionMode.SAME_THREAD). Classes may run in parallel"
+                .formatted(name, running));
+      }
+      store.forget();
+      running = name;
+      runner = Thread.currentThread();
+    }
+
+    /** Is also called for a test that was not allowed to begin. */
+    @Override
+    public synchronized void afterTestMethod(TestContext test) {
+      if (runner == Thread.currentThread()) {
+        running = null;
+        runner = null;
+      }
+    }
+
+    @Override
+    public synchronized void afterTestClass(TestContext test) {
+      if (running == null) {
+        store.forget();
+      }
+    }
+
+    private static String name(TestContext test) {
+      return Optional.ofNullable(test.getTestClass()).map(Class::getSimpleName).orElse("?")
+          + '.'
+          + test.getTestName();
+    }
+  }
+}
