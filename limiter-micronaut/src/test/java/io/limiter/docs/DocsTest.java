@@ -28,6 +28,9 @@ class DocsTest {
   private static final Path OWN_ALGORITHM =
       ROOT.resolve("limiter-core/src/test/java/io/limiter/core/FadingCounter.java");
 
+  /** Those of the test kit, which are a user's. */
+  private static final Path KIT = ROOT.resolve("limiter-test/src/test/java");
+
   private static final Set<String> LANGUAGES = Set.of("java", "yaml", "http", "json", "xml");
 
   private static final Map<String, DocsServer> SERVERS = new HashMap<>();
@@ -40,7 +43,7 @@ class DocsTest {
 
   @TestFactory
   Stream<DynamicTest> javaIsCompiled() throws IOException {
-    Sources sources = new Sources(EXAMPLES, OWN_ALGORITHM);
+    Sources sources = new Sources(EXAMPLES, OWN_ALGORITHM, KIT);
     return snippets("java")
         .map(
             snippet ->
@@ -48,7 +51,7 @@ class DocsTest {
                     snippet.where(),
                     () ->
                         assertThat(sources.have(snippet.text()))
-                            .as("'%s' is in a source of %s", snippet.text(), EXAMPLES)
+                            .as("'%s' is in a source of %s or %s", snippet.text(), EXAMPLES, KIT)
                             .isTrue()));
   }
 

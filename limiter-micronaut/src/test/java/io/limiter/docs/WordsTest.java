@@ -24,7 +24,7 @@ class WordsTest {
   private static final Path ROOT = Path.of("..");
 
   private static final List<String> MODULES =
-      List.of("limiter-core", "limiter-micronaut", "demo-app", "benchmarks");
+      List.of("limiter-core", "limiter-micronaut", "limiter-test", "demo-app", "benchmarks");
 
   /** Relative to this module, whose tests Maven runs here. */
   private static final Path TESTS = Path.of("src/test");

@@ -206,12 +206,8 @@ public final class Limits {
     Optional<Verdict> denied = store.deniedAfter(before);
     if (denied.isEmpty() && !expected.contains(status) && !(result instanceof Integer)) {
       return fail(
-          "%s ended with the status %d, and no limit denied it: %s"
-              .formatted(
-                  which,
-                  status,
-                  "expecting(%d) counts it as admitted, if that is how the call ends"
-                      .formatted(status)));
+          "%s ended with the status %d, and no limit denied it: expecting(%d) counts it as admitted, if that is how the call ends"
+              .formatted(which, status, status));
     }
     return new Ended(OptionalInt.of(status), denied, decided, response);
   }
@@ -259,6 +255,9 @@ public final class Limits {
      * @throws AssertionError if one is denied
      */
     public Calls thenAdmits(int calls) {
+      if (calls < 0) {
+        throw new IllegalArgumentException("thenAdmits(%d): make 0 calls or more".formatted(calls));
+      }
       int admitted = 0;
       for (int i = 1; i <= calls; i++) {
         made++;

@@ -38,7 +38,7 @@ class ArticleController {
   }
 
   @Get("/teapot")
-  @RateLimiter(key = "tea", status = 418, rules = @RateRule(count = 1, time = 1))
+  @RateLimiter(value = "tea", status = 418, rules = @RateRule(count = 1, time = 1))
   String teapot() {
     return "tea";
   }

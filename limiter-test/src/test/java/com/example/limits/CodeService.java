@@ -27,7 +27,7 @@ class CodeService {
     this.limiter = limiter;
   }
 
-  @RateLimiter(key = "code", subject = "#{phone}", rules = @RateRule(count = 1, time = 60))
+  @RateLimiter(value = "code", subject = "#{phone}", rules = @RateRule(count = 1, time = 60))
   void send(String phone) {}
 
   @RateLimiter(limitType = LimitType.GLOBAL, rules = @RateRule(count = 2, time = 60))

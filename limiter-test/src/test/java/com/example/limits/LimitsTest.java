@@ -43,9 +43,9 @@ class LimitsTest {
             .assertAdmits(1, get("/teapot"))
             .thenDenies(2)
             .withStatus(418)
+            .byPolicy("tea")
             .byRule("1-per-1s")
-            .withRetryAfter(Duration.ofSeconds(1))
-            .byPolicy("tea");
+            .withRetryAfter(Duration.ofSeconds(1));
 
     assertThat(denied.response().header("Retry-After")).isEqualTo("1");
     assertThat(denied.verdict().violated()).hasSize(1);
@@ -158,6 +158,9 @@ class LimitsTest {
     assertThatThrownBy(() -> denied.thenDenies(0))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("thenDenies(0): make 1 call or more");
+    assertThatThrownBy(() -> denied.thenAdmits(-1))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("thenAdmits(-1): make 0 calls or more");
   }
 
   @Test

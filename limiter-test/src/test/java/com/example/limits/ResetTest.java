@@ -8,6 +8,7 @@ import io.limiter.test.LimitTest;
 import io.limiter.test.Limits;
 import io.limiter.test.TestClock;
 import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Property;
 import io.micronaut.http.client.HttpClient;
 import io.micronaut.http.client.annotation.Client;
 import jakarta.inject.Inject;
@@ -24,6 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Each test begins with nothing counted, and with the clock at its start. */
 @LimitTest
+@Property(name = "redis.uri", value = "redis://127.0.0.1:1")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ResetTest {
 
@@ -73,7 +75,7 @@ class ResetTest {
   }
 
   @Test
-  void theLimiterHasNoConnection() {
+  void theLimiterDoesNotConnectToTheRedisOfTheConfiguration() {
     assertThat(context.containsBean(ConnectionSource.class)).isFalse();
   }
 

@@ -14,6 +14,7 @@ import io.limiter.micronaut.redis.LimitStores;
 import io.limiter.test.LimitTest;
 import io.limiter.test.Limits;
 import io.limiter.test.TestClock;
+import io.micronaut.context.annotation.Primary;
 import io.micronaut.context.annotation.Property;
 import io.micronaut.context.annotation.Replaces;
 import io.micronaut.context.annotation.Requires;
@@ -32,6 +33,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -56,8 +58,14 @@ class SetupTest {
           "junit.jupiter.execution.parallel.config.strategy", "fixed",
           "junit.jupiter.execution.parallel.config.fixed.parallelism", "2");
 
-  private static CyclicBarrier bothRun = new CyclicBarrier(2);
-  private static CountDownLatch oneFailed = new CountDownLatch(1);
+  private static CyclicBarrier bothRun;
+  private static CountDownLatch oneFailed;
+
+  @BeforeEach
+  void begin() {
+    bothRun = new CyclicBarrier(2);
+    oneFailed = new CountDownLatch(1);
+  }
 
   /** Each test meets one of the other class, and uses the whole limit. */
   abstract static class Meeting {
@@ -202,7 +210,6 @@ class SetupTest {
   }
 
   @LimitTest(store = LimitTest.Store.REDIS)
-  @MicronautTest(environments = "without")
   static class WithoutUri {
     @Test
     void test() {}
@@ -217,6 +224,7 @@ class SetupTest {
             "@LimitTest(store = REDIS), and neither redis.uri nor redis.uris is set: set it in application-test.yml, or let the test implement TestPropertyProvider");
   }
 
+  @Primary
   @Singleton
   @Requires(property = "own-store")
   @Replaces(value = LimitStore.class, factory = LimitStores.class)
@@ -248,7 +256,9 @@ class SetupTest {
   void aStoreOfTheTestItselfStopsTheStart() {
     Launched result = Launched.run(WithOwnStore.class);
 
-    assertThat(result.failures().get(0)).hasStackTraceContaining("LimitStore");
+    assertThat(result.failures().get(0))
+        .hasStackTraceContaining(
+            "A bean of com.example.limits.SetupTest$OwnStore takes the place of the store of @LimitTest: leave it out of this test, for example by @Requires(missingProperty = \"limiter-test.store\")");
   }
 
   /** The members of the other annotation hold beside it. */
