@@ -2,6 +2,7 @@
 package com.example.limits;
 
 import io.limiter.micronaut.annotation.FixedWindow;
+import io.limiter.micronaut.annotation.LeakyBucket;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.http.HttpResponse;
@@ -41,6 +42,12 @@ class ArticleController {
   @RateLimiter(value = "tea", status = 418, rules = @RateRule(count = 1, time = 1))
   String teapot() {
     return "tea";
+  }
+
+  @Get("/queue")
+  @RateRule(count = 1_000, time = 1, leakyBucket = @LeakyBucket(queue = 2, maxWait = 1))
+  String queue() {
+    return "your turn";
   }
 
   @Get("/daily")

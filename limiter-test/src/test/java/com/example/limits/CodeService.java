@@ -7,6 +7,7 @@ import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.micronaut.annotation.Ban;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -39,6 +40,16 @@ class CodeService {
   Publisher<String> many() {
     return Flux.just("one", "two");
   }
+
+  @RateLimiter(
+      value = "once",
+      subject = "#{phone}",
+      rules = @RateRule(count = 1, time = 1),
+      ban = @Ban(violations = 2, within = 10, time = 30))
+  void once(String phone) {}
+
+  @RateLimiter(limitType = LimitType.GLOBAL, preventDuplicate = true)
+  void submit(String item) {}
 
   Verdict acquire() {
     Policy policy = Policy.of("failures", SlidingWindowLog.of(2, Duration.ofMinutes(1)));

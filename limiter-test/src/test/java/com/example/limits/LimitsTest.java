@@ -75,6 +75,27 @@ class LimitsTest {
   }
 
   @Test
+  void aQueueEmptiesWithTheClock() {
+    limits.assertAdmits(3, get("/queue")).thenDenies();
+    clock.advance(1, ChronoUnit.MILLIS);
+    limits.assertAdmits(1, get("/queue")).thenDenies();
+  }
+
+  @Test
+  void aBanAndADuplicateEndByTheClock() {
+    limits.assertAdmits(1, () -> codes.once("1")).thenDenies(2).byPolicy("once");
+    clock.advance(2, ChronoUnit.SECONDS);
+    limits.assertDenies(() -> codes.once("1")).withRetryAfter(Duration.ofSeconds(28));
+    clock.advance(28, ChronoUnit.SECONDS);
+    limits.assertAdmits(1, () -> codes.once("1"));
+
+    limits.assertAdmits(1, () -> codes.submit("tea")).thenDenies();
+    limits.assertAdmits(1, () -> codes.submit("milk"));
+    clock.advance(5, ChronoUnit.SECONDS);
+    limits.assertAdmits(1, () -> codes.submit("tea"));
+  }
+
+  @Test
   void anErrorOfTheMethodIsThrown() {
     assertThatThrownBy(() -> limits.assertAdmits(1, get("/broken")))
         .isInstanceOfSatisfying(

@@ -26,6 +26,7 @@ import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.time.temporal.ChronoUnit;
 import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BrokenBarrierException;
 import java.util.concurrent.CompletionStage;
@@ -261,6 +262,28 @@ class SetupTest {
             "A bean of com.example.limits.SetupTest$OwnStore takes the place of the store of @LimitTest: leave it out of this test, for example by @Requires(missingProperty = \"limiter-test.store\")");
   }
 
+  @LimitTest
+  @MicronautTest(rebuildContext = true)
+  static class Rebuilt {
+    @Inject Limits limits;
+    @Inject CodeService codes;
+
+    @Test
+    void one() {
+      limits.assertAdmits(1, () -> codes.send("1")).thenDenies();
+    }
+
+    @Test
+    void other() {
+      limits.assertAdmits(1, () -> codes.send("1")).thenDenies();
+    }
+  }
+
+  @Test
+  void theApplicationMayBeRebuiltForEachTest() {
+    assertThat(Launched.run(Rebuilt.class).passed()).hasSize(2);
+  }
+
   /** The members of the other annotation hold beside it. */
   @LimitTest
   @MicronautTest(startApplication = false)
@@ -277,6 +300,6 @@ class SetupTest {
   @Test
   void theMembersOfMicronautTestStandBesideIt() {
     assertThat(Launched.run(WithoutServer.class))
-        .isEqualTo(new Launched(java.util.List.of("beansAreLimited()"), java.util.List.of()));
+        .isEqualTo(new Launched(List.of("beansAreLimited()"), List.of()));
   }
 }

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.docs;
+
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Limiter;
+import io.limiter.core.Policy;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.TokenBucketRule;
+import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.Counts;
+import io.limiter.micronaut.annotation.LeakyBucket;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.TokenBucket;
+import io.micronaut.http.HttpResponse;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.http.annotation.Post;
+import io.micronaut.http.annotation.QueryValue;
+import java.time.Duration;
+import java.util.concurrent.CompletionStage;
+
+/** What the pages for those who come from elsewhere show. */
+@Controller("/moved")
+class MigrationController {
+
+  private final Limiter limiter;
+
+  MigrationController(Limiter limiter) {
+    this.limiter = limiter;
+  }
+
+  // Bucket4j
+  @Get("/search")
+  @RateRule(count = 20, time = 1, tokenBucket = @TokenBucket(refill = 5))
+  @RateRule(count = 1_000, time = 3600)
+  String search() {
+    return "found";
+  }
+
+  static final Policy SEARCHES =
+      Policy.of("searches", TokenBucketRule.of(20, 5, Duration.ofSeconds(1)));
+
+  CompletionStage<Verdict> tryConsume(String user) {
+    return limiter.acquire(LimitRequest.of(SEARCHES, new Subject("user", user)));
+  }
+
+  // The starter
+  @Get("/catalogue")
+  String catalogue() {
+    return "tea";
+  }
+
+  // Resilience4j
+  @Get("/quotes")
+  @RateLimiter(limitType = LimitType.GLOBAL, rules = @RateRule(count = 10, time = 1))
+  String quotes() {
+    return "quoted";
+  }
+
+  @Get("/patient")
+  @RateLimiter(
+      limitType = LimitType.GLOBAL,
+      rules = @RateRule(count = 10, time = 1, leakyBucket = @LeakyBucket(queue = 50, maxWait = 5)))
+  String patient() {
+    return "quoted";
+  }
+
+  // RateLimitJ
+  static final Policy CALLS =
+      Policy.of(
+          "calls",
+          SlidingWindowLog.of(10, Duration.ofSeconds(1)),
+          SlidingWindowLog.of(240, Duration.ofHours(1)));
+
+  CompletionStage<Boolean> overLimit(String address) {
+    return limiter
+        .acquire(LimitRequest.of(CALLS, new Subject("ip", address)))
+        .thenApply(verdict -> !verdict.allowed());
+  }
+
+  // express-rate-limit
+  @Get("/pages")
+  @RateRule(count = 100, time = 900, algorithm = Algorithm.FIXED_WINDOW)
+  String page() {
+    return "page";
+  }
+
+  @Post("/login")
+  @RateLimiter(failedOn = 401, rules = @RateRule(count = 5, time = 3600, counts = Counts.FAILURES))
+  HttpResponse<String> login(@QueryValue String password) {
+    return password.equals("right")
+        ? HttpResponse.ok("welcome")
+        : HttpResponse.<String>unauthorized().body("wrong");
+  }
+}
