@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -128,6 +129,16 @@ public class DenialMessages {
    */
   @Internal
   public void requireUsable(String message) {
+    requireUsable(message, this::known);
+  }
+
+  /**
+   * The same where other sources have messages.
+   *
+   * @param known whether one of them has a message with this key
+   */
+  @Internal
+  public static void requireUsable(String message, Predicate<String> known) {
     if (message.isBlank()) {
       throw new IllegalArgumentException(
           "it is empty: write a text, or leave it out to use the default one");
@@ -135,7 +146,7 @@ public class DenialMessages {
     TextTemplate text = TextTemplate.parse(message);
     Optional<String> key = key(text);
     if (key.isPresent()) {
-      if (!known(key.get())) {
+      if (!known.test(key.get())) {
         throw new IllegalArgumentException(
             "no message source has a message '%s' in any language: add it to a bundle of the application, or write a text, which may have the arguments %s"
                 .formatted(key.get(), arguments()));

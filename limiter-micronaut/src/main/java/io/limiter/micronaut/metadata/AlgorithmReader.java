@@ -16,9 +16,6 @@ import io.limiter.micronaut.annotation.FixedWindow;
 import io.limiter.micronaut.annotation.LeakyBucket;
 import io.limiter.micronaut.annotation.TokenBucket;
 import io.limiter.micronaut.config.LimiterConfiguration;
-import io.micronaut.context.BeanContext;
-import io.micronaut.context.exceptions.NoSuchBeanException;
-import io.micronaut.context.exceptions.NonUniqueBeanException;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.Arrays;
@@ -41,12 +38,11 @@ final class AlgorithmReader {
   private static final String VALUE = "value";
   private static final String PARAMETERS = "parameters";
 
-  private final BeanContext beans;
+  private final NamedBeans beans;
   private final LimiterConfiguration configuration;
   private final FixedWindowReader windows;
 
-  AlgorithmReader(
-      BeanContext beans, LimiterConfiguration configuration, FixedWindowReader windows) {
+  AlgorithmReader(NamedBeans beans, LimiterConfiguration configuration, FixedWindowReader windows) {
     this.beans = beans;
     this.configuration = configuration;
     this.windows = windows;
@@ -104,6 +100,13 @@ final class AlgorithmReader {
   }
 
   private void requireLogged(AnnotationMembers rule, long count) {
+    if (count > SlidingWindowLog.MAX_COUNT) {
+      throw rule.error(
+          "count",
+          count,
+          "an exact log stores every call: give it at most %d, or use algorithm = SLIDING_WINDOW_COUNTER or TOKEN_BUCKET, which store only one or two numbers"
+              .formatted(SlidingWindowLog.MAX_COUNT));
+    }
     if (count > configuration.getMaxCount()) {
       throw rule.error(
           "count",
@@ -168,21 +171,12 @@ final class AlgorithmReader {
   }
 
   private CustomRule custom(AnnotationMembers own, long count, Duration window) {
-    Class<? extends CustomAlgorithm> type =
-        own.annotation()
-            .classValue(VALUE, CustomAlgorithm.class)
-            .orElseThrow(() -> own.error(VALUE, own.raw(VALUE), "this class cannot be loaded"));
-    try {
-      if (!beans.getBeanDefinition(type).isSingleton()) {
-        throw own.error(
-            VALUE,
-            type.getName(),
-            "Redis is given the script of one bean of this type: make it a @Singleton");
-      }
-    } catch (NonUniqueBeanException e) {
-      throw own.error(VALUE, type.getName(), "there are several beans of this type: name the one");
-    } catch (NoSuchBeanException e) {
-      throw own.error(VALUE, type.getName(), "there is no bean of this type: make it a @Singleton");
+    NamedBeans.NamedBean<CustomAlgorithm> bean = beans.ofType(own, VALUE, CustomAlgorithm.class);
+    if (!bean.isSingleton()) {
+      throw own.error(
+          VALUE,
+          bean.name(),
+          "Redis is given the script of one bean of this type: make it a @Singleton");
     }
     double[] parameters = own.annotation().doubleValues(PARAMETERS);
     if (parameters.length > CustomRule.MAX_PARAMETERS
@@ -194,12 +188,12 @@ final class AlgorithmReader {
     }
     try {
       return CustomRule.of(
-          beans.getBean(type),
+          bean.object().get(),
           count,
           window,
           Arrays.stream(parameters).boxed().toArray(Double[]::new));
     } catch (IllegalArgumentException e) {
-      throw own.error(VALUE, type.getName(), String.valueOf(e.getMessage()));
+      throw own.error(VALUE, bean.name(), String.valueOf(e.getMessage()));
     }
   }
 

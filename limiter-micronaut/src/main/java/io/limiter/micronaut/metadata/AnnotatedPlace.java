@@ -11,7 +11,6 @@ import io.micronaut.context.annotation.Factory;
 import io.micronaut.core.annotation.AnnotationMetadata;
 import io.micronaut.core.annotation.AnnotationUtil;
 import io.micronaut.core.annotation.AnnotationValue;
-import io.micronaut.inject.ExecutableMethod;
 import io.micronaut.inject.annotation.AnnotationMetadataHierarchy;
 import java.lang.annotation.Annotation;
 import java.util.ArrayList;
@@ -21,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -52,9 +52,10 @@ record AnnotatedPlace(
   /**
    * The places that apply to a method, nearest first: the method, those it overrides, its class,
    * and the types that it extends and implements.
+   *
+   * @param all the annotations of the method and its class
    */
-  static List<AnnotatedPlace> of(ExecutableMethod<?, ?> method) {
-    AnnotationMetadata all = method.getAnnotationMetadata();
+  static List<AnnotatedPlace> of(AnnotationMetadata all) {
     List<AnnotationMetadata> elements = new ArrayList<>();
     if (all.getTargetAnnotationMetadata() instanceof AnnotationMetadataHierarchy hierarchy) {
       hierarchy.forEach(elements::add);
@@ -163,6 +164,24 @@ record AnnotatedPlace(
             ? Arrays.toString(numbers)
             : value instanceof double[] reals ? Arrays.toString(reals) : value.toString();
     return text.length() + ":" + text;
+  }
+
+  /** The same place with other values of its annotations. */
+  AnnotatedPlace with(UnaryOperator<AnnotationValue<?>> change) {
+    return new AnnotatedPlace(
+        onMethod,
+        inherited,
+        changed(limiters, change),
+        changed(rules, change),
+        changed(concurrency, change),
+        changed(guards, change),
+        exempt);
+  }
+
+  @SuppressWarnings("unchecked") // a changed annotation is one of the same type
+  private static <A extends Annotation> List<AnnotationValue<A>> changed(
+      List<AnnotationValue<A>> values, UnaryOperator<AnnotationValue<?>> change) {
+    return values.stream().map(value -> (AnnotationValue<A>) change.apply(value)).toList();
   }
 
   /** The limits in this place, for messages. */

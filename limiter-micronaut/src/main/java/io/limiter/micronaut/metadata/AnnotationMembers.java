@@ -311,6 +311,21 @@ final class AnnotationMembers {
         : mistake(method, name + '.' + member, String.valueOf(value), remedy);
   }
 
+  /** An error about what other settings of the policy would make right. */
+  Correctable correctableError(String member, Object value, String remedy) {
+    return new Correctable(String.valueOf(error(member, value, remedy).getMessage()));
+  }
+
+  /** A mistake of an annotation that the configuration of its policy could correct. */
+  static final class Correctable extends ConfigurationException {
+
+    private static final long serialVersionUID = 1L;
+
+    private Correctable(String message) {
+      super(message);
+    }
+  }
+
   /** A mistake in an annotation: always the method, the member, its value and the remedy. */
   static ConfigurationException mistake(String method, String member, String value, String remedy) {
     return new ConfigurationException("%s: %s = %s: %s".formatted(method, member, value, remedy));

@@ -7,29 +7,29 @@ import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.config.PolicySettings;
 import io.limiter.micronaut.plan.LimitPlans;
+import io.micronaut.core.annotation.AnnotationMetadata;
 import io.micronaut.core.naming.NameUtils;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Error;
-import io.micronaut.http.annotation.HttpMethodMapping;
 import io.micronaut.inject.ExecutableMethod;
 import io.micronaut.runtime.event.annotation.EventListener;
 import io.micronaut.scheduling.annotation.Scheduled;
 import jakarta.inject.Singleton;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Creates the plan of a method from its annotations, and rejects invalid ones. */
 @Singleton
 final class AnnotationPlanSource implements LimitPlans.Source {
 
+  private final BeanMethods methods;
   private final AnnotatedPlaces places;
   private final PlanDraft.Readers readers;
 
-  AnnotationPlanSource(AnnotatedPlaces places, PlanDraft.Readers readers) {
+  AnnotationPlanSource(BeanMethods methods, AnnotatedPlaces places, PlanDraft.Readers readers) {
+    this.methods = methods;
     this.places = places;
     this.readers = readers;
   }
@@ -45,12 +45,12 @@ final class AnnotationPlanSource implements LimitPlans.Source {
   @Override
   public LimitPlans.Planned plan(
       ExecutableMethod<?, ?> method, Map<String, PolicySettings> settings) {
-    String description = describe(method);
-    List<AnnotatedPlace> limited = places.of(method, description);
+    LimitedMethod limitedMethod = methods.of(method);
+    List<AnnotatedPlace> limited = places.of(limitedMethod);
     if (limited.isEmpty()) {
       return LimitPlans.Planned.NOTHING;
     }
-    PlanDraft draft = new PlanDraft(readers, settings, description, method);
+    PlanDraft draft = new PlanDraft(readers, settings, limitedMethod.description(), limitedMethod);
     limited.forEach(draft::add);
     return new LimitPlans.Planned(draft.plan(), draft.ruleNames());
   }
@@ -60,16 +60,6 @@ final class AnnotationPlanSource implements LimitPlans.Source {
     PlanDraft draft = new PlanDraft(readers, settings, policy, null);
     draft.add(AnnotatedPlace.NONE);
     return new LimitPlans.Planned(draft.plan(), draft.ruleNames());
-  }
-
-  private static String describe(ExecutableMethod<?, ?> method) {
-    return Arrays.stream(method.getArgumentTypes())
-        .map(Class::getTypeName)
-        .collect(
-            Collectors.joining(
-                ",",
-                method.getDeclaringType().getName() + "." + method.getMethodName() + "(",
-                ")"));
   }
 
   /** Finds the places whose limits apply to a method. */
@@ -85,14 +75,16 @@ final class AnnotationPlanSource implements LimitPlans.Source {
      * The places, nearest first. Limits on the class of a controller apply to its routes, but not
      * to its error routes and helpers. Limits on any other bean apply to all methods except those
      * of {@code Object}.
-     *
-     * @param description the method, for messages
      */
-    List<AnnotatedPlace> of(ExecutableMethod<?, ?> method, String description) {
+    List<AnnotatedPlace> of(LimitedMethod method) {
+      AnnotationMetadata all = method.annotations();
+      String description = method.description();
       boolean classSpeaks =
-          method.hasStereotype(Controller.class) ? isRoute(method) : isCalled(method);
+          all.hasStereotype(Controller.class)
+              ? method.isRoute() && !all.hasAnnotation(Error.class)
+              : isCalled(method);
       List<AnnotatedPlace> limited = new ArrayList<>();
-      for (AnnotatedPlace place : AnnotatedPlace.of(method)) {
+      for (AnnotatedPlace place : AnnotatedPlace.of(all)) {
         if (place.exempt() && !place.isEmpty()) {
           throw AnnotationMembers.mistake(
               description,
@@ -104,33 +96,20 @@ final class AnnotationPlanSource implements LimitPlans.Source {
           break;
         }
         if (!place.isEmpty() && (place.onMethod() || classSpeaks)) {
-          rejectFilter(method, description, place);
+          rejectFilter(all, description, place);
           limited.add(place);
         }
       }
-      rejectErrorRoute(method, description, limited);
+      rejectErrorRoute(all, description, limited);
       return limited;
     }
 
-    private static boolean isRoute(ExecutableMethod<?, ?> method) {
-      return method.hasStereotype(HttpMethodMapping.class) && !method.hasAnnotation(Error.class);
-    }
-
     /** Whether the application calls the method, not Micronaut itself. */
-    private static boolean isCalled(ExecutableMethod<?, ?> method) {
-      return !isOfObject(method)
-          && !method.hasStereotype(EventListener.class)
-          && !method.hasStereotype(Scheduled.class);
-    }
-
-    /** Logging a bean, or putting it into a set, is not a call to limit. */
-    private static boolean isOfObject(ExecutableMethod<?, ?> method) {
-      List<Class<?>> parameters = List.of(method.getArgumentTypes());
-      return switch (method.getMethodName()) {
-        case "toString", "hashCode" -> parameters.isEmpty();
-        case "equals" -> parameters.equals(List.of(Object.class));
-        default -> false;
-      };
+    private static boolean isCalled(LimitedMethod method) {
+      // Logging a bean, or putting it into a set, is not a call to limit.
+      return !method.isOfObject()
+          && !method.annotations().hasStereotype(EventListener.class)
+          && !method.annotations().hasStereotype(Scheduled.class);
     }
 
     /**
@@ -138,7 +117,7 @@ final class AnnotationPlanSource implements LimitPlans.Source {
      * no caller could be denied.
      */
     private static void rejectFilter(
-        ExecutableMethod<?, ?> method, String description, AnnotatedPlace place) {
+        AnnotationMetadata method, String description, AnnotatedPlace place) {
       for (String type : List.of(SERVER_FILTER, SERVER_WEB_SOCKET)) {
         if (!place.onMethod() && method.hasStereotype(type)) {
           throw AnnotationMembers.mistake(
@@ -155,7 +134,7 @@ final class AnnotationPlanSource implements LimitPlans.Source {
      * that must not block.
      */
     private static void rejectErrorRoute(
-        ExecutableMethod<?, ?> method, String description, List<AnnotatedPlace> limited) {
+        AnnotationMetadata method, String description, List<AnnotatedPlace> limited) {
       if (method.hasAnnotation(Error.class)
           && limited.stream().anyMatch(AnnotatedPlace::onMethod)) {
         throw AnnotationMembers.mistake(

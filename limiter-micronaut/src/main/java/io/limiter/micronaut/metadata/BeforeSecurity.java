@@ -6,8 +6,6 @@ import io.limiter.micronaut.plan.DuplicateGuard;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.context.exceptions.ConfigurationException;
-import io.micronaut.http.annotation.HttpMethodMapping;
-import io.micronaut.inject.ExecutableMethod;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -42,14 +40,14 @@ final class BeforeSecurity {
    * @throws ConfigurationException if it was requested but is not possible
    */
   boolean holds(
-      @Nullable ExecutableMethod<?, ?> method,
+      @Nullable LimitedMethod method,
       List<PlannedCharge> quotas,
       Optional<DuplicateGuard> guard,
       boolean gate) {
     if (requestedBy.isEmpty()) {
       return false;
     }
-    if (method == null || !method.hasStereotype(HttpMethodMapping.class)) {
+    if (method == null || !method.isRoute()) {
       throw mistake("security protects only routes, and this method is not a route: remove it");
     }
     if (!gate) {

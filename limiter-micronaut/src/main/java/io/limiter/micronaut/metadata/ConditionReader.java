@@ -3,11 +3,7 @@ package io.limiter.micronaut.metadata;
 
 import io.limiter.micronaut.annotation.LimitCondition;
 import io.limiter.micronaut.plan.Condition;
-import io.micronaut.context.BeanContext;
-import io.micronaut.context.Qualifier;
 import io.micronaut.core.expressions.EvaluatedExpression;
-import io.micronaut.core.util.SupplierUtil;
-import io.micronaut.inject.qualifiers.Qualifiers;
 import jakarta.inject.Singleton;
 import java.util.Optional;
 
@@ -17,9 +13,9 @@ final class ConditionReader {
 
   private static final String MEMBER = "condition";
 
-  private final BeanContext beans;
+  private final NamedBeans beans;
 
-  ConditionReader(BeanContext beans) {
+  ConditionReader(NamedBeans beans) {
     this.beans = beans;
   }
 
@@ -33,16 +29,16 @@ final class ConditionReader {
           new Condition.OfArguments(SubjectSourceReader.expression(limiter, MEMBER, "")));
     }
     String name = limiter.text(MEMBER).orElse("");
-    Qualifier<LimitCondition> qualifier = Qualifiers.byName(name);
-    if (beans.findBeanDefinition(LimitCondition.class, qualifier).isEmpty()) {
-      throw limiter.error(
-          MEMBER,
-          name,
-          "no bean of type %s has this name: give one @Named(\"%s\"), or write an expression over the arguments in the annotation, such as \"#{!order.draft}\""
-              .formatted(LimitCondition.class.getName(), name));
-    }
-    return Optional.of(
-        new Condition.OfRequest(
-            name, SupplierUtil.memoized(() -> beans.getBean(LimitCondition.class, qualifier))));
+    NamedBeans.NamedBean<LimitCondition> bean =
+        beans
+            .named(LimitCondition.class, name)
+            .orElseThrow(
+                () ->
+                    limiter.error(
+                        MEMBER,
+                        name,
+                        "no bean of type %s has this name: give one @Named(\"%s\"), or write an expression over the arguments in the annotation, such as \"#{!order.draft}\""
+                            .formatted(LimitCondition.class.getName(), name)));
+    return Optional.of(new Condition.OfRequest(name, bean.object()));
   }
 }

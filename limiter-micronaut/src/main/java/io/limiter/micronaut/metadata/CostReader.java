@@ -9,13 +9,7 @@ import io.limiter.micronaut.annotation.ResultCost;
 import io.limiter.micronaut.plan.ActualCost;
 import io.limiter.micronaut.plan.Cost;
 import io.limiter.micronaut.subject.CallCost;
-import io.micronaut.context.BeanContext;
-import io.micronaut.context.exceptions.NoSuchBeanException;
-import io.micronaut.context.exceptions.NonUniqueBeanException;
-import io.micronaut.core.async.publisher.Publishers;
 import io.micronaut.core.expressions.EvaluatedExpression;
-import io.micronaut.core.type.ReturnType;
-import io.micronaut.core.util.SupplierUtil;
 import jakarta.inject.Singleton;
 import java.util.List;
 import java.util.Optional;
@@ -58,7 +52,7 @@ final class CostReader {
         .findFirst()
         .ifPresent(
             rule -> {
-              throw limiter.error(
+              throw limiter.correctableError(
                   COST,
                   text,
                   "the rule '%s' admits %d at once, so no call could ever be admitted: lower the cost, or raise its count"
@@ -89,17 +83,17 @@ final class CostReader {
 
     private static final String MEMBER = "resultCost";
 
-    private final BeanContext beans;
+    private final NamedBeans beans;
 
-    ActualCostReader(BeanContext beans) {
+    ActualCostReader(NamedBeans beans) {
       this.beans = beans;
     }
 
     /**
      * @param costly whether the annotation has rules that take a cost
-     * @param result what the method returns
+     * @param streams whether the method returns a stream of values
      */
-    Optional<ActualCost> read(AnnotationMembers limiter, boolean costly, ReturnType<?> result) {
+    Optional<ActualCost> read(AnnotationMembers limiter, boolean costly, boolean streams) {
       if (!limiter.has(MEMBER)) {
         return Optional.empty();
       }
@@ -108,34 +102,20 @@ final class CostReader {
             MEMBER,
             "no rule takes a cost: a concurrency limit takes one permit for each call: add other rules, or remove it");
       }
-      Class<? extends ResultCost> type =
-          limiter
-              .annotation()
-              .classValue(MEMBER, ResultCost.class)
-              .orElseThrow(
-                  () -> limiter.error(MEMBER, limiter.raw(MEMBER), "this class cannot be loaded"));
+      NamedBeans.NamedBean<ResultCost> bean = beans.ofType(limiter, MEMBER, ResultCost.class);
       if (!limiter.hasText("cost")) {
         throw limiter.error(
             MEMBER,
-            type.getName(),
+            bean.name(),
             "a call takes its units before its result is known: write cost = \"…\", an estimate");
       }
-      if (Publishers.isConvertibleToPublisher(result.getType()) && !result.isSingleResult()) {
+      if (streams) {
         throw limiter.error(
             MEMBER,
-            type.getName(),
+            bean.name(),
             "the method streams, so there is no result to compute the cost from: let it return a list, a Mono or a CompletionStage, or remove it");
       }
-      try {
-        var unused = beans.getBeanDefinition(type);
-      } catch (NonUniqueBeanException e) {
-        throw limiter.error(
-            MEMBER, type.getName(), "there are several beans of this type: name the one");
-      } catch (NoSuchBeanException e) {
-        throw limiter.error(
-            MEMBER, type.getName(), "there is no bean of this type: make it a @Singleton");
-      }
-      return Optional.of(new ActualCost(type, SupplierUtil.memoized(() -> beans.getBean(type))));
+      return Optional.of(new ActualCost(bean.type(), bean.object()));
     }
   }
 }

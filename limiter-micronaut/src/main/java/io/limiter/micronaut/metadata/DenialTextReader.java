@@ -3,19 +3,29 @@ package io.limiter.micronaut.metadata;
 
 import io.limiter.micronaut.denial.DenialMessages;
 import io.limiter.micronaut.exception.DenialText;
+import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.function.Consumer;
 
 /** Reads the parts of a denial's response that an annotation defines. */
 @Singleton
 final class DenialTextReader {
 
-  private final DenialMessages messages;
+  private final Consumer<String> requireUsable;
 
+  @Inject
   DenialTextReader(DenialMessages messages) {
-    this.messages = messages;
+    this(messages::requireUsable);
+  }
+
+  /**
+   * @param requireUsable rejects unusable messages by an {@link IllegalArgumentException}
+   */
+  DenialTextReader(Consumer<String> requireUsable) {
+    this.requireUsable = requireUsable;
   }
 
   /** For a call that a rule denied. */
@@ -41,7 +51,7 @@ final class DenialTextReader {
   private Optional<String> message(AnnotationMembers limiter, String member) {
     Optional<String> message = limiter.text(member);
     try {
-      message.ifPresent(messages::requireUsable);
+      message.ifPresent(requireUsable);
     } catch (IllegalArgumentException e) {
       throw limiter.error(member, message.orElse(""), String.valueOf(e.getMessage()));
     }

@@ -11,7 +11,6 @@ import io.limiter.micronaut.plan.DuplicateGuard;
 import io.limiter.micronaut.plan.Submission;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.AnnotationValue;
-import io.micronaut.inject.ExecutableMethod;
 import jakarta.inject.Singleton;
 import java.util.List;
 import java.util.Objects;
@@ -26,12 +25,10 @@ final class DuplicateGuardReader {
 
   private final RateRuleReader rules;
   private final DenialTextReader texts;
-  private final ComparedArguments arguments;
 
-  DuplicateGuardReader(RateRuleReader rules, DenialTextReader texts, ComparedArguments arguments) {
+  DuplicateGuardReader(RateRuleReader rules, DenialTextReader texts) {
     this.rules = rules;
     this.texts = texts;
-    this.arguments = arguments;
   }
 
   /** Rejects details of a guard in an annotation without one. */
@@ -52,12 +49,12 @@ final class DuplicateGuardReader {
       Optional<AnnotationMembers> shorthand,
       String limit,
       SubjectSource source,
-      @Nullable ExecutableMethod<?, ?> method,
+      @Nullable LimitedMethod method,
       Optional<Condition> condition) {
     AnnotationMembers details = shorthand.orElseGet(() -> details(limiter));
     Optional<ComparedArguments.Choice> chosen =
         method != null && by(details) == DuplicateBy.AUTO && !details.hasText(KEY)
-            ? Optional.of(arguments.choose(method))
+            ? Optional.of(ComparedArguments.choose(method))
             : Optional.empty();
     DuplicateGuard.Release release = release(details);
     PlanDraft.UnseenCompletion.reject(
@@ -97,7 +94,7 @@ final class DuplicateGuardReader {
 
   private Submission submission(
       AnnotationMembers details,
-      @Nullable ExecutableMethod<?, ?> method,
+      @Nullable LimitedMethod method,
       Optional<ComparedArguments.Choice> chosen) {
     DuplicateBy by = by(details);
     if (method == null) {
@@ -122,7 +119,7 @@ final class DuplicateGuardReader {
     return switch (by) {
       case AUTO -> chosen.orElseThrow().submission();
       case CALLER -> new Submission.ByCaller();
-      case ARGUMENTS -> arguments.all(details, Objects.requireNonNull(method));
+      case ARGUMENTS -> ComparedArguments.all(details, Objects.requireNonNull(method));
       case IDEMPOTENCY_KEY ->
           new Submission.ByIdempotencyKey(!details.isFalse("requireIdempotencyKey"));
     };

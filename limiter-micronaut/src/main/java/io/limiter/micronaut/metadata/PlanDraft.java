@@ -12,10 +12,9 @@ import io.limiter.micronaut.plan.DenialPlan;
 import io.limiter.micronaut.plan.DuplicateGuard;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlannedCharge;
-import io.limiter.micronaut.plan.VerdictArguments;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.AnnotationValue;
-import io.micronaut.inject.ExecutableMethod;
+import io.micronaut.scheduling.annotation.Scheduled;
 import jakarta.inject.Singleton;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -27,8 +26,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Future;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -48,7 +45,7 @@ final class PlanDraft {
   private final Map<String, PolicySettings> settings;
 
   private final String description;
-  private final @Nullable ExecutableMethod<?, ?> method;
+  private final @Nullable LimitedMethod method;
   private final ChargePlanner quotas;
   private final FailedOnReader failedOn = new FailedOnReader();
   private final BeforeSecurity beforeSecurity = new BeforeSecurity();
@@ -67,7 +64,7 @@ final class PlanDraft {
       Readers readers,
       Map<String, PolicySettings> settings,
       String description,
-      @Nullable ExecutableMethod<?, ?> method) {
+      @Nullable LimitedMethod method) {
     this.readers = readers;
     this.settings = settings;
     this.description = description;
@@ -155,7 +152,7 @@ final class PlanDraft {
         && guards.isEmpty()
         && !limiter.has("preventDuplicate")
         && configured.allowsGuard()) {
-      throw limiter.error(
+      throw limiter.correctableError(
           "rules",
           "{}",
           "nothing is limited: give it a rule, add a @RateRule in the same place, or set preventDuplicate");
@@ -199,7 +196,7 @@ final class PlanDraft {
             readers.costs().read(limiter, rules(bySource.values(), anonymousRules)),
             method == null
                 ? Optional.empty()
-                : readers.actualCosts().read(limiter, costly, method.getReturnType()),
+                : readers.actualCosts().read(limiter, costly, method.streams()),
             readers.bans().read(limiter, bySource),
             condition);
     bySource.forEach(
@@ -319,6 +316,7 @@ final class PlanDraft {
     if (built.isEmpty() && guard.isEmpty()) {
       return Optional.empty();
     }
+    OutsideOfRequests.reject(method, built, guard);
     // Evaluated once all places have been read.
     Optional<DuplicateGuard> duplicates =
         beforeSecurity.isRequested() ? guard.map(DuplicateGuard::beforeSecurity) : guard;
@@ -339,7 +337,7 @@ final class PlanDraft {
     return new DenialPlan(
         policy,
         settings.getOrDefault(policy, PolicySettings.NONE).observed(),
-        method != null && VerdictArguments.any(method.getArguments()));
+        method != null && method.takesVerdict());
   }
 
   /** The readers of the parts of an annotation, and the configuration of the gate. */
@@ -355,23 +353,54 @@ final class PlanDraft {
       DuplicateGuardReader guards,
       GateConfiguration gate) {}
 
+  /** Rejects limits that need a request where Micronaut calls the method without one. */
+  static final class OutsideOfRequests {
+
+    private OutsideOfRequests() {}
+
+    static void reject(
+        @Nullable LimitedMethod method,
+        List<PlannedCharge> quotas,
+        Optional<DuplicateGuard> guard) {
+      if (method == null || !method.annotations().hasStereotype(Scheduled.class)) {
+        return;
+      }
+      Stream.concat(
+              quotas.stream()
+                  .filter(quota -> quota.condition().isEmpty())
+                  .map(PlannedCharge::source),
+              guard.filter(each -> each.condition().isEmpty()).stream()
+                  .map(DuplicateGuard::submitter))
+          .filter(OutsideOfRequests::needsRequest)
+          .findFirst()
+          .ifPresent(
+              source -> {
+                throw AnnotationMembers.mistake(
+                    method.description(),
+                    "@Scheduled",
+                    source.written(),
+                    "it is called outside of any request, where only limitType = GLOBAL and a resolver with resolveOutsideOfRequest() have a subject, so each of its calls would fail: use one of them, or limit a method that routes call");
+              });
+    }
+
+    private static boolean needsRequest(SubjectSource source) {
+      return source instanceof SubjectSource.Address
+          || source instanceof SubjectSource.User
+          || source instanceof SubjectSource.Header;
+    }
+  }
+
   /**
    * Rejects settings that depend on a call's completion if the method's result does not show it.
    */
   static final class UnseenCompletion {
 
-    // By name, since the classes may be absent.
-    private static final Set<String> OF_KOTLIN =
-        Set.of("kotlinx.coroutines.Deferred", "kotlinx.coroutines.Job");
-
     private UnseenCompletion() {}
 
     static void reject(
-        @Nullable ExecutableMethod<?, ?> method,
-        AnnotationMembers rule,
-        PlannedCharge.CountedCalls kind) {
-      if (method == null
-          || !isUnseen(method)
+        @Nullable LimitedMethod method, AnnotationMembers rule, PlannedCharge.CountedCalls kind) {
+      Optional<String> hidden = hidden(method);
+      if (hidden.isEmpty()
           || kind == PlannedCharge.CountedCalls.ALL
           || kind == PlannedCharge.CountedCalls.WAITING) {
         return;
@@ -381,8 +410,8 @@ final class PlanDraft {
               rule.method(),
               rule.has("algorithm") ? rule.name() + ".algorithm" : rule.name(),
               "CONCURRENCY_LIMIT",
-              remedy(method) + ", or limit how often it is called, with another algorithm")
-          : rule.error("counts", kind, remedy(method) + ", or count all of its calls");
+              remedy(hidden.get()) + ", or limit how often it is called, with another algorithm")
+          : rule.error("counts", kind, remedy(hidden.get()) + ", or count all of its calls");
     }
 
     /**
@@ -390,16 +419,17 @@ final class PlanDraft {
      * @param shorthand the {@code @PreventDuplicate} that they are, if it is one
      */
     static void reject(
-        @Nullable ExecutableMethod<?, ?> method,
+        @Nullable LimitedMethod method,
         AnnotationMembers limiter,
         AnnotationMembers details,
         boolean shorthand,
         DuplicateGuard.Release release) {
-      if (method == null || !isUnseen(method) || release instanceof DuplicateGuard.Release.Never) {
+      Optional<String> hidden = hidden(method);
+      if (hidden.isEmpty() || release instanceof DuplicateGuard.Release.Never) {
         return;
       }
       String remedy =
-          remedy(method) + ", or write duplicate = @Duplicate(releaseOnFailure = false)";
+          remedy(hidden.get()) + ", or write duplicate = @Duplicate(releaseOnFailure = false)";
       details.reject("releaseOn", remedy + " in its place");
       throw shorthand
           ? AnnotationMembers.mistake(
@@ -407,16 +437,13 @@ final class PlanDraft {
           : limiter.error("preventDuplicate", true, remedy);
     }
 
-    private static boolean isUnseen(ExecutableMethod<?, ?> method) {
-      Class<?> result = method.getReturnType().getType();
-      return (Future.class.isAssignableFrom(result)
-              && !CompletionStage.class.isAssignableFrom(result))
-          || OF_KOTLIN.contains(result.getName());
+    private static Optional<String> hidden(@Nullable LimitedMethod method) {
+      return method == null ? Optional.empty() : method.hiddenCompletion();
     }
 
-    private static String remedy(ExecutableMethod<?, ?> method) {
+    private static String remedy(String result) {
       return "the method returns "
-          + method.getReturnType().getType().getName()
+          + result
           + ", which does not show when its calls end: return a CompletionStage or a Publisher";
     }
   }

@@ -30,6 +30,10 @@ final class StartNotes implements ApplicationEventListener<StartupEvent> {
 
   private static final Logger LOG = LoggerFactory.getLogger(StartNotes.class);
 
+  /** Why a limit that counts only what clients choose may not hold. */
+  static final String COUNTED_BY_CHOICE =
+      "a client that sends another value with each call is not limited, unless the value is verified elsewhere. A rule with limitType = IP or GLOBAL in addition prevents that";
+
   private static final String SECURITY = "io.micronaut.security.authentication.Authentication";
 
   private final LimitPlans plans;
@@ -85,8 +89,9 @@ final class StartNotes implements ApplicationEventListener<StartupEvent> {
     List<String> methods = plans.countedByChoice();
     if (!methods.isEmpty()) {
       LOG.info(
-          "{} methods count only by a header or an argument: a client that sends another value with each call is not limited, unless the value is verified elsewhere. A rule with limitType = IP or GLOBAL in addition prevents that. The methods are {}",
+          "{} methods count only by a header or an argument: {}. The methods are {}",
           methods.size(),
+          COUNTED_BY_CHOICE,
           LimitPlans.listed(methods));
     }
     List<String> guards = plans.duplicatesByDefault();

@@ -8,13 +8,7 @@ import io.limiter.micronaut.config.LimiterConfiguration;
 import io.limiter.micronaut.config.PolicySetting;
 import io.limiter.micronaut.subject.CallExpression;
 import io.limiter.micronaut.subject.SubjectSource;
-import io.micronaut.context.BeanContext;
-import io.micronaut.context.Qualifier;
-import io.micronaut.context.exceptions.NoSuchBeanException;
-import io.micronaut.context.exceptions.NonUniqueBeanException;
 import io.micronaut.core.expressions.EvaluatedExpression;
-import io.micronaut.core.util.SupplierUtil;
-import io.micronaut.inject.qualifiers.Qualifiers;
 import jakarta.inject.Singleton;
 import java.util.List;
 import java.util.Locale;
@@ -28,10 +22,10 @@ final class SubjectSourceReader {
   /** A field name of RFC 9110, section 5.6.2, with a bounded length. */
   private static final Pattern HEADER_NAME = Pattern.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}");
 
-  private final BeanContext beans;
+  private final NamedBeans beans;
   private final LimiterConfiguration configuration;
 
-  SubjectSourceReader(BeanContext beans, LimiterConfiguration configuration) {
+  SubjectSourceReader(NamedBeans beans, LimiterConfiguration configuration) {
     this.beans = beans;
     this.configuration = configuration;
   }
@@ -125,36 +119,20 @@ final class SubjectSourceReader {
 
   /** A configured subject is the name of a resolver: an expression is compiled. */
   private SubjectSource namedResolver(PolicySetting bean, Anonymous anonymous) {
-    Qualifier<SubjectResolver> name = Qualifiers.byName(bean.value());
-    Class<? extends SubjectResolver> type =
+    NamedBeans.NamedBean<SubjectResolver> named =
         beans
-            .findBeanDefinition(SubjectResolver.class, name)
+            .named(SubjectResolver.class, bean.value())
             .orElseThrow(
                 () ->
                     bean.mistake(
                         "no bean of type %s has this name: give one @Named(\"%s\"); an expression can only be written in an annotation"
-                            .formatted(SubjectResolver.class.getName(), bean.value())))
-            .getBeanType();
-    return new SubjectSource.Resolver(
-        type, anonymous, SupplierUtil.memoized(() -> beans.getBean(SubjectResolver.class, name)));
+                            .formatted(SubjectResolver.class.getName(), bean.value())));
+    return new SubjectSource.Resolver(named.type(), anonymous, named.object());
   }
 
   private SubjectSource resolver(AnnotationMembers who, Anonymous anonymous) {
-    Class<? extends SubjectResolver> type =
-        who.annotation()
-            .classValue("resolver", SubjectResolver.class)
-            .orElseThrow(
-                () -> who.error("resolver", who.raw("resolver"), "this class cannot be loaded"));
-    try {
-      var unused = beans.getBeanDefinition(type);
-    } catch (NonUniqueBeanException e) {
-      throw who.error(
-          "resolver", type.getName(), "there are several beans of this type: name the one");
-    } catch (NoSuchBeanException e) {
-      throw who.error(
-          "resolver", type.getName(), "there is no bean of this type: make it a @Singleton");
-    }
-    return new SubjectSource.Resolver(
-        type, anonymous, SupplierUtil.memoized(() -> beans.getBean(type)));
+    NamedBeans.NamedBean<SubjectResolver> bean =
+        beans.ofType(who, "resolver", SubjectResolver.class);
+    return new SubjectSource.Resolver(bean.type(), anonymous, bean.object());
   }
 }

@@ -55,7 +55,7 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
    */
   private static final char HIDDEN = '-';
 
-  private static final String STATIC =
+  static final String STATIC =
       "a static method, or one of a companion object, is never limited: make it a method of the bean";
 
   /** Leaves the processor to the first requests. */

@@ -17,9 +17,6 @@ import org.slf4j.LoggerFactory;
 @Internal
 public record ActualCost(Class<? extends ResultCost> type, Supplier<? extends ResultCost> bean) {
 
-  private static final BrokenPartLog LOG =
-      new BrokenPartLog(LoggerFactory.getLogger(ActualCost.class));
-
   /** The units, 0 to {@value Charge#MAX_COST}; empty if the bean fails. */
   OptionalInt of(@Nullable Object result) {
     try {
@@ -30,10 +27,16 @@ public record ActualCost(Class<? extends ResultCost> type, Supplier<? extends Re
       }
       return OptionalInt.of(cost);
     } catch (Throwable broken) { // the call itself has been made
-      LOG.report(
+      Failures.LOG.report(
           "%s has failed, so calls cost what was estimated".formatted(type.getName()), broken);
       return OptionalInt.empty();
     }
+  }
+
+  /** Creates the log when it is first needed. */
+  private static final class Failures {
+
+    static final BrokenPartLog LOG = new BrokenPartLog(LoggerFactory.getLogger(ActualCost.class));
   }
 
   @Override

@@ -388,6 +388,11 @@ public final class LimitPlan {
     return countsUsers;
   }
 
+  /** Whether it has rules, and all of them count what clients choose freely. */
+  public boolean isCountedByChoice() {
+    return !quotas.isEmpty() && quotas.stream().allMatch(quota -> quota.source().isChosen());
+  }
+
   /** Whether the gate decides before security, so that security does not see denied requests. */
   public boolean beforeSecurity() {
     return beforeSecurity;

@@ -423,8 +423,7 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   public List<String> countedByChoice() {
     return current
         .all()
-        .filter(plan -> !plan.quotas().isEmpty())
-        .filter(plan -> plan.quotas().stream().allMatch(quota -> quota.source().isChosen()))
+        .filter(LimitPlan::isCountedByChoice)
         .map(LimitPlan::method)
         .sorted()
         .toList();

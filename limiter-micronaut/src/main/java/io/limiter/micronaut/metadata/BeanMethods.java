@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import io.limiter.core.Verdict;
+import io.limiter.micronaut.plan.VerdictArguments;
+import io.limiter.micronaut.subject.DigestibleTypes;
+import io.limiter.micronaut.subject.WritableTypes;
+import io.micronaut.context.BeanContext;
+import io.micronaut.core.annotation.AnnotationMetadata;
+import io.micronaut.core.async.publisher.Publishers;
+import io.micronaut.core.bind.annotation.Bindable;
+import io.micronaut.core.type.Argument;
+import io.micronaut.core.util.SupplierUtil;
+import io.micronaut.http.HttpHeaders;
+import io.micronaut.http.HttpParameters;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.annotation.Body;
+import io.micronaut.http.annotation.HttpMethodMapping;
+import io.micronaut.http.annotation.RequestAttribute;
+import io.micronaut.http.bind.binders.AnnotatedRequestArgumentBinder;
+import io.micronaut.http.bind.binders.NonBlockingBodyArgumentBinder;
+import io.micronaut.http.bind.binders.TypedRequestArgumentBinder;
+import io.micronaut.http.cookie.Cookie;
+import io.micronaut.http.cookie.Cookies;
+import io.micronaut.inject.ExecutableMethod;
+import jakarta.inject.Singleton;
+import java.lang.annotation.Annotation;
+import java.security.Principal;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+
+/** The limited methods of beans, as they are at the start. */
+@Singleton
+final class BeanMethods {
+
+  /** Types of arguments that Micronaut derives from a request or that this limiter passes. */
+  private static final List<Class<?>> PROVIDED =
+      List.of(
+          HttpRequest.class,
+          HttpHeaders.class,
+          HttpParameters.class,
+          Cookies.class,
+          Cookie.class,
+          Principal.class,
+          Verdict.class);
+
+  /** Further such types, by name, since few services have them. */
+  private static final List<String> PROVIDED_NAMES =
+      List.of(LimitedMethod.CONTINUATION, "io.micronaut.websocket.WebSocketSession");
+
+  private static final String HTTP_ANNOTATIONS = Body.class.getPackageName();
+
+  private final BeanContext beans;
+
+  /** Read from the binders' definitions: it would be too early to create the binders here. */
+  private final Supplier<List<Argument<?>>> typesOfBinders;
+
+  BeanMethods(BeanContext beans) {
+    this.beans = beans;
+    typesOfBinders = SupplierUtil.memoized(() -> typesOfBinders(beans));
+  }
+
+  LimitedMethod of(ExecutableMethod<?, ?> method) {
+    return new BeanMethod(this, method, describe(method));
+  }
+
+  private static String describe(ExecutableMethod<?, ?> method) {
+    return Arrays.stream(method.getArgumentTypes())
+        .map(Class::getTypeName)
+        .collect(
+            Collectors.joining(
+                ",",
+                method.getDeclaringType().getName() + "." + method.getMethodName() + "(",
+                ")"));
+  }
+
+  /** The part of an argument that cannot be compared, judging by its type. */
+  Optional<String> obstacle(Argument<?> argument) {
+    return DigestibleTypes.indigestiblePart(argument)
+        .or(
+            () ->
+                beans
+                    .findBean(WritableTypes.class)
+                    .flatMap(types -> types.unwritablePart(argument)));
+  }
+
+  /** Whether the caller provides the value; for a route, whether the request contains it. */
+  boolean isFilled(ExecutableMethod<?, ?> method, Argument<?> argument) {
+    Class<?> type = argument.getType();
+    if (PROVIDED.stream().anyMatch(provided -> provided.isAssignableFrom(type))
+        || PROVIDED_NAMES.contains(type.getName())) {
+      return false;
+    }
+    if (!method.hasStereotype(HttpMethodMapping.class)) {
+      return true;
+    }
+    Optional<Class<? extends Annotation>> source =
+        argument.getAnnotationMetadata().getAnnotationTypeByStereotype(Bindable.class);
+    return source.isPresent()
+        ? source.get() != RequestAttribute.class
+            && source.get().getPackageName().equals(HTTP_ANNOTATIONS)
+        : typesOfBinders.get().stream()
+            .noneMatch(
+                bound ->
+                    bound.equalsType(argument)
+                        || bound.equalsType(Argument.of(argument.getType())));
+  }
+
+  /** The types that a binder provides without an annotation, except the body. */
+  @SuppressWarnings("rawtypes") // raw, as the bean type
+  private static List<Argument<?>> typesOfBinders(BeanContext beans) {
+    return beans.getBeanDefinitions(TypedRequestArgumentBinder.class).stream()
+        .filter(
+            binder -> !NonBlockingBodyArgumentBinder.class.isAssignableFrom(binder.getBeanType()))
+        .filter(
+            binder -> !AnnotatedRequestArgumentBinder.class.isAssignableFrom(binder.getBeanType()))
+        .flatMap(binder -> binder.getTypeArguments(TypedRequestArgumentBinder.class).stream())
+        .<Argument<?>>map(bound -> bound)
+        .toList();
+  }
+
+  private record BeanMethod(BeanMethods methods, ExecutableMethod<?, ?> method, String description)
+      implements LimitedMethod {
+
+    @Override
+    public AnnotationMetadata annotations() {
+      return method.getAnnotationMetadata();
+    }
+
+    @Override
+    public boolean isOfObject() {
+      List<Class<?>> parameters = List.of(method.getArgumentTypes());
+      return switch (method.getMethodName()) {
+        case "toString", "hashCode" -> parameters.isEmpty();
+        case "equals" -> parameters.equals(List.of(Object.class));
+        default -> false;
+      };
+    }
+
+    @Override
+    public boolean isRoute() {
+      return method.hasStereotype(HttpMethodMapping.class);
+    }
+
+    @Override
+    public Optional<String> hiddenCompletion() {
+      Class<?> result = method.getReturnType().getType();
+      boolean hidden =
+          (Future.class.isAssignableFrom(result) && !CompletionStage.class.isAssignableFrom(result))
+              || LimitedMethod.HIDE_COMPLETION.contains(result.getName());
+      return hidden ? Optional.of(result.getName()) : Optional.empty();
+    }
+
+    @Override
+    public boolean streams() {
+      return Publishers.isConvertibleToPublisher(method.getReturnType().getType())
+          && !method.getReturnType().isSingleResult();
+    }
+
+    @Override
+    public boolean takesVerdict() {
+      return VerdictArguments.any(method.getArguments());
+    }
+
+    @Override
+    public Optional<List<Parameter>> parameters() {
+      return Optional.of(
+          Arrays.stream(method.getArguments())
+              .<Parameter>map(argument -> new OfArgument(methods, method, argument))
+              .toList());
+    }
+  }
+
+  private record OfArgument(
+      BeanMethods methods, ExecutableMethod<?, ?> method, Argument<?> argument)
+      implements LimitedMethod.Parameter {
+
+    @Override
+    public String name() {
+      return argument.getName();
+    }
+
+    @Override
+    public boolean isFilled() {
+      return methods.isFilled(method, argument);
+    }
+
+    @Override
+    public boolean isCompared() {
+      return !VerdictArguments.takesVerdict(argument)
+          && !argument.getType().getName().equals(LimitedMethod.CONTINUATION);
+    }
+
+    @Override
+    public Optional<String> obstacle() {
+      return methods.obstacle(argument);
+    }
+  }
+}

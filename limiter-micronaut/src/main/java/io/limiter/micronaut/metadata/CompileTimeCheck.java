@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.config.GateConfiguration;
+import io.limiter.micronaut.config.LimiterConfiguration;
+import io.limiter.micronaut.denial.DenialMessages;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.PlannedCharge;
+import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.core.annotation.AnnotationMetadata;
+import io.micronaut.core.annotation.AnnotationMetadataDelegate;
+import io.micronaut.core.annotation.AnnotationValue;
+import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.expressions.EvaluatedExpression;
+import io.micronaut.core.expressions.EvaluatedExpressionReference;
+import io.micronaut.core.expressions.ExpressionEvaluationContext;
+import io.micronaut.inject.annotation.EvaluatedAnnotationMetadata;
+import io.micronaut.inject.annotation.MutableAnnotationMetadata;
+import java.lang.annotation.Annotation;
+import java.lang.reflect.Array;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/**
+ * Reads the limits of a method while it is compiled, by the readers of the start: what it finds is
+ * worded as there. The configuration is not known yet, so this check has the widest bounds, assumes
+ * that every bean exists that an annotation names, and accepts any text with a placeholder.
+ */
+@Internal
+public final class CompileTimeCheck {
+
+  /** The error about a limit on a static method. */
+  private static final String STATIC = "a static method";
+
+  private final AnnotationPlanSource.AnnotatedPlaces places =
+      new AnnotationPlanSource.AnnotatedPlaces();
+  private final PlanDraft.Readers readers = readers();
+
+  /**
+   * What was found.
+   *
+   * @param error what the start would stop with, whatever the configuration; empty if it would not
+   * @param warnings what is probably not intended
+   * @param plan how the method is limited as annotated; empty if it is not, or if that is not clear
+   */
+  public record Findings(Optional<String> error, List<String> warnings, Optional<LimitPlan> plan) {}
+
+  private static PlanDraft.Readers readers() {
+    NamedBeans beans = new StandIns();
+    LimiterConfiguration configuration = new LimiterConfiguration();
+    configuration.setMaxCount(SlidingWindowLog.MAX_COUNT);
+    RateRuleReader rules =
+        new RateRuleReader(
+            new AlgorithmReader(beans, configuration, new FixedWindowReader(configuration)));
+    Consumer<String> usable = message -> DenialMessages.requireUsable(message, key -> true);
+    DenialTextReader texts = new DenialTextReader(usable);
+    return new PlanDraft.Readers(
+        rules,
+        new SubjectSourceReader(beans, configuration),
+        texts,
+        new CostReader(),
+        new CostReader.ActualCostReader(beans),
+        new ConditionReader(beans),
+        new BanReader(),
+        new DuplicateGuardReader(rules, texts),
+        new GateConfiguration());
+  }
+
+  /** Reads the limits of a method. */
+  public Findings check(LimitedMethod method) {
+    try {
+      List<AnnotatedPlace> limited = places.of(method);
+      if (limited.isEmpty()) {
+        return new Findings(Optional.empty(), List.of(), Optional.empty());
+      }
+      limited.replaceAll(place -> place.with(CompileTimeCheck::readable));
+      Optional<LimitPlan> plan = plan(method, limited);
+      List<String> warnings = new ArrayList<>();
+      for (AnnotatedPlace place : limited) {
+        plan(method, List.of(place)).ifPresent(part -> addUseless(part, warnings));
+      }
+      plan.filter(LimitPlan::isCountedByChoice)
+          .map(CompileTimeCheck::countedByChoice)
+          .ifPresent(warnings::add);
+      return new Findings(Optional.empty(), warnings, plan);
+    } catch (AnnotationMembers.Correctable mistake) {
+      return new Findings(
+          Optional.empty(), List.of(String.valueOf(mistake.getMessage())), Optional.empty());
+    } catch (ConfigurationException mistake) {
+      return new Findings(
+          Optional.of(String.valueOf(mistake.getMessage())), List.of(), Optional.empty());
+    }
+  }
+
+  /**
+   * The error about a limit on a static method.
+   *
+   * @param description its class, name and parameter types
+   * @param annotation the simple name of the annotation
+   */
+  public static String ofStatic(String description, String annotation) {
+    return String.valueOf(
+        AnnotationMembers.mistake(description, "@" + annotation, STATIC, UnwovenLimits.STATIC)
+            .getMessage());
+  }
+
+  private Optional<LimitPlan> plan(LimitedMethod method, List<AnnotatedPlace> limited) {
+    PlanDraft draft = new PlanDraft(readers, Map.of(), method.description(), method);
+    limited.forEach(draft::add);
+    return draft.plan();
+  }
+
+  private static String countedByChoice(LimitPlan plan) {
+    return "%s: it counts only by %s: %s"
+        .formatted(
+            plan.method(), plan.quotas().get(0).source().written(), StartNotes.COUNTED_BY_CHOICE);
+  }
+
+  /**
+   * Finds rules that another rule of the same place always precedes; a class may limit in general
+   * what a method limits more. In any interval of {@code w1}, exact logs with {@code c2} units in
+   * any {@code w2} admit at most {@code c2} for each {@code w2} that it takes to cover {@code w1}.
+   * A cost that is known at the end may take more, so its rules are left out.
+   */
+  private static void addUseless(LimitPlan place, List<String> found) {
+    place.quotas().stream()
+        .filter(quota -> quota.actualCost().isEmpty())
+        .forEach(quota -> addUseless(place.method(), quota, found));
+  }
+
+  private static void addUseless(String method, PlannedCharge quota, List<String> found) {
+    List<Rule> rules = quota.rules().rules();
+    for (int i = 0; i < rules.size(); i++) {
+      for (int j = 0; j < rules.size(); j++) {
+        Rule rule = rules.get(i);
+        Rule stricter = rules.get(j);
+        if (i != j && neverDeniesBeside(rule, stricter) && (i > j || !same(rule, stricter))) {
+          found.add(
+              "%s: @RateRule = %s: it never denies a call, since the rule '%s' admits at most %d in the same time: remove it, or give it other numbers"
+                  .formatted(
+                      method, rule.name(), stricter.name(), admitted(stricter, rule.window())));
+          break;
+        }
+      }
+    }
+  }
+
+  private static boolean same(Rule one, Rule other) {
+    return one.withName(other.name()).equals(other);
+  }
+
+  private static boolean neverDeniesBeside(Rule rule, Rule stricter) {
+    return rule instanceof SlidingWindowLog
+        && stricter instanceof SlidingWindowLog
+        && admitted(stricter, rule.window()) <= rule.count();
+  }
+
+  private static long admitted(Rule rule, Duration time) {
+    long windows = -Math.floorDiv(-time.toNanos(), rule.window().toNanos()); // rounded up
+    return Math.multiplyExact(windows, rule.count());
+  }
+
+  /** An annotation as the readers find it at the start. */
+  private static AnnotationValue<?> readable(AnnotationValue<?> written) {
+    AnnotationValue<?> replaced = replaced(written);
+    MutableAnnotationMetadata one = new MutableAnnotationMetadata();
+    one.addDeclaredAnnotation(replaced.getAnnotationName(), replaced.getValues());
+    AnnotationValue<Annotation> evaluable =
+        EvaluatedAnnotationMetadata.wrapIfNecessary(new WithExpressions(one))
+            .getAnnotation(replaced.getAnnotationName());
+    return evaluable == null ? replaced : evaluable;
+  }
+
+  private static AnnotationValue<?> replaced(AnnotationValue<?> written) {
+    Map<CharSequence, Object> members = new LinkedHashMap<>();
+    written
+        .getValues()
+        .forEach(
+            (member, value) ->
+                members.put(
+                    member, replaced(written.getAnnotationName(), member.toString(), value)));
+    return new AnnotationValue<>(written.getAnnotationName(), members);
+  }
+
+  private static Object replaced(String annotation, String member, Object value) {
+    if (value instanceof EvaluatedExpressionReference reference) {
+      return new Uncompiled(String.valueOf(reference.annotationValue()));
+    }
+    if (value instanceof AnnotationValue<?> nested) {
+      return replaced(nested);
+    }
+    if (value instanceof Object[] several) {
+      Object[] all =
+          (Object[]) Array.newInstance(several.getClass().getComponentType(), several.length);
+      for (int i = 0; i < several.length; i++) {
+        all[i] = replaced(annotation, member, several[i]);
+      }
+      return all;
+    }
+    return value instanceof String text && text.contains("${")
+        ? resolved(annotation, member, text)
+        : value;
+  }
+
+  /** Some text that the member may have once the placeholders in it are known. */
+  private static String resolved(String annotation, String member, String text) {
+    String distinct = "placeholder-" + Integer.toHexString(text.hashCode());
+    return switch (member) {
+      case "cost" -> "1";
+      case "zone" -> "UTC";
+      case "anchor" -> "2024-01-01T00:00";
+      case "header", "name", "value", "condition", "code", "message" -> distinct;
+      case "key" -> annotation.equals(RateLimiter.class.getName()) ? distinct : text;
+      default -> text;
+    };
+  }
+
+  /** An expression that Micronaut is about to compile. */
+  private record Uncompiled(String text) implements EvaluatedExpression {
+
+    @Override
+    public Object evaluate(ExpressionEvaluationContext context) {
+      throw new IllegalStateException(text + " is not compiled yet");
+    }
+
+    @Override
+    public String toString() {
+      return text;
+    }
+  }
+
+  private record WithExpressions(AnnotationMetadata metadata)
+      implements AnnotationMetadataDelegate {
+
+    @Override
+    public AnnotationMetadata getAnnotationMetadata() {
+      return metadata;
+    }
+
+    @Override
+    public boolean hasEvaluatedExpressions() {
+      return true;
+    }
+  }
+
+  /**
+   * Beans of the application that only exist at run time. Each has a class of its own, since two
+   * limits that name two types count apart.
+   */
+  private static final class StandIns implements NamedBeans {
+
+    private final Map<String, Object> known = new HashMap<>();
+
+    @Override
+    public <T> NamedBean<T> ofType(AnnotationMembers annotation, String member, Class<T> type) {
+      String name = annotation.annotation().stringValue(member).orElse("");
+      return bean(type, name);
+    }
+
+    @Override
+    public <T> Optional<NamedBean<T>> named(Class<T> type, String name) {
+      return Optional.of(bean(type, name));
+    }
+
+    @SuppressWarnings("unchecked") // a proxy of the type
+    private <T> NamedBean<T> bean(Class<T> type, String name) {
+      T object =
+          type.cast(known.computeIfAbsent(type.getName() + ' ' + name, any -> standIn(type)));
+      return new NamedBean<>((Class<? extends T>) object.getClass(), name, true, () -> object);
+    }
+
+    /** Classes of two class loaders are two classes. */
+    private static Object standIn(Class<?> type) {
+      ClassLoader own = new ClassLoader(type.getClassLoader()) {};
+      return Proxy.newProxyInstance(
+          own,
+          new Class<?>[] {type},
+          (self, method, arguments) ->
+              switch (method.getName()) {
+                case "equals" -> self == arguments[0];
+                case "hashCode" -> System.identityHashCode(self);
+                case "stateSize" -> CustomAlgorithm.MAX_STATE;
+                default -> method.getReturnType() == String.class ? "stand-in" : null;
+              });
+    }
+  }
+}

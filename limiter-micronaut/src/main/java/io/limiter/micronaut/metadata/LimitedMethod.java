@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import io.micronaut.core.annotation.AnnotationMetadata;
+import io.micronaut.core.annotation.Internal;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * What the readers of annotations need of a limited method: at the start that of a bean, at compile
+ * time an element of the source.
+ */
+@Internal
+public interface LimitedMethod {
+
+  /**
+   * Types of results of Kotlin that do not show when a call ends; by name, since they may be
+   * absent.
+   */
+  Set<String> HIDE_COMPLETION = Set.of("kotlinx.coroutines.Deferred", "kotlinx.coroutines.Job");
+
+  /** The type of the parameter that Kotlin adds to a suspending function. */
+  String CONTINUATION = "kotlin.coroutines.Continuation";
+
+  /** The class, the name and the parameter types, as in {@code com.shop.Orders.place(int)}. */
+  String description();
+
+  /** The annotations of the method and of its class, as a hierarchy if it has some of its own. */
+  AnnotationMetadata annotations();
+
+  /** Whether it is {@code toString}, {@code hashCode} or {@code equals}. */
+  boolean isOfObject();
+
+  /** Whether it answers requests. */
+  boolean isRoute();
+
+  /** The name of its result type, if that does not show when a call ends; empty for other types. */
+  Optional<String> hiddenCompletion();
+
+  /** Whether its result is a stream of values. */
+  boolean streams();
+
+  /** Whether one of its parameters takes the verdict on the call. */
+  boolean takesVerdict();
+
+  /** Its parameters, in order; empty if they are not known. */
+  Optional<List<Parameter>> parameters();
+
+  /** A parameter, as a duplicate guard sees it. */
+  @Internal
+  interface Parameter {
+
+    String name();
+
+    /** Whether the caller provides the value; for a route, whether the request contains it. */
+    boolean isFilled();
+
+    /** Whether it is part of a submission: the verdict, for example, is not. */
+    boolean isCompared();
+
+    /** The part of it that cannot be compared, judging by its type; empty if there is none. */
+    Optional<String> obstacle();
+  }
+}

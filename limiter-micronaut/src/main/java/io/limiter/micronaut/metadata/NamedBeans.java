@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import io.micronaut.context.BeanContext;
+import io.micronaut.context.Qualifier;
+import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.context.exceptions.NoSuchBeanException;
+import io.micronaut.context.exceptions.NonUniqueBeanException;
+import io.micronaut.core.util.SupplierUtil;
+import io.micronaut.inject.BeanDefinition;
+import io.micronaut.inject.qualifiers.Qualifiers;
+import jakarta.inject.Singleton;
+import java.util.Optional;
+import java.util.function.Supplier;
+
+/** The beans of the application that annotations name. */
+interface NamedBeans {
+
+  /**
+   * The bean whose type a member names.
+   *
+   * @param type what the bean implements
+   * @throws ConfigurationException if there is no such bean, or if there are several
+   */
+  <T> NamedBean<T> ofType(AnnotationMembers annotation, String member, Class<T> type);
+
+  /** The bean of a type with a name; empty if there is none. */
+  <T> Optional<NamedBean<T>> named(Class<T> type, String name);
+
+  /**
+   * A bean.
+   *
+   * @param type its type, as named
+   * @param name the name of that type, for messages
+   * @param isSingleton whether there is one object of it
+   * @param object that object, created when it is first needed
+   */
+  record NamedBean<T>(
+      Class<? extends T> type, String name, boolean isSingleton, Supplier<T> object) {}
+
+  /** Those of the context. */
+  @Singleton
+  final class OfContext implements NamedBeans {
+
+    private final BeanContext beans;
+
+    OfContext(BeanContext beans) {
+      this.beans = beans;
+    }
+
+    @Override
+    public <T> NamedBean<T> ofType(AnnotationMembers annotation, String member, Class<T> type) {
+      Class<? extends T> written =
+          annotation
+              .annotation()
+              .classValue(member, type)
+              .orElseThrow(
+                  () ->
+                      annotation.error(
+                          member, annotation.raw(member), "this class cannot be loaded"));
+      try {
+        return new NamedBean<>(
+            written,
+            written.getName(),
+            beans.getBeanDefinition(written).isSingleton(),
+            SupplierUtil.memoized(() -> beans.getBean(written)));
+      } catch (NonUniqueBeanException e) {
+        throw annotation.error(
+            member, written.getName(), "there are several beans of this type: name the one");
+      } catch (NoSuchBeanException e) {
+        throw annotation.error(
+            member, written.getName(), "there is no bean of this type: make it a @Singleton");
+      }
+    }
+
+    @Override
+    public <T> Optional<NamedBean<T>> named(Class<T> type, String name) {
+      Qualifier<T> qualifier = Qualifiers.byName(name);
+      return beans.findBeanDefinition(type, qualifier).map(bean -> named(type, qualifier, bean));
+    }
+
+    private <T> NamedBean<T> named(Class<T> type, Qualifier<T> qualifier, BeanDefinition<T> bean) {
+      return new NamedBean<>(
+          bean.getBeanType(),
+          bean.getBeanType().getName(),
+          bean.isSingleton(),
+          SupplierUtil.memoized(() -> beans.getBean(type, qualifier)));
+    }
+  }
+}
