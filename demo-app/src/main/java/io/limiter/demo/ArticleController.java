@@ -10,6 +10,7 @@ import java.util.List;
 @Controller("/articles")
 class ArticleController {
 
+  @SuppressWarnings("limiter") // the second rule never denies: it shows how two are answered
   @Get
   @RateRule(count = 10, time = 60)
   @RateRule(count = 20, time = 120)

@@ -18,6 +18,7 @@ import java.util.Map;
 @Controller("/login")
 class LoginController {
 
+  @SuppressWarnings("limiter") // somebody who guesses for many users is not stopped here
   @Post
   @RateLimiter(
       subject = "#{user}",

@@ -16,6 +16,7 @@ class PartnerController {
 
   // In this demo the keys are not verified, so a new key has a new limit. A real service must
   // verify them.
+  @SuppressWarnings("limiter")
   @Get
   @RateLimiter(
       header = "X-Api-Key",

@@ -16,6 +16,7 @@ import java.util.concurrent.TimeUnit;
 @Controller("/sms")
 class SmsController {
 
+  @SuppressWarnings("limiter") // no limit on one who writes to many phones
   @Post("/code")
   @RateLimiter(
       value = "sms-code",
