@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.processor;
+
+import io.limiter.micronaut.annotation.Anonymous;
+import io.limiter.micronaut.annotation.Limited;
+import io.limiter.micronaut.exception.DenialText;
+import io.limiter.micronaut.metadata.CompileTimeCheck;
+import io.limiter.micronaut.plan.DuplicateGuard;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.PlannedCharge;
+import io.limiter.micronaut.plan.Submission;
+import io.limiter.micronaut.subject.SubjectSource;
+import io.micronaut.core.annotation.AnnotationClassValue;
+import io.micronaut.core.annotation.AnnotationValue;
+import io.micronaut.core.annotation.Internal;
+import io.micronaut.http.annotation.HttpMethodMapping;
+import io.micronaut.inject.ast.MethodElement;
+import io.micronaut.inject.visitor.TypeElementVisitor;
+import io.micronaut.inject.visitor.VisitorContext;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.WeakHashMap;
+import java.util.stream.Stream;
+
+/**
+ * Adds the denials of limited routes to the API that micronaut-openapi documents: responses, header
+ * fields, and the rules as an extension. They are as annotated; configuration may change them. It
+ * does nothing without swagger's annotations on the class path.
+ *
+ * <p>They are written as members of {@code @Operation}: micronaut-openapi leaves the usual response
+ * out of a method that has an {@code @ApiResponse} of its own.
+ */
+@Internal
+public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Object> {
+
+  /** Before micronaut-openapi's visitors, the first of which is at 100: the highest comes first. */
+  public static final int ORDER = 1_000;
+
+  /** The extension with the rules. */
+  static final String EXTENSION = "x-rate-limits";
+
+  // By name, since the classes may be absent.
+  private static final String SWAGGER = "io.swagger.v3.oas.annotations.";
+  private static final String OPERATION = SWAGGER + "Operation";
+  private static final String RESPONSE = SWAGGER + "responses.ApiResponse";
+  private static final String HEADER = SWAGGER + "headers.Header";
+  private static final String SCHEMA = SWAGGER + "media.Schema";
+  private static final String CONTENT = SWAGGER + "media.Content";
+  private static final String RULES = SWAGGER + "extensions.Extension";
+  private static final String RULE = SWAGGER + "extensions.ExtensionProperty";
+  private static final String BODY = "io.micronaut.http.hateoas.JsonError";
+
+  private static final String NAME = "name";
+  private static final String DESCRIPTION = "description";
+  private static final String RESPONSES = "responses";
+  private static final String EXTENSIONS = "extensions";
+  private static final String STATUS = "responseCode";
+
+  /** By compilation: a build tool uses one visitor for many, some at the same time. */
+  private final Map<VisitorContext, CompileTimeCheck> checks =
+      Collections.synchronizedMap(new WeakHashMap<>());
+
+  @Override
+  public int getOrder() {
+    return ORDER;
+  }
+
+  /** That of micronaut-openapi's visitors: those of another kind see no annotation of this one. */
+  @Override
+  public VisitorKind getVisitorKind() {
+    return VisitorKind.AGGREGATING;
+  }
+
+  @Override
+  public Set<String> getSupportedOptions() {
+    return Set.of(CompilerOptions.OPENAPI);
+  }
+
+  @Override
+  public void visitMethod(MethodElement method, VisitorContext context) {
+    if (method.isStatic()
+        || !method.hasStereotype(HttpMethodMapping.class)
+        || !(method.hasStereotype(Limited.class)
+            || method.getOwningType().hasStereotype(Limited.class))
+        || CompilerOptions.isOff(CompilerOptions.OPENAPI, context)
+        || context.getClassElement(OPERATION).isEmpty()) {
+      return;
+    }
+    checks
+        .computeIfAbsent(context, any -> new CompileTimeCheck())
+        .check(new SourceMethod(method.getOwningType(), method))
+        .plan()
+        .ifPresent(plan -> document(method, plan));
+  }
+
+  private static void document(MethodElement method, LimitPlan plan) {
+    Optional<AnnotationValue<java.lang.annotation.Annotation>> operation =
+        method.findAnnotation(OPERATION);
+    List<AnnotationValue<?>> responses = new ArrayList<>(written(operation, RESPONSES));
+    Set<String> documented = new HashSet<>();
+    responses.forEach(each -> each.stringValue(STATUS).ifPresent(documented::add));
+    Stream.of(method, method.getOwningType())
+        .flatMap(element -> element.getAnnotationValuesByName(RESPONSE).stream())
+        .forEach(each -> each.stringValue(STATUS).ifPresent(documented::add));
+    denials(plan)
+        .forEach(
+            (status, reason) -> {
+              if (documented.add(status)) {
+                responses.add(response(status, reason, !plan.quotas().isEmpty()));
+              }
+            });
+    List<AnnotationValue<?>> extensions = new ArrayList<>(written(operation, EXTENSIONS));
+    extensions.add(rules(plan));
+    method.annotate(
+        OPERATION,
+        builder ->
+            builder
+                .member(RESPONSES, responses.toArray(AnnotationValue<?>[]::new))
+                .member(EXTENSIONS, extensions.toArray(AnnotationValue<?>[]::new)));
+  }
+
+  private static List<? extends AnnotationValue<?>> written(
+      Optional<? extends AnnotationValue<?>> operation, String member) {
+    return operation.map(known -> known.getAnnotations(member)).orElse(List.of());
+  }
+
+  /** Why the call of a method may be denied, by the status. */
+  private static Map<String, String> denials(LimitPlan plan) {
+    Map<String, String> reasons = new TreeMap<>();
+    if (needsValues(plan)) {
+      reasons.put("400", "The request lacks the value by which calls are counted or compared");
+    }
+    plan.duplicates()
+        .map(DuplicateGuard::text)
+        .ifPresent(
+            text -> reasons.put(status(text, 409), "The request repeats an accepted submission"));
+    if (plan.waits()) {
+      reasons.put("503", "The call was abandoned while it waited for its turn");
+    }
+    plan.quotas().stream()
+        .flatMap(quota -> Stream.of(quota.rules(), quota.anonymousRules()))
+        .flatMap(stack -> stack.rules().stream())
+        .map(rule -> plan.texts().getOrDefault(rule.name(), DenialText.NONE))
+        .forEach(text -> reasons.put(status(text, 429), "Too many requests"));
+    return reasons;
+  }
+
+  private static String status(DenialText text, int otherwise) {
+    return String.valueOf(text.status().orElse(otherwise));
+  }
+
+  /** Whether there are calls without a subject, a cost or a submission, which are bad requests. */
+  private static boolean needsValues(LimitPlan plan) {
+    return plan.quotas().stream()
+            .anyMatch(quota -> isRefused(quota.source()) || quota.cost().needsArguments())
+        || plan.duplicates()
+            .filter(
+                guard ->
+                    isRefused(guard.submitter())
+                        || guard.submission() instanceof Submission.ByExpression
+                        || (guard.submission() instanceof Submission.ByIdempotencyKey key
+                            && key.required()))
+            .isPresent();
+  }
+
+  private static boolean isRefused(SubjectSource source) {
+    return source.needsArguments() || source.anonymous() == Anonymous.REFUSE;
+  }
+
+  private static AnnotationValue<?> response(String status, String reason, boolean counted) {
+    List<AnnotationValue<?>> headers = new ArrayList<>();
+    if (status.startsWith("4") && !status.equals("400") && counted) {
+      headers.add(header("RateLimit-Policy", "The rules of this call: units and seconds"));
+      headers.add(header("RateLimit", "What is left of each rule, and the seconds until more is"));
+    }
+    if (status.equals("429")) {
+      headers.add(header("Retry-After", "Seconds after which the same call may be admitted"));
+    }
+    AnnotationValue<?> body =
+        AnnotationValue.builder(CONTENT)
+            .member("mediaType", "application/json")
+            .member(
+                "schema",
+                AnnotationValue.builder(SCHEMA)
+                    .member("implementation", new AnnotationClassValue<>(BODY))
+                    .build())
+            .build();
+    var response =
+        AnnotationValue.builder(RESPONSE)
+            .member(STATUS, status)
+            .member(DESCRIPTION, reason)
+            .member("content", new AnnotationValue<?>[] {body});
+    if (!headers.isEmpty()) {
+      response.member("headers", headers.toArray(AnnotationValue<?>[]::new));
+    }
+    return response.build();
+  }
+
+  private static AnnotationValue<?> header(String name, String description) {
+    return AnnotationValue.builder(HEADER)
+        .member(NAME, name)
+        .member(DESCRIPTION, description)
+        .member("schema", AnnotationValue.builder(SCHEMA).member("type", "string").build())
+        .build();
+  }
+
+  private static AnnotationValue<?> rules(LimitPlan plan) {
+    Map<String, String> rules = new LinkedHashMap<>();
+    for (PlannedCharge quota : plan.quotas()) {
+      quota
+          .rules()
+          .rules()
+          .forEach(rule -> rules.put(rule.name(), RuleWords.of(rule, quota) + ", as annotated"));
+    }
+    plan.duplicates()
+        .ifPresent(guard -> rules.put("duplicates", RuleWords.of(guard) + ", as annotated"));
+    AnnotationValue<?>[] properties =
+        rules.entrySet().stream()
+            .map(
+                rule ->
+                    AnnotationValue.builder(RULE)
+                        .member(NAME, rule.getKey())
+                        .member("value", rule.getValue())
+                        .build())
+            .toArray(AnnotationValue<?>[]::new);
+    return AnnotationValue.builder(RULES)
+        .member(NAME, EXTENSION)
+        .member("properties", properties)
+        .build();
+  }
+}

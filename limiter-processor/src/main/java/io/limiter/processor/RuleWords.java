@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.processor;
+
+import io.limiter.core.rule.ConcurrencyLimitRule;
+import io.limiter.core.rule.Counting;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.LeakyBucketRule;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.TokenBucketRule;
+import io.limiter.micronaut.plan.Cost;
+import io.limiter.micronaut.plan.DuplicateGuard;
+import io.limiter.micronaut.plan.PlannedCharge;
+import io.limiter.micronaut.subject.SubjectSource;
+import java.time.Duration;
+
+/** Words for rules, for people who read the documentation of an API. */
+final class RuleWords {
+
+  private RuleWords() {}
+
+  /** Such as {@code 10 calls in 60 s for each user}. */
+  static String of(Rule rule, PlannedCharge quota) {
+    String units = units(quota);
+    String numbers;
+    if (rule instanceof ConcurrencyLimitRule) {
+      numbers = "%d calls at the same time".formatted(rule.count());
+    } else if (rule instanceof TokenBucketRule bucket) {
+      numbers =
+          "%d %s at once, and %d more in each %s"
+              .formatted(rule.count(), units, bucket.refill(), time(bucket.interval()));
+    } else if (rule instanceof LeakyBucketRule bucket) {
+      numbers =
+          "%d %s in %s, evenly; up to %d wait"
+              .formatted(rule.count(), units, time(rule.window()), bucket.queue());
+    } else if (rule instanceof CustomRule own) {
+      numbers =
+          "%d %s in %s, by an algorithm of the service"
+              .formatted(own.count(), units, time(own.window()));
+    } else {
+      numbers = "%d %s in %s".formatted(rule.count(), units, time(rule.window()));
+    }
+    return numbers + " for " + subject(quota.source());
+  }
+
+  /** Such as {@code 1 equal submission in 5 s for each client address}. */
+  static String of(DuplicateGuard guard) {
+    Rule rule = guard.stack().rules().get(0);
+    return "%d equal submission%s in %s for %s"
+        .formatted(
+            rule.count(),
+            rule.count() == 1 ? "" : "s",
+            time(rule.window()),
+            subject(guard.submitter()));
+  }
+
+  private static String units(PlannedCharge quota) {
+    Counting counting = quota.rules().counting();
+    if (counting == Counting.FAILURES) {
+      return "failed calls";
+    }
+    if (counting == Counting.SUCCESSES) {
+      return "successful calls";
+    }
+    return quota.cost().equals(Cost.Fixed.ONE) ? "calls" : "units";
+  }
+
+  private static String subject(SubjectSource source) {
+    if (source instanceof SubjectSource.Header header) {
+      return "each value of the header " + header.name();
+    }
+    if (source instanceof SubjectSource.Expression argument) {
+      String text = argument.expression().toString();
+      return "each value of " + text.substring(2, text.length() - 1);
+    }
+    if (source instanceof SubjectSource.User || source instanceof SubjectSource.Submitter) {
+      return "each user";
+    }
+    if (source instanceof SubjectSource.Everybody) {
+      return "all callers together";
+    }
+    return source instanceof SubjectSource.Address ? "each client address" : "each caller";
+  }
+
+  private static String time(Duration time) {
+    return time.toNanosPart() == 0 ? time.toSeconds() + " s" : time.toMillis() + " ms";
+  }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.processor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.yaml.snakeyaml.Yaml;
+
+/**
+ * What the document has that micronaut-openapi generates for limited routes. Each test has a path
+ * of its own, since micronaut-openapi keeps operations by their paths as long as its classes are
+ * loaded.
+ */
+class OpenApiTest {
+
+  private static final String APPLICATION =
+      """
+      @io.swagger.v3.oas.annotations.OpenAPIDefinition(
+          info = @io.swagger.v3.oas.annotations.info.Info(title = "shop", version = "1"))
+      class Application {}
+      @Controller("/shop")
+      class Shop {
+        %s
+      }
+      @Introspected record Order(String item) {}
+      """;
+
+  @TempDir private Path output;
+
+  @Test
+  void aLimitedRouteMayAnswer429() throws IOException {
+    Map<String, Object> operation =
+        operation(
+            "get",
+            """
+            @Get("/items")
+            @RateRule(count = 10, time = 60)
+            @RateRule(count = 500, time = 1, limitType = LimitType.GLOBAL, name = "for-all")
+            List<String> items() { return List.of(); }
+            """);
+    assertThat(in(operation, "x-rate-limits"))
+        .isEqualTo(
+            Map.of(
+                "10-per-60s", "10 calls in 60 s for each client address, as annotated",
+                "for-all", "500 calls in 1 s for all callers together, as annotated"));
+    assertThat(in(operation, "responses")).containsOnlyKeys("200", "429");
+    assertThat(in(operation, "responses", "200", "content")).containsKey("application/json");
+    Map<String, Object> denied = in(operation, "responses", "429");
+    assertThat(denied).containsEntry("description", "Too many requests");
+    assertThat(in(denied, "headers"))
+        .containsOnlyKeys("Retry-After", "RateLimit", "RateLimit-Policy");
+    assertThat(in(denied, "content", "application/json", "schema"))
+        .containsEntry("$ref", "#/components/schemas/JsonError");
+  }
+
+  @Test
+  void aDuplicateIs409AndAMissingValue400() throws IOException {
+    Map<String, Object> operation =
+        operation(
+            "post",
+            """
+            @Post("/orders")
+            @RateLimiter(
+                subject = "#{order.item()}",
+                status = 503,
+                rules = @RateRule(count = 2, time = 1, counts = Counts.FAILURES))
+            @PreventDuplicate(within = 10)
+            void order(@Body Order order) {}
+            """);
+    assertThat(in(operation, "responses"))
+        .containsKeys("400", "409", "503")
+        .doesNotContainKey("429");
+    assertThat(in(operation, "x-rate-limits"))
+        .containsEntry(
+            "2-per-1s", "2 failed calls in 1 s for each value of order.item(), as annotated")
+        .containsEntry(
+            "duplicates",
+            "1 equal submission in 10 s for each value of order.item(), as annotated");
+  }
+
+  @Test
+  void whatTheApplicationDocumentsStays() throws IOException {
+    Map<String, Object> operation =
+        operation(
+            "get",
+            """
+            @Get("/slow")
+            @RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 10))
+            @io.swagger.v3.oas.annotations.Operation(summary = "All items")
+            @io.swagger.v3.oas.annotations.responses.ApiResponse(responseCode = "200", description = "Here")
+            @io.swagger.v3.oas.annotations.responses.ApiResponse(responseCode = "429", description = "Slower")
+            List<String> items() { return List.of(); }
+            """);
+    assertThat(operation).containsEntry("summary", "All items");
+    assertThat(in(operation, "responses")).containsOnlyKeys("200", "429", "503");
+    assertThat(in(operation, "responses", "200")).containsEntry("description", "Here");
+    assertThat(in(operation, "responses", "429")).containsEntry("description", "Slower");
+    assertThat(in(operation, "x-rate-limits"))
+        .containsEntry(
+            "2-per-1s-queue-10",
+            "2 calls in 1 s, evenly; up to 10 wait for each client address, as annotated");
+  }
+
+  @Test
+  void aRouteWithoutLimitsIsAsItWas() throws IOException {
+    Map<String, Object> operation =
+        operation("get", "@Get(\"/free\") List<String> items() { return List.of(); }");
+    assertThat(operation).doesNotContainKey("x-rate-limits");
+    assertThat(in(operation, "responses")).containsOnlyKeys("200");
+  }
+
+  @Test
+  void anOptionLeavesLimitsOut() throws IOException {
+    Map<String, Object> operation =
+        operation(
+            "get",
+            "@Get(\"/left-out\") @RateRule List<String> items() { return List.of(); }",
+            "-A" + CompilerOptions.OPENAPI + "=false");
+    assertThat(operation).doesNotContainKey("x-rate-limits");
+    assertThat(in(operation, "responses")).containsOnlyKeys("200");
+  }
+
+  private Map<String, Object> operation(String httpMethod, String method, String... options)
+      throws IOException {
+    Compilation compiled = Compilation.of(output, APPLICATION.formatted(method), options);
+    assertThat(compiled.errors()).isEmpty();
+    Map<String, Object> document =
+        new Yaml().load(Files.readString(output.resolve("META-INF/swagger/shop-1.yml")));
+    Map<String, Object> path = in(document, "paths");
+    assertThat(path).hasSize(1);
+    return in(path, path.keySet().iterator().next(), httpMethod);
+  }
+
+  @SuppressWarnings("unchecked") // a document of mappings
+  private static Map<String, Object> in(Map<String, Object> document, String... keys) {
+    Map<String, Object> part = document;
+    for (String key : keys) {
+      assertThat(part).containsKey(key);
+      part = (Map<String, Object>) part.get(key);
+    }
+    return part;
+  }
+}
