@@ -20,8 +20,6 @@ import org.slf4j.LoggerFactory;
 @Internal
 public final class DenialPlan {
 
-  private static final Logger LOG = LoggerFactory.getLogger(DenialPlan.class);
-
   private final String policy;
   private final boolean observed;
   private final boolean takesVerdict;
@@ -63,7 +61,7 @@ public final class DenialPlan {
   private void report() {
     long calls = throttle.count();
     if (calls > 0) {
-      LOG.info(
+      Observed.LOG.info(
           "The policy '{}' is only observed. Calls that it would have denied since the last message: {}",
           policy,
           calls);
@@ -88,5 +86,11 @@ public final class DenialPlan {
     return denying.isPresent()
         ? texts.getOrDefault(denying.get().rule().name(), DenialText.NONE)
         : DenialText.NONE;
+  }
+
+  /** Creates the log when it is first needed, which is never while a limit is compiled. */
+  private static final class Observed {
+
+    static final Logger LOG = LoggerFactory.getLogger(DenialPlan.class);
   }
 }
