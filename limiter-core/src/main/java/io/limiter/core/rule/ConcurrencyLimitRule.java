@@ -7,8 +7,8 @@ import java.time.Duration;
  * Concurrency limit: at most {@code count} units in flight at once, across all instances. A call
  * takes a concurrency permit when it begins, and {@code Reservation.settle} gives it back when the
  * call ends. A permit expires: the code that runs the call renews it every third of its duration,
- * by {@link Reservation#renewPermits()}. If an instance dies, the permits of its calls are free one
- * permit duration after their last renewal.
+ * by {@link io.limiter.core.Reservation#renewPermits()}. If an instance dies, the permits of its
+ * calls are free one permit duration after their last renewal.
  *
  * <p>If a call cannot renew its permit in time, because its instance was paused or the store was
  * away, it loses its place but continues to run. Its next renewal takes a place again, even if

@@ -13,7 +13,7 @@ import java.lang.annotation.Target;
  * {@code Retry-After} of a 429 or 503, and {@code RateLimit} with nothing remaining. Until the time
  * that it states, further calls to that server wait, without a thread, for {@code
  * limiter.client.max-wait} at most; a call that would wait longer fails with {@link
- * ServerRateLimitException} and is not sent.
+ * io.limiter.micronaut.exception.ServerRateLimitException} and is not sent.
  *
  * <pre>{@code
  * @ObeyRateLimits
