@@ -33,7 +33,10 @@ class SettingsTest {
       |---|---|---|
       """;
 
-  private static final Pattern CODE = Pattern.compile("\\{@code ((?:[^{}]|\\{[^{}]*})*)}");
+  private static final Path METADATA =
+      Path.of("target/classes/META-INF/spring-configuration-metadata.json");
+
+  private static final Pattern CODE = Pattern.compile("`([^`]*)`");
 
   @Test
   void theTableIsThatOfTheSources() throws IOException {
@@ -44,10 +47,26 @@ class SettingsTest {
     assertThat(PAGE).hasContent(page);
   }
 
+  /** What an editor shows. */
+  @Test
+  void descriptionsArePlainAndHaveDefaults() throws IOException {
+    try (InputStream json = Files.newInputStream(METADATA)) {
+      assertThat(new ObjectMapper().readTree(json).path("properties"))
+          .isNotEmpty()
+          .allSatisfy(
+              property -> {
+                String description = property.path("description").asText();
+                assertThat(description).isNotBlank().doesNotContain("{@", "\n", "</", "<p>");
+                assertThat(property.has("defaultValue"))
+                    .as(description)
+                    .isEqualTo(description.matches(".*Default (?!none|value none).*"));
+              });
+    }
+  }
+
   private static String rows() throws IOException {
     Map<String, String> rows = new TreeMap<>();
-    Path metadata = Path.of("target/classes/META-INF/spring-configuration-metadata.json");
-    try (InputStream json = Files.newInputStream(metadata)) {
+    try (InputStream json = Files.newInputStream(METADATA)) {
       for (JsonNode property : new ObjectMapper().readTree(json).path("properties")) {
         String name = property.path("name").asText();
         String type = property.path("type").asText();
