@@ -4,7 +4,6 @@ package io.limiter.core.redis.connection;
 import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
 import io.limiter.core.rule.CustomAlgorithm;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -147,9 +146,12 @@ public record RedisSettings(
 
   /** The hard deadline of a decision with this deadline. */
   public Duration hardDeadline(Duration own) {
-    Duration twice = own.multipliedBy(2);
-    return hardDeadline.orElse(
-        twice.compareTo(DEFAULT_HARD_DEADLINE) > 0 ? twice : DEFAULT_HARD_DEADLINE);
+    if (hardDeadline.isPresent()) {
+      return hardDeadline.get();
+    }
+    // Of each decision: Duration multiplies with BigDecimal.
+    Duration twice = own.plus(own);
+    return twice.compareTo(DEFAULT_HARD_DEADLINE) > 0 ? twice : DEFAULT_HARD_DEADLINE;
   }
 
   /** The longest time that any decision takes, whichever side is late. */
@@ -165,7 +167,22 @@ public record RedisSettings(
       tag = keySecret.get().tag(key);
       own = keySecret.get().name(key);
     }
-    return (prefix + '{' + tag + "}:" + own).getBytes(StandardCharsets.US_ASCII);
+    byte[] name = new byte[prefix.length() + tag.length() + own.length() + 3];
+    int end = put(prefix, name, 0);
+    name[end] = '{';
+    end = put(tag, name, end + 1);
+    name[end] = '}';
+    name[end + 1] = ':';
+    var unusedEnd = put(own, name, end + 2);
+    return name;
+  }
+
+  /** Each decision has a name, so it is written without texts in between; all of it is ASCII. */
+  private static int put(String text, byte[] to, int start) {
+    for (int i = 0; i < text.length(); i++) {
+      to[start + i] = (byte) text.charAt(i);
+    }
+    return start + text.length();
   }
 
   public static RedisSettings defaults() {
