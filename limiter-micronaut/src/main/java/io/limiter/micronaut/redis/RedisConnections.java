@@ -15,16 +15,20 @@ import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration.Connections;
+import io.limiter.micronaut.log.OneLine;
 import io.micronaut.configuration.lettuce.DefaultRedisConfiguration;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.env.Environment;
+import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.order.Ordered;
 import io.netty.channel.EventLoop;
 import jakarta.inject.Singleton;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -33,6 +37,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -61,8 +66,48 @@ final class RedisConnections {
           "redis.sentinels",
           "redis.sentinel-master-id");
 
+  private static final String ADDRESS = "redis.uri";
+
+  private static final List<String> SEVERAL = List.of("redis.uris", "redis.replica-uris");
+
+  private static final Pattern CREDENTIALS = Pattern.compile("^([A-Za-z][\\w+.-]*://)?.*@");
+
+  private static final Pattern HOST_AND_PORT =
+      Pattern.compile("[A-Za-z0-9][A-Za-z0-9.-]*:[0-9]{1,5}");
+
+  /** The most characters of an address in a message. */
+  private static final int SHOWN = 200;
+
   /** Far above the time that an idle event loop takes to run a task. */
   private static final long ANSWER_SECONDS = 2;
+
+  /**
+   * Checks the addresses, since Lettuce's error does not name the property. A factory is created
+   * before what its methods take, and so before the addresses are bound.
+   */
+  RedisConnections(Environment environment) {
+    environment.getProperty(ADDRESS, String.class).ifPresent(uri -> check(ADDRESS, uri));
+    for (String setting : SEVERAL) {
+      String[] uris = environment.getProperty(setting, String[].class).orElse(new String[0]);
+      for (int i = 0; i < uris.length; i++) {
+        check("%s[%d]".formatted(setting, i), uris[i]);
+      }
+    }
+  }
+
+  private static void check(String setting, String written) {
+    String uri = written.strip();
+    try {
+      var unused = RedisURI.create(new URI(uri));
+    } catch (URISyntaxException | IllegalArgumentException unusable) { // both quote the password
+      throw new ConfigurationException(
+          "%s = %s: this is not the address of a Redis: write its scheme, host and port, such as redis://%s, or rediss:// for TLS"
+              .formatted(
+                  setting,
+                  OneLine.of(CREDENTIALS.matcher(uri).replaceFirst("$1***@"), SHOWN),
+                  HOST_AND_PORT.matcher(uri).matches() ? uri : "localhost:6379"));
+    }
+  }
 
   /**
    * Used by the connections, which load the scripts into Redis, and by the store, which runs them.

@@ -12,6 +12,7 @@ import ch.qos.logback.core.read.ListAppender;
 import io.limiter.core.override.OverrideTable;
 import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.testing.RedisProcess;
+import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import java.time.Duration;
 import java.util.List;
@@ -19,6 +20,8 @@ import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.slf4j.LoggerFactory;
 
 /** The log of a start states where limits are counted, before any request. */
@@ -76,6 +79,33 @@ class StartLinesTest {
     assertThatThrownBy(
             () -> ApplicationContext.run(Map.of("limiter.redis.enabled", "perhaps")).close())
         .hasStackTraceContaining("limiter.redis.enabled = perhaps: give it true or false");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "redis.uri, localhost:6379, localhost:6379, redis://localhost:6379",
+    "redis.uri, 10.0.0.1:6379, 10.0.0.1:6379, redis://10.0.0.1:6379",
+    "redis.uri, localhost, localhost, redis://localhost:6379",
+    "redis.uri, http://cache:6379, http://cache:6379, redis://localhost:6379",
+    "redis.uri, ann:s3cret@cache:6379, ***@cache:6379, redis://localhost:6379",
+    "redis.uri, redis://ann:s3cret@ca che, redis://***@ca che, redis://localhost:6379",
+    "redis.uri, redis://ann:s3@cret@a b, redis://***@a b, redis://localhost:6379",
+    "redis.uris, 'redis://a:1,b:2', b:2, redis://b:2",
+    "redis.uris[1], b:2, b:2, redis://b:2",
+  })
+  void anAddressThatRedisCannotHaveStopsTheStart(
+      String setting, String value, String shown, String remedy) {
+    Map<String, Object> settings =
+        setting.endsWith("]")
+            ? Map.of("redis.uris[0]", "redis://a:1", setting, value)
+            : Map.of(setting, value);
+    String name = setting.equals("redis.uris") ? "redis.uris[1]" : setting;
+
+    assertThat(Starts.mistake(settings))
+        .hasMessage(
+            "%s = %s: this is not the address of a Redis: write its scheme, host and port, such as %s, or rediss:// for TLS",
+            name, shown, remedy)
+        .hasNoCause();
   }
 
   @Test
