@@ -86,7 +86,7 @@ final class CallSubjects {
     return request
         .map(http -> requestSubjects.resolve(source, http))
         .or(() -> requestSubjects.resolveOutsideOfRequest(source))
-        .orElseThrow(() -> outsideOfRequest(plan, source.written()));
+        .orElseThrow(() -> outsideOfRequest(plan, source));
   }
 
   private static int units(Cost cost, MethodInvocationContext<?, ?> call) {
@@ -108,12 +108,33 @@ final class CallSubjects {
       return Optional.of("");
     }
     return submission.ofRequest(
-        request.orElseThrow(() -> outsideOfRequest(plan, "@Duplicate.by = IDEMPOTENCY_KEY")));
+        request.orElseThrow(
+            () ->
+                outsideOfRequest(
+                    plan,
+                    "its submissions are compared by @Duplicate.by = IDEMPOTENCY_KEY",
+                    "compare them by an expression over the arguments, key = \"#{…}\"")));
   }
 
-  private static IllegalStateException outsideOfRequest(LimitPlan plan, String needed) {
+  private static IllegalStateException outsideOfRequest(LimitPlan plan, SubjectSource source) {
+    if (source instanceof SubjectSource.Address) {
+      return outsideOfRequest(
+          plan,
+          "its calls are counted by the address of the caller, which is the default (limitType = IP)",
+          "count all calls together with limitType = GLOBAL, or a subject of its own by an expression over the arguments, subject = \"#{…}\"");
+    }
+    return outsideOfRequest(
+        plan,
+        "its calls are counted by " + source.written(),
+        source instanceof SubjectSource.Resolver
+            ? "return a subject from its resolveOutsideOfRequest(), or count all calls together with limitType = GLOBAL"
+            : "use limitType = GLOBAL, an expression over the arguments, subject = \"#{…}\", or a resolver that determines who calls");
+  }
+
+  private static IllegalStateException outsideOfRequest(
+      LimitPlan plan, String what, String remedy) {
     return new IllegalStateException(
-        "%s: @RateLimiter.%s: the method was called outside of an HTTP request, which alone knows that: use an expression \"#{…}\" over its arguments, limitType = GLOBAL, or a resolver that knows who calls"
-            .formatted(plan.method(), needed));
+        "%s: %s, and it was called outside of an HTTP request, for example by a job, or by a client that no request has led to: %s"
+            .formatted(plan.method(), what, remedy));
   }
 }

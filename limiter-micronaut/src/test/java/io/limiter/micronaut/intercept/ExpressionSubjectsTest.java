@@ -3,6 +3,7 @@ package io.limiter.micronaut.intercept;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -122,9 +123,9 @@ class ExpressionSubjectsTest {
         IllegalStateException.class,
         type.equals("IP") ? sender::byAddress : sender::byUser,
         type.equals("IP") ? "byAddress()" : "byUser()",
-        "@RateLimiter.limitType = "
-            + type
-            + ": the method was called outside of an HTTP request, which alone knows that: use an expression \"#{…}\" over its arguments, limitType = GLOBAL, or a resolver that knows who calls");
+        type.equals("IP")
+            ? ": its calls are counted by the address of the caller, which is the default (limitType = IP), and it was called outside of an HTTP request, for example by a job, or by a client that no request has led to: count all calls together with limitType = GLOBAL, or a subject of its own by an expression over the arguments, subject = \"#{…}\""
+            : ": its calls are counted by limitType = USER_ID, and it was called outside of an HTTP request, for example by a job, or by a client that no request has led to: use limitType = GLOBAL, an expression over the arguments, subject = \"#{…}\", or a resolver that determines who calls");
   }
 
   @Test
@@ -137,6 +138,7 @@ class ExpressionSubjectsTest {
 
   private void assertMissing(Runnable call, String method, String remedy) {
     assertRejected(MissingSubjectException.class, call, method, remedy);
+    assertThatThrownBy(call::run).hasMessageContaining("@RateLimiter.");
   }
 
   private void assertRejected(
@@ -145,7 +147,6 @@ class ExpressionSubjectsTest {
     assertThatExceptionOfType(type)
         .isThrownBy(call::run)
         .withMessageStartingWith(Sender.class.getName() + "." + method)
-        .withMessageContaining("@RateLimiter.")
         .withMessageContaining(remedy);
     assertThat(sender.entered).hasValue(before);
   }

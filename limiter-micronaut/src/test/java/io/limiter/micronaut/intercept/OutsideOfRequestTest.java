@@ -4,6 +4,7 @@ package io.limiter.micronaut.intercept;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
@@ -11,6 +12,7 @@ import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.SubjectResolver;
+import io.limiter.micronaut.behaviour.LoggedWarnings;
 import io.limiter.micronaut.exception.DuplicateSubmissionException;
 import io.limiter.micronaut.exception.RateLimitExceededException;
 import io.limiter.micronaut.testing.RecordedDecisions;
@@ -18,6 +20,9 @@ import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.http.client.annotation.Client;
+import io.micronaut.scheduling.annotation.Scheduled;
 import jakarta.inject.Singleton;
 import java.util.List;
 import java.util.Optional;
@@ -62,8 +67,10 @@ class OutsideOfRequestTest {
       shift.worker = noSubject;
       assertThatExceptionOfType(IllegalStateException.class)
           .isThrownBy(jobs::run)
-          .withMessageStartingWith(Jobs.class.getName() + ".run(): @RateLimiter.resolver = ")
-          .withMessageContaining("outside of an HTTP request");
+          .withMessageStartingWith(
+              Jobs.class.getName() + ".run(): its calls are counted by resolver = ")
+          .withMessageContaining("outside of an HTTP request")
+          .withMessageContaining("return a subject from its resolveOutsideOfRequest()");
     }
     assertThat(decisions.requests()).isEmpty();
   }
@@ -80,11 +87,39 @@ class OutsideOfRequestTest {
   void aHeaderIsKnownToRequestsOnly() {
     assertThatExceptionOfType(IllegalStateException.class)
         .isThrownBy(jobs::byHeader)
-        .withMessageContaining("@RateLimiter.header = x-key: the method was called outside");
+        .withMessageContaining(
+            "its calls are counted by header = x-key, and it was called outside");
     assertThatExceptionOfType(IllegalStateException.class)
         .isThrownBy(jobs::byIdempotencyKey)
-        .withMessageContaining("@Duplicate.by = IDEMPOTENCY_KEY: the method was called");
+        .withMessageContaining("compared by @Duplicate.by = IDEMPOTENCY_KEY, and it was called");
     assertThat(decisions.requests()).isEmpty();
+  }
+
+  private static final String BY_DEFAULT =
+      ": its calls are counted by the address of the caller, which is the default (limitType = IP), and it was called outside of an HTTP request";
+
+  @Test
+  void aClientThatNoRequestHasLedToHasNoAddressToCount() {
+    assertThatExceptionOfType(IllegalStateException.class)
+        .isThrownBy(context.getBean(Quotes.class)::quote)
+        .withMessageContaining(Quotes.class.getName() + ".quote()" + BY_DEFAULT)
+        .withMessageContaining("limitType = GLOBAL");
+    assertThat(decisions.requests()).isEmpty();
+  }
+
+  @Test
+  void aScheduledMethodHasNoAddressToCount() {
+    try (LoggedWarnings warnings = LoggedWarnings.begin();
+        ApplicationContext scheduled = Starts.inMemory("OutsideOfRequestTest.scheduled")) {
+      await()
+          .untilAsserted(
+              () ->
+                  assertThat(warnings.excess())
+                      .anyMatch(
+                          line ->
+                              line.contains(Nightly.class.getName() + ".clean()" + BY_DEFAULT)));
+      assertThat(scheduled.getBean(Nightly.class).ran).isFalse();
+    }
   }
 
   @Test
@@ -130,6 +165,28 @@ class OutsideOfRequestTest {
     assertThatThrownBy(() -> kind.on503.accept(jobs)).hasMessage("broken");
     assertThatExceptionOfType(DuplicateSubmissionException.class)
         .isThrownBy(() -> kind.on503.accept(jobs));
+  }
+
+  @Client("http://127.0.0.1:1")
+  @Requires(property = "spec.name", value = "OutsideOfRequestTest")
+  interface Quotes {
+
+    @Get("/quotes")
+    @RateRule(count = 1)
+    String quote();
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "OutsideOfRequestTest.scheduled")
+  static class Nightly {
+
+    volatile boolean ran;
+
+    @Scheduled(initialDelay = "1ms", fixedDelay = "1d")
+    @RateRule(count = 1)
+    void clean() {
+      ran = true;
+    }
   }
 
   @Singleton
