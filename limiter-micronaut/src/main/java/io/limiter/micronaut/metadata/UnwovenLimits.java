@@ -4,7 +4,9 @@ package io.limiter.micronaut.metadata;
 import io.limiter.micronaut.annotation.Limited;
 import io.limiter.micronaut.annotation.NoRateLimit;
 import io.limiter.micronaut.plan.LimitPlans;
+import io.micronaut.aop.Intercepted;
 import io.micronaut.context.BeanContext;
+import io.micronaut.context.BeanRegistration;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.StartupEvent;
@@ -39,6 +41,9 @@ import org.slf4j.LoggerFactory;
  * methods, methods of companion objects, and methods that the Kotlin compiler hides from annotation
  * processors.
  *
+ * <p>The class of a bean whose factory declares only an interface is found if the bean is a
+ * singleton that has been created.
+ *
  * <p>It inspects the classes of beans on its own thread, so that the start does not wait for it. It
  * skips classes of Micronaut and the JDK.
  */
@@ -54,6 +59,12 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
    * The character that Kotlin writes between a function's name and the hash of its value classes.
    */
   private static final char HIDDEN = '-';
+
+  private static final String OF_FACTORY =
+      "a limit on a factory limits how often it makes beans, and not their methods: put it on the factory's methods";
+
+  private static final String NONE_PUBLIC =
+      "the limit of its factory's method applies to public methods, and it has none: make them public";
 
   static final String STATIC =
       "a static method, or one of a companion object, is never limited: make it a method of the bean";
@@ -117,7 +128,27 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
         }
       }
     }
+    lookBehindFactories(behindProxies, places);
     return List.copyOf(places);
+  }
+
+  /** A factory may declare a type, and make a bean of a class that only the bean itself shows. */
+  private void lookBehindFactories(Set<Class<?>> behindProxies, Set<String> places) {
+    for (BeanRegistration<Object> made : beans.getActiveBeanRegistrations(Object.class)) {
+      BeanDefinition<Object> bean = made.getBeanDefinition();
+      Class<?> type = made.getBean().getClass();
+      if (type != bean.getBeanType()
+          && isMadeByFactory(bean)
+          && !isWoven(bean)
+          && !(made.getBean() instanceof Intercepted)
+          && !behindProxies.contains(bean.getClass())) {
+        try {
+          look(bean, type, false, places);
+        } catch (LinkageError e) {
+          LOG.trace("{} refers to missing classes", type, e);
+        }
+      }
+    }
   }
 
   private @Nullable BeanDefinition<?> load(BeanDefinitionReference<?> reference) {
@@ -135,12 +166,25 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
   }
 
   private void look(BeanDefinition<?> bean, Set<String> places) {
-    boolean woven = bean instanceof AdvisedBeanType<?> || bean instanceof ProxyBeanDefinition<?>;
     Class<?> type =
         bean instanceof AdvisedBeanType<?> advised
             ? advised.getInterceptedType()
             : bean.getBeanType();
-    if (isForeign(type.getName()) || type.isAnnotationPresent(Factory.class)) {
+    look(bean, type, isWoven(bean), places);
+  }
+
+  private static boolean isWoven(BeanDefinition<?> bean) {
+    return bean instanceof AdvisedBeanType<?> || bean instanceof ProxyBeanDefinition<?>;
+  }
+
+  private void look(BeanDefinition<?> bean, Class<?> type, boolean woven, Set<String> places) {
+    if (isForeign(type.getName())) {
+      return;
+    }
+    if (type.isAnnotationPresent(Factory.class)) {
+      if (isLimited(type)) {
+        places.add(type.getName() + " (" + OF_FACTORY + ")");
+      }
       return;
     }
     Set<String> limited = new HashSet<>();
@@ -149,6 +193,9 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
       if (bean instanceof ProxyBeanDefinition<?>) {
         beans.findProxyTargetBeanDefinition(bean).ifPresent(target -> addLimited(target, limited));
       }
+    }
+    if (woven && limited.isEmpty() && isLimitedByFactory(bean, type)) {
+      places.add(type.getName() + " (" + NONE_PUBLIC + ")");
     }
     if (!woven && isLimited(type)) {
       places.add(type.getName() + " (" + reason(bean, null) + ")");
@@ -256,6 +303,16 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
     return false;
   }
 
+  /** The limits of a factory's method are annotations of the bean, and not of its class. */
+  private static boolean isLimitedByFactory(BeanDefinition<?> bean, Class<?> type) {
+    return bean.hasStereotype(Limited.class)
+        && hierarchy(type).stream().noneMatch(UnwovenLimits::isLimited);
+  }
+
+  private static boolean isMadeByFactory(BeanDefinition<?> bean) {
+    return bean.getDeclaringType().filter(type -> type != bean.getBeanType()).isPresent();
+  }
+
   private static String reason(BeanDefinition<?> bean, @Nullable Method method) {
     if (method != null && Modifier.isStatic(method.getModifiers())) {
       return STATIC;
@@ -263,8 +320,8 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
     if (method != null && isHidden(method)) {
       return "kapt hides from Micronaut what has a value class or a Result in its signature: write the plain type";
     }
-    Class<?> factory = bean.getDeclaringType().orElse(null);
-    if (factory != null && factory != bean.getBeanType()) {
+    if (isMadeByFactory(bean)) {
+      Class<?> factory = bean.getDeclaringType().orElseThrow();
       return "the bean is made by %s: put the limits on the factory's method, or make the class itself a bean"
           .formatted(factory.getName());
     }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.NoRateLimit;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -17,8 +18,10 @@ import io.micronaut.context.annotation.Prototype;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.context.ServerRequestContext;
+import io.micronaut.inject.qualifiers.Qualifiers;
 import io.micronaut.runtime.http.scope.RequestScope;
 import io.micronaut.runtime.server.EmbeddedServer;
+import jakarta.inject.Named;
 import jakarta.inject.Singleton;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
@@ -30,6 +33,7 @@ import org.junit.jupiter.api.Test;
 class UnwovenLimitsTest {
 
   private static final String SPEC = "UnwovenLimitsTest";
+  private static final String FACTORIES = "UnwovenLimitsTest.factories";
 
   @RateRule(count = 1, time = 60)
   @Retention(RetentionPolicy.RUNTIME)
@@ -192,5 +196,134 @@ class UnwovenLimitsTest {
               place -> assertThat(place).startsWith("$Made.rule (the bean is made by"),
               place -> assertThat(place).startsWith("$MadeForARequest.hidden (it is not woven"));
     }
+  }
+
+  @RateRule(count = 1, limitType = LimitType.GLOBAL)
+  interface LimitedApi {
+    void call();
+  }
+
+  @RateRule(count = 1, limitType = LimitType.GLOBAL)
+  static class OfLimitedClass {
+    public void call() {}
+  }
+
+  static class OfLimitedApi implements LimitedApi {
+    @Override
+    public void call() {}
+  }
+
+  static class OfLimitedSuperclass extends OfLimitedClass {
+    @Override
+    public void call() {}
+  }
+
+  interface Declared {
+    void call();
+  }
+
+  static class BehindDeclared implements Declared {
+    @Override
+    @RateRule(count = 1, limitType = LimitType.GLOBAL)
+    public void call() {}
+  }
+
+  static class ByStaticMethod {
+    public void call() {}
+  }
+
+  static class NothingPublic {
+    void call() {}
+  }
+
+  static class OfLimitedFactory {
+    public void call() {}
+  }
+
+  @Factory
+  @Requires(property = "spec.name", value = FACTORIES)
+  static class LimitedAnywhere {
+    @Singleton
+    @Named("OfLimitedClass")
+    OfLimitedClass ofLimitedClass() {
+      return new OfLimitedClass();
+    }
+
+    @Singleton
+    @Named("OfLimitedApi")
+    OfLimitedApi ofLimitedApi() {
+      return new OfLimitedApi();
+    }
+
+    @Singleton
+    @Named("OfLimitedSuperclass")
+    OfLimitedSuperclass ofLimitedSuperclass() {
+      return new OfLimitedSuperclass();
+    }
+
+    @Singleton
+    Declared declared() {
+      return new BehindDeclared();
+    }
+
+    @Singleton
+    @RateRule(count = 1, limitType = LimitType.GLOBAL)
+    static ByStaticMethod byStaticMethod() {
+      return new ByStaticMethod();
+    }
+
+    @Singleton
+    @RateRule(count = 1, limitType = LimitType.GLOBAL)
+    NothingPublic nothingPublic() {
+      return new NothingPublic();
+    }
+  }
+
+  @Factory
+  @RateRule(count = 1, limitType = LimitType.GLOBAL)
+  @Requires(property = "spec.name", value = FACTORIES)
+  static class LimitedFactory {
+    @Prototype
+    OfLimitedFactory ofLimitedFactory() {
+      return new OfLimitedFactory();
+    }
+  }
+
+  @Test
+  void limitsOfAFactorysBeanHoldOrAreNamed() {
+    try (ApplicationContext context = Starts.inMemory(FACTORIES)) {
+      OfLimitedClass ofClass = made(context, OfLimitedClass.class);
+      OfLimitedApi ofApi = made(context, OfLimitedApi.class);
+      OfLimitedSuperclass ofSuperclass = made(context, OfLimitedSuperclass.class);
+      ByStaticMethod byStatic = context.getBean(ByStaticMethod.class);
+      Declared declared = context.getBean(Declared.class);
+      OfLimitedFactory ofFactory = context.getBean(OfLimitedFactory.class);
+      NothingPublic hidden = context.getBean(NothingPublic.class);
+      for (Runnable call :
+          List.<Runnable>of(ofClass::call, ofApi::call, ofSuperclass::call, byStatic::call)) {
+        call.run();
+        assertThatThrownBy(call::run).isInstanceOf(RateLimitExceededException.class);
+      }
+      for (int i = 0; i < 2; i++) {
+        declared.call();
+        hidden.call();
+        ofFactory.call();
+      }
+      assertThatThrownBy(() -> context.getBean(OfLimitedFactory.class))
+          .as("the second one that the limited factory makes")
+          .hasRootCauseInstanceOf(RateLimitExceededException.class);
+
+      assertThat(context.getBean(UnwovenLimits.class).find())
+          .extracting(text -> text.substring(SPEC.length() + text.indexOf(SPEC)))
+          .satisfiesExactly(
+              place -> assertThat(place).startsWith("$BehindDeclared.call (the bean is made by"),
+              place -> assertThat(place).startsWith("$LimitedFactory (a limit on a factory limits"),
+              place -> assertThat(place).startsWith("$NothingPublic (the limit of its factory's"));
+    }
+  }
+
+  /** The bean of the factory, since a limited class is a bean of its own, too. */
+  private static <T> T made(ApplicationContext context, Class<T> type) {
+    return context.getBean(type, Qualifiers.byName(type.getSimpleName()));
   }
 }
