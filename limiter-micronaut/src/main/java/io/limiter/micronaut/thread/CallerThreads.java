@@ -7,13 +7,17 @@ import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import reactor.core.scheduler.NonBlocking;
 
 /**
@@ -31,6 +35,12 @@ public final class CallerThreads {
    */
   private static final long MAX_WAIT_SECONDS = 65;
 
+  private static final Logger LOG = LoggerFactory.getLogger(CallerThreads.class);
+
+  /** The most methods that are logged. */
+  private static final int MAX_LOGGED = 100;
+
+  private final Set<String> logged = ConcurrentHashMap.newKeySet();
   private final List<CallerThreadFinder> servers;
   private final Continuations continuations;
 
@@ -157,16 +167,21 @@ public final class CallerThreads {
   }
 
   /**
-   * Verifies that the current thread may block, whether or not it will have to.
+   * Verifies that the current thread may block, whether or not it will have to. The first call of
+   * each method that fails is logged: what handles exceptions may hide the message.
    *
    * @param method the method that would wait, for the message
    * @throws IllegalStateException with the remedy, if it must not block
    */
   public void requireMayBlock(String method) {
     if (mustNotBlock()) {
-      throw new IllegalStateException(
-          "%s is limited, returns its result itself, and was called on the event loop %s, which must not wait for a decision: call it from a thread that may block (@ExecuteOn(TaskExecutors.BLOCKING)), or let it return a CompletionStage or a Publisher"
-              .formatted(method, Thread.currentThread().getName()));
+      String remedy =
+          "%s is limited, returns its result itself, and was called on the event loop %s, which must not wait for a decision: call it from a thread that may block, for example by @ExecuteOn(TaskExecutors.BLOCKING) on the controller that calls it, or let it return a CompletionStage or a Publisher"
+              .formatted(method, Thread.currentThread().getName());
+      if (logged.size() < MAX_LOGGED && logged.add(method)) {
+        LOG.error("{}. Each such call fails; this is logged once", remedy);
+      }
+      throw new IllegalStateException(remedy);
     }
   }
 

@@ -10,6 +10,7 @@ import io.limiter.core.StoreException;
 import io.limiter.micronaut.behaviour.ThreadRoutes.Helper;
 import java.net.http.HttpResponse;
 import java.util.Map;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -180,15 +181,26 @@ class ThreadsTest {
   }
 
   @Test
-  void aLimitedBeanOnAnEventLoopFailsWithTheRemedyAndDoesNotWait() {
-    HttpResponse<String> answer = server.get("/threads/nested");
+  void aLimitedBeanOnAnEventLoopFailsWithTheRemedyWhichIsLoggedOnce() {
+    try (LoggedWarnings warnings = LoggedWarnings.begin()) {
+      for (int call = 0; call < 2; call++) {
+        HttpResponse<String> answer = server.get("/threads/nested");
 
-    assertThat(answer.statusCode()).isEqualTo(500);
-    assertThat(answer.body())
-        .contains("ThreadRoutes")
-        .contains("help()")
-        .containsPattern("was called on the event loop " + LOOP)
-        .contains("call it from a thread that may block (@ExecuteOn(TaskExecutors.BLOCKING))");
+        assertThat(answer.statusCode()).isEqualTo(500);
+        assertThat(answer.body())
+            .contains("ThreadRoutes")
+            .contains("help()")
+            .containsPattern("was called on the event loop " + LOOP)
+            .contains(
+                "@ExecuteOn(TaskExecutors.BLOCKING) on the controller that calls it, or let it return a CompletionStage or a Publisher");
+      }
+      assertThat(warnings.excess())
+          .filteredOn(line -> line.contains("io.limiter.micronaut.thread.CallerThreads"))
+          .singleElement(InstanceOfAssertFactories.STRING)
+          .contains("ThreadRoutes")
+          .contains("on the controller that calls it")
+          .contains("Each such call fails; this is logged once");
+    }
   }
 
   @Test
