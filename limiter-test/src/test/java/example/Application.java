@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+package example;
+
+import io.micronaut.runtime.Micronaut;
+
+public class Application {
+
+  public static void main(String[] args) {
+    Micronaut.run(Application.class, args);
+  }
+}
