@@ -22,7 +22,7 @@ class DocsExamplesTest {
   /** What tests the pages, and examples for parts of Micronaut that this module does not have. */
   private static final Pattern OTHERS =
       Pattern.compile(
-          "import (static )?(org\\.junit|org\\.assertj|io\\.micronaut\\.(security|management|runtime\\.server|http\\.client)|io\\.limiter\\.micronaut\\.testing)|DocsServer");
+          "import (static )?(org\\.junit|org\\.assertj|io\\.micronaut\\.(security|management|runtime\\.server)|io\\.limiter\\.micronaut\\.testing)|DocsServer");
 
   @TempDir private Path output;
 
