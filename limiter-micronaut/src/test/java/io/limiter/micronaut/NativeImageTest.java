@@ -8,7 +8,9 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaAccess;
+import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.core.importer.ImportOption.DoNotIncludeTests;
+import com.tngtech.archunit.core.importer.Location;
 import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
@@ -28,8 +30,18 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** What an image has to contain is listed in reachability-metadata.json. No image is built here. */
-@AnalyzeClasses(packages = "io.limiter", importOptions = DoNotIncludeTests.class)
+@AnalyzeClasses(
+    packages = "io.limiter",
+    importOptions = {DoNotIncludeTests.class, NativeImageTest.NoTestJars.class})
 class NativeImageTest {
+
+  /** Where limiter-core is a jar, so are its tests. */
+  static final class NoTestJars implements ImportOption {
+    @Override
+    public boolean includes(Location location) {
+      return !location.contains("-tests.jar");
+    }
+  }
 
   private static final String METADATA =
       "META-INF/native-image/io.limiter/%s/reachability-metadata.json";

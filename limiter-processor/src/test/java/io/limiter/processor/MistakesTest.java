@@ -111,7 +111,7 @@ class MistakesTest {
     requireSame(
         "@Scheduled(fixedDelay = \"1d\", initialDelay = \"1d\") @RateRule(limitType = LimitType.%s) void call() {}"
             .formatted(type),
-        "@Scheduled = limitType = %s: it is called outside of any request".formatted(type),
+        "@Scheduled = limitType = %s".formatted(type),
         Compilation::mistakeBesideStart);
   }
 

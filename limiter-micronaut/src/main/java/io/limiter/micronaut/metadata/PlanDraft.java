@@ -378,7 +378,9 @@ final class PlanDraft {
                 throw AnnotationMembers.mistake(
                     method.description(),
                     "@Scheduled",
-                    source.written(),
+                    source instanceof SubjectSource.Address
+                        ? source.written() + ", which is the default"
+                        : source.written(),
                     "it is called outside of any request, where only limitType = GLOBAL and a resolver with resolveOutsideOfRequest() have a subject, so each of its calls would fail: use one of them, or limit a method that routes call");
               });
     }
