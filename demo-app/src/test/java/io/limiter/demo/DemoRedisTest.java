@@ -19,7 +19,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What the README says is seen while Redis comes and goes. */
+/** What docs/demo.md says is seen while Redis comes and goes. */
 class DemoRedisTest {
 
   /** For a busy machine: what is promised is the deadline of 100 ms, or nearly nothing, and 2 s. */

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What the README says of the demo, over HTTP, in Redis. */
+/** What docs/demo.md says of the demo, over HTTP, in Redis. */
 class DemoTest {
 
   private final Demo demo = Demo.start();

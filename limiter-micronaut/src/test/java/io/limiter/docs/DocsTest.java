@@ -33,9 +33,9 @@ class DocsTest {
 
   private static final Set<String> LANGUAGES = Set.of("java", "yaml", "http", "json", "xml");
 
-  /** Run by .ci/quick-start, from an empty folder. */
+  /** Run by .ci/quick-start, from an empty folder; and those of the demo, which tests it. */
   private static final Map<String, Set<String>> COMMANDS =
-      Map.of("quick-start.md", Set.of("shell", "properties"));
+      Map.of("quick-start.md", Set.of("shell", "properties"), "demo.md", Set.of("shell"));
 
   private static final Map<String, DocsServer> SERVERS = new HashMap<>();
 

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.docs;
+
+import io.limiter.micronaut.annotation.Anonymous;
+import io.limiter.micronaut.annotation.ConcurrencyLimit;
+import io.limiter.micronaut.annotation.Counts;
+import io.limiter.micronaut.annotation.Duplicate;
+import io.limiter.micronaut.annotation.DuplicateBy;
+import io.limiter.micronaut.annotation.LeakyBucket;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.TokenBucket;
+import io.micronaut.http.HttpResponse;
+import io.micronaut.http.annotation.Body;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.http.annotation.Post;
+import io.micronaut.http.annotation.QueryValue;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/** What recipes.md shows. */
+@Controller("/recipes")
+class RecipesController {
+
+  @Post("/codes")
+  @RateLimiter(
+      subject = "#{phone}",
+      rules = {
+        @RateRule(count = 1, time = 60),
+        @RateRule(count = 10, time = 1, timeUnit = TimeUnit.HOURS),
+        @RateRule(count = 20, time = 1, timeUnit = TimeUnit.HOURS, limitType = LimitType.IP)
+      },
+      message = "A code was sent a moment ago")
+  HttpResponse<?> sendCode(@QueryValue String phone) {
+    return HttpResponse.accepted();
+  }
+
+  @Get("/account")
+  @RateLimiter(
+      beforeSecurity = true,
+      rules = @RateRule(count = 5, time = 60, counts = Counts.FAILURES))
+  String account() {
+    return "yours";
+  }
+
+  @Post("/purchases")
+  @RateLimiter(
+      limitType = LimitType.USER_ID,
+      rules = {@RateRule(count = 10, time = 60), @RateRule(count = 100, time = 3600)},
+      preventDuplicate = true)
+  HttpResponse<?> purchase(@Body Map<String, String> order) {
+    return HttpResponse.created(order);
+  }
+
+  @Get("/stock")
+  @RateLimiter(
+      header = "X-Api-Key",
+      anonymous = Anonymous.REFUSE,
+      rules = {
+        @RateRule(count = 100, time = 60),
+        @RateRule(count = 1_000, time = 60, limitType = LimitType.IP)
+      })
+  List<String> stock() {
+    return List.of("tea");
+  }
+
+  @Get("/find")
+  @RateRule(
+      count = 20,
+      time = 200,
+      timeUnit = TimeUnit.MILLISECONDS,
+      tokenBucket = @TokenBucket(refill = 1))
+  List<String> find(@QueryValue String text) {
+    return List.of(text);
+  }
+
+  @Post("/exports")
+  @ConcurrencyLimit(2)
+  @RateRule(
+      count = 10,
+      time = 60,
+      limitType = LimitType.GLOBAL,
+      leakyBucket = @LeakyBucket(queue = 20))
+  HttpResponse<?> export() {
+    return HttpResponse.accepted();
+  }
+
+  @Post("/tips")
+  @RateRule(count = 5, time = 1)
+  @RateRule(count = 200, time = 1, limitType = LimitType.GLOBAL, name = "everyone")
+  HttpResponse<?> tip() {
+    return HttpResponse.accepted();
+  }
+
+  @Post("/hooks/{partner}")
+  @RateLimiter(
+      subject = "#{partner}",
+      rules = @RateRule(count = 50, time = 1),
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(count = 1, time = 1, timeUnit = TimeUnit.HOURS),
+      duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY))
+  HttpResponse<?> hook(String partner) {
+    return HttpResponse.accepted();
+  }
+}
