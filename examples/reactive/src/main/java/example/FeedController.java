@@ -24,6 +24,6 @@ class FeedController {
   @Produces(MediaType.TEXT_EVENT_STREAM)
   @ConcurrencyLimit(2)
   Flux<Long> feed() {
-    return Flux.interval(Duration.ofMillis(20));
+    return Flux.interval(Duration.ofMillis(20)).onBackpressureDrop();
   }
 }
