@@ -46,6 +46,9 @@ class PacedClientTest {
         limitType = LimitType.GLOBAL,
         rules = @RateRule(count = 4, time = 1, leakyBucket = @LeakyBucket(queue = 3)))
     CompletableFuture<String> askLater();
+
+    @Get("/partner")
+    Mono<String> askUnlimited();
   }
 
   @Controller
@@ -66,6 +69,9 @@ class PacedClientTest {
     try (TestServer server = TestServer.start(SPEC, Map.of("limiter.fallback", "deny"))) {
       Partner partner = server.bean(Partner.class);
       List<Long> came = server.bean(There.class).came;
+      // A client is created by its first call, which may take longer than a place in the queue.
+      partner.askUnlimited().block(Duration.ofSeconds(20));
+      came.clear();
 
       long begun = System.nanoTime();
       List<String> answers =
