@@ -5,6 +5,7 @@ import io.limiter.core.redis.connection.PolicyDeadlines;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackPolicies;
 import io.limiter.core.util.NearestNames;
+import io.limiter.micronaut.config.PolicySettings.PolicySetting;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.env.Environment;
