@@ -7,7 +7,7 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
-import io.limiter.micronaut.config.OverridesConfiguration;
+import io.limiter.micronaut.config.LimiterConfiguration.OverridesConfiguration;
 import io.limiter.micronaut.plan.LimitOverrides;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.plan.LimitedPolicy;

@@ -3,7 +3,7 @@ package io.limiter.test;
 
 import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.store.LimitStore;
-import io.limiter.micronaut.config.MemoryConfiguration;
+import io.limiter.micronaut.config.LimiterConfiguration.MemoryConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.limiter.micronaut.redis.LimitStores;
 import io.micronaut.context.BeanContext;

@@ -8,7 +8,7 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.micronaut.call.CallerPlans;
-import io.limiter.micronaut.config.HeadersConfiguration;
+import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.http.RateLimitFields;
 import io.limiter.micronaut.plan.Cost;

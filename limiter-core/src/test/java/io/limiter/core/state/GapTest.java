@@ -3,6 +3,7 @@ package io.limiter.core.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.state.LeakyCell.Gap;
 import org.junit.jupiter.api.Test;
 
 /** Departures that were given up: whether they are known, how many are free. */

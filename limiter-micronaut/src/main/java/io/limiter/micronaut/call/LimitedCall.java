@@ -4,6 +4,7 @@ package io.limiter.micronaut.call;
 import io.limiter.core.Completion;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.RuleStack;
+import io.limiter.micronaut.call.AdmissionControl.PermitRenewal;
 import io.limiter.micronaut.log.BrokenPartLog;
 import io.limiter.micronaut.plan.CompletionPlan;
 import io.limiter.micronaut.plan.DuplicateGuard;

@@ -10,7 +10,7 @@ import io.limiter.core.redis.connection.NodeListener;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.DenialListener;
-import io.limiter.micronaut.config.EventsConfiguration;
+import io.limiter.micronaut.config.LimiterConfiguration.EventsConfiguration;
 import io.limiter.micronaut.log.BrokenPartLog;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.subject.CountedSubject;

@@ -6,7 +6,7 @@ import io.limiter.core.Verdict;
 import io.limiter.micronaut.call.AdmissionControl;
 import io.limiter.micronaut.call.CallerPlans;
 import io.limiter.micronaut.call.LimitedCall;
-import io.limiter.micronaut.config.GateConfiguration;
+import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.Cost;
 import io.limiter.micronaut.plan.LimitPlan;

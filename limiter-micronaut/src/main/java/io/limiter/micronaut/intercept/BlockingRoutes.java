@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.intercept;
 
-import io.limiter.micronaut.config.GateConfiguration;
+import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.LimitPlans;
 import io.limiter.micronaut.thread.CallerThreads;

@@ -6,7 +6,7 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.call.DenialListener;
-import io.limiter.micronaut.config.ManagementConfiguration;
+import io.limiter.micronaut.config.LimiterConfiguration.ManagementConfiguration;
 import io.limiter.micronaut.event.DeniedPart;
 import io.limiter.micronaut.event.SubjectDigest;
 import io.limiter.micronaut.log.OneLine;

@@ -2,7 +2,7 @@
 package io.limiter.micronaut.metadata;
 
 import io.limiter.micronaut.config.EnumSetting;
-import io.limiter.micronaut.config.PolicySetting;
+import io.limiter.micronaut.config.PolicySettings.PolicySetting;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.AnnotationValue;
 import io.micronaut.core.convert.ConversionService;

@@ -3,8 +3,8 @@ package io.limiter.micronaut.metadata;
 
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.config.PoliciesConfiguration;
-import io.limiter.micronaut.config.PolicySetting;
 import io.limiter.micronaut.config.PolicySettings;
+import io.limiter.micronaut.config.PolicySettings.PolicySetting;
 import io.micronaut.core.annotation.AnnotationValue;
 import java.util.ArrayList;
 import java.util.HashMap;

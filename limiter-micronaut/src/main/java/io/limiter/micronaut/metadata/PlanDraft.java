@@ -5,7 +5,7 @@ import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.config.GateConfiguration;
+import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.config.PolicySettings;
 import io.limiter.micronaut.plan.Condition;
 import io.limiter.micronaut.plan.DenialPlan;

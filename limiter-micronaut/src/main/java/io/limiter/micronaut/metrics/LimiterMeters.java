@@ -31,13 +31,17 @@ import io.micronaut.core.propagation.PropagatedContext;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -282,6 +286,23 @@ final class LimiterMeters
 
     private Counter.Builder counter(String name, String description) {
       return Counter.builder(name).tag(POLICY, policy).tag(RULE, rule).description(description);
+    }
+  }
+
+  /** The words of verdicts as values of tags and attributes, such as {@code deny_cache}. */
+  static final class TagValues {
+
+    private static final Map<Enum<?>, String> WORDS =
+        Stream.<Enum<?>[]>of(Outcome.values(), DecidedBy.values(), FailureReason.values())
+            .flatMap(Stream::of)
+            .collect(
+                Collectors.toMap(
+                    Function.identity(), word -> word.name().toLowerCase(Locale.ROOT)));
+
+    private TagValues() {}
+
+    static String of(Enum<?> word) {
+      return WORDS.getOrDefault(word, "other");
     }
   }
 }

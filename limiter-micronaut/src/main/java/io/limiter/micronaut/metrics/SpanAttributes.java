@@ -3,6 +3,7 @@ package io.limiter.micronaut.metrics;
 
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.call.VerdictListener;
+import io.limiter.micronaut.metrics.LimiterMeters.TagValues;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.propagation.PropagatedContext;

@@ -11,7 +11,7 @@ import io.limiter.core.override.OverrideTable;
 import io.limiter.core.override.SubjectOverride;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.store.LimitStore;
-import io.limiter.micronaut.config.OverridesConfiguration;
+import io.limiter.micronaut.config.LimiterConfiguration.OverridesConfiguration;
 import io.micronaut.context.BeanProvider;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.ApplicationEventListener;

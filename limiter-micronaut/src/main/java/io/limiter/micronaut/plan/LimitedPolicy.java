@@ -9,7 +9,7 @@ import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.SubjectResolver;
-import io.limiter.micronaut.config.PolicySetting;
+import io.limiter.micronaut.config.PolicySettings.PolicySetting;
 import io.limiter.micronaut.subject.CallExpression;
 import io.limiter.micronaut.subject.CountedSubject;
 import io.limiter.micronaut.subject.RequestSubjects;

@@ -25,10 +25,16 @@ import io.micronaut.context.env.Environment;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.order.Ordered;
+import io.micronaut.http.netty.channel.EventLoopGroupConfiguration;
+import io.micronaut.http.netty.channel.EventLoopGroupRegistry;
+import io.micronaut.http.server.netty.configuration.NettyHttpServerConfiguration;
 import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
+import io.netty.util.concurrent.EventExecutor;
 import jakarta.inject.Singleton;
 import java.net.URI;
 import java.net.URISyntaxException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -301,6 +307,32 @@ final class RedisConnections {
     @Override
     public void close() {
       var unused = opening.thenAccept(ConnectionSource::close);
+    }
+  }
+
+  /** The event loops that serve requests. */
+  @Singleton
+  @Requires(classes = NettyHttpServerConfiguration.class)
+  @Requires(beans = {NettyHttpServerConfiguration.class, EventLoopGroupRegistry.class})
+  static final class ServerLoops {
+
+    private final EventLoopGroup workers;
+
+    ServerLoops(NettyHttpServerConfiguration server, EventLoopGroupRegistry registry) {
+      NettyHttpServerConfiguration.Worker configured = server.getWorker();
+      String name = configured == null ? EventLoopGroupConfiguration.DEFAULT : configured.getName();
+      this.workers = registry.getEventLoopGroup(name).orElseGet(registry::getDefaultEventLoopGroup);
+    }
+
+    /** The first event loops, at most this many. */
+    List<EventLoop> loops(int max) {
+      List<EventLoop> loops = new ArrayList<>();
+      for (EventExecutor worker : workers) {
+        if (worker instanceof EventLoop loop && loops.size() < max) {
+          loops.add(loop);
+        }
+      }
+      return loops;
     }
   }
 }

@@ -16,6 +16,7 @@ import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.micronaut.config.RedisConfiguration;
+import io.limiter.micronaut.redis.RedisConnections.ServerLoops;
 import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.BeanRegistration;

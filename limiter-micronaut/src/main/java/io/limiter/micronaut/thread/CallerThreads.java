@@ -2,10 +2,14 @@
 package io.limiter.micronaut.thread;
 
 import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.async.propagation.ReactorPropagation;
+import io.micronaut.core.propagation.PropagatedContext;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.context.ServerHttpRequestContext;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -18,7 +22,9 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.MDC;
 import reactor.core.scheduler.NonBlocking;
+import reactor.util.context.ContextView;
 
 /**
  * Moves calls back from the store's threads. A call from its request's event loop continues there.
@@ -213,6 +219,132 @@ public final class CallerThreads {
     } catch (TimeoutException e) {
       throw new IllegalStateException(
           "No decision on " + method + " came in " + MAX_WAIT_SECONDS + " s", e);
+    }
+  }
+
+  /** Finds the executor that the current thread belongs to, for one kind of server. */
+  @Internal
+  @FunctionalInterface
+  public interface CallerThreadFinder {
+
+    /**
+     * The executor of the current thread; empty if the thread does not belong to this request's
+     * server.
+     */
+    Optional<Executor> current(HttpRequest<?> request);
+
+    /**
+     * Orders a decision after earlier ones on the connection of this request, and runs its
+     * continuation on the current thread, so that a message or request does not overtake an earlier
+     * one.
+     *
+     * @return empty if the current thread does not read the connection, or if calls on it have no
+     *     order
+     */
+    default <T> Optional<CompletableFuture<T>> inOrder(
+        HttpRequest<?> request, CompletableFuture<T> decision) {
+      return Optional.empty();
+    }
+
+    /**
+     * Returns an executor that runs the tasks of this request's connection one after another, in
+     * the order of their submission.
+     *
+     * @param threads the threads that run the tasks, which may block
+     * @return empty if the request does not belong to this server
+     */
+    default Optional<Executor> oneByOne(HttpRequest<?> request, Executor threads) {
+      return Optional.empty();
+    }
+
+    /**
+     * Runs a task once the client no longer waits for the response to this request; at once, if
+     * that is already so. The task may run on any thread and must not block.
+     *
+     * @return removes the task; empty if the request does not belong to this server
+     */
+    default Optional<Runnable> onGone(HttpRequest<?> request, Runnable task) {
+      return Optional.empty();
+    }
+
+    /**
+     * Closes the WebSocket that this request opened.
+     *
+     * @param later whether the client may connect again later: closes with 1013, else with 1008
+     * @return whether it is closed now; false if the request does not belong to this server or
+     *     opened no WebSocket
+     */
+    default boolean closeWebSocket(HttpRequest<?> request, boolean later) {
+      return false;
+    }
+
+    /** Whether the current thread serves many connections, so that it must never block. */
+    default boolean isEventLoop() {
+      return false;
+    }
+  }
+
+  /**
+   * The context of a call, captured on the calling thread for the thread that continues the call.
+   *
+   * @param propagated Micronaut's context
+   * @param mdc the thread's mapped diagnostic context; null if there is none
+   */
+  @Internal
+  public record CallContext(PropagatedContext propagated, @Nullable Map<String, String> mdc) {
+
+    /** An empty context. */
+    public static final CallContext NONE = new CallContext(PropagatedContext.empty(), null);
+
+    /** The context of the current thread. */
+    public static CallContext current() {
+      return new CallContext(PropagatedContext.getOrEmpty(), MDC.getCopyOfContextMap());
+    }
+
+    /** The context of a subscriber, else of the current thread. */
+    public static CallContext of(ContextView subscriber) {
+      return new CallContext(
+          ReactorPropagation.findPropagatedContext(subscriber)
+              .orElseGet(PropagatedContext::getOrEmpty),
+          MDC.getCopyOfContextMap());
+    }
+
+    /** This context, with missing parts taken from another. */
+    public CallContext or(CallContext other) {
+      return new CallContext(
+          propagated.getAllElements().isEmpty() ? other.propagated : propagated,
+          mdc == null ? other.mdc : mdc);
+    }
+
+    /** This context, with a request. */
+    public CallContext with(HttpRequest<?> request) {
+      Optional<ServerHttpRequestContext> known = propagated.find(ServerHttpRequestContext.class);
+      if (known.isPresent() && known.get().httpRequest() == request) {
+        return this;
+      }
+      ServerHttpRequestContext element = new ServerHttpRequestContext(request);
+      return new CallContext(
+          known.isPresent() ? propagated.replace(known.get(), element) : propagated.plus(element),
+          mdc);
+    }
+
+    /** Runs a task with this context and restores the thread's own context afterwards. */
+    void run(Runnable task) {
+      Map<String, String> before = MDC.getCopyOfContextMap();
+      set(mdc);
+      try (PropagatedContext.Scope ignored = propagated.propagate()) {
+        task.run();
+      } finally {
+        set(before);
+      }
+    }
+
+    private static void set(@Nullable Map<String, String> mdc) {
+      if (mdc == null) {
+        MDC.clear();
+      } else {
+        MDC.setContextMap(mdc);
+      }
     }
   }
 }

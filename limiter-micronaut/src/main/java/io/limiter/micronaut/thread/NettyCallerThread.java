@@ -2,7 +2,9 @@
 package io.limiter.micronaut.thread;
 
 import io.limiter.core.store.LimitStore;
+import io.limiter.micronaut.thread.CallerThreads.CallerThreadFinder;
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.propagation.PropagatedContext;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpRequestWrapper;
 import io.micronaut.http.HttpVersion;
@@ -17,10 +19,14 @@ import io.netty.util.Attribute;
 import io.netty.util.AttributeKey;
 import io.netty.util.internal.ThreadExecutorMap;
 import jakarta.inject.Singleton;
+import java.util.ArrayDeque;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** Finds the event loop of the request's connection, if the call is made on it. */
@@ -149,5 +155,182 @@ final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
   @Override
   public boolean isEventLoop() {
     return ThreadExecutorMap.currentExecutor() instanceof EventLoop;
+  }
+
+  /**
+   * Runs the tasks of one connection one after another, on the threads of an executor, in the order
+   * in which its event loop would. The connection is not read while many tasks wait.
+   */
+  static final class OrderedExecutor implements Executor {
+
+    private static final int MANY = 256;
+
+    private final Executor threads;
+    private final ReadControl reading;
+    private final Queue<Runnable> waiting = new ArrayDeque<>();
+    private boolean running;
+    private boolean paused;
+
+    /** Pauses and resumes reading a connection. Neither method blocks. */
+    interface ReadControl {
+      void set(boolean on);
+    }
+
+    OrderedExecutor(Executor threads, ReadControl reading) {
+      this.threads = threads;
+      this.reading = reading;
+    }
+
+    @Override
+    public void execute(Runnable task) {
+      boolean begins;
+      synchronized (this) {
+        waiting.add(PropagatedContext.wrapCurrent(task));
+        begins = !running;
+        running = true;
+        if (waiting.size() >= MANY && !paused) {
+          paused = true;
+          reading.set(false);
+        }
+      }
+      if (begins) {
+        begin();
+      }
+    }
+
+    private void begin() {
+      try {
+        threads.execute(this::next);
+      } catch (RejectedExecutionException closed) {
+        synchronized (this) {
+          waiting.clear();
+          running = false;
+        }
+        throw closed;
+      }
+    }
+
+    /** Runs one task at a time, so that other connections have their turn. */
+    private void next() {
+      Runnable task;
+      synchronized (this) {
+        task = waiting.remove();
+        if (paused && waiting.size() < MANY / 2) {
+          paused = false;
+          reading.set(true);
+        }
+      }
+      try {
+        task.run();
+      } finally {
+        boolean more;
+        synchronized (this) {
+          more = !waiting.isEmpty();
+          running = more;
+        }
+        if (more) {
+          begin();
+        }
+      }
+    }
+  }
+
+  /**
+   * The pending decisions of one connection. A decision that arrives out of order waits for the
+   * earlier ones, at most for the store's deadline. Only for use on the connection's event loop.
+   */
+  static final class DecisionQueue {
+
+    /**
+     * Far above the pending decisions of any normal connection; further decisions are not ordered.
+     */
+    private static final int MAX_WAITING = 4_096;
+
+    private final Executor home;
+    private final Queue<Place<?>> waiting = new ArrayDeque<>();
+    private boolean advancing;
+
+    /**
+     * @param home the event loop; runs a task at once on that thread
+     */
+    DecisionQueue(Executor home) {
+      this.home = home;
+    }
+
+    /** The same decision, on the event loop and after earlier ones; empty if there are too many. */
+    <T> Optional<CompletableFuture<T>> add(CompletableFuture<T> decision) {
+      if (decision.isDone() && waiting.isEmpty()) {
+        return Optional.of(decision);
+      }
+      if (waiting.size() >= MAX_WAITING) {
+        return Optional.empty();
+      }
+      Place<T> place = new Place<>(this);
+      waiting.add(place);
+      var unused = decision.whenComplete(place);
+      return Optional.of(place);
+    }
+
+    private void come(Place<?> place) {
+      try {
+        home.execute(this::advance);
+      } catch (
+          RejectedExecutionException
+              closed) { // the loop has ended: decisions are no longer ordered
+        place.goOn();
+      }
+    }
+
+    /**
+     * A continuation may decide again and call this method: the loop that already runs handles
+     * that.
+     */
+    private void advance() {
+      if (advancing) {
+        return;
+      }
+      advancing = true;
+      try {
+        Place<?> first = waiting.peek();
+        while (first != null && first.come) {
+          waiting.remove();
+          first.goOn();
+          first = waiting.peek();
+        }
+      } finally {
+        advancing = false;
+      }
+    }
+
+    /** A decision in its turn. */
+    private static final class Place<T> extends CompletableFuture<T>
+        implements BiConsumer<@Nullable T, @Nullable Throwable> {
+
+      private final DecisionQueue queue;
+      private @Nullable T value;
+      private @Nullable Throwable failure;
+      private volatile boolean come;
+
+      Place(DecisionQueue queue) {
+        this.queue = queue;
+      }
+
+      @Override
+      public void accept(@Nullable T decided, @Nullable Throwable failed) {
+        value = decided;
+        failure = failed;
+        come = true;
+        queue.come(this);
+      }
+
+      void goOn() {
+        Throwable failed = failure;
+        if (failed != null) {
+          completeExceptionally(failed);
+        } else {
+          complete(value);
+        }
+      }
+    }
   }
 }

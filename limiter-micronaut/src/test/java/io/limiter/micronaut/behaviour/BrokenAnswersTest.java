@@ -8,7 +8,7 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.limiter.core.Verdict;
-import io.limiter.micronaut.config.HeadersConfiguration;
+import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
 import io.limiter.micronaut.denial.Denial;
 import io.limiter.micronaut.denial.DenialBody;
 import io.limiter.micronaut.denial.DenialMessages;

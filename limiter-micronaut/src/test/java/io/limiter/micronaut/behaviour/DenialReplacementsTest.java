@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.config.DenialConfiguration;
-import io.limiter.micronaut.config.HeadersConfiguration;
+import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
 import io.limiter.micronaut.denial.DenialBody;
 import io.limiter.micronaut.denial.DenialBodyFactory;
 import io.limiter.micronaut.denial.DenialMessages;

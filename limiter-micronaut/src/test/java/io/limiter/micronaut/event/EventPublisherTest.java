@@ -8,7 +8,7 @@ import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLog;
-import io.limiter.micronaut.config.EventsConfiguration;
+import io.limiter.micronaut.config.LimiterConfiguration.EventsConfiguration;
 import io.limiter.micronaut.event.LimiterEvent.PolicyChanged;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.event.ApplicationEventPublisher;

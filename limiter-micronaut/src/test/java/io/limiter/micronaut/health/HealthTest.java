@@ -20,6 +20,7 @@ import io.limiter.core.Subject;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.testing.ClusterGroup;
 import io.limiter.core.testing.RedisProcess;
+import io.limiter.micronaut.health.LimiterHealth.RedisUsers;
 import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.BeanProvider;
 import io.micronaut.context.annotation.Factory;

@@ -12,7 +12,7 @@ import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.rule.TokenBucketRule;
-import io.limiter.micronaut.config.HeadersConfiguration;
+import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
 import io.micronaut.http.HttpResponse;
 import io.micronaut.http.MutableHttpResponse;
 import java.time.Duration;

@@ -15,7 +15,7 @@ import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.config.DenialConfiguration;
-import io.limiter.micronaut.config.HeadersConfiguration;
+import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
 import io.limiter.micronaut.denial.Denial;
 import io.limiter.micronaut.denial.DenialBody;
 import io.limiter.micronaut.denial.DenialMessages;
