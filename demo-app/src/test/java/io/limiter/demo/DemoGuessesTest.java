@@ -21,9 +21,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The demo's limit on wrong passwords, with the security that a service has. */
+@Tag("matrix")
 class DemoGuessesTest {
 
   private static final AtomicInteger ATTEMPTS = new AtomicInteger();

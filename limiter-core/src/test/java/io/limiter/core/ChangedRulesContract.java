@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -90,6 +91,7 @@ public interface ChangedRulesContract extends StoreHarness {
   }
 
   /** For a minute and a half, a call every third of a second, under one or the other. */
+  @Tag("matrix")
   @ParameterizedTest
   @MethodSource("changes")
   default void inTurnTheyNeverAdmitMoreThanBothBounds(Rule before, Rule after) {

@@ -10,10 +10,12 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** No example of the documentation is a mistake. The demo is compiled with the processor, too. */
+@Tag("matrix")
 class DocsExamplesTest {
 
   private static final Path EXAMPLES =

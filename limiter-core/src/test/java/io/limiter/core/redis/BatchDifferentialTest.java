@@ -32,9 +32,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Decisions that share commands are those that would have been made alone, at the same time. */
+@Tag("matrix")
 class BatchDifferentialTest {
 
   private static final int PATIENCE_SECONDS = 20;

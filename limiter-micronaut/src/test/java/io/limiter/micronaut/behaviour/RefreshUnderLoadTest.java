@@ -17,6 +17,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -24,6 +25,7 @@ import org.junit.jupiter.api.Test;
  * different times. At each moment one of two numbers holds, so no window has more than the larger
  * one.
  */
+@Tag("matrix")
 class RefreshUnderLoadTest {
 
   private static final String SPEC = "RefreshUnderLoadTest";

@@ -23,6 +23,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** A service shuts down under load: every pending decision is made, and nothing is noisy. */
+@Tag("matrix")
 class ShutdownUnderLoadTest {
 
   private static final String SPEC = "ShutdownUnderLoadTest";

@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.micronaut.json.JsonMapper;
 import io.micronaut.serde.ObjectMapper;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The same with micronaut-serde: the build runs it with that. */
+@Tag("matrix")
 class LimitsEndpointIT extends LimitsEndpointTest {
 
   @Test

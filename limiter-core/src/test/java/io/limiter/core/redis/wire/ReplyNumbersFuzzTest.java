@@ -41,6 +41,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -48,6 +49,7 @@ import org.junit.jupiter.api.Test;
  * or a valid reply with a few changed bytes. The seed is the same each time, unless {@code
  * -Dlimiter.seed} gives another.
  */
+@Tag("matrix")
 class ReplyNumbersFuzzTest {
 
   private static final int REPLIES = Integer.getInteger("limiter.replies", 60_000);
