@@ -22,7 +22,7 @@ class LinksTest {
   @Test
   void everyLinkLeadsSomewhere() throws IOException {
     List<String> broken = new ArrayList<>();
-    for (Path page : DocsTest.pages()) {
+    for (Path page : DocsIT.pages()) {
       Matcher link = LINK.matcher(Files.readString(page));
       while (link.find()) {
         Path target = link.group(1).isEmpty() ? page : page.resolveSibling(link.group(1));

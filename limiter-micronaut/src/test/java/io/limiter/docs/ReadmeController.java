@@ -4,21 +4,21 @@ package io.limiter.docs;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.micronaut.core.annotation.Introspected;
 import io.micronaut.http.HttpResponse;
 import io.micronaut.http.annotation.Body;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Post;
+import io.micronaut.serde.annotation.Serdeable;
 import java.util.concurrent.TimeUnit;
 
 /** The first thing that the README shows. */
 @Controller("/readme")
 class ReadmeController {
 
-  @Introspected
+  @Serdeable
   record NewOrder(String item) {}
 
-  @Introspected
+  @Serdeable
   record Order(String item) {}
 
   @Post("/sms")

@@ -77,7 +77,7 @@ class WordsTest {
   }
 
   private static List<Path> files() throws IOException {
-    List<Path> files = new ArrayList<>(DocsTest.pages());
+    List<Path> files = new ArrayList<>(DocsIT.pages());
     for (String module : MODULES) {
       addSources(ROOT.resolve(module).resolve("src/main"), files);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Every snippet of the documentation, compiled and run: {@link io.limiter.docs.DocsTest} looks for
+ * Every snippet of the documentation, compiled and run: {@link io.limiter.docs.DocsIT} looks for
  * the pages' Java in the sources of this package, starts a server with their configuration, and
  * compares its answers with theirs.
  */

@@ -18,8 +18,11 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** What the pages show is what is compiled, and what is answered. */
-class DocsTest {
+/**
+ * What the pages show is what is compiled, and what is answered with micronaut-serde, the JSON
+ * mapper that Micronaut has by default: the build runs it with that.
+ */
+class DocsIT {
 
   private static final Path ROOT = Path.of("..");
   private static final Path EXAMPLES = Path.of("src/test/java/io/limiter/docs");
