@@ -4,6 +4,7 @@ package io.limiter.benchmarks.plot;
 import io.limiter.benchmarks.Spread;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -19,9 +20,23 @@ public final class BarChart {
 
   private final String title;
   private final Map<String, Spread> bars = new LinkedHashMap<>();
+  private final Map<String, Double> marks = new HashMap<>();
+  private String legend = "";
 
   public BarChart(String title) {
     this.title = title;
+  }
+
+  /** What the marks are. */
+  public BarChart legend(String text) {
+    legend = text;
+    return this;
+  }
+
+  /** Across the bar of that name, such as at its goal. */
+  public BarChart mark(String name, double value) {
+    marks.put(name, value);
+    return this;
   }
 
   public BarChart bar(String name, Spread value) {
@@ -35,7 +50,9 @@ public final class BarChart {
 
   String svg() {
     double most = bars.values().stream().mapToDouble(Spread::max).max().orElse(1);
+    most = Math.max(most, marks.values().stream().mapToDouble(mark -> mark).max().orElse(0));
     Svg svg = new Svg();
+    svg.text(WIDTH - 16, 26, "end", legend);
     int top = TOP;
     for (Map.Entry<String, Spread> bar : bars.entrySet()) {
       Spread value = bar.getValue();
@@ -50,7 +67,12 @@ public final class BarChart {
                   Svg.number(x(value.max(), most))),
           Svg.RED,
           2);
-      svg.text(x(value.max(), most) + 6, middle + 4, "start", Spread.text(value.median()));
+      Double mark = marks.get(bar.getKey());
+      if (mark != null) {
+        svg.path("M%s %dv%d".formatted(Svg.number(x(mark, most)), top - 3, BAR + 6), Svg.INK, 3);
+      }
+      double end = Math.max(value.max(), mark == null ? 0 : mark);
+      svg.text(x(end, most) + 6, middle + 4, "start", Spread.text(value.median()));
       top += ROW;
     }
     return svg.svg(title, WIDTH, top + 8);

@@ -22,7 +22,6 @@ public final class TimeChart {
   private static final int LABEL_STEP = 30;
   private static final int CHARACTER = 7;
   private static final int MARK = 48;
-  private static final String BAND = "#f0f3f6";
 
   /** Lines beyond these are drawn in them again, in dashes. */
   private static final List<String> COLOURS = List.of(Svg.BLUE, Svg.GREEN, Svg.RED, Svg.GREY);
@@ -70,7 +69,7 @@ public final class TimeChart {
     int end = begin + PLOT;
     for (Phase phase : phases) {
       double from = x(phase.from, seconds);
-      svg.rect(from, begin, x(phase.to, seconds) - from, PLOT, BAND);
+      svg.rect(from, begin, x(phase.to, seconds) - from, PLOT, Svg.BAND);
       svg.text((from + x(phase.to, seconds)) / 2, begin - 5.0, "middle", phase.name);
     }
     for (double value : new double[] {0, top / 2, top}) {

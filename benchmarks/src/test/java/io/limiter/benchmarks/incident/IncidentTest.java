@@ -19,7 +19,7 @@ class IncidentTest {
 
   private static final Path DIRECTORY = Path.of("..", "docs", "incident");
   private static final String REMEDY =
-      "recorded and drawn with: java -jar benchmarks/target/benchmarks.jar incident";
+      "drawn with: mvnw test -Ppictures; recorded and drawn with: java -jar benchmarks/target/benchmarks.jar incident";
 
   private static Recording recording() throws IOException {
     return Recording.read(DIRECTORY.resolve(IncidentPlots.FILE));
@@ -27,6 +27,9 @@ class IncidentTest {
 
   @Test
   void theChartsAreThoseOfTheRecording() throws IOException {
+    if ("write".equals(System.getProperty("limiter.pictures"))) {
+      new IncidentPlots(recording()).write(DIRECTORY);
+    }
     new IncidentPlots(recording())
         .charts()
         .forEach(

@@ -105,9 +105,7 @@ class PicturesTest {
       Files.createDirectories(PICTURES);
       Files.writeString(file, drawn);
     }
-    assertThat(file)
-        .as("redrawn with: mvnw test -pl limiter-core -Dtest=PicturesTest -Dlimiter.pictures=write")
-        .hasContent(drawn);
+    assertThat(file).as("redrawn with: mvnw test -Ppictures").hasContent(drawn);
   }
 
   /** The bound that each page states; the calls are chosen so that all but the counter reach it. */

@@ -2,6 +2,6 @@
 /**
  * The pictures of the documentation: each algorithm is called at the same times, in Redis, and the
  * results are drawn. {@link io.limiter.core.pictures.PicturesTest} compares the files with the
- * present drawings, and writes them with {@code -Dlimiter.pictures=write}.
+ * present drawings, and writes them with {@code -Ppictures}.
  */
 package io.limiter.core.pictures;
