@@ -28,8 +28,8 @@ final class EmbeddedRedis {
   private static final int LOOK_MILLIS = 20;
 
   private final int port = freePort();
-  private @Nullable Process process;
-  private boolean silent;
+  private volatile @Nullable Process process;
+  private volatile boolean silent;
 
   private EmbeddedRedis() {
     // Not synchronized: the hook must end it even if another thread waits for its start.
@@ -59,8 +59,8 @@ final class EmbeddedRedis {
     return "redis://127.0.0.1:" + port;
   }
 
-  /** The state in one word. */
-  synchronized String state() {
+  /** The state in one word. Does not wait for a start that is under way. */
+  String state() {
     return running() == null ? "down" : silent ? "silent" : "running";
   }
 
