@@ -215,7 +215,7 @@ class Timeline {
     const width = this.root.clientWidth;
     if (!width) return;
     this.width = width;
-    this.height = 92 + this.rules.length * LANE;
+    this.height = (this.tall ? 146 : 92) + this.rules.length * LANE;
     this.root.setAttribute('viewBox', `0 0 ${width} ${this.height}`);
     this.root.setAttribute('height', this.height);
     this.scale = width / this.span;
@@ -367,6 +367,7 @@ function buildCard(spec) {
   $('#cards').append(card);
   const view = newView(spec.id, card);
   view.spec = spec;
+  view.timeline.tall = spec.big;
   const add = (action, text, listener) => {
     const button = el('button', { type: 'button', 'data-action': action, text });
     if (action === 'burst') button.className = 'primary';
@@ -536,7 +537,7 @@ function tickCountdown(view) {
   }
   setText(node, shown === 'running' ? Math.max(0, left / 1000).toFixed(left < 10000 ? 1 : 0) : shown === 'done' ? '0' : '');
   const ring = $('.fg', node.closest('.next'));
-  ring.setAttribute('stroke-dashoffset', shown === 'running' ? (100 * (1 - Math.max(0, left) / countdown.whole)).toFixed(1) : shown === 'done' ? 0 : 100);
+  ring.style.strokeDashoffset = shown === 'running' ? (100 * Math.max(0, left) / countdown.whole).toFixed(1) : shown === 'done' ? '0' : '100';
   if (countdown.state === 'running' && left < -40) {
     countdown.state = 'asked';
     send(view, countdown.request ?? view.spec.once());
