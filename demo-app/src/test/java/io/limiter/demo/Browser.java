@@ -101,10 +101,22 @@ final class Browser implements AutoCloseable {
         Map.of("width", width, "height", 800, "deviceScaleFactor", 1, "mobile", true));
   }
 
+  /** A window in which each part of the page fits, below the head of the page, which stays. */
+  void tall(int width) {
+    driver.executeCdpCommand(
+        "Emulation.setDeviceMetricsOverride",
+        Map.of("width", width, "height", 1800, "deviceScaleFactor", 1, "mobile", false));
+  }
+
   void scheme(boolean dark) {
+    scheme(dark, false);
+  }
+
+  void scheme(boolean dark, boolean moving) {
     Map<String, Object> scheme =
         Map.of("name", "prefers-color-scheme", "value", dark ? "dark" : "light");
-    Map<String, Object> motion = Map.of("name", "prefers-reduced-motion", "value", "reduce");
+    Map<String, Object> motion =
+        Map.of("name", "prefers-reduced-motion", "value", moving ? "no-preference" : "reduce");
     driver.executeCdpCommand(
         "Emulation.setEmulatedMedia", Map.of("features", List.of(scheme, motion)));
   }

@@ -27,7 +27,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
-import org.openqa.selenium.By;
 import org.openqa.selenium.OutputType;
 import org.openqa.selenium.WebElement;
 
@@ -89,7 +88,7 @@ class PagePicturesTest {
     browser.script("document.activeElement.blur()");
     window("page-light");
     element(".card[data-endpoint='articles']", "card-light");
-    browser.scheme(true);
+    browser.desktop(true);
     browser.script("scrollTo(0, 0)");
     window("page-dark");
     element(".card[data-endpoint='articles']", "card-dark");
@@ -155,8 +154,8 @@ class PagePicturesTest {
   @Test
   void anAnimation() throws IOException {
     String part = "#algorithms";
-    browser.script("arguments[0].scrollIntoView({block: 'center'})", browser.one(part));
-    WebElement shown = browser.one(part);
+    browser.scheme(false, true);
+    WebElement shown = inView(part);
     List<BufferedImage> frames = new ArrayList<>();
     List<Long> times = new ArrayList<>();
     frames.add(narrow(read(shown.getScreenshotAs(OutputType.BYTES))));
@@ -192,10 +191,15 @@ class PagePicturesTest {
   }
 
   private static void element(String css, String name) throws IOException {
-    WebElement element = browser.driver().findElement(By.cssSelector(css));
     browser.script("document.activeElement.blur()");
+    png(name, inView(css).getScreenshotAs(OutputType.BYTES));
+  }
+
+  private static WebElement inView(String css) {
+    browser.tall(1280);
+    WebElement element = browser.one(css);
     browser.script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element);
-    png(name, element.getScreenshotAs(OutputType.BYTES));
+    return element;
   }
 
   private static void png(String name, byte[] bytes) throws IOException {
