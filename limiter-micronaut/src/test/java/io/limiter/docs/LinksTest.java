@@ -9,8 +9,11 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** What the pages link to is there: pages, their headings, pictures, sources. */
@@ -18,6 +21,8 @@ class LinksTest {
 
   private static final Pattern LINK =
       Pattern.compile("]\\((?!https?:)([^)#\\s]*)(?:#([^)\\s]+))?\\)");
+
+  private static final Pattern IMAGE = Pattern.compile("src(?:set)?=\"([^\"]+)\"");
 
   @Test
   void everyLinkLeadsSomewhere() throws IOException {
@@ -33,6 +38,22 @@ class LinksTest {
       }
     }
     assertThat(broken).isEmpty();
+  }
+
+  /** Those taken of the demo's page, in light and dark. */
+  @Test
+  void everyImageIsShownAndThere() throws IOException {
+    Set<Path> shown = new TreeSet<>();
+    for (Path page : DocsTest.pages()) {
+      IMAGE
+          .matcher(Files.readString(page))
+          .results()
+          .map(image -> page.resolveSibling(image.group(1)).normalize())
+          .forEach(shown::add);
+    }
+    try (Stream<Path> files = Files.list(Path.of("..", "docs", "images"))) {
+      assertThat(shown).containsExactlyInAnyOrderElementsOf(files.map(Path::normalize).toList());
+    }
   }
 
   /** As GitHub makes them of headings. */
