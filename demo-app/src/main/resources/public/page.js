@@ -123,7 +123,7 @@ function say(text) {
 }
 
 const seconds = ms => ms >= 9950 ? `${Math.round(ms / 1000)} s` : `${(ms / 1000).toFixed(1)} s`;
-const short = policy => policy.replace(/^(?:[a-z]\w*\.)+(?=[A-Z])/, '').replace(/\(.*\)$/, '()');
+const short = policy => policy.replace(/^(?:[a-z]\w*\.)+(?=[A-Z])/, '').replace(/\(.*\)$/, '').replace('Controller.', '.');
 
 function windowText(ms) {
   return ms >= 3600000 ? `${ms / 3600000} h` : ms >= 1000 ? `${ms / 1000} s` : `${ms} ms`;
@@ -133,7 +133,7 @@ function windowText(ms) {
 
 function headersOf(request) {
   const headers = { 'X-Page': pageId, 'Accept-Language': settings.language };
-  headers.Accept = settings.format === 'html' ? 'text/html' : 'application/json, application/problem+json';
+  headers.Accept = settings.format === 'html' ? 'text/html, */*;q=0.1' : 'application/json, application/problem+json';
   if (request.body) headers['Content-Type'] = 'application/json';
   if (request.user) headers.Authorization = basic(...request.user);
   if (request.key) headers['X-Api-Key'] = request.key;

@@ -224,7 +224,7 @@ class PageController {
 
   private static HttpResponse<String> answer(java.net.http.HttpResponse<String> from) {
     MutableHttpResponse<String> answer =
-        HttpResponse.<String>status(from.statusCode(), "Forwarded").body(from.body());
+        HttpResponse.<String>status(HttpStatus.valueOf(from.statusCode())).body(from.body());
     from.headers()
         .map()
         .forEach(
