@@ -189,6 +189,7 @@ class Timeline {
     this.rules = [];
     this.span = 15000;
     this.next = 0;
+    this.drawn = 0;
     this.visible = true;
     this.width = 0;
     new ResizeObserver(() => this.resize()).observe(root);
@@ -198,9 +199,9 @@ class Timeline {
   /** The rules of the card, as far as they are known. */
   setRules(rules) {
     const known = rules.filter(rule => rule.kind !== 'ConcurrencyLimitRule');
-    const longest = Math.max(4000, ...known.map(rule => rule.windowMs).filter(ms => ms <= 150000));
+    const longest = Math.max(8000, ...known.filter(rule => rule.kind !== 'Ban').map(rule => rule.windowMs).filter(ms => ms <= 150000));
     const span = longest * 1.5;
-    const text = known.map(rule => rule.name + rule.windowMs + rule.kind).join();
+    const text = known.map(rule => rule.name + (rule.kind === 'Ban' ? '' : rule.windowMs) + rule.kind).join();
     if (text === this.rulesText && span === this.span) {
       this.rules = known;
       return;
@@ -215,7 +216,7 @@ class Timeline {
     const width = this.root.clientWidth;
     if (!width) return;
     this.width = width;
-    this.height = (this.tall ? 146 : 92) + this.rules.length * LANE;
+    this.height = (this.tall ? 162 : 92) + this.rules.length * LANE;
     this.root.setAttribute('viewBox', `0 0 ${width} ${this.height}`);
     this.root.setAttribute('height', this.height);
     this.scale = width / this.span;
@@ -283,10 +284,11 @@ class Timeline {
     this.group.append(mark.node);
   }
 
-  /** Moves all to the present. */
+  /** Moves all to the present; what is out of sight, twice a second. */
   draw() {
-    if (!this.width) return;
     const now = serverNow();
+    if (!this.width || (!this.visible && Math.abs(now - this.drawn) < 500)) return;
+    this.drawn = now;
     const x = this.width * NOW;
     this.group.setAttribute('transform', `translate(${(x - (now - this.epoch) * this.scale - 2).toFixed(1)} 0)`);
     this.rules.forEach((rule, lane) => {
@@ -297,7 +299,7 @@ class Timeline {
       if (rule.kind === 'FixedWindowRule') {
         end = rule.until > now ? rule.until : now;
         begin = rule.until > now ? rule.until - rule.windowMs : now;
-      } else if (rule.kind.endsWith('BucketRule')) {
+      } else if (rule.kind.endsWith('BucketRule') || rule.kind === 'Ban') {
         end = rule.until > now ? rule.until : now;
         begin = now;
       }
@@ -305,35 +307,32 @@ class Timeline {
       const right = Math.min(this.width, x + (end - now) * this.scale);
       band.setAttribute('x', left);
       band.setAttribute('width', Math.max(0, right - left));
-      label.setAttribute('x', Math.min(left + 6, this.width - 6));
-      if (label.getAttribute('x') > this.width * .62) {
-        label.setAttribute('x', this.width - 6);
-        label.setAttribute('text-anchor', 'end');
-      } else label.setAttribute('text-anchor', 'start');
+      const shown = right - left > 2;
+      const atEnd = shown && left > this.width * .7;
+      label.setAttribute('x', atEnd ? this.width - 6 : shown ? left + 6 : 6);
+      label.setAttribute('text-anchor', atEnd ? 'end' : 'start');
+      label.classList.toggle('idle', !shown);
     });
     const at = x + (this.next - now) * this.scale;
     const shown = this.next > now && at < this.width - 4;
     this.nextMark?.setAttribute('d', shown ? `M${at.toFixed(1)} ${this.height - 26}v12m-4-5l4 5 4-5` : '');
     // Marks that have left the view, and those that have left all windows.
-    const longest = Math.max(0, ...this.rules.map(rule => rule.windowMs));
+    const longest = Math.max(0, ...this.rules.map(rule => rule.kind.endsWith('BucketRule') || rule.kind === 'Ban' ? 8000 : rule.windowMs));
     while (this.marks.length && (now - this.marks[0].at) * this.scale > x + 150) this.marks.shift().node?.remove();
     for (const mark of this.marks) mark.node?.classList.toggle('out', now - mark.at > longest);
     if (this.columns.size > 400) this.resize();
   }
 
-  get moves() {
-    return this.visible && this.marks.length > 0;
-  }
 }
 
 function labelOf(rule) {
   const what = rule.kind === 'TokenBucketRule' ? 'bucket refills' : rule.kind === 'LeakyBucketRule' ? 'queue empties' : `${rule.of} in ${windowText(rule.windowMs)}`;
-  return rule.guard ? `same form once in ${windowText(rule.windowMs)}` : what;
+  return rule.kind === 'Ban' ? 'banned' : rule.guard ? `same form: ${windowText(rule.windowMs)}` : what;
 }
 
 function newView(id, root) {
   const view = {
-    id, root, rules: [], remaining: new Map(), counts: {}, rows: [], countdown: null,
+    id, root, rules: [], extras: new Map(), remaining: new Map(), counts: {}, rows: [], countdown: null,
     timeline: new Timeline($('.time', root)),
   };
   views.set(id, view);
@@ -360,7 +359,7 @@ function buildCard(spec) {
   card.setAttribute('aria-labelledby', title.id);
   $('.what', card).textContent = spec.what;
   const request = spec.once();
-  $('.route', card).textContent = `${request.method} ${request.path}`;
+  $('.route', card).textContent = `${request.method} ${request.path.split('?')[0]}`;
   $('.source', card).setAttribute('aria-label', `Source of ${spec.title}`);
   $('[data-raw]', card).setAttribute('aria-label', `Last answer of ${spec.title}`);
   countBadges($('.counts', card));
@@ -418,9 +417,15 @@ function barsOf(view) {
   view.bars = names.map((name, i) => ({ name, fill: $$('i', bars)[i], value: $$('b', bars)[i], of: $$('.of', bars)[i] }));
 }
 
+/** What is drawn like a rule: the duplicate guard, and a ban. */
+function setExtras(view, call) {
+  if (call.guard) view.extras.set('guard', { ...call.guard, guard: true });
+  if (call.banMs) view.extras.set('ban', { name: 'ban', kind: 'Ban', guard: true, of: 0, windowMs: call.banMs, until: call.at + call.banMs });
+}
+
 function setRules(view, rules) {
   const until = new Map(view.rules.map(rule => [rule.name, rule.until]));
-  view.rules = rules.map(rule => ({ ...rule, until: until.get(rule.name) ?? 0 }));
+  view.rules = [...rules, ...view.extras.values()].map(rule => ({ ...rule, until: rule.until ?? until.get(rule.name) ?? 0 }));
   view.timeline.setRules(view.rules);
   barsOf(view);
 }
@@ -493,11 +498,9 @@ function onCall(call) {
   const view = views.get(call.card);
   if (!view) return;
   const rules = call.rules ?? [];
-  if (rules.length) {
-    const all = [...rules];
-    if (call.guard) all.push({ ...call.guard, guard: true });
-    else all.push(...view.rules.filter(rule => rule.guard));
-    setRules(view, all);
+  if (rules.length || call.guard) {
+    setExtras(view, call);
+    setRules(view, rules);
     for (const rule of rules) view.remaining.set(rule.name, { left: rule.left, of: rule.of, full: call.at + rule.resetMs });
   }
   view.timeline.add(call);
@@ -617,7 +620,7 @@ function draw() {
   if (stripDirty) renderStrip();
   let moves = false;
   for (const view of views.values()) {
-    if (view.timeline.moves) {
+    if (view.timeline.marks.length) {
       view.timeline.draw();
       moves = true;
     }
