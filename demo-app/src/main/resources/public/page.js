@@ -119,7 +119,7 @@ function setText(node, text) {
 let saying = 0;
 function say(text) {
   clearTimeout(saying);
-  saying = setTimeout(() => setText($('#said'), text), 700);
+  saying = setTimeout(() => setText($('#spoken'), text), 700);
 }
 
 const seconds = ms => ms >= 9950 ? `${Math.round(ms / 1000)} s` : `${(ms / 1000).toFixed(1)} s`;
@@ -381,6 +381,7 @@ function buildCard(spec) {
       return burst(view, [same, same]);
     });
   }
+  $('.last', card).open = !!spec.big;
   $('.last', card).addEventListener('toggle', () => renderRows(view));
   if (spec.id === 'free') card.classList.add('unlimited');
   describe(view);
@@ -394,7 +395,7 @@ function buildAlgorithm(spec) {
   const counts = el('div', { class: 'counts' });
   countBadges(counts);
   box.append(el('h3', { text: spec.title }), el('p', { class: 'what', text: spec.what }),
-    el('pre', { class: 'source', tabindex: '0', 'aria-label': `Source of ${spec.title}` }, el('code')), counts,
+    el('pre', { class: 'source', tabindex: '0', role: 'group', 'aria-label': `Source of ${spec.title}` }, el('code')), counts,
     el('div', { class: 'stage' }, time), el('div', { class: 'bars' }));
   $('#four').append(box);
   const view = newView(spec.id, box);
@@ -770,7 +771,7 @@ function wirePanels() {
         return;
       }
       report(`Redis: ${action}`);
-      await command(`/redis/${action}`, $('#said'));
+      await command(`/redis/${action}`, $('#spoken'));
     });
   }
   for (const button of $$('#instances button')) {

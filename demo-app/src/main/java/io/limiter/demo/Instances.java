@@ -153,7 +153,7 @@ final class Instances {
     ApplicationContext context =
         ApplicationContext.builder(first.getEnvironment().getActiveNames().toArray(String[]::new))
             .deduceEnvironment(false)
-            .singletons(live) // which is told of its calls, too
+            .singletons(live) // it shows the calls of all
             .properties(settings)
             .start();
     try {

@@ -313,7 +313,10 @@ class DemoPageTest {
     assertThat(template.body()).contains("\"ok\":false", "\"rules\":[\"5-per-10s\"]");
     assertThat(demo.get("/reports").body()).contains("\"logref\":\"rate_limited\"");
     assertThat(demo.get("/via/other/reports").statusCode()).isEqualTo(404);
-    assertThat(demo.get("/via/problem/limits").statusCode()).isEqualTo(404);
+    for (String path :
+        List.of("limits", "page/observe/true", "/evil.example/", "%2fevil.example")) {
+      assertThat(demo.get("/via/problem/" + path).statusCode()).as(path).isEqualTo(404);
+    }
     assertThat(demo.post("/via/problem/orders", "{\"item\":\"tea\"}").statusCode()).isEqualTo(201);
     assertThat(demo.post("/via/problem/orders", "{\"item\":\"tea\"}").statusCode()).isEqualTo(409);
   }
