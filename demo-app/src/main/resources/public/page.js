@@ -478,6 +478,7 @@ function onFrame(message) {
   }
   if (message.state) onState(message.state);
   for (const call of message.calls ?? []) onCall(call);
+  for (const [card, rules] of Object.entries(message.left ?? {})) onLeft(views.get(card), rules);
   for (const event of message.events ?? []) report(event);
   if (message.dropped) report(`${message.dropped} decisions came too fast to be drawn. The numbers include them`);
 }
@@ -510,6 +511,15 @@ function onCall(call) {
   strip(call.by);
   if (call.own) countDown(view, call);
   dirty(view);
+}
+
+/** What remains now, as the service has looked it up. */
+function onLeft(view, rules) {
+  for (const [name, left] of Object.entries(rules)) {
+    const known = view?.remaining.get(name);
+    if (known) Object.assign(known, { left, looked: true });
+  }
+  wake();
 }
 
 function countDown(view, call) {
@@ -664,7 +674,10 @@ function renderRows(view) {
     el('td', { text: (call.rules ?? []).map(rule => `${rule.left}/${rule.of}`).join(', ') }))));
 }
 
-/** Remaining units as of the last decision; full again at the time that the service has stated. */
+/**
+ * Remaining units as of the last decision or look; where the service does not look, full again at
+ * the time that it has stated.
+ */
 function renderBars(view) {
   let waits = false;
   for (const bar of view.bars ?? []) {
@@ -672,7 +685,7 @@ function renderBars(view) {
     if (!known) continue;
     const full = serverNow() >= known.full;
     waits ||= !full;
-    const left = full ? known.of : known.left;
+    const left = full && !known.looked ? known.of : known.left;
     setText(bar.value, left);
     setText(bar.of, `of ${known.of}`);
     const width = `${Math.max(0, Math.min(100, 100 * left / known.of))}%`;

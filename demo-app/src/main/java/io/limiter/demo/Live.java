@@ -2,6 +2,7 @@
 package io.limiter.demo;
 
 import io.limiter.core.DecidedBy;
+import io.limiter.core.Limiter;
 import io.limiter.core.Outcome;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StoreException;
@@ -10,6 +11,9 @@ import io.limiter.core.redis.connection.NodeListener;
 import io.limiter.micronaut.call.VerdictListener;
 import io.limiter.micronaut.event.LimiterEvent;
 import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.LimitPolicies;
+import io.limiter.micronaut.plan.LimitedPolicy;
+import io.micronaut.context.BeanProvider;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.propagation.PropagatedContext;
 import io.micronaut.http.HttpRequest;
@@ -60,6 +64,26 @@ final class Live implements VerdictListener, NodeListener {
   /** An idle page hears from the service every five seconds, so that it sees when that ends. */
   private static final int BEAT = 50;
 
+  /** What remains is looked up twice a second. */
+  private static final int LOOK = 5;
+
+  private static final Duration LONGEST_LOOK = Duration.ofSeconds(150);
+
+  /** The cards that count addresses only: of these the service can say what remains for a page. */
+  private static final Set<String> BY_ADDRESS =
+      Set.of(
+          "articles",
+          "search",
+          "export",
+          "items",
+          "reports",
+          "feed",
+          "quota",
+          "log",
+          "window",
+          "bucket",
+          "leaky");
+
   private final Set<Page> pages = ConcurrentHashMap.newKeySet();
   private final String boot = Long.toHexString(System.nanoTime());
   private final AtomicInteger open = new AtomicInteger();
@@ -68,8 +92,16 @@ final class Live implements VerdictListener, NodeListener {
   private final @Nullable EmbeddedRedis redis;
   private volatile Supplier<Map<String, Object>> instances = Map::of;
 
-  Live(Optional<EmbeddedRedis> redis) {
+  private final BeanProvider<Limiter> limiter;
+  private final BeanProvider<LimitPolicies> policies;
+
+  Live(
+      Optional<EmbeddedRedis> redis,
+      BeanProvider<Limiter> limiter,
+      BeanProvider<LimitPolicies> policies) {
     this.redis = redis.orElse(null);
+    this.limiter = limiter; // which needs this one
+    this.policies = policies;
   }
 
   /** Has the pages show what else there is. */
@@ -150,7 +182,11 @@ final class Live implements VerdictListener, NodeListener {
     for (Page page : pages) {
       if (page.mayRead(from)) {
         call = call == null ? call(card.get(), outcome, plan, verdict) : call;
-        page.add(call, page.id.equals(sender));
+        boolean own = page.id.equals(sender);
+        page.add(call, own);
+        if (own && BY_ADDRESS.contains(card.get())) {
+          page.watch(card.get(), verdict);
+        }
       }
     }
   }
@@ -241,12 +277,14 @@ final class Live implements VerdictListener, NodeListener {
     pages.forEach(page -> page.add(event));
   }
 
+  private boolean isBreakerOpen() {
+    return breakers.values().stream().anyMatch(BooleanSupplier::getAsBoolean);
+  }
+
   private Map<String, Object> state() {
     Map<String, Object> state = new LinkedHashMap<>();
     state.put("redis", redis == null ? "other" : redis.state().replace("silent", "stopped"));
-    state.put(
-        "breaker",
-        breakers.values().stream().anyMatch(BooleanSupplier::getAsBoolean) ? "open" : "closed");
+    state.put("breaker", isBreakerOpen() ? "open" : "closed");
     state.put("pages", pages());
     state.putAll(instances.get());
     return state;
@@ -258,6 +296,8 @@ final class Live implements VerdictListener, NodeListener {
     return sums;
   }
 
+  private record Watched(String policy, long until) {}
+
   /** One open page. */
   private final class Page {
 
@@ -265,6 +305,9 @@ final class Live implements VerdictListener, NodeListener {
     private final InetAddress address;
     private final ArrayDeque<Map<String, Object>> calls = new ArrayDeque<>();
     private final ArrayDeque<String> events = new ArrayDeque<>();
+    private final Map<String, Watched> watched = new ConcurrentHashMap<>(); // by card
+    private final Map<String, Map<String, Long>> left = new ConcurrentHashMap<>();
+    private Map<String, Map<String, Long>> leftShown = Map.of();
     private long dropped;
     private Map<String, Object> shown = Map.of();
     private Map<String, Long> counted = Map.of();
@@ -295,6 +338,43 @@ final class Live implements VerdictListener, NodeListener {
       }
     }
 
+    /** Looks up what remains until all is replenished. */
+    void watch(String card, Verdict verdict) {
+      Duration longest = Duration.ZERO;
+      for (RuleVerdict rule : verdict.rules()) {
+        longest = longest.compareTo(rule.resetAfter()) > 0 ? longest : rule.resetAfter();
+      }
+      longest = longest.compareTo(LONGEST_LOOK) > 0 ? LONGEST_LOOK : longest;
+      long until = System.nanoTime() + longest.plusSeconds(1).toNanos();
+      watched.put(card, new Watched(verdict.policy().name(), until));
+      left.remove(card);
+    }
+
+    /** Counts nothing. Not while Redis is away: that would be more calls that fail. */
+    private void look() {
+      if (isBreakerOpen() || (redis != null && !redis.state().equals("running"))) {
+        return;
+      }
+      watched.values().removeIf(one -> System.nanoTime() - one.until > 0);
+      watched.forEach(
+          (card, one) -> {
+            LimitedPolicy policy = policies.get().get(one.policy);
+            var unused =
+                limiter
+                    .get()
+                    .peek(policy.forAddress(address.getHostAddress()))
+                    .thenAccept(verdict -> looked(card, one, verdict));
+          });
+    }
+
+    private void looked(String card, Watched asked, Verdict verdict) {
+      Map<String, Long> each = new LinkedHashMap<>();
+      verdict.rules().forEach(rule -> each.put(rule.rule().name(), rule.remaining()));
+      if (asked.equals(watched.get(card))) { // else a call came in between
+        left.put(card, each);
+      }
+    }
+
     Event<Map<String, Object>> hello(Map<String, Object> you) {
       return Event.<Map<String, Object>>of(
               Map.of(
@@ -321,6 +401,13 @@ final class Live implements VerdictListener, NodeListener {
           some.add(calls.remove());
         }
         frame.put("calls", some);
+      }
+      if (tick % LOOK == 0) {
+        look();
+      }
+      if (!left.equals(leftShown)) {
+        leftShown = Map.copyOf(left);
+        frame.put("left", leftShown);
       }
       if (!events.isEmpty()) {
         frame.put("events", List.copyOf(events));

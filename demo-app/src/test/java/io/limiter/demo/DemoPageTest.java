@@ -201,6 +201,19 @@ class DemoPageTest {
   }
 
   @Test
+  void aPageHearsWhatRemainsForItAsTimePasses() {
+    try (Stream page = new Stream(demo.port(), "mine")) {
+      page.await("event: hello");
+      for (int i = 0; i < 5; i++) {
+        demo.get("/algorithms/bucket", PageController.PAGE, "mine");
+      }
+      for (String left : List.of("0", "1", "2")) { // no call in between
+        page.await("\"left\":\\{.*\"bucket\":\\{\"5-at-1-per-2s\":%s}".formatted(left));
+      }
+    }
+  }
+
+  @Test
   void aPageThatLeavesIsForgotten() {
     try (Stream stays = new Stream(demo.port(), "stays")) {
       try (Stream leaves = new Stream(demo.port(), "leaves")) {
