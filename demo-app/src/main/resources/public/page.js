@@ -326,7 +326,7 @@ class Timeline {
 }
 
 function labelOf(rule) {
-  const what = rule.kind === 'TokenBucketRule' ? 'bucket refills' : rule.kind === 'LeakyBucketRule' ? 'queue empties' : `${rule.of} in ${windowText(rule.windowMs)}`;
+  const what = rule.kind === 'TokenBucketRule' ? 'refills' : rule.kind === 'LeakyBucketRule' ? 'empties' : `${rule.of} in ${windowText(rule.windowMs)}`;
   return rule.kind === 'Ban' ? 'banned' : rule.guard ? `same form: ${windowText(rule.windowMs)}` : what;
 }
 
