@@ -26,13 +26,11 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.openqa.selenium.OutputType;
 import org.openqa.selenium.WebElement;
 
 /** Takes the pictures of the page for README and docs: {@code mvnw test -Ppictures}. */
-@Tag("browser")
-@EnabledIfSystemProperty(named = "limiter.pictures", matches = "write")
+@Tag("pictures")
 class PagePicturesTest {
 
   private static final Path IMAGES = Path.of("..", "docs", "images");
@@ -92,6 +90,28 @@ class PagePicturesTest {
     browser.script("scrollTo(0, 0)");
     window("page-dark");
     element(".card[data-endpoint='articles']", "card-dark");
+  }
+
+  @Test
+  void duplicatesAndBans() throws IOException {
+    String orders = ".card[data-endpoint='orders']";
+    browser.click(orders + " button[data-action='twice']");
+    settled(orders, "duplicate");
+    both(orders, "duplicate");
+    String search = ".card[data-endpoint='search']";
+    burst(search);
+    settled(search, "banned");
+    both(search, "banned");
+  }
+
+  @Test
+  void onlyObserved() throws IOException {
+    browser.click("input[name='observe']");
+    browser.await("observed", () -> !browser.text("#switched").isEmpty());
+    String articles = ".card[data-endpoint='articles']";
+    burst(articles);
+    browser.await("all pass", () -> browser.number(articles + " [data-count='admitted']") == 12);
+    both(articles, "observed");
   }
 
   @Test

@@ -58,6 +58,15 @@ class PageTest {
   @AfterEach
   void closeAndLookAtTheConsole() {
     List<String> errors = browser.errors();
+    // A demo that stops under calls that wait for their turn reports each.
+    browser.await(
+        "no call waits",
+        () ->
+            demo.get("/prometheus")
+                .body()
+                .lines()
+                .filter(line -> line.matches("limiter_(waiting|in_flight)\\b.*"))
+                .allMatch(line -> line.endsWith(" 0.0")));
     browser.driver().get("about:blank"); // closes the stream
     demo.close();
     redis.kill();

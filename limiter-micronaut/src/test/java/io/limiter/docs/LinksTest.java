@@ -44,7 +44,7 @@ class LinksTest {
   @Test
   void everyImageIsShownAndThere() throws IOException {
     Set<Path> shown = new TreeSet<>();
-    for (Path page : DocsTest.pages()) {
+    for (Path page : DocsIT.pages()) {
       IMAGE
           .matcher(Files.readString(page))
           .results()
