@@ -199,6 +199,14 @@ final class Instances {
     }
   }
 
+  synchronized boolean runs(Kind kind) {
+    return running.containsKey(kind);
+  }
+
+  boolean observed() {
+    return observed;
+  }
+
   /** Has the pages show that all policies only observe. */
   void showObserved(boolean all) {
     observed = all;

@@ -131,10 +131,11 @@ class PageController {
     Here.require(request);
     switch (command) {
       case "start" -> {
-        URI unused = instances.start(Instances.Kind.SECOND);
+        URI unused = started(Instances.Kind.SECOND);
       }
       case "stop" -> instances.stop(Instances.Kind.SECOND);
       case "burst" -> {
+        URI unused = started(Instances.Kind.SECOND);
         return instances.burst(
             SHARED,
             request.getRemoteAddress().getAddress(),
@@ -156,14 +157,30 @@ class PageController {
     Here.require(request);
     List<URI> all = new ArrayList<>(instances.beside());
     all.add(instances.own(request.getRemoteAddress().getAddress()));
+    instances.showObserved(observe);
     int changed = 0;
     for (URI instance : all) {
-      for (String policy : policies.names()) {
-        changed += observe(instance, policy, observe) == HttpStatus.OK.getCode() ? 1 : 0;
-      }
+      changed += observe(instance, observe);
     }
-    instances.showObserved(observe);
     return Map.of("changed", changed);
+  }
+
+  /** An instance, which observes if all do. */
+  private URI started(Instances.Kind kind) {
+    boolean known = instances.runs(kind);
+    URI instance = instances.start(kind);
+    if (!known && instances.observed()) {
+      int unused = observe(instance, true);
+    }
+    return instance;
+  }
+
+  private int observe(URI instance, boolean observe) {
+    int changed = 0;
+    for (String policy : policies.names()) {
+      changed += observe(instance, policy, observe) == HttpStatus.OK.getCode() ? 1 : 0;
+    }
+    return changed;
   }
 
   private int observe(URI instance, String policy, boolean observe) {
@@ -213,7 +230,7 @@ class PageController {
       throw new HttpStatusException(HttpStatus.NOT_FOUND, "Not forwarded");
     }
     String query = request.getUri().getRawQuery();
-    URI target = instances.start(kind).resolve('/' + path + (query == null ? "" : '?' + query));
+    URI target = started(kind).resolve('/' + path + (query == null ? "" : '?' + query));
     java.net.http.HttpRequest.Builder call =
         java.net.http.HttpRequest.newBuilder(target)
             .header("X-Forwarded-For", request.getRemoteAddress().getAddress().getHostAddress());

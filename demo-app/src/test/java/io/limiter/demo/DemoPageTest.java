@@ -340,7 +340,11 @@ class DemoPageTest {
     for (int i = 0; i < 12; i++) {
       assertThat(demo.get("/articles").statusCode()).isEqualTo(200);
     }
+    for (int i = 0; i < 7; i++) {
+      assertThat(demo.get("/via/problem/reports").statusCode()).as("started later").isEqualTo(200);
+    }
     assertThat(demo.post("/page/observe/false", "").statusCode()).isEqualTo(200);
+    assertThat(demo.get("/via/problem/reports").statusCode()).isEqualTo(429);
     assertThat(demo.get("/articles").statusCode()).isEqualTo(429);
   }
 
