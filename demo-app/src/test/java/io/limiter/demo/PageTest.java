@@ -311,6 +311,20 @@ class PageTest {
 
   /** By Tab and Enter, as it is without a mouse; each stop is visible. */
   @Test
+  void allPoliciesOnlyObserveWhileTheSwitchIsOn() {
+    String articles = card("articles");
+    browser.click("input[name='observe']");
+    browser.await("observed", () -> browser.text("#switched").contains("only observe"));
+    browser.click(articles + "button[data-action='burst']");
+    awaitCounts(articles, "admitted 12");
+
+    browser.click("input[name='observe']");
+    browser.await("enforced", () -> browser.text("#switched").contains("deny again"));
+    browser.click(articles + "button[data-action='burst']");
+    awaitCounts(articles, "admitted 12, denied 12");
+  }
+
+  @Test
   void theKeyboardIsEnough() {
     String burst = card("articles") + "button[data-action='burst']";
     WebElement wanted = browser.one(burst);
