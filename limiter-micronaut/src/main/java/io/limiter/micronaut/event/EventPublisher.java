@@ -22,7 +22,9 @@ import jakarta.annotation.PreDestroy;
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -66,6 +68,11 @@ public final class EventPublisher implements DenialListener, NodeListener {
   private static final int POLICY = 32;
   private static final int AUDIT = 64;
 
+  /** Longer than the calls of one command take to be answered. */
+  private static final Duration SAME_BAN = Duration.ofSeconds(1);
+
+  private static final int MAX_BEGUN = 1_024;
+
   private final BeanContext context;
   private final ApplicationEventPublisher<LimiterEvent.CallDenied> denied;
   private final ApplicationEventPublisher<LimiterEvent.DuplicateDenied> duplicates;
@@ -91,6 +98,13 @@ public final class EventPublisher implements DenialListener, NodeListener {
 
   /** The types that are known to have some; only the publishing thread uses this. */
   private int heard;
+
+  /**
+   * When bans have begun last, by the digests of their subjects. Calls that Redis decides together
+   * have one time, so each of them sees the whole of a ban that one of them began. Only the
+   * publishing thread uses this.
+   */
+  private final Map<String, Long> begun = new LinkedHashMap<>();
 
   private final LongAdder dropped = new LongAdder();
   private final LogThrottle drops = new LogThrottle();
@@ -207,13 +221,29 @@ public final class EventPublisher implements DenialListener, NodeListener {
         digest.of(DeniedPart.of(of.asked, verdict).charge().key()));
   }
 
-  private LimiterEvent.CallerBanned ban(Denial of) {
+  private void publishBan(Denial of) {
     Verdict verdict = of.verdict;
-    return new LimiterEvent.CallerBanned(
-        verdict.policy().name(),
-        of.plan.method(),
-        verdict.ban().orElse(Duration.ZERO),
-        digest.of(DeniedPart.of(of.asked, verdict).charge().key()));
+    Duration ban = verdict.ban().orElse(Duration.ZERO);
+    String subject = digest.of(DeniedPart.of(of.asked, verdict).charge().key());
+    if (beginsAgain(subject, of.nanos, ban)) {
+      publish(
+          BANNED,
+          bans,
+          () ->
+              new LimiterEvent.CallerBanned(
+                  verdict.policy().name(), of.plan.method(), ban, subject));
+    }
+  }
+
+  /** Whether it is another ban than the last one of this subject. */
+  private boolean beginsAgain(String subject, long nanos, Duration ban) {
+    Long last = begun.remove(subject);
+    begun.put(subject, nanos);
+    if (begun.size() > MAX_BEGUN) {
+      begun.remove(begun.keySet().iterator().next()); // the one that began first
+    }
+    Duration same = ban.compareTo(SAME_BAN) < 0 ? ban : SAME_BAN;
+    return last == null || nanos - last >= same.toNanos();
   }
 
   @Override
@@ -247,12 +277,14 @@ public final class EventPublisher implements DenialListener, NodeListener {
    * A denial of which an event is made if that has listeners.
    *
    * @param type the bit of its type
+   * @param nanos when a ban begins, by {@link System#nanoTime}; otherwise 0
    */
-  private record Denial(int type, LimitPlan plan, LimitRequest asked, Verdict verdict) {}
+  private record Denial(
+      int type, LimitPlan plan, LimitRequest asked, Verdict verdict, long nanos) {}
 
   private void offerDenial(int type, LimitPlan plan, LimitRequest asked, Verdict verdict) {
     if ((unheard & type) == 0) {
-      offer(type, new Denial(type, plan, asked, verdict));
+      offer(type, new Denial(type, plan, asked, verdict, type == BANNED ? System.nanoTime() : 0));
     }
   }
 
@@ -280,7 +312,7 @@ public final class EventPublisher implements DenialListener, NodeListener {
     if (next instanceof Denial denial) {
       switch (denial.type) {
         case DUPLICATE -> publish(DUPLICATE, duplicates, () -> duplicate(denial));
-        case BANNED -> publish(BANNED, bans, () -> ban(denial));
+        case BANNED -> publishBan(denial);
         default -> publish(DENIED, denied, () -> denial(denial));
       }
     } else if (next instanceof LimiterEvent.StoreLost event) {

@@ -34,10 +34,12 @@ import io.micronaut.http.annotation.Post;
 import io.micronaut.runtime.event.annotation.EventListener;
 import jakarta.inject.Singleton;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
@@ -232,6 +234,23 @@ class EventsTest {
           new CallerBanned(
               "banning", denied.get(0).method(), Duration.ofHours(1), denied.get(0).subject());
       assertThat(ears.heard(CallerBanned.class)).containsExactly(banned);
+    }
+  }
+
+  /** Redis decides many of them by one command, so at one time. */
+  @Test
+  void aBanThatBeginsAmongParallelCallsBeginsOnce() {
+    try (HttpService server = start(HEARD, "limiter.deny-cache.enabled", false)) {
+      Ears ears = server.bean(Ears.class);
+      List<CompletableFuture<?>> calls = new ArrayList<>();
+      for (int i = 0; i < 60; i++) {
+        calls.add(server.getAsync("/events/banning"));
+      }
+      calls.forEach(CompletableFuture::join);
+
+      await().atMost(PATIENCE).until(() -> ears.denied.size() == 59);
+
+      assertThat(ears.heard(CallerBanned.class)).hasSize(1);
     }
   }
 
