@@ -57,6 +57,10 @@ public final class EventLoopBlocking implements BlockHoundIntegration {
     // Of Lettuce's own cluster client, which tests compare with the limiter's: when it is closed.
     builder.allowBlockingCallsInside(
         "io.lettuce.core.cluster.PooledClusterConnectionProvider", "resetFastConnectionCache");
+    // The latencies that Lettuce measures, when it ends: the lock of a pool, on a thread that
+    // carries no connection.
+    builder.allowBlockingCallsInside(
+        "io.lettuce.core.metrics.DefaultCommandLatencyCollector", "shutdown");
     // The map itself, where hashes collide: like its initTable, which BlockHound allows.
     builder.allowBlockingCallsInside(
         "java.util.concurrent.ConcurrentHashMap$TreeBin", "contendedLock");
