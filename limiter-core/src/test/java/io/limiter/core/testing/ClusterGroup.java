@@ -63,6 +63,11 @@ public final class ClusterGroup implements AutoCloseable {
       for (int i = 0; i < nodes; i++) {
         group.startNode(settings);
       }
+      // As redis-cli does. Nodes of one epoch settle later whose counts, and a slot that moves
+      // meanwhile may end where each of two nodes takes the other for its owner.
+      for (int i = 0; i < nodes; i++) {
+        group.admin(group.servers.get(i)).clusterSetConfigEpoch(i + 1);
+      }
       group.meet();
       for (int i = 0; i < PRIMARIES; i++) {
         int first = i * SlotHash.SLOT_COUNT / PRIMARIES;
