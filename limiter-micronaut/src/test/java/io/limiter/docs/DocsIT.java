@@ -12,16 +12,20 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * What the pages show is what is compiled, and what is answered with micronaut-serde, the JSON
  * mapper that Micronaut has by default: the build runs it with that.
  */
+@Execution(ExecutionMode.CONCURRENT) // most of its time is the start of some hundred services
 class DocsIT {
 
   private static final Path ROOT = Path.of("..");
@@ -40,7 +44,7 @@ class DocsIT {
   private static final Map<String, Set<String>> COMMANDS =
       Map.of("quick-start.md", Set.of("shell", "properties"), "demo.md", Set.of("shell"));
 
-  private static final Map<String, DocsServer> SERVERS = new HashMap<>();
+  private static final Map<String, DocsServer> SERVERS = new ConcurrentHashMap<>();
 
   @AfterAll
   static void close() {
@@ -92,12 +96,14 @@ class DocsIT {
 
   private static void exchange(Snippet snippet) throws IOException, InterruptedException {
     DocsServer server = server(snippet);
-    server.forget();
-    for (Exchange exchange : Exchange.of(snippet)) {
-      for (int i = 1; i < exchange.calls(); i++) {
-        server.call(exchange);
+    synchronized (server) { // another snippet of its configuration must not take units meanwhile
+      server.forget();
+      for (Exchange exchange : Exchange.of(snippet)) {
+        for (int i = 1; i < exchange.calls(); i++) {
+          server.call(exchange);
+        }
+        check(exchange, server.call(exchange));
       }
-      check(exchange, server.call(exchange));
     }
   }
 
@@ -116,13 +122,8 @@ class DocsIT {
         .isTrue();
   }
 
-  private static DocsServer server(Snippet snippet) throws IOException {
-    DocsServer known = SERVERS.get(snippet.configuration());
-    if (known == null) {
-      known = DocsServer.start(snippet.configuration());
-      SERVERS.put(snippet.configuration(), known);
-    }
-    return known;
+  private static DocsServer server(Snippet snippet) {
+    return SERVERS.computeIfAbsent(snippet.configuration(), DocsServer::start);
   }
 
   private static Stream<Snippet> snippets(String language) throws IOException {

@@ -22,6 +22,7 @@ import io.micronaut.runtime.server.EmbeddedServer;
 import jakarta.inject.Singleton;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -48,10 +49,15 @@ final class DocsServer implements AutoCloseable {
     this.server = server;
   }
 
-  static DocsServer start(String yaml) throws IOException {
-    Map<String, Object> settings =
-        new YamlPropertySourceLoader()
-            .read("docs", new ByteArrayInputStream(yaml.getBytes(StandardCharsets.UTF_8)));
+  static DocsServer start(String yaml) {
+    Map<String, Object> settings;
+    try {
+      settings =
+          new YamlPropertySourceLoader()
+              .read("docs", new ByteArrayInputStream(yaml.getBytes(StandardCharsets.UTF_8)));
+    } catch (IOException unreadable) {
+      throw new UncheckedIOException(unreadable);
+    }
     return new DocsServer(
         ApplicationContext.builder()
             .propertySources(

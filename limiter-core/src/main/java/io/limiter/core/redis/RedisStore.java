@@ -71,7 +71,7 @@ public final class RedisStore implements LimitStore {
   public static final String SHARED_SETTINGS = "settings";
 
   private final RedisSettings settings;
-  private final DecisionScripts scripts;
+  private final RedisScript decide;
   private final @Nullable DecisionBatching batching;
   private final ScriptRunner runner;
   private final UnitScripts units;
@@ -125,7 +125,7 @@ public final class RedisStore implements LimitStore {
       NodeBreakers breakers,
       LongSupplier wallMicros) {
     this.settings = settings;
-    this.scripts = scripts;
+    this.decide = scripts.decide();
     this.encoded =
         new BoundedCache<>(
             MAX_ENCODED, stack -> new EncodedStack(stack, scripts.algorithms(), wallMicros));
@@ -179,14 +179,8 @@ public final class RedisStore implements LimitStore {
       EncodedCall call, Mode mode, DecisionTime time, Consumer<byte @Nullable []> late) {
     DecisionBatching together = batching;
     return together != null && together.admits(call)
-        ? runner.decide(scripts.decide(), together.of(call, mode), time, late)
-        : runner.run(
-            scripts.decide(),
-            ScriptOutputType.VALUE,
-            call.keys(),
-            call.arguments(mode),
-            time,
-            late);
+        ? runner.decide(decide, together.of(call, mode), time, late)
+        : runner.run(decide, ScriptOutputType.VALUE, call.keys(), call.arguments(mode), time, late);
   }
 
   /** Turns a reply that arrives after the call has failed into a verdict. */

@@ -81,7 +81,7 @@ final class UnitScripts {
     byte[][] arguments = new byte[permits.size()][];
     for (int i = 0; i < arguments.length; i++) {
       TakenUnits permit = permits.get(i);
-      byte[] plan = permit.plan.ofTaken(permit.units);
+      byte[] plan = permit.stack.ofTaken(permit.units);
       arguments[i] =
           ByteBuffer.allocate(STAMP + plan.length).put(permit.refundArgument()).put(plan).array();
     }

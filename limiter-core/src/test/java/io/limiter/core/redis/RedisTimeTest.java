@@ -377,8 +377,7 @@ class RedisTimeTest {
         () -> write(call, units, MINUTE),
         () -> {
           byte[] stamp = ByteBuffer.allocate(8).putDouble(stamp(units, MINUTE, index)).array();
-          TakenUnits taken =
-              new TakenUnits(call.charge(0).key(), stack.plan(), stamp, given, given);
+          TakenUnits taken = new TakenUnits(call.charge(0).key(), stack, stamp, given, given);
           return store.units().refund(List.of(taken), call.policy()).toCompletableFuture().join();
         });
   }
@@ -421,7 +420,7 @@ class RedisTimeTest {
         () -> write(call, units, MINUTE),
         () -> {
           byte[] stamp = ByteBuffer.allocate(8).putDouble(stamp(units, MINUTE, index)).array();
-          TakenUnits taken = new TakenUnits(call.charge(0).key(), stack.plan(), stamp, 1, 1);
+          TakenUnits taken = new TakenUnits(call.charge(0).key(), stack, stamp, 1, 1);
           return store.units().renew(List.of(taken), call.policy()).toCompletableFuture().join();
         });
   }

@@ -191,6 +191,11 @@ public final class LimitedCall {
     return verdict;
   }
 
+  /** Whether its plan counts users. */
+  public boolean countsUsers() {
+    return plan.countsUsers();
+  }
+
   /** Whether the call was denied, so that its method is not entered. */
   public boolean isDenied() {
     return denied;

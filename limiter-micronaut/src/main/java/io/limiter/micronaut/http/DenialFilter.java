@@ -26,10 +26,11 @@ final class DenialFilter {
   /** An exception within so many others is not the reason of the answer. */
   private static final int MAX_CAUSES = 8;
 
-  private final SafeFields fields;
+  private final RateLimitFields fields;
+  private final BrokenPartLog log = new BrokenPartLog(LoggerFactory.getLogger(DenialFilter.class));
 
   DenialFilter(RateLimitFields fields) {
-    this.fields = new SafeFields(fields);
+    this.fields = fields;
   }
 
   @ResponseFilter
@@ -38,10 +39,10 @@ final class DenialFilter {
     Optional<LimitDeniedException> denial = denial(response);
     Optional<LimitedCall> decided = LimitedCall.of(request);
     if (denial.isPresent()) {
-      fields.writeDenial(denial.get().verdict(), response);
+      writeDenial(denial.get().verdict(), response);
     } else if (decided.isPresent() && decided.get().isDenied()) {
       // A filter may have replaced the response on which the exception was noted.
-      fields.writeDenial(decided.get().verdict(), response);
+      writeDenial(decided.get().verdict(), response);
     }
     LimitedCall.answered(request); // of any route: it may have begun limited calls that continue
   }
@@ -59,39 +60,30 @@ final class DenialFilter {
   }
 
   /**
-   * Header fields whose failure spoils no answer. They may be the application's, and are written
-   * last: the method has run by then, or the call is denied, and neither may become a 500.
+   * Writes the header fields of any response. They may be the application's, and are written last:
+   * the method has run by then, or the call is denied, and neither may become a 500.
    */
-  static final class SafeFields {
-
-    private final RateLimitFields fields;
-    private final BrokenPartLog log = new BrokenPartLog(LoggerFactory.getLogger(SafeFields.class));
-
-    SafeFields(RateLimitFields fields) {
-      this.fields = fields;
+  void writeIfAbsent(Verdict verdict, MutableHttpResponse<?> response) {
+    try {
+      fields.writeIfAbsent(verdict, response);
+    } catch (RuntimeException broken) {
+      report(broken);
     }
+  }
 
-    void writeIfAbsent(Verdict verdict, MutableHttpResponse<?> response) {
-      try {
-        fields.writeIfAbsent(verdict, response);
-      } catch (RuntimeException broken) {
-        report(broken);
-      }
+  /** The same for the fields of a denial. */
+  private void writeDenial(Verdict verdict, MutableHttpResponse<?> response) {
+    try {
+      fields.writeDenial(verdict, response);
+    } catch (RuntimeException broken) {
+      report(broken);
     }
+  }
 
-    void writeDenial(Verdict verdict, MutableHttpResponse<?> response) {
-      try {
-        fields.writeDenial(verdict, response);
-      } catch (RuntimeException broken) {
-        report(broken);
-      }
-    }
-
-    private void report(RuntimeException broken) {
-      log.report(
-          "%s has failed, so answers go out without its header fields"
-              .formatted(fields.getClass().getName()),
-          broken);
-    }
+  private void report(RuntimeException broken) {
+    log.report(
+        "%s has failed, so answers go out without its header fields"
+            .formatted(fields.getClass().getName()),
+        broken);
   }
 }

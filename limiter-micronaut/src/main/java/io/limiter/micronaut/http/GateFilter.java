@@ -169,7 +169,9 @@ public final class GateFilter implements ConditionalFilter {
       var unused = AdmissionControl.admitUncharged(plan, request);
       return ENTER;
     }
-    users.atGate(request, plan);
+    if (plan.countsUsers()) {
+      users.atGate(request, plan);
+    }
     PropagatedContext context = PropagatedContext.getOrEmpty();
     CompletableFuture<Verdict> decision =
         admission.threads().inOrder(admission.ask(charged.get(), plan), Optional.of(request));

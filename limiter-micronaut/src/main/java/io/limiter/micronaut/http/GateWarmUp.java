@@ -167,7 +167,10 @@ final class GateWarmUp implements WarmUpStep {
         beans.getBean(HttpLocaleResolutionConfiguration.class));
   }
 
-  /** Of no request: what the application believes of one is its own affair, and may be logged. */
+  /**
+   * The address as the limiter reads it. A bean of the application that finds it is not called: it
+   * may log the request.
+   */
   private static String address(AddressConfiguration addresses) {
     IpAddress address = IpAddress.of(InetAddress.getLoopbackAddress());
     String read = address.network(addresses.getIpv6Prefix());
@@ -181,8 +184,9 @@ final class GateWarmUp implements WarmUpStep {
   @Override
   public CompletionStage<?> run(LimitStore store, Executor home) {
     CallerThreads threads = new CallerThreads(List.of(request -> Optional.of(home)), continuations);
-    Doors doors =
-        new Doors(
+    DenialFilter outermost = new DenialFilter(fields);
+    Filters filters =
+        new Filters(
             new GateFilter(
                 plans,
                 subjects,
@@ -191,8 +195,8 @@ final class GateWarmUp implements WarmUpStep {
                 gate,
                 answers,
                 users),
-            new LimitedResponseFilter(plans, fields, threads, users, writers),
-            new DenialFilter(fields));
+            new LimitedResponseFilter(plans, outermost, threads, users, writers),
+            outermost);
     // Of this run alone: another may have used up what the plan allows.
     String limit = POLICY + '.' + Long.toHexString(ThreadLocalRandom.current().nextLong());
     LimitPlan limited = LimitPlan.ofWarmUp(limit, false, text);
@@ -206,37 +210,37 @@ final class GateWarmUp implements WarmUpStep {
             new Call(limited, Locale.ENGLISH),
             new Call(submitted, Locale.CHINESE),
             new Call(submitted, Locale.CHINESE))) {
-      calls = calls.thenCompose(before -> make(call, doors));
+      calls = calls.thenCompose(before -> make(call, filters));
     }
     return calls;
   }
 
-  private CompletionStage<Void> make(Call call, Doors doors) {
+  private CompletionStage<Void> make(Call call, Filters filters) {
     HttpRequest<?> request = request(call.language());
     var unused = bean.isEnabled(request);
-    return doors
+    return filters
         .gate()
         .decide(request, call.plan())
         .handle(
             (denial, thrown) ->
-                answer(doors, request, thrown == null ? denial : handled(request, thrown)))
+                answer(filters, request, thrown == null ? denial : handled(request, thrown)))
         .thenCompose(Function.identity())
-        .thenAccept(response -> end(doors, request, response));
+        .thenAccept(response -> end(filters, request, response));
   }
 
   private CompletionStage<MutableHttpResponse<?>> answer(
-      Doors doors, HttpRequest<?> request, Optional<MutableHttpResponse<?>> denial) {
+      Filters filters, HttpRequest<?> request, Optional<MutableHttpResponse<?>> denial) {
     Optional<LimitedCall> call = LimitedCall.of(request);
     if (call.isPresent() && !call.get().isDenied() && call.get().enter()) { // as the guard does
       var unused = call.get().on(new LimitedCall.Event.Returned(null));
     }
-    return doors.answer().respond(request, denial.isPresent() ? denial.get() : HttpResponse.ok());
+    return filters.answer().respond(request, denial.isPresent() ? denial.get() : HttpResponse.ok());
   }
 
-  private void end(Doors doors, HttpRequest<?> request, MutableHttpResponse<?> response) {
-    doors.denials().answer(request, response);
+  private void end(Filters filters, HttpRequest<?> request, MutableHttpResponse<?> response) {
+    filters.denials().answer(request, response);
     encode(request, response);
-    doors.answer().onApplicationEvent(new HttpRequestTerminatedEvent(request));
+    filters.answer().onApplicationEvent(new HttpRequestTerminatedEvent(request));
   }
 
   private static HttpRequest<?> request(Locale language) {
@@ -275,5 +279,5 @@ final class GateWarmUp implements WarmUpStep {
   private record Call(LimitPlan plan, Locale language) {}
 
   /** What a limited request passes. */
-  private record Doors(GateFilter gate, LimitedResponseFilter answer, DenialFilter denials) {}
+  private record Filters(GateFilter gate, LimitedResponseFilter answer, DenialFilter denials) {}
 }

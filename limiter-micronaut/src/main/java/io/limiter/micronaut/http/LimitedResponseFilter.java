@@ -44,19 +44,19 @@ public final class LimitedResponseFilter
   public static final int ORDER = GateFilter.ORDER_BEFORE_SECURITY - 10;
 
   private final LimitPlans plans;
-  private final DenialFilter.SafeFields fields;
+  private final DenialFilter denials;
   private final CallerThreads threads;
   private final UserWarnings users;
   private final Optional<MessageBodyHandlerRegistry> writers;
 
   LimitedResponseFilter(
       LimitPlans plans,
-      RateLimitFields fields,
+      DenialFilter denials,
       CallerThreads threads,
       UserWarnings users,
       Optional<MessageBodyHandlerRegistry> writers) {
     this.plans = plans;
-    this.fields = new DenialFilter.SafeFields(fields);
+    this.denials = denials;
     this.threads = threads;
     this.users = users;
     this.writers = writers;
@@ -75,16 +75,18 @@ public final class LimitedResponseFilter
     if (decided.isEmpty()) {
       return CompletableFuture.completedFuture(response);
     }
-    users.answered(request);
+    if (decided.get().countsUsers()) {
+      users.answered(request);
+    }
     if (DenialFilter.denial(response).isEmpty()) {
-      fields.writeIfAbsent(decided.get().verdict(), response);
+      denials.writeIfAbsent(decided.get().verdict(), response);
     }
     Optional<LimitedCall> completed = decided.get().completedByResponse();
-    if (completed.isEmpty()) {
+    if (completed.isEmpty() || completed.get().isOver()) {
       return CompletableFuture.completedFuture(response);
     }
     LimitedCall call = completed.get();
-    if (!call.isOver() && response.body() instanceof Publisher<?> stream) {
+    if (response.body() instanceof Publisher<?> stream) {
       return CompletableFuture.completedFuture(
           response.body(completedByStream(call, response.code(), stream, request)));
     }

@@ -58,14 +58,14 @@ final class UserWarnings implements ApplicationEventListener<StartupEvent> {
         .isPresent();
   }
 
-  /** The gate decides a request. */
+  /** The gate decides a request whose plan counts users. */
   void atGate(HttpRequest<?> request, LimitPlan plan) {
-    if (plan.countsUsers() && !late.getPlain() && request.getUserPrincipal().isEmpty()) {
+    if (!late.getPlain() && request.getUserPrincipal().isEmpty()) {
       request.setAttribute(UNKNOWN, plan.method());
     }
   }
 
-  /** A limited request has its answer: everything that could log in its user has run. */
+  /** Such a request has its answer: everything that could log in its user has run. */
   void answered(HttpRequest<?> request) {
     if (!late.getPlain()
         && request.getAttribute(UNKNOWN).orElse(null) instanceof String method

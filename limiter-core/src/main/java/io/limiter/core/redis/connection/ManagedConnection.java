@@ -324,8 +324,8 @@ public final class ManagedConnection {
                       scripts.decide().sha(),
                       ScriptOutputType.VALUE,
                       new byte[][] {settings.name(key)},
-                      stack.plan().argument(Mode.PEEK, PROBE),
-                      stack.plan().ttl()))
+                      stack.argument(Mode.PEEK, PROBE),
+                      stack.ttl()))
           .thenAccept(
               reply ->
                   new DecideReply(

@@ -6,6 +6,7 @@ import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.Rule;
+import io.limiter.core.store.DecisionReadout;
 import io.limiter.core.store.Mode;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -15,7 +16,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the reply of {@code decide.lua}. The status of each charge is the decision. If the numbers
- * contradict it, the reply is rejected and the call is decided elsewhere.
+ * contradict it, the reply is rejected and the call is decided elsewhere. So it is if they are
+ * impossible: a reply of the right length may still come from another script, or from a value that
+ * other software wrote under a key.
  */
 public final class DecideReply implements StoredDecision {
 
@@ -24,6 +27,9 @@ public final class DecideReply implements StoredDecision {
 
   static final char LIMITED = 'L';
   static final char BANNED = 'B';
+
+  /** In microseconds, the year 2255: no time is later, and doubles below it are exact. */
+  static final double LATEST = 0x1p53;
 
   private final ByteBuffer reply;
   private final EncodedStack[] stacks;
@@ -77,6 +83,52 @@ public final class DecideReply implements StoredDecision {
                   .formatted(status, (int) ADMITTED, (int) LIMITED, (int) BANNED),
               null);
     };
+  }
+
+  /**
+   * Checks a time in microseconds.
+   *
+   * @throws StoreException if it is negative, above {@code most}, or not a number
+   */
+  static double timeMicros(double micros, double most) {
+    if (!(micros >= 0 && micros <= most)) {
+      throw strange("time", micros, 0, most);
+    }
+    return micros;
+  }
+
+  /**
+   * Checks a retry-after of a cell, which may be {@link
+   * io.limiter.core.store.DecisionReadout#NEVER}.
+   */
+  static long retryAfterMicros(long micros) {
+    return micros == DecisionReadout.NEVER ? micros : (long) timeMicros((double) micros, LATEST);
+  }
+
+  /** Checks units that are left; they may be negative. */
+  static long remainingBefore(long remainingBefore, long most) {
+    if (remainingBefore > most || remainingBefore < -LATEST) {
+      throw strange("number of units left", (double) remainingBefore, -LATEST, (double) most);
+    }
+    return remainingBefore;
+  }
+
+  /**
+   * Checks a state value of a custom algorithm, which must only receive values that it has written.
+   */
+  static double finite(double number) {
+    if (!Double.isFinite(number)) {
+      throw strange("number", number, -Double.MAX_VALUE, Double.MAX_VALUE);
+    }
+    return number;
+  }
+
+  private static StoreException strange(String what, double number, double least, double most) {
+    return new StoreException(
+        FailureReason.ERROR,
+        "Redis answered a decision with the %s %s instead of one from %s to %s"
+            .formatted(what, number, least, most),
+        null);
   }
 
   /**
@@ -201,7 +253,7 @@ public final class DecideReply implements StoredDecision {
     }
     int cells = stack.size() - 1;
     int[] taken = parts[charge][cells].taken();
-    byte[] plan = stack.plan().ofTaken(charges[charge].cost());
+    byte[] plan = stack.ofTaken(charges[charge].cost());
     ByteBuffer argument =
         ByteBuffer.allocate(8 + 8 + plan.length + 8 * taken.length + 8)
             .putDouble(cells == 0 ? 0 : reply.getDouble(offsets[charge]))

@@ -30,7 +30,7 @@ public final class EncodedCall {
   private final List<EncodedPast> past;
 
   /** Units that were taken while Redis was away, and the plan that records them. */
-  private record EncodedPast(PastCharge taken, StackPlan plan) {
+  private record EncodedPast(PastCharge taken, EncodedStack stack) {
 
     /** A key that only the first script with these units sets. */
     StateKey marker() {
@@ -75,7 +75,7 @@ public final class EncodedCall {
     if (!request.past().isEmpty()) {
       past =
           request.past().stream()
-              .map(one -> new EncodedPast(one, encoded.apply(one.charge().stack()).plan()))
+              .map(one -> new EncodedPast(one, encoded.apply(one.charge().stack())))
               .toList();
     }
     return new EncodedCall(names, charges, stacks, past);
@@ -137,16 +137,16 @@ public final class EncodedCall {
     int own = 2 * charges.length;
     byte[][] arguments = new byte[own + 3 * past.size()][];
     for (int i = 0; i < stacks.length; i++) {
-      arguments[2 * i] = stacks[i].plan().argument(mode, charges[i]);
-      arguments[2 * i + 1] = stacks[i].plan().ttl();
+      arguments[2 * i] = stacks[i].argument(mode, charges[i]);
+      arguments[2 * i + 1] = stacks[i].ttl();
     }
     if (!past.isEmpty()) {
       arguments[0] = arguments[0].clone();
       arguments[0][0] += (byte) (PAST * past.size());
       for (int i = 0; i < past.size(); i++) {
         EncodedPast one = past.get(i);
-        arguments[own + 3 * i] = one.plan().argument(Mode.RECORD, one.taken().charge());
-        arguments[own + 3 * i + 1] = one.plan().ttl();
+        arguments[own + 3 * i] = one.stack().argument(Mode.RECORD, one.taken().charge());
+        arguments[own + 3 * i + 1] = one.stack().ttl();
         arguments[own + 3 * i + 2] = one.age();
       }
     }

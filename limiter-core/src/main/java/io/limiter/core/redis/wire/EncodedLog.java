@@ -86,16 +86,16 @@ public final class EncodedLog implements StackPart {
 
   @Override
   public PartReadout read(ByteBuffer reply, int offset, Mode mode, int cost) {
-    StackPart.ReplyNumbers.timeMicros(reply.getDouble(offset), StackPart.ReplyNumbers.LATEST);
+    DecideReply.timeMicros(reply.getDouble(offset), DecideReply.LATEST);
     LogReadout readout = new LogReadout(reply, offset, cost);
     for (int rule = 0; rule < counts.length; rule++) {
       long remainingBefore =
-          StackPart.ReplyNumbers.remainingBefore(readout.remainingBefore(rule), counts[rule]);
+          DecideReply.remainingBefore(readout.remainingBefore(rule), counts[rule]);
       double retryAfterMicros = reply.getDouble(readout.at(rule) + 4);
       boolean never =
           retryAfterMicros == DecisionReadout.NEVER && cost > counts[rule] && mode != Mode.RECORD;
       if (remainingBefore < cost && !never) {
-        StackPart.ReplyNumbers.timeMicros(retryAfterMicros, (double) windowsMicros[rule]);
+        DecideReply.timeMicros(retryAfterMicros, (double) windowsMicros[rule]);
       }
     }
     return readout;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis.wire;
 
+import io.limiter.core.Charge;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.LoggedRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.state.Cell;
-import io.limiter.core.state.CellReadout;
 import io.limiter.core.store.Mode;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -30,12 +31,26 @@ public final class EncodedStack {
   /** A log of no more units is short: it is read and written as a whole. */
   private static final int EXACT_SIZE_UNITS = 118;
 
-  private final StackPlan plan;
+  /** A key outlives its use by this time, so that it cannot expire while a script runs. */
+  private static final long SLACK_MILLIS = 1_000;
+
+  /** Mode, cost, sizes, fingerprint, fingerprint of the log, length of the cells. */
+  private static final int PREAMBLE = 1 + 4 + 1 + 4 + 4 + 2;
+
+  /** How often the nearest change of clocks, which the plan contains, is looked up. */
+  private static final long RENEWED_MICROS = Duration.ofHours(1).toNanos() / 1_000;
+
+  private final Optional<EncodedLog> log;
+  private final Optional<EncodedCells> cells;
+  private final LongSupplier wallMicros;
+  private final boolean zoned;
+  private final byte[] ttl;
   private final StackPart[] parts;
   private final boolean logOnly;
   private final int micros;
   private final int[] partOf;
   private final int[] indexInPart;
+  private volatile Encoded encoded;
 
   /**
    * @param algorithms the custom algorithms in the scripts
@@ -57,21 +72,27 @@ public final class EncodedStack {
         counted.add(stack.rules().get(r));
       }
     }
-    Optional<EncodedLog> log =
-        logged.isEmpty() ? Optional.empty() : Optional.of(new EncodedLog(logged));
-    Optional<CellPlan> cells =
+    log = logged.isEmpty() ? Optional.empty() : Optional.of(new EncodedLog(logged));
+    cells =
         counted.isEmpty() && stack.ban().isEmpty()
             ? Optional.empty()
-            : Optional.of(new CellPlan(counted, stack.ban(), algorithms));
+            : Optional.of(new EncodedCells(counted, stack.ban(), algorithms));
     if (log.isEmpty()) {
       Arrays.fill(partOf, 0);
     }
-    plan = new StackPlan(log, cells, wallMicros);
-    parts =
-        Stream.concat(log.stream(), cells.stream().map(EncodedCells::new))
-            .toArray(StackPart[]::new);
+    parts = Stream.concat(log.stream(), cells.stream()).toArray(StackPart[]::new);
     logOnly = cells.isEmpty();
     micros = micros(stack);
+    this.wallMicros = wallMicros;
+    this.zoned = cells.isPresent() && cells.get().isZoned();
+    long memoryMicros =
+        Math.max(
+            log.map(EncodedLog::memoryMicros).orElse(0L),
+            cells.map(EncodedCells::memoryMicros).orElse(0L));
+    this.ttl =
+        Long.toString((memoryMicros + memoryMicros / 16 + 999) / 1_000 + SLACK_MILLIS)
+            .getBytes(StandardCharsets.US_ASCII);
+    this.encoded = new Encoded(wallMicros.getAsLong());
   }
 
   /**
@@ -95,9 +116,80 @@ public final class EncodedStack {
     return micros;
   }
 
-  /** The plan that is sent to the scripts. */
-  public StackPlan plan() {
-    return plan;
+  /** The encoded plan at some time. */
+  private final class Encoded {
+    final long madeAt;
+    final byte[] plan;
+    final byte[] acquireOne;
+
+    Encoded(long nowMicros) {
+      this.madeAt = nowMicros;
+      this.plan = encode(nowMicros);
+      this.acquireOne = with(code(Mode.ACQUIRE, false), 1);
+    }
+
+    byte[] with(byte mode, int cost) {
+      byte[] argument = plan.clone();
+      ByteBuffer.wrap(argument).put(mode).putInt(cost);
+      return argument;
+    }
+  }
+
+  private byte[] encode(long nowMicros) {
+    byte[] logged = log.map(EncodedLog::plan).orElseGet(() -> new byte[0]);
+    byte[] unused = cells.map(EncodedCells::unused).orElseGet(() -> new byte[0]);
+    byte[] codes = cells.map(known -> known.codes(nowMicros)).orElseGet(() -> new byte[0]);
+    int fingerprint = log.map(EncodedLog::fingerprint).orElse(0);
+    ByteBuffer plan =
+        ByteBuffer.allocate(PREAMBLE + logged.length + unused.length + codes.length).position(5);
+    plan.put(
+        (byte)
+            (16 * log.map(EncodedLog::size).orElse(0) + cells.map(EncodedCells::size).orElse(0)));
+    plan.putInt(cells.map(EncodedCells::fingerprint).orElse(fingerprint)).putInt(fingerprint);
+    plan.putShort((short) unused.length);
+    return plan.put(logged).put(unused).put(codes).array();
+  }
+
+  private Encoded current() {
+    Encoded known = encoded;
+    if (zoned) {
+      long now = wallMicros.getAsLong();
+      if (Math.abs(now - known.madeAt) > RENEWED_MICROS) {
+        known = new Encoded(now);
+        encoded = known;
+      }
+    }
+    return known;
+  }
+
+  /** The plan argument of one call. */
+  public byte[] argument(Mode mode, Charge charge) {
+    Encoded nowMicros = current();
+    return mode == Mode.ACQUIRE && charge.cost() == 1 && !charge.observed()
+        ? nowMicros.acquireOne
+        : nowMicros.with(code(mode, charge.observed()), charge.cost());
+  }
+
+  /** The plan of a call that took so many units, for {@code refund.lua} and {@code renew.lua}. */
+  public byte[] ofTaken(int cost) {
+    Encoded now = current();
+    return cost == 1 ? now.acquireOne : now.with(code(Mode.ACQUIRE, false), cost);
+  }
+
+  /** The time to live of the key, in ms, as text. */
+  public byte[] ttl() {
+    return ttl;
+  }
+
+  /**
+   * @param observed whether the charge must not deny the call
+   */
+  private static byte code(Mode mode, boolean observed) {
+    return switch (mode) {
+      case PEEK -> 0;
+      case ACQUIRE -> (byte) (observed ? 3 : 1);
+      case RECORD -> 2;
+    };
   }
 
   /** Whether all its rules read the log, and there is no ban. */
@@ -131,116 +223,5 @@ public final class EncodedStack {
       length += part.replyLength();
     }
     return length;
-  }
-
-  /** The rules of a stack that keep numbers, and its ban; {@code cells.lua} describes them. */
-  static final class EncodedCells implements StackPart {
-
-    private final List<Rule> rules;
-    private final Cell[] unused;
-    private final boolean bans;
-    private final int replyLength;
-
-    EncodedCells(CellPlan plan) {
-      this.rules = plan.rules();
-      this.unused = rules.stream().map(Cell::unused).toArray(Cell[]::new);
-      this.bans = plan.bans();
-      int numbers = rules.stream().mapToInt(CellCode::size).sum();
-      this.replyLength = 8 + 8 * numbers + (bans ? 8 * CellCode.BAN_SIZE + 8 : 0);
-    }
-
-    @Override
-    public int replyLength() {
-      return replyLength;
-    }
-
-    @Override
-    public PartReadout read(ByteBuffer reply, int offset, Mode mode, int cost) {
-      long nowMicros =
-          (long)
-              StackPart.ReplyNumbers.timeMicros(
-                  reply.getDouble(offset), StackPart.ReplyNumbers.LATEST);
-      CellReadout[] readouts = new CellReadout[rules.size()];
-      int at = offset + 8;
-      for (int r = 0; r < readouts.length; r++) {
-        double[] numbers = new double[CellCode.size(rules.get(r))];
-        for (int n = 0; n < numbers.length; n++) {
-          double number = reply.getDouble(at + 8 * n);
-          numbers[n] =
-              rules.get(r) instanceof CustomRule ? StackPart.ReplyNumbers.finite(number) : number;
-        }
-        at += 8 * numbers.length;
-        readouts[r] =
-            Cell.stored(rules.get(r), unused[r], nowMicros, numbers)
-                .read(rules.get(r), nowMicros, cost, mode);
-        StackPart.ReplyNumbers.remainingBefore(
-            readouts[r].remainingBefore(), rules.get(r).capacity());
-      }
-      double banMicros = bans ? reply.getDouble(at + 8 * CellCode.BAN_SIZE) : 0;
-      return new CellsReadout(
-          readouts,
-          bans,
-          (long) StackPart.ReplyNumbers.timeMicros(banMicros, StackPart.ReplyNumbers.LATEST));
-    }
-
-    private static final class CellsReadout implements PartReadout {
-
-      private final CellReadout[] readouts;
-      private final boolean bans;
-      private final long banMicros;
-
-      CellsReadout(CellReadout[] readouts, boolean bans, long banMicros) {
-        this.readouts = readouts;
-        this.bans = bans;
-        this.banMicros = banMicros;
-      }
-
-      @Override
-      public long remainingBefore(int rule) {
-        return readouts[rule].remainingBefore();
-      }
-
-      @Override
-      public long retryAfterMicros(int rule, boolean taken) {
-        return StackPart.ReplyNumbers.retryAfterMicros(readouts[rule].retryAfterMicros(taken));
-      }
-
-      @Override
-      public long resetAfterMicros(int rule, boolean taken) {
-        return (long)
-            StackPart.ReplyNumbers.timeMicros(
-                (double) readouts[rule].resetAfterMicros(taken), StackPart.ReplyNumbers.LATEST);
-      }
-
-      @Override
-      public long delayMicros(int rule) {
-        return (long)
-            StackPart.ReplyNumbers.timeMicros(
-                (double) readouts[rule].delayMicros(), StackPart.ReplyNumbers.LATEST);
-      }
-
-      @Override
-      public int[] taken() {
-        int[] units = new int[readouts.length + (bans ? 1 : 0)];
-        for (int c = 0; c < readouts.length; c++) {
-          units[c] = (int) readouts[c].units();
-        }
-        return units;
-      }
-
-      @Override
-      public long departureParts() {
-        long longest = 0;
-        for (CellReadout readout : readouts) {
-          longest = Math.max(longest, readout.departureParts());
-        }
-        return longest;
-      }
-
-      @Override
-      public long banMicros() {
-        return banMicros;
-      }
-    }
   }
 }

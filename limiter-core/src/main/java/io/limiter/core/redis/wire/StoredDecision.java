@@ -30,10 +30,6 @@ public interface StoredDecision extends DecisionReadout {
    */
   default TakenUnits units(Charge charge, int index, int some) {
     return new TakenUnits(
-        charge.key(),
-        stack(index).plan(),
-        refundArgument(index, some),
-        some,
-        loggedUnits(index, some));
+        charge.key(), stack(index), refundArgument(index, some), some, loggedUnits(index, some));
   }
 }

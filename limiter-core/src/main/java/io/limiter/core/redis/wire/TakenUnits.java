@@ -7,7 +7,7 @@ import io.limiter.core.StateKey;
 public final class TakenUnits {
 
   public final StateKey key;
-  public final StackPlan plan;
+  public final EncodedStack stack;
   public final int units;
 
   /** The number of units that a log gives back; fewer if they replaced others. */
@@ -25,9 +25,9 @@ public final class TakenUnits {
    * @param loggedUnits see {@link StoredDecision#logged}
    */
   public TakenUnits(
-      StateKey key, StackPlan plan, byte[] refundArgument, int units, int loggedUnits) {
+      StateKey key, EncodedStack stack, byte[] refundArgument, int units, int loggedUnits) {
     this.key = key;
-    this.plan = plan;
+    this.stack = stack;
     this.refundArgument = refundArgument;
     this.units = units;
     this.loggedUnits = loggedUnits;

@@ -165,22 +165,21 @@ public class ScriptSourceTest {
     expected.put("EXACT", 1L << 53);
     expected.put("MAX_WINDOW", Micros.of(Rule.MAX_WINDOW));
     Charge charge = Charge.of("limit", Subject.global(), RuleStack.of(List.of(LOGGED)));
-    expected.put("PEEK", (long) stack(LOGGED).plan().argument(Mode.PEEK, charge)[0]);
-    expected.put("ACQUIRE", (long) stack(LOGGED).plan().argument(Mode.ACQUIRE, charge)[0]);
-    expected.put("RECORD", (long) stack(LOGGED).plan().argument(Mode.RECORD, charge)[0]);
-    expected.put(
-        "OBSERVE", (long) stack(LOGGED).plan().argument(Mode.ACQUIRE, charge.observe())[0]);
+    expected.put("PEEK", (long) stack(LOGGED).argument(Mode.PEEK, charge)[0]);
+    expected.put("ACQUIRE", (long) stack(LOGGED).argument(Mode.ACQUIRE, charge)[0]);
+    expected.put("RECORD", (long) stack(LOGGED).argument(Mode.RECORD, charge)[0]);
+    expected.put("OBSERVE", (long) stack(LOGGED).argument(Mode.ACQUIRE, charge.observe())[0]);
 
     byte[] log = new EncodedLog(List.of(LOGGED)).plan(); // of each rule 16 bytes, and a cursor
-    byte[] cells = new CellPlan(List.of(WINDOW), Optional.empty(), List.of()).unused();
-    long plan = stack(LOGGED).plan().argument(Mode.PEEK, charge).length - log.length;
+    byte[] cells = new EncodedCells(List.of(WINDOW), Optional.empty(), List.of()).unused();
+    long plan = stack(LOGGED).argument(Mode.PEEK, charge).length - log.length;
     expected.put("PLAN_HEADER", plan);
     expected.put("LOG_HEADER", log.length - 16 - 4L);
     // Two cells of 5 bytes, the first of which has a time and a description, the other two numbers.
     expected.put("CELLS_HEADER", cells.length - 2 * 5 - 4 * 8L);
     expected.put("PLAIN_HEADER", log[16 + 36] - 1L);
     expected.put("SHARED_HEADER", log[16 + 36] - 1L + RuleStack.MAX_RULES);
-    expected.put("CELLS_MARK", Integer.toUnsignedLong(CellPlan.CELLS));
+    expected.put("CELLS_MARK", Integer.toUnsignedLong(EncodedCells.CELLS));
     expected.put("SECONDS_LIMIT", 1L << Cell.MOST_EXPONENT);
     expected.put("MAX_CELLS", (long) Cell.MOST_CELLS);
     expected.put("MAX_CELL_BYTES", (long) Cell.MOST_BYTES);
@@ -233,7 +232,7 @@ public class ScriptSourceTest {
   @Test
   void theGraceOfAKeyIsThatOfItsTimeToLive() {
     LoggedRule rule = SlidingWindowLog.of(1, SECOND.multipliedBy(16));
-    long ttlMicros = 1_000 * Long.parseLong(text(stack(rule).plan().ttl()));
+    long ttlMicros = 1_000 * Long.parseLong(text(stack(rule).ttl()));
     assertThat(constants(RedisScript.read("decide.lua")))
         .containsEntry("GRACE", ttlMicros - Micros.of(SECOND.multipliedBy(17)));
   }

@@ -3,9 +3,12 @@ package io.limiter.core.redis.wire;
 
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.state.Cell;
+import io.limiter.core.state.CellReadout;
+import io.limiter.core.store.Mode;
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -13,10 +16,10 @@ import java.util.Optional;
 import java.util.zip.CRC32;
 
 /**
- * The part of a plan for rules that keep numbers; {@code decide.lua} and {@code cells.lua} describe
- * it.
+ * The rules of a stack that keep numbers, and its ban: their part of the plan, and of the reply;
+ * {@code decide.lua} and {@code cells.lua} describe both.
  */
-final class CellPlan {
+final class EncodedCells implements StackPart {
 
   /** Bytes before the first cell's fingerprint. */
   private static final int HEADER = 24;
@@ -31,15 +34,20 @@ final class CellPlan {
   private final Optional<BanRule> ban;
   private final CellCode code;
   private final byte[] unused;
+  private final Cell[] neverUsed;
+  private final int replyLength;
 
   /**
    * @param rules rules without a log; may be empty if there is a ban
    */
-  CellPlan(List<Rule> rules, Optional<BanRule> ban, List<CustomAlgorithm> algorithms) {
+  EncodedCells(List<Rule> rules, Optional<BanRule> ban, List<CustomAlgorithm> algorithms) {
     this.rules = rules;
     this.ban = ban;
     this.code = new CellCode(algorithms);
-    this.unused = neverUsed();
+    this.unused = state();
+    this.neverUsed = rules.stream().map(Cell::unused).toArray(Cell[]::new);
+    int numbers = rules.stream().mapToInt(CellCode::size).sum();
+    this.replyLength = 8 + 8 * numbers + (bans() ? 8 * CellCode.BAN_SIZE + 8 : 0);
   }
 
   /** Whether {@link #codes} change with time. */
@@ -52,11 +60,7 @@ final class CellPlan {
                     && !fixed.alignment().get().zone().getRules().isFixedOffset());
   }
 
-  List<Rule> rules() {
-    return rules;
-  }
-
-  boolean bans() {
+  private boolean bans() {
     return ban.isPresent();
   }
 
@@ -104,7 +108,7 @@ final class CellPlan {
     return unused;
   }
 
-  private byte[] neverUsed() {
+  private byte[] state() {
     int[] sizes = new int[size()];
     int numbers = 1 + sizes.length;
     for (int c = 0; c < sizes.length; c++) {
@@ -143,5 +147,91 @@ final class CellPlan {
 
   private long description() {
     return ban.map(known -> CellCode.description(0, Cell.memoryMicros(known), 0)).orElseThrow();
+  }
+
+  @Override
+  public int replyLength() {
+    return replyLength;
+  }
+
+  @Override
+  public PartReadout read(ByteBuffer reply, int offset, Mode mode, int cost) {
+    long nowMicros = (long) DecideReply.timeMicros(reply.getDouble(offset), DecideReply.LATEST);
+    CellReadout[] readouts = new CellReadout[rules.size()];
+    int at = offset + 8;
+    for (int r = 0; r < readouts.length; r++) {
+      double[] numbers = new double[CellCode.size(rules.get(r))];
+      for (int n = 0; n < numbers.length; n++) {
+        double number = reply.getDouble(at + 8 * n);
+        numbers[n] = rules.get(r) instanceof CustomRule ? DecideReply.finite(number) : number;
+      }
+      at += 8 * numbers.length;
+      readouts[r] =
+          Cell.stored(rules.get(r), neverUsed[r], nowMicros, numbers)
+              .read(rules.get(r), nowMicros, cost, mode);
+      DecideReply.remainingBefore(readouts[r].remainingBefore(), rules.get(r).capacity());
+    }
+    double banMicros = bans() ? reply.getDouble(at + 8 * CellCode.BAN_SIZE) : 0;
+    return new CellsReadout(
+        readouts, bans(), (long) DecideReply.timeMicros(banMicros, DecideReply.LATEST));
+  }
+
+  private static final class CellsReadout implements PartReadout {
+
+    private final CellReadout[] readouts;
+    private final boolean bans;
+    private final long banMicros;
+
+    CellsReadout(CellReadout[] readouts, boolean bans, long banMicros) {
+      this.readouts = readouts;
+      this.bans = bans;
+      this.banMicros = banMicros;
+    }
+
+    @Override
+    public long remainingBefore(int rule) {
+      return readouts[rule].remainingBefore();
+    }
+
+    @Override
+    public long retryAfterMicros(int rule, boolean taken) {
+      return DecideReply.retryAfterMicros(readouts[rule].retryAfterMicros(taken));
+    }
+
+    @Override
+    public long resetAfterMicros(int rule, boolean taken) {
+      return (long)
+          DecideReply.timeMicros(
+              (double) readouts[rule].resetAfterMicros(taken), DecideReply.LATEST);
+    }
+
+    @Override
+    public long delayMicros(int rule) {
+      return (long)
+          DecideReply.timeMicros((double) readouts[rule].delayMicros(), DecideReply.LATEST);
+    }
+
+    @Override
+    public int[] taken() {
+      int[] units = new int[readouts.length + (bans ? 1 : 0)];
+      for (int c = 0; c < readouts.length; c++) {
+        units[c] = (int) readouts[c].units();
+      }
+      return units;
+    }
+
+    @Override
+    public long departureParts() {
+      long longest = 0;
+      for (CellReadout readout : readouts) {
+        longest = Math.max(longest, readout.departureParts());
+      }
+      return longest;
+    }
+
+    @Override
+    public long banMicros() {
+      return banMicros;
+    }
   }
 }
