@@ -31,6 +31,6 @@ class LoginController {
     }
     return password.equals(user)
         ? HttpResponse.ok(Map.of("name", user))
-        : HttpResponse.<Map<String, Object>>unauthorized().body(Map.of("name", "nobody"));
+        : HttpResponse.<Map<String, Object>>unauthorized().body(Map.of("name", "unknown"));
   }
 }

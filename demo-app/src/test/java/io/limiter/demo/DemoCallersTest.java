@@ -74,7 +74,7 @@ class DemoCallersTest {
     for (int i = 0; i < 5; i++) {
       assertUnauthorized(demo.get("/me"));
       assertUnauthorized(me(basic("ann:wrong")));
-      assertUnauthorized(me(basic("nobody:ann")));
+      assertUnauthorized(me(basic("stranger:ann")));
     }
 
     assertAdmitted(me(ANN), "{\"name\":\"ann\"}", "\"3-per-10s\";r=2;");
@@ -110,7 +110,7 @@ class DemoCallersTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"ann:ann", "ann:wrong", "nobody:nothing", ":"})
+  @ValueSource(strings = {"ann:ann", "ann:wrong", "stranger:nothing", ":"})
   void whatIsNotSecuredIsOpenWhateverCredentialsComeAlong(String credentials) {
     HttpResponse<String> free = demo.get("/health-free", "Authorization", basic(credentials));
     assertThat(free.statusCode()).isEqualTo(200);

@@ -192,31 +192,31 @@ class SecuredLimitsTest {
       return who + n;
     }
 
-    @Get("/nobody/plain")
+    @Get("/deny/plain")
     @Secured(SecurityRule.DENY_ALL)
     @RateRule(count = 10_000, time = 60)
-    String nobodyPlain(String who, int n) {
+    String denyPlain(String who, int n) {
       return who + n;
     }
 
-    @Get("/nobody/cost")
+    @Get("/deny/cost")
     @Secured(SecurityRule.DENY_ALL)
     @RateLimiter(cost = "#{n}", rules = @RateRule(count = 10_000, time = 60))
-    String nobodyCost(String who, int n) {
+    String denyCost(String who, int n) {
       return who + n;
     }
 
-    @Get("/nobody/subject")
+    @Get("/deny/subject")
     @Secured(SecurityRule.DENY_ALL)
     @RateLimiter(subject = "#{who}", rules = @RateRule(count = 10_000, time = 60))
-    String nobodySubject(String who, int n) {
+    String denySubject(String who, int n) {
       return who + n;
     }
 
-    @Get("/nobody/duplicate")
+    @Get("/deny/duplicate")
     @Secured(SecurityRule.DENY_ALL)
     @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(key = "#{who + n}"))
-    String nobodyDuplicate(String who, int n) {
+    String denyDuplicate(String who, int n) {
       return who + n;
     }
 
@@ -408,7 +408,7 @@ class SecuredLimitsTest {
                 "admin",
                 "either",
                 "placeholder",
-                "nobody",
+                "deny",
                 "permitAll",
                 "denyAll",
                 "rolesAllowed",

@@ -91,7 +91,7 @@ class WarningsTest {
   }
 
   @Test
-  void whatCallersChooseAloneLimitsNobodyWhoChoosesAnother() {
+  void aLimitByWhatCallersChooseAloneIsReported() {
     assertThat(warnings("@RateRule(header = \"X-Api-Key\") void call() {}"))
         .singleElement()
         .satisfies(
