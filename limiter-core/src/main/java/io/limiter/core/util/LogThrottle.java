@@ -4,10 +4,12 @@ package io.limiter.core.util;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
+import org.slf4j.Logger;
 
 /**
- * Decides when a frequent event is logged: the first one at once, and then at most one message in
- * 10 s, with the number of events since the last. Safe for use by several threads.
+ * Bounds what others can write into a log. An instance decides when a frequent event is logged: the
+ * first one at once, and then at most one message in 10 s, with the number of events since the
+ * last. {@link #oneLine} bounds a text of others. Safe for use by several threads.
  */
 public final class LogThrottle {
 
@@ -42,5 +44,44 @@ public final class LogThrottle {
     return nowNanos - due >= 0 && nextReport.compareAndSet(due, nowNanos + INTERVAL_NANOS)
         ? unreported.getAndSet(0)
         : 0;
+  }
+
+  /**
+   * Counts a failure of a part that is replaced by something else, and logs it with the stack trace
+   * if a message is due.
+   *
+   * @param instead which part has failed, and what is done instead
+   */
+  public void report(Logger log, String instead, Throwable failure) {
+    long times = count();
+    if (times > 0) {
+      log.error("{}. Times since the last message: {}", instead, times, failure);
+    }
+  }
+
+  /**
+   * A text of others as part of one line, so that it can neither forge lines nor fill the log:
+   * characters that are not printed become question marks.
+   *
+   * @param max the most characters of it
+   */
+  public static String oneLine(String text, int max) {
+    StringBuilder line = new StringBuilder(Math.min(text.length(), max));
+    text.codePoints()
+        .limit(max)
+        .forEach(point -> line.appendCodePoint(isPrinted(point) ? point : '?'));
+    return line.toString();
+  }
+
+  private static boolean isPrinted(int point) {
+    return switch (Character.getType(point)) {
+      case Character.CONTROL,
+          Character.FORMAT,
+          Character.LINE_SEPARATOR,
+          Character.PARAGRAPH_SEPARATOR,
+          Character.SURROGATE ->
+          false;
+      default -> true;
+    };
   }
 }

@@ -47,4 +47,11 @@ class LogThrottleTest {
     assertThat(threads.awaitTermination(10, TimeUnit.SECONDS)).isTrue();
     assertThat(messages).hasValue(1);
   }
+
+  @Test
+  void aTextOfOthersIsOnePrintedLineOfBoundedLength() {
+    assertThat(LogThrottle.oneLine("a\nb\u2028c\u202ed", 9)).isEqualTo("a?b?c?d");
+    assertThat(LogThrottle.oneLine("\ud83d\ude00ab\ud83d", 9)).isEqualTo("\ud83d\ude00ab?");
+    assertThat(LogThrottle.oneLine("abcdef", 3)).isEqualTo("abc");
+  }
 }

@@ -4,8 +4,8 @@ package io.limiter.micronaut.call;
 import io.limiter.core.Completion;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.RuleStack;
+import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.AdmissionControl.PermitRenewal;
-import io.limiter.micronaut.log.BrokenPartLog;
 import io.limiter.micronaut.plan.CompletionPlan;
 import io.limiter.micronaut.plan.DuplicateGuard;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -17,6 +17,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -37,8 +38,8 @@ import org.slf4j.LoggerFactory;
 @Internal
 public final class LimitedCall {
 
-  private static final BrokenPartLog LOG =
-      new BrokenPartLog(LoggerFactory.getLogger(LimitedCall.class));
+  private static final Logger LOG = LoggerFactory.getLogger(LimitedCall.class);
+  private static final LogThrottle FAILURES = new LogThrottle();
 
   private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
 
@@ -435,13 +436,13 @@ public final class LimitedCall {
     try {
       stage = action.get();
     } catch (RuntimeException broken) { // a reservation may be the application's
-      LOG.report(loss, broken);
+      FAILURES.report(LOG, loss, broken);
       return DONE;
     }
     return stage.handle(
         (units, failure) -> {
           if (failure != null) {
-            LOG.report(loss, failure);
+            FAILURES.report(LOG, loss, failure);
           }
           return null;
         });

@@ -3,8 +3,8 @@ package io.limiter.micronaut.denial;
 
 import io.limiter.core.Outcome;
 import io.limiter.core.util.BoundedCache;
+import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.config.DenialConfiguration;
-import io.limiter.micronaut.log.BrokenPartLog;
 import io.micronaut.context.AbstractMessageSource;
 import io.micronaut.context.MessageSource;
 import io.micronaut.context.annotation.Context;
@@ -26,6 +26,7 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -39,6 +40,8 @@ import org.slf4j.LoggerFactory;
  */
 @Singleton
 public class DenialMessages {
+
+  private static final Logger LOG = LoggerFactory.getLogger(DenialMessages.class);
 
   /** The arguments of messages. */
   public static final List<String> ARGUMENTS =
@@ -67,8 +70,7 @@ public class DenialMessages {
   private final BoundedCache<String, TextTemplate> templates =
       new BoundedCache<>(MAX_REMEMBERED, TextTemplate::parse);
 
-  private final BrokenPartLog log =
-      new BrokenPartLog(LoggerFactory.getLogger(DenialMessages.class));
+  private final LogThrottle failures = new LogThrottle();
 
   public DenialMessages(
       MessageSource source,
@@ -111,7 +113,7 @@ public class DenialMessages {
           .or(() -> usual(otherwise, source, context))
           .orElse(otherwise);
     } catch (RuntimeException broken) {
-      log.report("A MessageSource has failed, so the default message is used", broken);
+      failures.report(LOG, "A MessageSource has failed, so the default message is used", broken);
       return usual(otherwise, shipped, context).orElse(otherwise);
     }
   }

@@ -11,7 +11,6 @@ import io.limiter.core.rule.Rule;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.DenialListener;
 import io.limiter.micronaut.config.LimiterConfiguration.EventsConfiguration;
-import io.limiter.micronaut.log.BrokenPartLog;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.subject.CountedSubject;
 import io.limiter.micronaut.subject.SubjectSource;
@@ -108,7 +107,7 @@ public final class EventPublisher implements DenialListener, NodeListener {
 
   private final LongAdder dropped = new LongAdder();
   private final LogThrottle drops = new LogThrottle();
-  private final BrokenPartLog broken = new BrokenPartLog(LOG);
+  private final LogThrottle failures = new LogThrottle();
 
   /** One publisher for each type of event, and where they are from. */
   @Singleton
@@ -345,7 +344,7 @@ public final class EventPublisher implements DenialListener, NodeListener {
         publish(next);
       } catch (Throwable failure) { // of a listener; the others are to go on
         if (context.isRunning()) { // else it has stopped meanwhile, and finds no listeners
-          broken.report("A listener has failed for an event of the limiter", failure);
+          failures.report(LOG, "A listener has failed for an event of the limiter", failure);
         }
       }
     } while (waiting.decrementAndGet() > 0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
+import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.denial.DenialMessages;
 import io.limiter.micronaut.exception.InvalidCallException;
-import io.limiter.micronaut.log.OneLine;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponse;
 import io.micronaut.http.HttpStatus;
@@ -48,7 +48,8 @@ public class BadRequestHandler implements ExceptionHandler<InvalidCallException,
     if (LOG.isDebugEnabled()) {
       // The limiter's messages quote nothing that a caller sent. The application may throw these
       // exceptions too, with any message.
-      LOG.debug("Rejected: {}", OneLine.of(String.valueOf(mistake.getMessage()), MAX_MESSAGE));
+      LOG.debug(
+          "Rejected: {}", LogThrottle.oneLine(String.valueOf(mistake.getMessage()), MAX_MESSAGE));
     }
     return answer(request, mistake);
   }

@@ -2,9 +2,9 @@
 package io.limiter.micronaut.http;
 
 import io.limiter.core.Verdict;
+import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.exception.LimitDeniedException;
-import io.limiter.micronaut.log.BrokenPartLog;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.order.Ordered;
 import io.micronaut.http.HttpRequest;
@@ -13,6 +13,7 @@ import io.micronaut.http.annotation.ResponseFilter;
 import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.web.router.RouteAttributes;
 import java.util.Optional;
+import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -23,11 +24,13 @@ import org.slf4j.LoggerFactory;
 @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
 final class DenialFilter {
 
+  private static final Logger LOG = LoggerFactory.getLogger(DenialFilter.class);
+
   /** An exception within so many others is not the reason of the answer. */
   private static final int MAX_CAUSES = 8;
 
   private final RateLimitFields fields;
-  private final BrokenPartLog log = new BrokenPartLog(LoggerFactory.getLogger(DenialFilter.class));
+  private final LogThrottle failures = new LogThrottle();
 
   DenialFilter(RateLimitFields fields) {
     this.fields = fields;
@@ -81,7 +84,8 @@ final class DenialFilter {
   }
 
   private void report(RuntimeException broken) {
-    log.report(
+    failures.report(
+        LOG,
         "%s has failed, so answers go out without its header fields"
             .formatted(fields.getClass().getName()),
         broken);

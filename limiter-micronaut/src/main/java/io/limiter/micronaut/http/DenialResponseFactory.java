@@ -2,6 +2,7 @@
 package io.limiter.micronaut.http;
 
 import io.limiter.core.Outcome;
+import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.config.DenialConfiguration;
 import io.limiter.micronaut.denial.Denial;
 import io.limiter.micronaut.denial.DenialBody;
@@ -11,7 +12,6 @@ import io.limiter.micronaut.denial.DenialTimes;
 import io.limiter.micronaut.denial.DenialValue;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.LimitDeniedException;
-import io.limiter.micronaut.log.BrokenPartLog;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponseFactory;
 import io.micronaut.http.MutableHttpResponse;
@@ -19,6 +19,7 @@ import jakarta.inject.Singleton;
 import java.util.Locale;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -28,11 +29,12 @@ import org.slf4j.LoggerFactory;
 @Singleton
 public class DenialResponseFactory {
 
+  private static final Logger LOG = LoggerFactory.getLogger(DenialResponseFactory.class);
+
   private final DenialConfiguration configuration;
   private final DenialMessages messages;
   private final DenialBody body;
-  private final BrokenPartLog log =
-      new BrokenPartLog(LoggerFactory.getLogger(DenialResponseFactory.class));
+  private final LogThrottle failures = new LogThrottle();
 
   public DenialResponseFactory(
       DenialConfiguration configuration, DenialMessages messages, DenialBody body) {
@@ -51,7 +53,8 @@ public class DenialResponseFactory {
       return Objects.requireNonNull(
           body.write(denial, begun(denial)), "it gave null: let it give the response");
     } catch (RuntimeException broken) {
-      log.report(
+      failures.report(
+          LOG,
           "%s has failed, so denials are sent without a body".formatted(body.getClass().getName()),
           broken);
       return begun(denial);
@@ -120,7 +123,8 @@ public class DenialResponseFactory {
               () -> DenialValue.arguments(withoutMessage)),
           "it gave null: let it give a text");
     } catch (RuntimeException broken) {
-      log.report(
+      failures.report(
+          LOG,
           "%s has failed, so denials have the title of their status as message"
               .formatted(messages.getClass().getName()),
           broken);

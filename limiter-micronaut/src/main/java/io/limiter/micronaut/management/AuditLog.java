@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.management;
 
+import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.event.EventPublisher;
 import io.limiter.micronaut.event.LimiterEvent;
-import io.limiter.micronaut.log.OneLine;
 import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
 import org.slf4j.Logger;
@@ -41,6 +41,6 @@ final class AuditLog {
   }
 
   private static String quoted(String text) {
-    return '"' + OneLine.of(text, MAX_TEXT).replace('"', '\'') + '"';
+    return '"' + LogThrottle.oneLine(text, MAX_TEXT).replace('"', '\'') + '"';
   }
 }

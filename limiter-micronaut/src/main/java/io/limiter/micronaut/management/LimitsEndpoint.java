@@ -7,6 +7,7 @@ import io.limiter.core.Limiter;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.override.SubjectOverride;
+import io.limiter.core.util.LogThrottle;
 import io.limiter.core.util.NearestNames;
 import io.limiter.micronaut.config.LimiterConfiguration.ManagementConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration.OverridesConfiguration;
@@ -15,7 +16,6 @@ import io.limiter.micronaut.config.SettingsRefresh;
 import io.limiter.micronaut.config.SettingsShare;
 import io.limiter.micronaut.event.LimiterEvent;
 import io.limiter.micronaut.event.SubjectDigest;
-import io.limiter.micronaut.log.OneLine;
 import io.limiter.micronaut.plan.LimitOverrides;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.plan.LimitedPolicy;
@@ -258,7 +258,7 @@ public final class LimitsEndpoint {
     view.put("policy", policy.name());
     view.put("subject", digests(named.request()));
     if (showSubjects && !named.clear().isEmpty()) {
-      view.put("clear", OneLine.of(named.clear(), RequestBody.MAX_VALUE));
+      view.put("clear", LogThrottle.oneLine(named.clear(), RequestBody.MAX_VALUE));
     }
     return view;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.management;
 
+import io.limiter.core.util.LogThrottle;
 import io.limiter.core.util.NearestNames;
-import io.limiter.micronaut.log.OneLine;
 import io.micronaut.http.HttpStatus;
 import io.micronaut.http.exceptions.HttpStatusException;
 import io.micronaut.json.JsonMapper;
@@ -71,7 +71,7 @@ final class RequestBody {
   }
 
   static String quoted(String text) {
-    return OneLine.of(text, MAX_QUOTED);
+    return LogThrottle.oneLine(text, MAX_QUOTED);
   }
 
   boolean has(String member) {

@@ -5,11 +5,11 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
+import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.DenialListener;
 import io.limiter.micronaut.config.LimiterConfiguration.ManagementConfiguration;
 import io.limiter.micronaut.event.DeniedPart;
 import io.limiter.micronaut.event.SubjectDigest;
-import io.limiter.micronaut.log.OneLine;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.subject.CountedSubject;
@@ -120,7 +120,7 @@ final class TopTalkers implements DenialListener {
       SubjectSource source, Function<SubjectSource, CountedSubject> who) {
     try {
       Subject subject = who.apply(source).subject();
-      return Optional.of(OneLine.of(subject.kind() + ' ' + subject.value(), MAX_CLEAR));
+      return Optional.of(LogThrottle.oneLine(subject.kind() + ' ' + subject.value(), MAX_CLEAR));
     } catch (RuntimeException unknown) {
       return Optional.empty();
     }

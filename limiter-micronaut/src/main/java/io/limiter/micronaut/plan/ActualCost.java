@@ -2,12 +2,13 @@
 package io.limiter.micronaut.plan;
 
 import io.limiter.core.Charge;
+import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.annotation.ResultCost;
-import io.limiter.micronaut.log.BrokenPartLog;
 import io.micronaut.core.annotation.Internal;
 import java.util.OptionalInt;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -27,8 +28,10 @@ public record ActualCost(Class<? extends ResultCost> type, Supplier<? extends Re
       }
       return OptionalInt.of(cost);
     } catch (Throwable broken) { // the call itself has been made
-      Failures.LOG.report(
-          "%s has failed, so calls cost what was estimated".formatted(type.getName()), broken);
+      Failures.THROTTLE.report(
+          Failures.LOG,
+          "%s has failed, so calls cost what was estimated".formatted(type.getName()),
+          broken);
       return OptionalInt.empty();
     }
   }
@@ -36,7 +39,8 @@ public record ActualCost(Class<? extends ResultCost> type, Supplier<? extends Re
   /** Creates the log when it is first needed. */
   private static final class Failures {
 
-    static final BrokenPartLog LOG = new BrokenPartLog(LoggerFactory.getLogger(ActualCost.class));
+    static final Logger LOG = LoggerFactory.getLogger(ActualCost.class);
+    static final LogThrottle THROTTLE = new LogThrottle();
   }
 
   @Override

@@ -12,10 +12,10 @@ import io.limiter.core.redis.connection.LoopConnections;
 import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.redis.connection.SharedConnection;
 import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration.Connections;
-import io.limiter.micronaut.log.OneLine;
 import io.micronaut.configuration.lettuce.DefaultRedisConfiguration;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Context;
@@ -110,7 +110,7 @@ final class RedisConnections {
           "%s = %s: this is not the address of a Redis: write its scheme, host and port, such as redis://%s, or rediss:// for TLS"
               .formatted(
                   setting,
-                  OneLine.of(CREDENTIALS.matcher(uri).replaceFirst("$1***@"), SHOWN),
+                  LogThrottle.oneLine(CREDENTIALS.matcher(uri).replaceFirst("$1***@"), SHOWN),
                   HOST_AND_PORT.matcher(uri).matches() ? uri : "localhost:6379"));
     }
   }

@@ -12,6 +12,7 @@ import ch.qos.logback.core.read.ListAppender;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.limiter.core.testing.RedisFixture;
 import io.limiter.core.testing.RedisProcess;
+import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Ban;
 import io.limiter.micronaut.annotation.Duplicate;
@@ -23,7 +24,6 @@ import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.call.DenialListener;
 import io.limiter.micronaut.call.VerdictListener;
 import io.limiter.micronaut.event.LimiterEvent;
-import io.limiter.micronaut.log.OneLine;
 import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Order;
@@ -901,7 +901,7 @@ class LimitsEndpointTest {
         "application/json");
     assertThat(lines.list.get(0).getFormattedMessage())
         .startsWith("who=\"eve' change=nothing\" change=reset ");
-    assertThat(OneLine.of("a\nb\u2028c\u202ed", 9)).isEqualTo("a?b?c?d");
+    assertThat(LogThrottle.oneLine("a\nb\u2028c\u202ed", 9)).isEqualTo("a?b?c?d");
   }
 
   @Test
