@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.config;
 
+import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
+import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
+import io.limiter.micronaut.config.PolicySettings.PolicySetting;
 import io.micronaut.core.annotation.Internal;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What the configuration says about limits at one moment.
@@ -46,5 +55,68 @@ public record LimitSettings(
         (policy, settings) ->
             settings.deadline().ifPresent(deadline -> deadlines.put(policy, deadline)));
     return deadlines;
+  }
+
+  /**
+   * A limit on paths, as {@code limiter.routes} has it.
+   *
+   * @param path an Ant pattern, such as {@code /api/**}
+   * @param methods the names of HTTP methods in capitals; empty for all
+   * @param policy the policy that limits the paths
+   */
+  public record RouteSettings(PolicySetting path, Set<String> methods, PolicySetting policy) {
+
+    /** Prefix of these settings. */
+    public static final String PREFIX = LimiterConfiguration.PREFIX + ".routes";
+
+    static final List<String> MEMBERS = List.of("path", "methods", "policy");
+
+    private static final Set<String> METHODS =
+        Set.of("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT");
+
+    /**
+     * @param members the settings of one route, by name; not empty
+     */
+    static RouteSettings of(Map<String, PolicySetting> members) {
+      PolicySetting path = required(members, "path");
+      if (!path.value().startsWith("/")) {
+        throw path.mistake("a path begins with a slash: write one such as /api/**");
+      }
+      return new RouteSettings(path, methods(members.get("methods")), required(members, "policy"));
+    }
+
+    private static PolicySetting required(Map<String, PolicySetting> members, String member) {
+      PolicySetting setting = members.get(member);
+      if (setting == null || setting.value().isBlank()) {
+        throw members
+            .values()
+            .iterator()
+            .next()
+            .mistake(
+                "this route has no %s: write path, policy and, if it limits only some, methods"
+                    .formatted(member));
+      }
+      return setting;
+    }
+
+    private static Set<String> methods(@Nullable PolicySetting written) {
+      if (written == null) {
+        return Set.of();
+      }
+      Set<String> methods =
+          Arrays.stream(written.value().split(","))
+              .map(method -> method.strip().toUpperCase(Locale.ROOT))
+              .filter(method -> !method.isEmpty())
+              .collect(Collectors.toCollection(TreeSet::new));
+      if (methods.isEmpty() || !METHODS.containsAll(methods)) {
+        throw written.mistake(
+            "give it some of %s, or leave it out to limit all"
+                .formatted(String.join(", ", new TreeSet<>(METHODS))));
+      }
+      if (methods.contains("GET")) { // a HEAD request is answered by the method for GET
+        methods.add("HEAD");
+      }
+      return methods;
+    }
   }
 }

@@ -3,6 +3,7 @@ package io.limiter.micronaut.config;
 
 import io.micronaut.core.annotation.Internal;
 import java.util.Map;
+import java.util.concurrent.CompletionStage;
 
 /** Changes the settings that are in use. */
 @Internal
@@ -26,4 +27,20 @@ public interface SettingsRefresh {
    * @param name its name under {@code limiter.policies}
    */
   boolean set(String name, String value);
+
+  /** Changes the settings that all instances share. */
+  interface SettingsShare {
+
+    /** Whether instances share settings. If not, nothing would read what is set. */
+    boolean isShared();
+
+    /**
+     * Sets a setting for all instances. It does not block.
+     *
+     * @param name its name under {@code limiter.policies}
+     * @return whether this instance uses it now; otherwise the mistake was logged. Fails with a
+     *     {@link io.limiter.core.StoreException} if it could not be stored
+     */
+    CompletionStage<Boolean> set(String name, String value);
+  }
 }

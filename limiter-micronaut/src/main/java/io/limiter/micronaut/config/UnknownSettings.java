@@ -2,6 +2,7 @@
 package io.limiter.micronaut.config;
 
 import io.limiter.core.util.NearestNames;
+import io.limiter.micronaut.config.LimitSettings.RouteSettings;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.env.Environment;
 import io.micronaut.context.env.PropertySource;

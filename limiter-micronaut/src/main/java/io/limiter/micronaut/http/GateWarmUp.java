@@ -6,7 +6,7 @@ import io.limiter.micronaut.address.IpAddress;
 import io.limiter.micronaut.call.AdmissionControl;
 import io.limiter.micronaut.call.CallerPlans;
 import io.limiter.micronaut.call.LimitedCall;
-import io.limiter.micronaut.config.AddressConfiguration;
+import io.limiter.micronaut.config.CallerConfiguration.AddressConfiguration;
 import io.limiter.micronaut.config.DenialConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;

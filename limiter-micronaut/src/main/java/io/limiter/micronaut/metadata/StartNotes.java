@@ -2,8 +2,8 @@
 package io.limiter.micronaut.metadata;
 
 import io.limiter.micronaut.annotation.Tiers;
-import io.limiter.micronaut.config.BlockConfiguration;
-import io.limiter.micronaut.config.ExemptConfiguration;
+import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
+import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
 import io.limiter.micronaut.config.LimitSettings;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.TierSettings;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
-import io.limiter.micronaut.config.RouteSettings;
+import io.limiter.micronaut.config.LimitSettings.RouteSettings;
 import io.micronaut.core.util.PathMatcher;
 import io.micronaut.http.HttpRequest;
 import java.io.ByteArrayOutputStream;

@@ -6,7 +6,7 @@ import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration.SharedSettingsConfiguration;
 import io.limiter.micronaut.config.SettingsRefresh;
-import io.limiter.micronaut.config.SettingsShare;
+import io.limiter.micronaut.config.SettingsRefresh.SettingsShare;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.StartupEvent;

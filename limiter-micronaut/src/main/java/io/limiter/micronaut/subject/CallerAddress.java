@@ -4,7 +4,7 @@ package io.limiter.micronaut.subject;
 import io.limiter.micronaut.address.ForwardedHeader;
 import io.limiter.micronaut.address.IpAddress;
 import io.limiter.micronaut.address.TrustedProxies;
-import io.limiter.micronaut.config.AddressConfiguration;
+import io.limiter.micronaut.config.CallerConfiguration.AddressConfiguration;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpRequestWrapper;

@@ -3,9 +3,9 @@ package io.limiter.micronaut.subject;
 
 import io.limiter.micronaut.address.IpAddress;
 import io.limiter.micronaut.address.TrustedProxies;
-import io.limiter.micronaut.config.AddressConfiguration;
-import io.limiter.micronaut.config.BlockConfiguration;
-import io.limiter.micronaut.config.ExemptConfiguration;
+import io.limiter.micronaut.config.CallerConfiguration.AddressConfiguration;
+import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
+import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;

@@ -11,7 +11,7 @@ import io.limiter.core.testing.RedisFixture;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.config.PoliciesConfiguration;
-import io.limiter.micronaut.config.SettingsShare;
+import io.limiter.micronaut.config.SettingsRefresh.SettingsShare;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;

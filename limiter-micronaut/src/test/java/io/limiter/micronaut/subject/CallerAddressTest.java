@@ -3,7 +3,7 @@ package io.limiter.micronaut.subject;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.micronaut.config.AddressConfiguration;
+import io.limiter.micronaut.config.CallerConfiguration.AddressConfiguration;
 import io.limiter.micronaut.testing.FakeRequest;
 import io.micronaut.http.HttpRequest;
 import java.net.InetAddress;
