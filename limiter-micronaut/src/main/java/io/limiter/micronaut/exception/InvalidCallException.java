@@ -5,17 +5,13 @@ package io.limiter.micronaut.exception;
  * A call lacks a value that its limits need, or has an invalid one. Over HTTP it is a bad request,
  * 400, in the error format of the application; the method is not entered.
  */
-public abstract sealed class InvalidCallException extends RuntimeException
-    permits InvalidCostException,
-        InvalidIdempotencyKeyException,
-        InvalidSubmissionException,
-        MissingSubjectException {
+public abstract sealed class InvalidCallException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;
 
   private final String response;
 
-  InvalidCallException(String message, String response) {
+  private InvalidCallException(String message, String response) {
     super(message, null, false, false);
     this.response = response;
   }
@@ -26,5 +22,91 @@ public abstract sealed class InvalidCallException extends RuntimeException
    */
   public final String responseMessage() {
     return response;
+  }
+
+  /**
+   * A call has no subject: the expression of its limit fails, or is null or empty, or the call is
+   * anonymous and anonymous calls are denied. The call is not admitted, and calls without a subject
+   * are not counted together.
+   */
+  public static final class MissingSubjectException extends InvalidCallException {
+
+    private static final long serialVersionUID = 1L;
+
+    /**
+     * @param message what is missing, for the log
+     */
+    public MissingSubjectException(String message) {
+      super(message, "{limiter.missing-subject}");
+    }
+  }
+
+  /**
+   * A call has no valid cost: the expression fails or does not give a whole number within the
+   * bounds. It is not admitted, and nothing was counted.
+   */
+  public static final class InvalidCostException extends InvalidCallException {
+
+    private static final long serialVersionUID = 1L;
+
+    /**
+     * @param message what is wrong with the call, for the log
+     */
+    public InvalidCostException(String message) {
+      super(message, "{limiter.invalid-cost}");
+    }
+  }
+
+  /**
+   * The arguments of a call cannot be compared with those of others, because they are nested too
+   * deep. The rules of the method have counted the call.
+   */
+  public static final class InvalidSubmissionException extends InvalidCallException {
+
+    private static final long serialVersionUID = 1L;
+
+    /**
+     * @param message what is wrong with the call, for the log: nothing of what it contains
+     */
+    public InvalidSubmissionException(String message) {
+      super(message, "{limiter.invalid-submission}");
+    }
+  }
+
+  /**
+   * A request lacks a required {@code Idempotency-Key}, or has an invalid one. Nothing was counted.
+   */
+  public static final class InvalidIdempotencyKeyException extends InvalidCallException {
+
+    private static final long serialVersionUID = 1L;
+
+    private final boolean missing;
+
+    private InvalidIdempotencyKeyException(String message, boolean missing) {
+      super(
+          message,
+          missing ? "{limiter.idempotency-key-missing}" : "{limiter.idempotency-key-malformed}");
+      this.missing = missing;
+    }
+
+    /** The request has no such header. */
+    public static InvalidIdempotencyKeyException missing() {
+      return new InvalidIdempotencyKeyException("The request has no Idempotency-Key header", true);
+    }
+
+    /**
+     * The header's value is invalid.
+     *
+     * @param why what is wrong with it, without its value
+     */
+    public static InvalidIdempotencyKeyException malformed(String why) {
+      return new InvalidIdempotencyKeyException(
+          "The Idempotency-Key header is invalid: " + why, false);
+    }
+
+    /** Whether the request has no such header. */
+    public boolean isMissing() {
+      return missing;
+    }
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
-import io.limiter.micronaut.exception.InvalidIdempotencyKeyException;
+import io.limiter.micronaut.exception.InvalidCallException.InvalidIdempotencyKeyException;
 import io.limiter.micronaut.subject.CallExpression;
 import io.limiter.micronaut.subject.IdempotencyKey;
 import io.micronaut.core.annotation.Internal;

@@ -2,7 +2,7 @@
 package io.limiter.micronaut.subject;
 
 import io.limiter.core.Charge;
-import io.limiter.micronaut.exception.InvalidCostException;
+import io.limiter.micronaut.exception.InvalidCallException.InvalidCostException;
 import io.micronaut.context.exceptions.ExpressionEvaluationException;
 import io.micronaut.core.annotation.Internal;
 import java.math.BigDecimal;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.subject;
 
-import io.limiter.micronaut.exception.MissingSubjectException;
+import io.limiter.micronaut.exception.InvalidCallException.MissingSubjectException;
 import io.micronaut.context.exceptions.ExpressionEvaluationException;
 import io.micronaut.core.annotation.AnnotationValue;
 import io.micronaut.core.annotation.Internal;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.subject;
 
-import io.limiter.micronaut.exception.InvalidIdempotencyKeyException;
+import io.limiter.micronaut.exception.InvalidCallException.InvalidIdempotencyKeyException;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
 import java.util.List;

@@ -4,7 +4,7 @@ package io.limiter.micronaut.subject;
 import io.limiter.core.Subject;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.SubjectResolver;
-import io.limiter.micronaut.exception.MissingSubjectException;
+import io.limiter.micronaut.exception.InvalidCallException.MissingSubjectException;
 import io.micronaut.http.HttpRequest;
 import jakarta.inject.Singleton;
 import java.security.Principal;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.subject;
 
-import io.limiter.micronaut.exception.InvalidSubmissionException;
+import io.limiter.micronaut.exception.InvalidCallException.InvalidSubmissionException;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.beans.BeanIntrospection;
 import io.micronaut.core.beans.BeanIntrospector;

@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.exception.InvalidIdempotencyKeyException;
+import io.limiter.micronaut.exception.InvalidCallException.InvalidIdempotencyKeyException;
 import io.micronaut.context.MessageSource;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Requires;

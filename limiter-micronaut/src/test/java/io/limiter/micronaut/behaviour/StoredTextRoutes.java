@@ -7,7 +7,7 @@ import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.SubjectResolver;
-import io.limiter.micronaut.exception.MissingSubjectException;
+import io.limiter.micronaut.exception.InvalidCallException.MissingSubjectException;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.annotation.Body;

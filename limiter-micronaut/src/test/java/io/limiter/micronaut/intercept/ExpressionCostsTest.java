@@ -10,7 +10,7 @@ import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.exception.CallerBannedException;
-import io.limiter.micronaut.exception.InvalidCostException;
+import io.limiter.micronaut.exception.InvalidCallException.InvalidCostException;
 import io.limiter.micronaut.exception.RateLimitExceededException;
 import io.limiter.micronaut.testing.RecordedDecisions;
 import io.limiter.micronaut.testing.Starts;

@@ -8,7 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.exception.MissingSubjectException;
+import io.limiter.micronaut.exception.InvalidCallException.MissingSubjectException;
 import io.limiter.micronaut.exception.RateLimitExceededException;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;

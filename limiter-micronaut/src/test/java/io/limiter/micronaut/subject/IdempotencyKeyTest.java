@@ -4,7 +4,7 @@ package io.limiter.micronaut.subject;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import io.limiter.micronaut.exception.InvalidIdempotencyKeyException;
+import io.limiter.micronaut.exception.InvalidCallException.InvalidIdempotencyKeyException;
 import io.limiter.micronaut.testing.FakeRequest;
 import java.util.Optional;
 import java.util.stream.IntStream;

@@ -9,7 +9,7 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.SubjectResolver;
-import io.limiter.micronaut.exception.MissingSubjectException;
+import io.limiter.micronaut.exception.InvalidCallException.MissingSubjectException;
 import io.limiter.micronaut.testing.FakeRequest;
 import io.micronaut.http.HttpRequest;
 import java.util.List;

@@ -4,7 +4,7 @@ package io.limiter.micronaut.subject;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.limiter.micronaut.exception.InvalidSubmissionException;
+import io.limiter.micronaut.exception.InvalidCallException.InvalidSubmissionException;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.core.annotation.Introspected;
 import io.micronaut.core.type.Argument;
