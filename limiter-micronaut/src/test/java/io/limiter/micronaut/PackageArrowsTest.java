@@ -21,7 +21,6 @@ import io.limiter.micronaut.denial.DenialMessages;
 import io.limiter.micronaut.event.LimiterEvent;
 import io.limiter.micronaut.http.BadRequestHandler;
 import io.limiter.micronaut.http.CallAbandonedHandler;
-import io.limiter.micronaut.http.DenialResponseFactory;
 import io.limiter.micronaut.http.LimitDeniedHandler;
 import io.limiter.micronaut.http.RateLimitFields;
 import io.limiter.micronaut.intercept.LimitInterceptor;
@@ -318,7 +317,6 @@ class PackageArrowsTest {
               Denial.class,
               DenialBody.class,
               DenialMessages.class,
-              DenialResponseFactory.class,
               IpAddress.class,
               LimitDeniedHandler.class,
               LimitInterceptor.class,

@@ -2,6 +2,7 @@
 package io.limiter.micronaut.config;
 
 import io.limiter.core.Outcome;
+import io.limiter.micronaut.exception.DenialText;
 import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
@@ -50,25 +51,16 @@ public final class DenialConfiguration {
   }
 
   /**
-   * The response to calls of one outcome, unless their annotation overrides it.
-   *
-   * @param status the status of the response
-   * @param code the code by which programs recognize it
-   * @param message the message for people
-   */
-  public record Answer(int status, String code, String message) {}
-
-  /**
-   * The response to calls of this outcome.
+   * The response to calls of this outcome, unless their annotation overrides it: all parts of it.
    *
    * @throws IllegalArgumentException if such calls are not denied
    */
-  public Answer answer(Outcome outcome) {
+  public DenialText text(Outcome outcome) {
     return switch (outcome) {
-      case LIMITED -> new Answer(status, code, message);
-      case BANNED -> new Answer(bannedStatus, bannedCode, bannedMessage);
-      case DUPLICATE -> new Answer(duplicateStatus, duplicateCode, duplicateMessage);
-      case UNAVAILABLE -> new Answer(unavailableStatus, unavailableCode, unavailableMessage);
+      case LIMITED -> DenialText.of(status, code, message);
+      case BANNED -> DenialText.of(bannedStatus, bannedCode, bannedMessage);
+      case DUPLICATE -> DenialText.of(duplicateStatus, duplicateCode, duplicateMessage);
+      case UNAVAILABLE -> DenialText.of(unavailableStatus, unavailableCode, unavailableMessage);
       case ALLOWED -> throw new IllegalArgumentException("Calls that are allowed are not denied");
     };
   }

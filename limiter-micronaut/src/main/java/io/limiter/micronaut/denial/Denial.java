@@ -4,13 +4,21 @@ package io.limiter.micronaut.denial;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.exception.LimitDeniedException;
+import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpStatus;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.Function;
+import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A denied request and the contents of its response.
@@ -23,6 +31,11 @@ import java.util.OptionalLong;
  */
 public record Denial(
     HttpRequest<?> request, LimitDeniedException cause, int status, String code, String message) {
+
+  /** The shortest wait that is reported, also if the next call is decided by the store again. */
+  private static final long MIN_WAIT_SECONDS = 1;
+
+  private static final Map<Integer, HttpStatus> STATUSES = statuses();
 
   /** The verdict that denied the request. */
   public Verdict verdict() {
@@ -42,7 +55,12 @@ public record Denial(
    * rule of the duplicate guard. Empty if no store could decide, or if only a ban denies it.
    */
   public Optional<RuleVerdict> rule() {
-    return DenialTimes.longest(verdict());
+    Verdict verdict = verdict();
+    return switch (verdict.outcome()) {
+      case LIMITED, BANNED -> verdict.denying();
+      case DUPLICATE -> verdict.duplicate();
+      case UNAVAILABLE, ALLOWED -> Optional.empty();
+    };
   }
 
   /**
@@ -50,40 +68,140 @@ public record Denial(
    * clients must not submit again.
    */
   public OptionalLong retryAfter() {
-    return DenialTimes.retryAfter(verdict());
+    return retryAfter(verdict());
   }
 
   /** Seconds for which the subject is still banned, rounded up. Empty if it is not banned. */
   public OptionalLong banned() {
-    return verdict().ban().stream().mapToLong(DenialTimes::secondsUp).findFirst();
+    return verdict().ban().stream().mapToLong(Denial::secondsUp).findFirst();
+  }
+
+  /**
+   * The value of {@code Retry-After}: whole seconds rounded up, at least 1. While the store is away
+   * it is the time until the next attempt to use it. It is empty if no wait would help or the wait
+   * is unknown, as for a concurrency limit, and for a duplicate: a client that obeys it would
+   * repeat a submission that was accepted. For a banned subject it is the remaining time of the
+   * ban, or longer.
+   */
+  @Internal
+  public static OptionalLong retryAfter(Verdict verdict) {
+    Optional<Duration> wait = verdict.retryAfter();
+    return switch (verdict.outcome()) {
+      case LIMITED, BANNED ->
+          wait.isPresent() ? OptionalLong.of(waitSeconds(wait.get())) : OptionalLong.empty();
+      case UNAVAILABLE -> OptionalLong.of(waitSeconds(wait.orElse(Duration.ZERO)));
+      case DUPLICATE, ALLOWED -> OptionalLong.empty();
+    };
+  }
+
+  private static long waitSeconds(Duration wait) {
+    return Math.max(MIN_WAIT_SECONDS, secondsUp(wait));
+  }
+
+  private static long secondsUp(Duration duration) {
+    return duration.toSeconds() + (duration.toNanosPart() > 0 ? 1 : 0);
   }
 
   /** The standard reason phrase of the status. */
   public String title() {
-    return ReasonPhrases.of(status);
+    HttpStatus known = STATUSES.get(status);
+    return known == null ? "Denied" : known.getReason();
   }
 
-  /** The standard reason phrases of statuses. */
-  static final class ReasonPhrases {
+  /** Whether Micronaut knows the status. */
+  boolean hasKnownStatus() {
+    return STATUSES.containsKey(status);
+  }
 
-    private static final Map<Integer, HttpStatus> KNOWN = new HashMap<>();
+  private static Map<Integer, HttpStatus> statuses() {
+    Map<Integer, HttpStatus> statuses = new HashMap<>();
+    for (HttpStatus status : HttpStatus.values()) {
+      statuses.putIfAbsent(status.getCode(), status);
+    }
+    return statuses;
+  }
 
-    static {
-      for (HttpStatus status : HttpStatus.values()) {
-        KNOWN.putIfAbsent(status.getCode(), status);
+  /**
+   * The values of a denial that error bodies and messages can contain, by name. Times are whole
+   * seconds, rounded up.
+   */
+  @Internal
+  public enum Value {
+    CODE("code", Denial::code),
+    MESSAGE("message", Denial::message),
+    STATUS("status", denial -> (long) denial.status()),
+    /** The standard reason phrase of the status. */
+    TITLE("title", Denial::title),
+    POLICY("policy", denial -> denial.verdict().policy().name()),
+    /** The names of the rules that deny. */
+    VIOLATED("violated", Denial::violated),
+    /** The value of the header field; null if there is none. */
+    RETRY_AFTER("retryAfter", denial -> boxed(denial.retryAfter())),
+    /** The remaining time of the subject's ban; null if it is not banned. */
+    BANNED("banned", denial -> boxed(denial.banned())),
+    // The following values are those of the rule that denies, if there is one.
+    LIMIT("limit", denial -> ofRule(denial, denying -> denying.rule().count())),
+    REMAINING("remaining", denial -> ofRule(denial, RuleVerdict::remaining)),
+    WINDOW("window", denial -> ofRule(denial, rule -> secondsUp(rule.rule().window()))),
+    RESET("reset", denial -> ofRule(denial, rule -> secondsUp(rule.effectiveWindow()))),
+    PATH("path", denial -> denial.request().getPath()),
+    METHOD("method", denial -> denial.request().getMethodName()),
+    /** By the clock of this service, to the millisecond. */
+    TIMESTAMP("timestamp", denial -> Instant.now().truncatedTo(ChronoUnit.MILLIS).toString());
+
+    private final String placeholder;
+
+    @SuppressWarnings("ImmutableEnumChecker") // lambdas without state
+    private final Function<Denial, @Nullable Object> value;
+
+    Value(String placeholder, Function<Denial, @Nullable Object> value) {
+      this.placeholder = placeholder;
+      this.value = value;
+    }
+
+    static Optional<Value> named(String placeholder) {
+      return Arrays.stream(values())
+          .filter(value -> value.placeholder.equals(placeholder))
+          .findFirst();
+    }
+
+    /** The values that messages can contain, as text. */
+    public static Map<String, Object> arguments(Denial denial) {
+      Map<String, Object> arguments = new HashMap<>();
+      for (Value value : values()) {
+        if (DenialMessages.ARGUMENTS.contains(value.placeholder)) {
+          arguments.put(value.placeholder, value.text(denial));
+        }
       }
+      return arguments;
     }
 
-    private ReasonPhrases() {}
-
-    /** Whether Micronaut knows the status. */
-    static boolean known(int status) {
-      return KNOWN.containsKey(status);
+    String placeholder() {
+      return placeholder;
     }
 
-    static String of(int status) {
-      HttpStatus known = KNOWN.get(status);
-      return known == null ? "Denied" : known.getReason();
+    /**
+     * A text, a whole number as a Long, or a list of texts; null if the denial has no such value.
+     */
+    @Nullable Object of(Denial denial) {
+      return value.apply(denial);
+    }
+
+    /** The value as part of a text: list items separated by commas, an empty text for null. */
+    public String text(Denial denial) {
+      Object found = of(denial);
+      if (found instanceof List<?> items) {
+        return String.join(", ", items.stream().map(String::valueOf).toList());
+      }
+      return found == null ? "" : found.toString();
+    }
+
+    private static @Nullable Long boxed(OptionalLong seconds) {
+      return seconds.isPresent() ? (Long) seconds.getAsLong() : null;
+    }
+
+    private static @Nullable Long ofRule(Denial denial, ToLongFunction<RuleVerdict> part) {
+      return boxed(denial.rule().stream().mapToLong(part).findFirst());
     }
   }
 }

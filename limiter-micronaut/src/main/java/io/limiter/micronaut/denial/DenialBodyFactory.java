@@ -104,7 +104,7 @@ public final class DenialBodyFactory {
               .cause(denial.cause())
               .errorMessage(denial.message())
               .build();
-      MutableHttpResponse<?> answer = process(error, denial.status(), response);
+      MutableHttpResponse<?> answer = process(error, denial, response);
       if (answer.body() instanceof JsonError json && json.getLogref().isEmpty()) {
         json.logref(denial.code());
       }
@@ -113,15 +113,15 @@ public final class DenialBodyFactory {
 
     /** Micronaut's own format fails for statuses that Micronaut does not know, such as 430. */
     private MutableHttpResponse<?> process(
-        ErrorContext error, int status, MutableHttpResponse<?> response) {
-      if (Denial.ReasonPhrases.known(status)) {
+        ErrorContext error, Denial denial, MutableHttpResponse<?> response) {
+      if (denial.hasKnownStatus()) {
         return application.get().processResponse(error, response);
       }
       String reason = response.reason();
       return application
           .get()
           .processResponse(error, response.status(HttpStatus.BAD_REQUEST.getCode(), reason))
-          .status(status, reason);
+          .status(denial.status(), reason);
     }
   }
 
@@ -277,13 +277,14 @@ public final class DenialBodyFactory {
           throw new ConfigurationException(
               "%s = %s: %s".formatted(property, value, e.getMessage()), e);
         }
-        Map<String, DenialValue> values = new LinkedHashMap<>();
+        Map<String, Denial.Value> values = new LinkedHashMap<>();
         for (String name : text.names()) {
           values.put(
               name,
-              DenialValue.named(name).orElseThrow(() -> unknownPlaceholder(property, value, name)));
+              Denial.Value.named(name)
+                  .orElseThrow(() -> unknownPlaceholder(property, value, name)));
         }
-        DenialValue only = text.only().map(values::get).orElse(null);
+        Denial.Value only = text.only().map(values::get).orElse(null);
         if (only != null) {
           return denial -> node(only.of(denial));
         }
@@ -291,7 +292,7 @@ public final class DenialBodyFactory {
             JsonNode.createStringNode(
                 text.fill(
                     name -> {
-                      DenialValue known = values.get(name);
+                      Denial.Value known = values.get(name);
                       return known == null ? "" : known.text(denial);
                     }));
       }
@@ -304,7 +305,7 @@ public final class DenialBodyFactory {
                     property,
                     value,
                     name,
-                    Arrays.stream(DenialValue.values())
+                    Arrays.stream(Denial.Value.values())
                         .map(known -> "{" + known.placeholder() + "}")
                         .collect(Collectors.joining(", "))));
       }

@@ -7,11 +7,13 @@ import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.config.DenialConfiguration;
 import io.micronaut.context.AbstractMessageSource;
 import io.micronaut.context.MessageSource;
+import io.micronaut.context.MessageSource.MessageContext;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.order.Ordered;
 import io.micronaut.core.util.LocaleResolver;
+import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
 import jakarta.inject.Singleton;
@@ -21,6 +23,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.ResourceBundle;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -37,6 +40,10 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A text is used literally; write a literal brace twice. Micronaut formats a message of a
  * MessageSource: there an apostrophe quotes; write a literal apostrophe twice.
+ *
+ * <p>The language of a request is the result of the application's resolver. If that took the first
+ * language of {@code Accept-Language}, as Micronaut's resolver does regardless of weights, the
+ * language with the greatest weight is used instead.
  */
 @Singleton
 public class DenialMessages {
@@ -60,11 +67,19 @@ public class DenialMessages {
   /** Maximum number of messages that are cached in parsed form; others are parsed each time. */
   private static final int MAX_REMEMBERED = 1_024;
 
+  /** Ten times the length of a browser's preferences. Parsing takes time for every language. */
+  private static final int MAX_PREFERENCES = 256;
+
+  /** More locales than the languages and countries that any service supports. */
+  static final int MOST_LOCALES = 512;
+
+  private static final Set<String> LANGUAGES = Set.of(Locale.getISOLanguages());
+
   private final MessageSource source;
-  private final RequestLanguage languages;
+  private final LocaleResolver<HttpRequest<?>> locales;
   private final Locale usual;
-  private final RequestLanguage.BoundedLocales bounded = new RequestLanguage.BoundedLocales();
   private final ShippedMessages shipped;
+  private final Set<Locale> seen = ConcurrentHashMap.newKeySet();
 
   /** Messages come from annotations and settings, so their number is small. */
   private final BoundedCache<String, TextTemplate> templates =
@@ -77,8 +92,8 @@ public class DenialMessages {
       LocaleResolver<HttpRequest<?>> locales,
       HttpLocaleResolutionConfiguration configuration) {
     this.source = source;
+    this.locales = locales;
     this.usual = configuration.getDefaultLocale();
-    this.languages = new RequestLanguage(locales, usual);
     this.shipped = new ShippedMessages(configuration);
   }
 
@@ -98,37 +113,114 @@ public class DenialMessages {
     if (message.indexOf('{') < 0 && message.indexOf('}') < 0) {
       return message;
     }
-    TextTemplate text = templates.get(message);
-    Optional<String> key = key(text);
-    if (key.isEmpty()) {
+    String key = key(message);
+    if (key == null) {
       Map<String, Object> values = arguments.get();
-      return text.fill(name -> String.valueOf(values.getOrDefault(name, "{" + name + "}")));
+      return templates
+          .get(message)
+          .fill(name -> String.valueOf(values.getOrDefault(name, "{" + name + "}")));
     }
-    Locale asked = languages.of(request);
-    MessageSource.MessageContext context =
-        new ShippedMessages.RequestMessage(asked, bounded.bound(asked, usual), arguments);
+    Locale language = bound(language(request));
     try {
-      return source
-          .getMessage(key.get(), context)
-          .or(() -> usual(otherwise, source, context))
+      return find(key, source, language, arguments)
+          .or(() -> find(key(otherwise), source, language, arguments))
           .orElse(otherwise);
     } catch (RuntimeException broken) {
       failures.report(LOG, "A MessageSource has failed, so the default message is used", broken);
-      return usual(otherwise, shipped, context).orElse(otherwise);
+      return find(key(otherwise), shipped, language, arguments).orElse(otherwise);
     }
   }
 
-  /** The language in which a message is looked up for a request; null if it is a text. */
-  @Internal
-  public @Nullable Locale language(String message, HttpRequest<?> request) {
-    return message.indexOf('{') >= 0 && key(templates.get(message)).isPresent()
-        ? languages.of(request)
-        : null;
+  private static Optional<String> find(
+      @Nullable String key,
+      MessageSource source,
+      Locale language,
+      Supplier<Map<String, Object>> arguments) {
+    return key == null
+        ? Optional.empty()
+        : source
+            .getRawMessage(key, MessageContext.of(language))
+            .map(text -> format(text, source, language, arguments));
   }
 
-  private Optional<String> usual(
-      String otherwise, MessageSource source, MessageSource.MessageContext context) {
-    return key(templates.get(otherwise)).flatMap(own -> source.getMessage(own, context));
+  /** Most messages have no arguments, whose values take time. */
+  private static String format(
+      String text, MessageSource source, Locale language, Supplier<Map<String, Object>> arguments) {
+    Map<String, Object> values = text.indexOf('{') < 0 ? Map.of() : arguments.get();
+    return source.interpolate(text, MessageContext.of(language, values));
+  }
+
+  /** Whether a message is only a key, so that its text depends on the language of the request. */
+  @Internal
+  public static boolean isKey(String message) {
+    return key(message) != null;
+  }
+
+  /** The key, if the message is nothing else; null if it is a text. */
+  private static @Nullable String key(String message) {
+    int last = message.length() - 1;
+    if (last < 2 || message.lastIndexOf('{') != 0 || message.indexOf('}') != last) {
+      return null;
+    }
+    String name = message.substring(1, last);
+    return name.isBlank() || ARGUMENTS.contains(name) ? null : name;
+  }
+
+  /** The language in which keys are looked up for a request. */
+  @Internal
+  public Locale language(HttpRequest<?> request) {
+    try {
+      Locale resolved = locales.resolveOrDefault(request);
+      return resolved.equals(request.getLocale().orElse(null))
+          ? preferred(request).orElse(usual)
+          : resolved;
+    } catch (RuntimeException e) {
+      // Micronaut fails for an Accept-Language such as ";", which must not cause a 500.
+      return usual;
+    }
+  }
+
+  /** The language of the greatest weight; empty if the client has no preference. */
+  private static Optional<Locale> preferred(HttpRequest<?> request) {
+    String field = String.join(",", request.getHeaders().getAll(HttpHeaders.ACCEPT_LANGUAGE));
+    if (field.length() > MAX_PREFERENCES) {
+      return request.getLocale();
+    }
+    for (Locale.LanguageRange range : Locale.LanguageRange.parse(field)) {
+      if (range.getWeight() > 0 && !range.getRange().startsWith("*")) {
+        return Optional.of(Locale.forLanguageTag(range.getRange()));
+      }
+    }
+    return Optional.empty();
+  }
+
+  /**
+   * The locale without the parts that no text depends on; after too many different locales, only
+   * its language.
+   *
+   * <p>This bounds the number of locales that are passed to message sources. Java caches every
+   * locale for which a resource bundle was requested, found or not, at about 1 kB each, and
+   * searches for its files once. A denied client could send a new locale with each request.
+   */
+  Locale bound(Locale locale) {
+    Locale plain = seen.contains(locale) ? locale : plain(locale);
+    if (seen.contains(plain) || (seen.size() < MOST_LOCALES && seen.add(plain))) {
+      return plain;
+    }
+    if (ShippedMessages.isTraditional(plain)) {
+      return Locale.TRADITIONAL_CHINESE;
+    }
+    return LANGUAGES.contains(plain.getLanguage())
+        ? Locale.forLanguageTag(plain.getLanguage())
+        : usual;
+  }
+
+  private static Locale plain(Locale locale) {
+    return new Locale.Builder()
+        .setLanguage(locale.getLanguage())
+        .setScript(locale.getScript())
+        .setRegion(locale.getCountry())
+        .build();
   }
 
   /**
@@ -154,12 +246,12 @@ public class DenialMessages {
           "it is empty: write a text, or leave it out to use the default one");
     }
     TextTemplate text = TextTemplate.parse(message);
-    Optional<String> key = key(text);
-    if (key.isPresent()) {
-      if (!known.test(key.get())) {
+    String key = key(message);
+    if (key != null) {
+      if (!known.test(key)) {
         throw new IllegalArgumentException(
             "no message source has a message '%s' in any language: add it to a bundle of the application, or write a text, which may have the arguments %s"
-                .formatted(key.get(), arguments()));
+                .formatted(key, arguments()));
       }
       return;
     }
@@ -175,10 +267,6 @@ public class DenialMessages {
     return ARGUMENTS.stream().map(name -> "{" + name + "}").collect(Collectors.joining(", "));
   }
 
-  private static Optional<String> key(TextTemplate text) {
-    return text.only().filter(name -> !ARGUMENTS.contains(name));
-  }
-
   /**
    * Tries likely languages first; all languages of the JVM are tried only for a key that those
    * lack.
@@ -187,9 +275,7 @@ public class DenialMessages {
     return Stream.concat(
             Stream.of(usual, Locale.ROOT, Locale.getDefault(), Locale.ENGLISH, Locale.CHINESE),
             Stream.of(key).flatMap(any -> Stream.of(Locale.getAvailableLocales())))
-        .anyMatch(
-            locale ->
-                source.getRawMessage(key, MessageSource.MessageContext.of(locale)).isPresent());
+        .anyMatch(locale -> source.getRawMessage(key, MessageContext.of(locale)).isPresent());
   }
 
   /**
@@ -226,13 +312,8 @@ public class DenialMessages {
     public Optional<String> getRawMessage(String code, MessageContext context) {
       // The English bundle, the last one, has all keys.
       return english.containsKey(code)
-          ? Optional.of(bundleFor(asked(context)).getString(code))
+          ? Optional.of(bundleFor(context.getLocale()).getString(code))
           : Optional.empty();
-    }
-
-    /** The unbounded locale of the request: querying this source caches nothing. */
-    private static Locale asked(MessageContext context) {
-      return context instanceof RequestMessage request ? request.asked() : context.getLocale();
     }
 
     private ResourceBundle bundleFor(Locale asked) {
@@ -241,55 +322,18 @@ public class DenialMessages {
       if (!locale.getLanguage().equals("zh")) {
         return english;
       }
-      boolean old =
-          locale.getScript().isEmpty()
+      return isTraditional(locale) ? traditional : simplified;
+    }
+
+    static boolean isTraditional(Locale locale) {
+      return locale.getLanguage().equals("zh")
+          && (locale.getScript().isEmpty()
               ? TRADITIONAL.contains(locale.getCountry())
-              : locale.getScript().equals("Hant");
-      return old ? traditional : simplified;
+              : locale.getScript().equals("Hant"));
     }
 
     private static ResourceBundle bundle(Locale locale) {
       return ResourceBundle.getBundle(BUNDLE, locale, ShippedMessages.class.getClassLoader());
-    }
-
-    /**
-     * The context in which message sources are queried. The arguments are computed only if the
-     * message has some.
-     */
-    static final class RequestMessage implements MessageSource.MessageContext {
-
-      private final Locale asked;
-      private final Locale bounded;
-      private final Supplier<Map<String, Object>> arguments;
-
-      /**
-       * @param asked the locale of the request
-       * @param bounded the same or a substitute, for the application's sources
-       */
-      RequestMessage(Locale asked, Locale bounded, Supplier<Map<String, Object>> arguments) {
-        this.asked = asked;
-        this.bounded = bounded;
-        this.arguments = arguments;
-      }
-
-      Locale asked() {
-        return asked;
-      }
-
-      @Override
-      public Locale getLocale() {
-        return bounded;
-      }
-
-      @Override
-      public Locale getLocale(@Nullable Locale ignored) {
-        return bounded;
-      }
-
-      @Override
-      public Map<String, Object> getVariables() {
-        return arguments.get();
-      }
     }
   }
 
@@ -310,7 +354,7 @@ public class DenialMessages {
         DenialMessages messages,
         Outcome outcome,
         String property) {
-      check(messages, configuration.answer(outcome).message(), property);
+      check(messages, configuration.text(outcome).message().orElseThrow(), property);
     }
 
     private static void check(DenialMessages messages, String message, String property) {

@@ -5,8 +5,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * The parts of a denial's response that an annotation defines. The configuration defines the
- * others.
+ * Parts of a denial's response. Those that an annotation does not define are as configured.
  *
  * @param status the status of the response, 400 to 599
  * @param code the code by which programs recognize the denial
@@ -18,8 +17,21 @@ public record DenialText(OptionalInt status, Optional<String> code, Optional<Str
   public static final DenialText NONE =
       new DenialText(OptionalInt.empty(), Optional.empty(), Optional.empty());
 
+  /** All parts. */
+  public static DenialText of(int status, String code, String message) {
+    return new DenialText(OptionalInt.of(status), Optional.of(code), Optional.of(message));
+  }
+
   /** Only a message; everything else as configured. */
   public static DenialText message(String message) {
     return new DenialText(OptionalInt.empty(), Optional.empty(), Optional.of(message));
+  }
+
+  /** These parts, and those of another that are missing here. */
+  public DenialText or(DenialText other) {
+    return new DenialText(
+        status.isPresent() ? status : other.status,
+        code.or(other::code),
+        message.or(other::message));
   }
 }

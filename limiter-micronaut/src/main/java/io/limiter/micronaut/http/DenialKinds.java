@@ -1,85 +1,159 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
+import io.limiter.core.Outcome;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
-import io.limiter.micronaut.denial.Denial;
-import io.limiter.micronaut.denial.DenialTimes;
 import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.http.DenialKind.Hole;
+import io.micronaut.core.type.Argument;
 import io.micronaut.http.HttpMethod;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.HttpRequestWrapper;
 import io.micronaut.http.MediaType;
 import io.micronaut.http.MutableHttpResponse;
+import io.micronaut.http.body.MessageBodyHandlerRegistry;
+import io.micronaut.http.body.MessageBodyWriter;
+import io.micronaut.http.context.ServerRequestContext;
+import java.io.ByteArrayOutputStream;
+import java.net.URI;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The kinds of denials of one plan, each with the parts of its response. Denials are of one kind if
- * their bodies differ only in the path and the numbers that {@link DenialParts} fills in: the same
- * rules deny, in the same language and for the same method.
- *
- * <p>A response is filled from parts only after the ordinary way has given the same response: first
- * twice with made-up values, some time apart, and to a real request; then to one request in each
- * second. A difference, such as a time of day that the application's serializer adds, ends that for
- * the kind.
+ * The kinds of denials of one plan, each of which keeps the parts of its response. A response is
+ * filled from parts only after the ordinary way has given the same response: first twice with
+ * made-up values, some time apart, and to a real request; then to one request in each second. A
+ * difference, such as a time of day that the application's serializer adds, ends that for the kind.
  */
 final class DenialKinds {
 
-  /** Of one plan. When there are more, one is replaced at most once in {@link #CHECK_NANOS}. */
+  /** Of one plan. When there are more, one is replaced at most once in {@link #REPLACE_NANOS}. */
   static final int MOST = 32;
 
-  /** Longer than the resolution of a time that a body may contain. */
-  private static final long PROVING_NANOS = Duration.ofMillis(20).toNanos();
+  private static final long REPLACE_NANOS = Duration.ofSeconds(1).toNanos();
 
-  private static final long CHECK_NANOS = Duration.ofSeconds(1).toNanos();
-
-  private final DenialParts.Maker maker;
+  private final LimitDeniedHandler handler;
+  private final Optional<MessageBodyHandlerRegistry> writers;
   private final LongSupplier nanos;
   private final AtomicLong replacedNanos;
-  private volatile Kind[] kinds = {};
+  private volatile DenialKind[] kinds = {};
   private int next; // guarded by this
 
-  DenialKinds(DenialParts.Maker maker) {
-    this(maker, System::nanoTime);
+  DenialKinds(LimitDeniedHandler handler, Optional<MessageBodyHandlerRegistry> writers) {
+    this(handler, writers, System::nanoTime);
   }
 
   /**
    * @param nanos a monotonic clock in nanoseconds
    */
-  DenialKinds(DenialParts.Maker maker, LongSupplier nanos) {
-    this.maker = maker;
+  DenialKinds(
+      LimitDeniedHandler handler,
+      Optional<MessageBodyHandlerRegistry> writers,
+      LongSupplier nanos) {
+    this.handler = handler;
+    this.writers = writers;
     this.nanos = nanos;
     this.replacedNanos = new AtomicLong(nanos.getAsLong());
   }
 
   /** The response to a denied request. */
   MutableHttpResponse<?> respond(HttpRequest<?> request, LimitDeniedException denied) {
-    Kind kind = isForProgram(request) ? kind(request, denied) : null;
+    long now = nanos.getAsLong();
+    DenialKind kind = isForProgram(request) ? kind(request, denied, now) : null;
     if (kind == null) {
-      return maker.responses().respond(request, denied);
+      return handler.handle(request, denied);
     }
-    Denial denial = new Denial(request, denied, 0, "", ""); // these do not vary within a kind
-    boolean looks = kind.begin(nanos.getAsLong());
-    DenialParts parts = looks ? null : kind.proved();
-    MutableHttpResponse<?> filled = parts == null ? null : parts.respond(denial);
-    if (filled != null) {
-      return filled;
+    if (kind.isToBeChecked(now)) {
+      return check(kind, request, denied);
     }
-    MutableHttpResponse<?> response = maker.responses().respond(request, denied);
-    if (looks) {
-      kind.learn(maker, denial, response);
+    MutableHttpResponse<?> filled = kind.respond(request, denied);
+    return filled == null ? handler.handle(request, denied) : filled;
+  }
+
+  /** The response in the ordinary way, with which the parts are compared. */
+  private MutableHttpResponse<?> check(
+      DenialKind kind, HttpRequest<?> request, LimitDeniedException denied) {
+    boolean same = false;
+    try {
+      MutableHttpResponse<?> response = handler.handle(request, denied);
+      same = isSame(kind, request, denied, response);
+      return response;
+    } finally {
+      kind.checked(same);
     }
-    return response;
+  }
+
+  private boolean isSame(
+      DenialKind kind,
+      HttpRequest<?> request,
+      LimitDeniedException denied,
+      MutableHttpResponse<?> response) {
+    try {
+      if (kind.isNew()) {
+        return isSame(MadeUp.RARE, kind, request, denied);
+      }
+      byte[] body = encode(response);
+      return body != null
+          && kind.gives(response, body, DenialKind.values(request, denied))
+          && (kind.isProved() || isSame(MadeUp.ORDINARY, kind, request, denied));
+    } catch (RuntimeException | StackOverflowError notForOthers) {
+      return false;
+    }
+  }
+
+  /** The same for a request with made-up values; of a new kind, the parts are found. */
+  private boolean isSame(
+      MadeUp values, DenialKind kind, HttpRequest<?> like, LimitDeniedException denied) {
+    HttpRequest<?> request = values.request(like);
+    Supplier<Boolean> same =
+        () -> {
+          MutableHttpResponse<?> response = handler.handle(request, values.denial(denied));
+          byte[] body = encode(response);
+          if (body == null) {
+            return false;
+          }
+          if (kind.isNew()) {
+            kind.cut(response, body, values::text);
+            return true;
+          }
+          return kind.gives(response, body, values::text);
+        };
+    return ServerRequestContext.with(request, same);
+  }
+
+  /** The body of a response as Micronaut encodes it; null if it is none that can be cut. */
+  private byte @Nullable [] encode(MutableHttpResponse<?> response) {
+    Object body = response.body();
+    MediaType type = response.getContentType().orElse(null);
+    if (body == null || type == null || response.getHeaders().names().size() != 1) {
+      return null;
+    }
+    Argument<Object> argument = Argument.ofInstance(body);
+    MessageBodyWriter<Object> writer =
+        writers.flatMap(all -> all.findWriter(argument, List.of(type))).orElse(null);
+    if (writer == null
+        || writer.isBlocking()
+        || !writer.getClass().getName().startsWith("io.micronaut.")) {
+      return null;
+    }
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    writer.writeTo(argument, type, body, response.getHeaders(), bytes);
+    return bytes.toByteArray();
   }
 
   /** Whether some responses are filled from parts by now. */
   boolean areFilled() {
-    return Arrays.stream(kinds).anyMatch(kind -> kind.state == State.PROVED);
+    return Arrays.stream(kinds).anyMatch(DenialKind::isProved);
   }
 
   /** How many there are. */
@@ -100,163 +174,141 @@ final class DenialKinds {
     return true;
   }
 
-  private @Nullable Kind kind(HttpRequest<?> request, LimitDeniedException denied) {
+  private @Nullable DenialKind kind(HttpRequest<?> request, LimitDeniedException denied, long now) {
     Locale language = null;
-    for (Kind kind : kinds) {
+    for (DenialKind kind : kinds) {
       if (kind.isOf(request, denied)) {
-        if (kind.language == null) {
+        if (kind.language() == null) {
           return kind;
         }
-        language = language == null ? maker.responses().language(request, denied) : language;
-        if (kind.language.equals(language)) {
+        language = language == null ? handler.language(request) : language;
+        if (language.equals(kind.language())) {
           return kind;
         }
       }
     }
-    Kind made =
-        new Kind(request, denied, maker.responses().language(request, denied), nanos.getAsLong());
-    return keep(made) ? made : null;
+    Locale own = handler.isInOneLanguage(denied) ? null : handler.language(request);
+    DenialKind made = new DenialKind(request, denied, own, now);
+    return keep(made, now) ? made : null;
   }
 
   /** Two threads may keep the same kind; the first is found from then on. */
-  private boolean keep(Kind kind) {
+  private boolean keep(DenialKind kind, long now) {
     long last = replacedNanos.get();
     boolean full = kinds.length >= MOST;
-    if (full
-        && (kind.seenNanos - last < CHECK_NANOS
-            || !replacedNanos.compareAndSet(last, kind.seenNanos))) {
+    if (full && (now - last < REPLACE_NANOS || !replacedNanos.compareAndSet(last, now))) {
       return false;
     }
     synchronized (this) {
       boolean grows = kinds.length < MOST;
-      Kind[] more = Arrays.copyOf(kinds, grows ? kinds.length + 1 : MOST);
+      DenialKind[] more = Arrays.copyOf(kinds, grows ? kinds.length + 1 : MOST);
       more[grows ? more.length - 1 : next++ % MOST] = kind;
       kinds = more;
     }
     return true;
   }
 
-  private enum State {
-    /** No parts yet. */
-    NEW,
-    /** Parts that were found once. */
-    FOUND,
-    /** Parts that gave the response each time. */
-    PROVED,
-    /** The response has none. */
-    NEVER
-  }
+  /** Made-up values. None of a set is the beginning of another. */
+  private enum MadeUp {
+    /** Values that occur in no body. */
+    RARE(
+        "/_7wHk0uP1Yb5qXcN3eRz-uri",
+        "/_7wHk0uP1Yb5qXcN3eRz-path",
+        7_310_224_881_936_017L,
+        731_022_488_193_603L,
+        73_102_248_819_361L,
+        7_310_224_881_907L),
+    /** Values with every character that holes are filled with. */
+    ORDINARY(
+        "/a/b.c/~d;e=f,g/$&'()*+!:@-_%22%5C%C3%A9/?q=1&x[]=2/?",
+        everyPlainCharacter(), 86_399, 7_201, 611, 43);
 
-  /** Denials of one kind. */
-  private static final class Kind {
+    @SuppressWarnings("ImmutableEnumChecker") // never changed
+    private final Map<Hole, String> values = new EnumMap<>(Hole.class);
 
-    private final LimitDeniedException like;
-    private final String method;
-    private final @Nullable Locale language; // null if the message is the same in all of them
-    private final int longest;
-    private final AtomicLong checkedNanos;
-    private final long seenNanos;
-    private volatile State state = State.NEW;
-    private volatile @Nullable DenialParts parts;
+    @SuppressWarnings("ImmutableEnumChecker")
+    private final URI uri;
 
-    Kind(
-        HttpRequest<?> request,
-        LimitDeniedException like,
-        @Nullable Locale language,
-        long seenNanos) {
-      this.like = like;
-      this.method = request.getMethodName();
-      this.language = language;
-      this.longest = longest(like.verdict());
-      this.seenNanos = seenNanos;
-      this.checkedNanos = new AtomicLong(seenNanos - CHECK_NANOS);
+    MadeUp(String uri, String path, long retryAfter, long banned, long reset, long remaining) {
+      this.uri = URI.create(uri);
+      values.put(Hole.URI, uri);
+      values.put(Hole.PATH, path);
+      values.put(Hole.RETRY_AFTER, Long.toString(retryAfter));
+      values.put(Hole.BANNED, Long.toString(banned));
+      values.put(Hole.RESET, Long.toString(reset));
+      values.put(Hole.REMAINING, Long.toString(remaining));
     }
 
-    boolean isOf(HttpRequest<?> request, LimitDeniedException other) {
-      return like.getClass() == other.getClass()
-          && like.text().equals(other.text())
-          && method.equals(request.getMethodName())
-          && isOf(other.verdict());
-    }
-
-    private boolean isOf(Verdict other) {
-      Verdict verdict = like.verdict();
-      List<RuleVerdict> rules = verdict.rules();
-      List<RuleVerdict> others = other.rules();
-      boolean same =
-          verdict.outcome() == other.outcome()
-              && rules.size() == others.size()
-              && verdict.ban().isPresent() == other.ban().isPresent()
-              && verdict.storeRetryAfter().isPresent() == other.storeRetryAfter().isPresent()
-              && verdict.duplicate().isPresent() == other.duplicate().isPresent()
-              && isSame(verdict.policy(), other.policy());
-      for (int r = 0; same && r < rules.size(); r++) {
-        same = isSame(rules.get(r), others.get(r));
-      }
-      return same
-          && (verdict.duplicate().isEmpty()
-              || isSame(verdict.duplicate().get(), other.duplicate().get()))
-          && longest == longest(other);
-    }
-
-    private static boolean isSame(RuleVerdict rule, RuleVerdict other) {
-      return rule.violated() == other.violated()
-          && rule.observed() == other.observed()
-          && rule.tooCostly() == other.tooCostly()
-          && rule.retryAfter().isPresent() == other.retryAfter().isPresent()
-          && isSame(rule.rule(), other.rule());
-    }
-
-    @SuppressWarnings("ReferenceEquality") // mostly the same object
-    private static boolean isSame(Object one, Object other) {
-      return one == other || one.equals(other);
-    }
-
-    /** Which rule gives a body its numbers. */
-    private static int longest(Verdict verdict) {
-      int only = -1;
-      for (int r = 0; r < verdict.rules().size(); r++) {
-        if (verdict.rules().get(r).denies()) {
-          if (only >= 0) {
-            return verdict.rules().indexOf(DenialTimes.longest(verdict).orElse(null));
-          }
-          only = r;
+    private static String everyPlainCharacter() {
+      StringBuilder all = new StringBuilder("/");
+      for (char c = ' '; c < 0x7F; c++) {
+        if (DenialKind.isPlain(c)) {
+          all.append(c);
         }
       }
-      return only;
+      return all.toString();
     }
 
-    @Nullable DenialParts proved() {
-      return state == State.PROVED ? parts : null;
+    private String text(Hole hole) {
+      return values.getOrDefault(hole, "");
     }
 
-    /** Whether the time has come to look at a response, and no other thread does. */
-    boolean begin(long nanos) {
-      State now = state;
-      if (now == State.NEVER) {
-        return false;
+    private long number(Hole hole) {
+      return Long.parseLong(text(hole));
+    }
+
+    /** A denial of the same kind with these values. */
+    private LimitDeniedException denial(LimitDeniedException like) {
+      return LimitDeniedException.of(verdict(like.verdict()), like.text());
+    }
+
+    @SuppressWarnings("ReferenceEquality") // one of this verdict's own
+    private Verdict verdict(Verdict like) {
+      RuleVerdict longest =
+          (like.outcome() == Outcome.DUPLICATE ? like.duplicate() : like.denying()).orElse(null);
+      Verdict.Builder made =
+          Verdict.of(like.policy(), like.outcome())
+              .decidedBy(like.decidedBy())
+              .delay(like.delay())
+              .rules(like.rules().stream().map(rule -> rule(rule, rule == longest)).toList());
+      like.duplicate().ifPresent(rule -> made.duplicate(rule(rule, rule == longest)));
+      like.ban().ifPresent(rest -> made.ban(Duration.ofSeconds(number(Hole.BANNED))));
+      like.reason().ifPresent(made::reason);
+      like.storeRetryAfter()
+          .ifPresent(rest -> made.storeRetryAfter(Duration.ofSeconds(number(Hole.RETRY_AFTER))));
+      return made.build();
+    }
+
+    private RuleVerdict rule(RuleVerdict like, boolean longest) {
+      RuleVerdict.Builder made =
+          RuleVerdict.of(like.rule())
+              .remaining(number(Hole.REMAINING))
+              .resetAfter(like.resetAfter())
+              .effectiveWindow(Duration.ofSeconds(number(Hole.RESET)))
+              .observed(like.observed());
+      if (like.tooCostly()) {
+        made.tooCostly();
+      } else if (like.retryAfter().isPresent()) {
+        made.violatedFor(Duration.ofSeconds(longest ? number(Hole.RETRY_AFTER) : 1));
+      } else if (like.violated()) {
+        made.violated();
       }
-      long last = checkedNanos.get();
-      return nanos - last >= (now == State.PROVED ? CHECK_NANOS : PROVING_NANOS)
-          && checkedNanos.compareAndSet(last, nanos);
+      return made.build();
     }
 
-    /** Looks at a response that was made in the ordinary way. */
-    void learn(DenialParts.Maker maker, Denial denial, MutableHttpResponse<?> response) {
-      DenialParts known = parts;
-      try {
-        if (known == null) {
-          parts = DenialParts.of(maker, denial.request(), denial.cause());
-          state = parts == null ? State.NEVER : State.FOUND;
-        } else {
-          boolean proved =
-              known.agree(maker, denial, response)
-                  && (state == State.PROVED || known.hold(maker, denial.request(), denial.cause()));
-          state = proved ? State.PROVED : State.NEVER;
+    /** The request with this path. */
+    private <B> HttpRequest<B> request(HttpRequest<B> like) {
+      return new HttpRequestWrapper<>(like) {
+        @Override
+        public URI getUri() {
+          return uri;
         }
-      } catch (RuntimeException | StackOverflowError notForOthers) {
-        state = State.NEVER;
-      }
+
+        @Override
+        public String getPath() {
+          return text(Hole.PATH);
+        }
+      };
     }
   }
 }

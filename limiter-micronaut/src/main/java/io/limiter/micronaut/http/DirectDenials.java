@@ -44,7 +44,6 @@ import java.util.Set;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Responds to denied requests in the gate, without an exception that passes through the server: in
@@ -59,42 +58,53 @@ final class DirectDenials {
 
   private final BeanContext beans;
   private final HttpServerConfiguration server;
-  private final DenialResponseFactory responses;
+  private final LimitDeniedHandler handler;
   private final Optional<MessageBodyHandlerRegistry> writers;
-  private volatile @Nullable Application application;
-  private volatile @Nullable DateField date;
+
+  // What the application does itself with denied requests: known once the server runs, since its
+  // routes are complete then. Two threads may look at once, and both write the same, before the
+  // flag; so the collections are immutable.
+  private volatile boolean knowsApplication;
+  private Set<Class<?>> ours = Set.of();
+  private List<ErrorRoute> errors = List.of();
+  private boolean makesParts;
+  private List<ResponseFilters> filters = List.of();
+
+  private volatile long dateSecond;
+  private volatile String dateText = "";
 
   DirectDenials(
       BeanContext beans,
       HttpServerConfiguration server,
-      DenialResponseFactory responses,
+      LimitDeniedHandler handler,
       Optional<MessageBodyHandlerRegistry> writers) {
     this.beans = beans;
     this.server = server;
-    this.responses = responses;
+    this.handler = handler;
     this.writers = writers;
   }
 
   /**
-   * The same with another factory. The handlers of the application are looked up now: that needs
-   * beans.
+   * The same with another handler. What the application does is looked up now: that needs beans.
    */
-  DirectDenials with(DenialResponseFactory other) {
+  DirectDenials with(LimitDeniedHandler other) {
     DirectDenials same = new DirectDenials(beans, server, other, writers);
-    same.application = application();
+    same.lookAtApplication();
     return same;
   }
 
   /** The response to this request; empty if the application is to receive the exception. */
   Optional<MutableHttpResponse<?>> respond(
       HttpRequest<?> request, LimitDeniedException denied, LimitPlan plan) {
-    Application known = application();
-    if (known.wants(denied, request)) {
+    if (!knowsApplication) {
+      lookAtApplication();
+    }
+    if (applicationWants(denied, request)) {
       return Optional.empty();
     }
     MutableHttpResponse<?> response =
-        known.sees(request)
-            ? responses.respond(request, denied)
+        applicationSees(request)
+            ? handler.handle(request, denied)
             : kinds(plan).respond(request, denied);
     RouteAttributes.setException(response, denied);
     writeServerFields(response.getHeaders());
@@ -103,8 +113,7 @@ final class DirectDenials {
 
   /** The kinds of denials of a plan, which are forgotten with it. */
   DenialKinds kinds(LimitPlan plan) {
-    return plan.derived(
-        DenialKinds.class, () -> new DenialKinds(new DenialParts.Maker(responses, writers)));
+    return plan.derived(DenialKinds.class, () -> new DenialKinds(handler, writers));
   }
 
   /** As the server writes them into each response of a route or a handler. */
@@ -123,133 +132,118 @@ final class DirectDenials {
   /** The text of a second is formatted once. */
   private void writeDate(MutableHttpHeaders headers) {
     long second = System.currentTimeMillis() / MILLIS;
-    DateField known = date;
-    if (known != null && known.second() == second) {
-      headers.set(HttpHeaders.DATE, known.text());
+    if (second == dateSecond) {
+      headers.set(HttpHeaders.DATE, dateText); // or that of a later second, which has begun then
       return;
     }
     headers.date(LocalDateTime.now(ZoneId.systemDefault()));
     String text = headers.get(HttpHeaders.DATE);
     if (text != null && second == System.currentTimeMillis() / MILLIS) {
-      date = new DateField(second, text);
+      keepDate(second, text);
     }
   }
 
-  /** The field of one second since 1970. */
-  private record DateField(long second, String text) {}
-
-  /** Known once the server runs: its routes are complete then. */
-  private Application application() {
-    Application known = application;
-    if (known == null) {
-      known = new Application(beans, server, responses);
-      application = known;
+  private synchronized void keepDate(long second, String text) {
+    if (second > dateSecond) {
+      dateText = text;
+      dateSecond = second;
     }
-    return known;
   }
 
-  /** What an application does itself with denied requests. */
-  private static final class Application {
+  private void lookAtApplication() {
+    boolean receivesAll =
+        server.isLogHandledExceptions() || server.getThreadSelection() != ThreadSelection.MANUAL;
+    ours =
+        receivesAll
+            ? Set.of()
+            : Stream.of(
+                    RateLimitExceededException.class,
+                    CallerBannedException.class,
+                    DuplicateSubmissionException.class,
+                    LimiterUnavailableException.class)
+                .filter(this::isHandledByUs)
+                .collect(Collectors.toUnmodifiableSet());
+    errors =
+        beans.getBeansOfType(RouteBuilder.class).stream()
+            .flatMap(routes -> routes.getErrorRoutes().stream())
+            .toList();
+    makesParts =
+        !handler.isKnown()
+            || !areAll(JsonErrorResponseBodyProvider.class, DirectDenials::isUsual)
+            || !areAll(MessageSource.class, DirectDenials::isConstant);
+    filters = List.copyOf(ResponseFilters.of(beans, server));
+    knowsApplication = true;
+  }
 
-    private final boolean sees;
-    private final Set<Class<?>> ours;
-    private final List<ErrorRoute> errors;
-    private final boolean makes;
-    private final List<ResponseFilters> filters;
+  private boolean areAll(Class<?> type, Predicate<Object> are) {
+    return beans.getBeansOfType(type).stream().allMatch(are);
+  }
 
-    Application(
-        BeanContext beans, HttpServerConfiguration server, DenialResponseFactory responses) {
-      this.sees =
-          server.isLogHandledExceptions() || server.getThreadSelection() != ThreadSelection.MANUAL;
-      this.ours =
-          Stream.of(
-                  RateLimitExceededException.class,
-                  CallerBannedException.class,
-                  DuplicateSubmissionException.class,
-                  LimiterUnavailableException.class)
-              .filter(type -> handledByUs(beans, type))
-              .collect(Collectors.toSet());
-      this.errors =
-          beans.getBeansOfType(RouteBuilder.class).stream()
-              .flatMap(routes -> routes.getErrorRoutes().stream())
-              .toList();
-      this.makes =
-          !responses.areKnown()
-              || !areAll(beans, JsonErrorResponseBodyProvider.class, Application::isUsual)
-              || !areAll(beans, MessageSource.class, Application::isConstant);
-      this.filters = ResponseFilters.of(beans, server);
-    }
+  private static boolean isUsual(Object errorBodies) {
+    return errorBodies
+        .getClass()
+        .getPackageName()
+        .equals(JsonErrorResponseBodyProvider.class.getPackageName());
+  }
 
-    private static boolean areAll(BeanContext beans, Class<?> type, Predicate<Object> are) {
-      return beans.getBeansOfType(type).stream().allMatch(are);
-    }
+  /** Messages of others may change at any time. */
+  private static boolean isConstant(Object messages) {
+    return messages.getClass() != StaticMessageSource.class
+        && (isOf(messages.getClass(), "io.micronaut.")
+            || isOf(messages.getClass(), "io.limiter.micronaut."));
+  }
 
-    private static boolean isUsual(Object errorBodies) {
-      return errorBodies
-          .getClass()
-          .getPackageName()
-          .equals(JsonErrorResponseBodyProvider.class.getPackageName());
-    }
-
-    /** Messages of others may change at any time. */
-    private static boolean isConstant(Object messages) {
-      return messages.getClass() != StaticMessageSource.class
-          && (isOf(messages.getClass(), "io.micronaut.")
-              || isOf(messages.getClass(), "io.limiter.micronaut."));
-    }
-
-    /**
-     * Whether the application has a part in the response to a request: makes a part of its body, or
-     * has a filter that receives it, and so may look at the object that is its body.
-     */
-    boolean sees(HttpRequest<?> request) {
-      if (makes) {
-        return true;
-      }
-      for (ResponseFilters filter : filters) {
-        if (filter.receive(request)) {
-          return true;
-        }
-      }
+  /** The handler as the server finds it. */
+  private boolean isHandledByUs(Class<?> denied) {
+    try {
+      return beans
+          .findBeanDefinition(
+              ExceptionHandler.class, Qualifiers.byTypeArgumentsClosest(denied, Object.class))
+          .map(beans::getBean)
+          .filter(handling -> handling.getClass() == LimitDeniedHandler.class)
+          .isPresent();
+    } catch (BeanContextException undecided) { // such as two handlers: the server reports them
       return false;
     }
+  }
 
-    /** The handler as the server finds it. */
-    private static boolean handledByUs(BeanContext beans, Class<?> denied) {
-      try {
-        return beans
-            .findBeanDefinition(
-                ExceptionHandler.class, Qualifiers.byTypeArgumentsClosest(denied, Object.class))
-            .map(beans::getBean)
-            .filter(handler -> handler.getClass() == LimitDeniedHandler.class)
+  /** Whether the application is to receive the exception. */
+  private boolean applicationWants(LimitDeniedException denied, HttpRequest<?> request) {
+    if (!ours.contains(denied.getClass())) {
+      return true;
+    }
+    for (ErrorRoute error : errors) {
+      if (error.exceptionType().isInstance(denied) && isFor(error, request)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** A method of one controller is for its routes alone. */
+  private static boolean isFor(ErrorRoute error, HttpRequest<?> request) {
+    Class<?> controller = error.originatingType();
+    return controller == null
+        || RouteAttributes.getRouteInfo(request)
+            .map(RouteInfo::getDeclaringType)
+            .filter(type -> controller.isAssignableFrom(type) || type.isAssignableFrom(controller))
             .isPresent();
-      } catch (BeanContextException undecided) { // such as two handlers: the server reports them
-        return false;
-      }
-    }
+  }
 
-    boolean wants(LimitDeniedException denied, HttpRequest<?> request) {
-      if (sees || !ours.contains(denied.getClass())) {
+  /**
+   * Whether the application has a part in the response to a request: makes a part of its body, or
+   * has a filter that receives it, and so may look at the object that is its body.
+   */
+  private boolean applicationSees(HttpRequest<?> request) {
+    if (makesParts) {
+      return true;
+    }
+    for (ResponseFilters filter : filters) {
+      if (filter.receive(request)) {
         return true;
       }
-      for (ErrorRoute error : errors) {
-        if (error.exceptionType().isInstance(denied) && isFor(error, request)) {
-          return true;
-        }
-      }
-      return false;
     }
-
-    /** A method of one controller is for its routes alone. */
-    private static boolean isFor(ErrorRoute error, HttpRequest<?> request) {
-      Class<?> controller = error.originatingType();
-      return controller == null
-          || RouteAttributes.getRouteInfo(request)
-              .map(RouteInfo::getDeclaringType)
-              .filter(
-                  type -> controller.isAssignableFrom(type) || type.isAssignableFrom(controller))
-              .isPresent();
-    }
+    return false;
   }
 
   private static boolean isOf(Class<?> type, String packages) {

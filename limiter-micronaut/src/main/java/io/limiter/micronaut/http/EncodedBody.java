@@ -100,15 +100,6 @@ final class EncodedBody<T> implements ResponseBodyWriter<T> {
     return failure == null;
   }
 
-  /** The encoded body of an answer; null unless a writer of Micronaut has encoded it. */
-  static byte @Nullable [] ofMicronaut(MutableHttpResponse<?> response) {
-    return response.getBodyWriter().orElse(null) instanceof EncodedBody<?> encoded
-            && encoded.failure == null
-            && encoded.writer.getClass().getName().startsWith("io.micronaut.")
-        ? encoded.bytes
-        : null;
-  }
-
   /** What is bytes already, or can be read only once. Netty's buffers are no type of ours. */
   private static boolean isRaw(Object body) {
     return body instanceof CharSequence

@@ -81,7 +81,7 @@ final class GateWarmUp implements WarmUpStep {
   private final Continuations continuations;
   private final GateFilter bean;
   private final RateLimitFields fields;
-  private final DenialResponseFactory responses;
+  private final LimitDeniedHandler denials;
   private final DirectDenials answers;
   private final DenialText text;
   private final UserWarnings users;
@@ -115,12 +115,12 @@ final class GateWarmUp implements WarmUpStep {
         fields.getClass() == RateLimitFields.class ? fields : new RateLimitFields(headers);
     boolean words = wordsAreOurs(beans, messages);
     this.text = words ? DenialText.NONE : DenialText.message(POLICY);
-    this.responses =
-        new DenialResponseFactory(
+    this.denials =
+        new LimitDeniedHandler(
             denialSettings,
             words ? messages : silent(beans),
             bodyIsOurs(beans, body) ? body : new DenialBodyFactory.ProblemBody());
-    this.answers = answers.with(this.responses);
+    this.answers = answers.with(this.denials);
     this.writers = beans.findBean(MessageBodyHandlerRegistry.class);
     Optional<ByteBufferFactory> buffers = beans.findBean(ByteBufferFactory.class);
     this.bodies =
@@ -252,7 +252,7 @@ final class GateWarmUp implements WarmUpStep {
   private Optional<MutableHttpResponse<?>> handled(HttpRequest<?> request, Throwable thrown) {
     Throwable cause = thrown instanceof CompletionException ? thrown.getCause() : thrown;
     if (cause instanceof LimitDeniedException denied) {
-      return Optional.of(responses.respond(request, denied));
+      return Optional.of(denials.handle(request, denied));
     }
     throw new CompletionException(cause);
   }

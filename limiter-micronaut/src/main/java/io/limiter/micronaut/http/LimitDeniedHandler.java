@@ -1,30 +1,144 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
+import io.limiter.core.Outcome;
+import io.limiter.core.util.LogThrottle;
+import io.limiter.micronaut.config.DenialConfiguration;
+import io.limiter.micronaut.denial.Denial;
+import io.limiter.micronaut.denial.DenialBody;
+import io.limiter.micronaut.denial.DenialBodyFactory;
+import io.limiter.micronaut.denial.DenialMessages;
+import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponse;
+import io.micronaut.http.HttpResponseFactory;
+import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.annotation.Produces;
 import io.micronaut.http.server.exceptions.ExceptionHandler;
 import jakarta.inject.Singleton;
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * Responds to denied requests, unless the application has an {@code @Error} method or a handler of
- * its own for them.
+ * Responds to denied requests with a status and a body. An {@code @Error} method or a handler of
+ * the application goes before it. A filter adds the header fields of {@link RateLimitFields} to
+ * every denial.
  */
 @Singleton
 @Produces
 public class LimitDeniedHandler implements ExceptionHandler<LimitDeniedException, HttpResponse<?>> {
 
-  private final DenialResponseFactory responses;
+  private static final Logger LOG = LoggerFactory.getLogger(LimitDeniedHandler.class);
 
-  public LimitDeniedHandler(DenialResponseFactory responses) {
-    this.responses = responses;
+  private final Map<Outcome, DenialText> configured = new EnumMap<>(Outcome.class);
+  private final String tooCostly;
+  private final DenialMessages messages;
+  private final DenialBody body;
+  private final LogThrottle failures = new LogThrottle();
+
+  public LimitDeniedHandler(
+      DenialConfiguration configuration, DenialMessages messages, DenialBody body) {
+    for (Outcome outcome : Outcome.values()) {
+      if (outcome != Outcome.ALLOWED) {
+        configured.put(outcome, configuration.text(outcome));
+      }
+    }
+    this.tooCostly = configuration.tooCostlyMessage();
+    this.messages = messages;
+    this.body = body;
   }
 
+  /**
+   * The response to this request. If the body, which may be the application's, fails, the response
+   * has none: it is a denial all the same.
+   */
   @Override
-  public HttpResponse<?> handle(
+  public MutableHttpResponse<?> handle(
       @SuppressWarnings("rawtypes") HttpRequest request, LimitDeniedException denied) {
-    return responses.respond(request, denied);
+    Denial denial = denial(request, denied);
+    try {
+      return Objects.requireNonNull(
+          body.write(denial, begun(denial)), "it gave null: let it give the response");
+    } catch (RuntimeException broken) {
+      failures.report(
+          LOG,
+          "%s has failed, so denials are sent without a body".formatted(body.getClass().getName()),
+          broken);
+      return begun(denial);
+    }
+  }
+
+  private static MutableHttpResponse<?> begun(Denial denial) {
+    return HttpResponseFactory.INSTANCE.status(denial.status(), denial.title());
+  }
+
+  private Denial denial(HttpRequest<?> request, LimitDeniedException denied) {
+    DenialText text = text(denied);
+    int status = text.status().orElseThrow();
+    String code = text.code().orElseThrow();
+    Denial withoutMessage = new Denial(request, denied, status, code, "");
+    return new Denial(request, denied, status, code, message(withoutMessage, text));
+  }
+
+  /**
+   * All parts. An annotation takes precedence over the configuration, but for the message of a call
+   * that no wait would help: other messages are about waiting.
+   */
+  private DenialText text(LimitDeniedException denied) {
+    DenialText text =
+        denied.text().or(configured.getOrDefault(denied.verdict().outcome(), DenialText.NONE));
+    return isNever(denied) ? DenialText.message(tooCostly).or(text) : text;
+  }
+
+  private static boolean isNever(LimitDeniedException denied) {
+    return denied.verdict().outcome() == Outcome.LIMITED && denied.verdict().tooCostly();
+  }
+
+  /** The message; the title of the status, if the application's source of messages has failed. */
+  private String message(Denial withoutMessage, DenialText text) {
+    LimitDeniedException denied = withoutMessage.cause();
+    try {
+      return Objects.requireNonNull(
+          messages.render(
+              text.message().orElseThrow(),
+              isNever(denied)
+                  ? DenialConfiguration.TOO_COSTLY
+                  : DenialConfiguration.defaultMessage(denied.verdict().outcome()),
+              withoutMessage.request(),
+              () -> Denial.Value.arguments(withoutMessage)),
+          "it gave null: let it give a text");
+    } catch (RuntimeException broken) {
+      failures.report(
+          LOG,
+          "%s has failed, so denials have the title of their status as message"
+              .formatted(messages.getClass().getName()),
+          broken);
+      return withoutMessage.title();
+    }
+  }
+
+  /** Whether the response is the same in all languages. */
+  boolean isInOneLanguage(LimitDeniedException denied) {
+    return !DenialMessages.isKey(text(denied).message().orElseThrow());
+  }
+
+  /** The language of the responses to a request, if they depend on it. */
+  Locale language(HttpRequest<?> request) {
+    return messages.language(request);
+  }
+
+  /**
+   * Whether the responses depend on nothing but the request and its denial: not if the application
+   * makes them, or their bodies or messages.
+   */
+  boolean isKnown() {
+    return getClass() == LimitDeniedHandler.class
+        && messages.getClass() == DenialMessages.class
+        && DenialBodyFactory.isKnown(body);
   }
 }

@@ -7,13 +7,14 @@ import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration.Legacy;
-import io.limiter.micronaut.denial.DenialTimes;
+import io.limiter.micronaut.denial.Denial;
 import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.MutableHttpHeaders;
 import io.micronaut.http.MutableHttpResponse;
 import jakarta.inject.Singleton;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -69,8 +70,7 @@ public class RateLimitFields {
       headers.set(LIMIT, limit(verdict, constant));
     }
     if (configuration.legacy() != Legacy.OFF && !headers.contains(LEGACY_LIMIT)) {
-      DenialTimes.closestToExhaustion(verdict)
-          .ifPresent(rule -> writeLegacy(rule, verdict.ban(), headers));
+      closestToExhaustion(verdict).ifPresent(rule -> writeLegacy(rule, verdict.ban(), headers));
     }
   }
 
@@ -85,7 +85,7 @@ public class RateLimitFields {
       headers.set(HttpHeaders.CACHE_CONTROL, NO_STORE);
     }
     if (configuration.retryAfter() && !headers.contains(HttpHeaders.RETRY_AFTER)) {
-      OptionalLong seconds = DenialTimes.retryAfter(verdict);
+      OptionalLong seconds = Denial.retryAfter(verdict);
       if (seconds.isPresent()) {
         headers.set(HttpHeaders.RETRY_AFTER, Long.toString(seconds.getAsLong()));
       }
@@ -122,12 +122,31 @@ public class RateLimitFields {
     }
     headers.set(
         LEGACY_RESET,
-        Long.toString(
-            configuration.legacy() == Legacy.EPOCH ? epoch(wait) : DenialTimes.secondsUp(wait)));
+        Long.toString(configuration.legacy() == Legacy.EPOCH ? epoch(wait) : secondsUp(wait)));
+  }
+
+  /**
+   * If rules deny, the one with the longest wait; else the one with the fewest remaining units, and
+   * of equal ones the one with the longer window.
+   */
+  private static Optional<RuleVerdict> closestToExhaustion(Verdict verdict) {
+    return verdict
+        .denying()
+        .or(
+            () ->
+                verdict.rules().stream()
+                    .min(
+                        Comparator.comparingLong(RuleVerdict::remaining)
+                            .thenComparing(
+                                RuleVerdict::effectiveWindow, Comparator.reverseOrder())));
+  }
+
+  private static long secondsUp(Duration duration) {
+    return duration.toSeconds() + (duration.toNanosPart() > 0 ? 1 : 0);
   }
 
   private static long epoch(Duration ahead) {
-    return DenialTimes.secondsUp(Duration.ofMillis(System.currentTimeMillis()).plus(ahead));
+    return secondsUp(Duration.ofMillis(System.currentTimeMillis()).plus(ahead));
   }
 
   private static String policy(Verdict verdict, Formatted constant) {
@@ -137,7 +156,7 @@ public class RateLimitFields {
   private static String limit(Verdict verdict, Formatted constant) {
     String field = constant.limit(verdict.rules());
     return verdict.ban().isPresent()
-        ? BAN + ";r=0;t=" + DenialTimes.secondsUp(verdict.ban().get()) + ", " + field
+        ? BAN + ";r=0;t=" + secondsUp(verdict.ban().get()) + ", " + field
         : field;
   }
 
@@ -204,7 +223,7 @@ public class RateLimitFields {
         at = write(rule.remaining(), field, at);
         if (!(rules[r] instanceof ConcurrencyLimitRule)) { // when a call ends is unknown
           at = write(SECONDS, field, at);
-          at = write(DenialTimes.secondsUp(rule.effectiveWindow()), field, at);
+          at = write(secondsUp(rule.effectiveWindow()), field, at);
         }
       }
       return new String(field, 0, at, StandardCharsets.ISO_8859_1);

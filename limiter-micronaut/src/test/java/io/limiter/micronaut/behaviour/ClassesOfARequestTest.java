@@ -27,7 +27,11 @@ class ClassesOfARequestTest {
   /** Including the log of a breaker, which knows whether its node is lost. */
   private static final int MOST_ADMITTED = 89;
 
-  private static final int MOST_MORE_DENIED = 20;
+  /** A denial after a pause of more than a second: its response is made and compared with parts. */
+  private static final int MOST_MORE_DENIED = 13;
+
+  /** A denial right after others: its response is filled from parts. */
+  private static final int MOST_MORE_FLOODED = 10;
 
   @Test
   void oneRequestExecutesFewOfThem() throws Exception {
@@ -35,16 +39,21 @@ class ClassesOfARequestTest {
     Set<String> admitted = executed(lines.get(0));
     Set<String> more = executed(lines.get(1));
     more.removeAll(admitted);
+    Set<String> flooded = executed(lines.get(2));
+    flooded.removeAll(admitted);
     System.out.printf(
-        "Classes of one request: admitted %d, denied %d more%n%s%n%s%n",
-        admitted.size(), more.size(), admitted, more);
+        "Classes of one request: admitted %d, denied %d more, denied in a flood %d more%n%s%n%s%n%s%n",
+        admitted.size(), more.size(), flooded.size(), admitted, more, flooded);
 
     assertThat(admitted)
         .contains("io/limiter/micronaut/http/GateFilter", "io/limiter/core/redis/RedisStore")
         .hasSizeLessThanOrEqualTo(MOST_ADMITTED);
     assertThat(more)
-        .contains("io/limiter/micronaut/http/DenialResponseFactory")
+        .contains("io/limiter/micronaut/denial/Denial", "io/limiter/micronaut/http/DenialKinds")
         .hasSizeLessThanOrEqualTo(MOST_MORE_DENIED);
+    assertThat(flooded)
+        .contains("io/limiter/micronaut/http/DenialKinds")
+        .hasSizeLessThanOrEqualTo(MOST_MORE_FLOODED);
   }
 
   private static Set<String> executed(String line) throws IOException {
@@ -73,7 +82,7 @@ class ClassesOfARequestTest {
       assertThat(process.waitFor(10, TimeUnit.SECONDS)).isTrue();
       List<String> lines =
           printed.lines().filter(line -> line.matches("[A-Za-z0-9+/=]{40,}")).toList();
-      assertThat(lines).as(printed).hasSize(2);
+      assertThat(lines).as(printed).hasSize(3);
       return lines;
     } finally {
       process.destroyForcibly();

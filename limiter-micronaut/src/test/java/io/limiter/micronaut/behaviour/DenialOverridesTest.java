@@ -6,11 +6,12 @@ import static io.limiter.micronaut.behaviour.DenialAnswersTest.second;
 import static io.limiter.micronaut.testing.HttpService.field;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.micronaut.config.DenialConfiguration;
 import io.limiter.micronaut.denial.Denial;
 import io.limiter.micronaut.denial.DenialBody;
+import io.limiter.micronaut.denial.DenialMessages;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.exception.RateLimitExceededException;
-import io.limiter.micronaut.http.DenialResponseFactory;
 import io.limiter.micronaut.http.LimitDeniedHandler;
 import io.micronaut.context.annotation.Replaces;
 import io.micronaut.context.annotation.Requires;
@@ -48,12 +49,12 @@ class DenialOverridesTest {
   @Replaces(LimitDeniedHandler.class)
   @Requires(property = OVERRIDE, value = "handler")
   static class OwnHandler extends LimitDeniedHandler {
-    OwnHandler(DenialResponseFactory responses) {
-      super(responses);
+    OwnHandler(DenialConfiguration configuration, DenialMessages messages, DenialBody body) {
+      super(configuration, messages, body);
     }
 
     @Override
-    public HttpResponse<?> handle(HttpRequest request, LimitDeniedException denied) {
+    public MutableHttpResponse<?> handle(HttpRequest request, LimitDeniedException denied) {
       return HttpResponse.status(420, "Calm").body("handler");
     }
   }

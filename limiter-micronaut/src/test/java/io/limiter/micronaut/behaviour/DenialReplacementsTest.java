@@ -14,7 +14,7 @@ import io.limiter.micronaut.denial.DenialMessages;
 import io.limiter.micronaut.exception.InvalidCallException;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.http.BadRequestHandler;
-import io.limiter.micronaut.http.DenialResponseFactory;
+import io.limiter.micronaut.http.LimitDeniedHandler;
 import io.limiter.micronaut.http.RateLimitFields;
 import io.micronaut.context.MessageSource;
 import io.micronaut.context.annotation.Factory;
@@ -80,16 +80,16 @@ class DenialReplacementsTest {
 
   /** Whole answers. */
   @Singleton
-  @Replaces(DenialResponseFactory.class)
+  @Replaces(LimitDeniedHandler.class)
   @Requires(property = REPLACED, value = "responses")
-  static class OwnResponses extends DenialResponseFactory {
+  static class OwnResponses extends LimitDeniedHandler {
     OwnResponses(DenialConfiguration configuration, DenialMessages messages, DenialBody body) {
       super(configuration, messages, body);
     }
 
     @Override
-    public MutableHttpResponse<?> respond(HttpRequest<?> request, LimitDeniedException cause) {
-      return super.respond(request, cause).header("X-Own", "responses");
+    public MutableHttpResponse<?> handle(HttpRequest request, LimitDeniedException denied) {
+      return super.handle(request, denied).header("X-Own", "responses");
     }
   }
 

@@ -3,14 +3,25 @@ package io.limiter.micronaut.denial;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.micronaut.context.ApplicationContext;
 import java.util.HashSet;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 class BoundedLocalesTest {
 
-  private final RequestLanguage.BoundedLocales locales = new RequestLanguage.BoundedLocales();
+  private final ApplicationContext context =
+      ApplicationContext.run(Map.of("micronaut.server.locale-resolution.default-locale", "en"));
+
+  private final DenialMessages messages = context.getBean(DenialMessages.class);
+
+  @AfterEach
+  void stop() {
+    context.close();
+  }
 
   @Test
   void whatTextsDependOnIsKept() {
@@ -29,10 +40,12 @@ class BoundedLocalesTest {
       asked.add(bound("fr-%03d".formatted(i % 1000)));
     }
 
-    assertThat(asked).hasSizeLessThanOrEqualTo(RequestLanguage.BoundedLocales.MOST + 2);
+    assertThat(asked).hasSizeLessThanOrEqualTo(DenialMessages.MOST_LOCALES + 2);
     assertThat(bound("pt-BR")).as("seen before").hasToString("pt_BR");
     assertThat(bound("it-CH")).as("too late, but a language").isEqualTo(Locale.ITALIAN);
     assertThat(bound("gsw-CH")).as("too late").isEqualTo(Locale.ENGLISH);
+    assertThat(bound("zh-HK")).as("too late").isEqualTo(Locale.TRADITIONAL_CHINESE);
+    assertThat(bound("zh-SG")).as("too late").isEqualTo(Locale.CHINESE);
   }
 
   private static char letter(int i) {
@@ -40,6 +53,6 @@ class BoundedLocalesTest {
   }
 
   private Locale bound(String tag) {
-    return locales.bound(Locale.forLanguageTag(tag), Locale.ENGLISH);
+    return messages.bound(Locale.forLanguageTag(tag));
   }
 }

@@ -19,7 +19,6 @@ import io.limiter.micronaut.config.DenialConfiguration;
 import io.limiter.micronaut.denial.Denial;
 import io.limiter.micronaut.denial.DenialBody;
 import io.limiter.micronaut.denial.DenialMessages;
-import io.limiter.micronaut.denial.DenialValue;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -28,6 +27,7 @@ import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Order;
+import io.micronaut.core.type.Argument;
 import io.micronaut.http.HttpMethod;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.MediaType;
@@ -43,6 +43,7 @@ import io.micronaut.http.hateoas.Link;
 import io.micronaut.http.simple.SimpleHttpRequest;
 import io.micronaut.runtime.server.EmbeddedServer;
 import jakarta.inject.Singleton;
+import java.io.ByteArrayOutputStream;
 import java.net.URI;
 import java.net.http.HttpResponse;
 import java.time.Duration;
@@ -193,23 +194,21 @@ class DenialPartsTest {
   void aMessageThatChangesEndsIt() throws Exception {
     try (EmbeddedServer server = start(SPEC, "application")) {
       AtomicInteger part = new AtomicInteger();
-      DenialResponseFactory usual =
-          server.getApplicationContext().getBean(DenialResponseFactory.class);
+      LimitDeniedHandler usual = handler(server);
       DenialKinds kinds =
           new DenialKinds(
-              new DenialParts.Maker(
-                  new DenialResponseFactory(
-                      server.getApplicationContext().getBean(DenialConfiguration.class),
-                      server.getApplicationContext().getBean(DenialMessages.class),
-                      (denial, response) ->
-                          response
-                              .contentType(MediaType.APPLICATION_JSON_TYPE)
-                              .body(Map.of("part", part.get()))),
-                  writers(server)),
+              new LimitDeniedHandler(
+                  server.getApplicationContext().getBean(DenialConfiguration.class),
+                  server.getApplicationContext().getBean(DenialMessages.class),
+                  (denial, response) ->
+                      response
+                          .contentType(MediaType.APPLICATION_JSON_TYPE)
+                          .body(Map.of("part", part.get()))),
+              writers(server),
               nanos::get);
       LimitDeniedException denied = denials(60).get(0);
       HttpRequest<?> request = request(HttpMethod.GET, "/a", "", "");
-      assertThat(usual.areKnown()).isTrue();
+      assertThat(usual.isKnown()).isTrue();
       prove(kinds, request, denied);
       part.set(1);
       assertThat(kinds.respond(request, denied).body()).isInstanceOf(byte[].class);
@@ -245,7 +244,8 @@ class DenialPartsTest {
   @Test
   void noCallerReceivesThePathOrTheSecondsOfAnother() throws Exception {
     try (EmbeddedServer server = start(SPEC, "template")) {
-      DenialKinds kinds = new DenialKinds(maker(server)); // by the clock, while others fill
+      DenialKinds kinds =
+          new DenialKinds(handler(server), writers(server)); // by the clock, while others fill
       ExecutorService threads = Executors.newFixedThreadPool(8);
       try {
         List<Callable<Void>> callers = new ArrayList<>();
@@ -385,11 +385,7 @@ class DenialPartsTest {
       DenialKinds kinds,
       HttpRequest<?> request,
       LimitDeniedException denied) {
-    MutableHttpResponse<?> made =
-        server
-            .getApplicationContext()
-            .getBean(DenialResponseFactory.class)
-            .respond(request, denied);
+    MutableHttpResponse<?> made = handler(server).handle(request, denied);
     MutableHttpResponse<?> response = kinds.respond(request, denied);
     boolean filled = response.body() instanceof byte[];
     String expected = encoded(server, request, made);
@@ -409,11 +405,19 @@ class DenialPartsTest {
     if (response.body() instanceof byte[] filled) {
       return new String(filled, UTF_8);
     }
-    if (EncodedBody.ofMicronaut(response) == null) { // not looked at for its parts
-      assertThat(EncodedBody.encode(request, response, writers(server))).isTrue();
+    assertThat(EncodedBody.encode(request, response, writers(server))).isTrue();
+    MutableHttpResponse<Object> answer = (MutableHttpResponse<Object>) response;
+    if (!(answer.getBodyWriter().orElse(null) instanceof EncodedBody<Object> encoded)) {
+      return "none";
     }
-    byte[] bytes = EncodedBody.ofMicronaut(response);
-    return bytes == null ? "none" : new String(bytes, UTF_8);
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    encoded.writeTo(
+        Argument.ofInstance(answer.body()),
+        answer.getContentType().orElseThrow(),
+        answer.body(),
+        answer.getHeaders(),
+        bytes);
+    return bytes.toString(UTF_8);
   }
 
   /** Three responses with some time in between. */
@@ -425,12 +429,11 @@ class DenialPartsTest {
   }
 
   private DenialKinds kinds(EmbeddedServer server) {
-    return new DenialKinds(maker(server), nanos::get);
+    return new DenialKinds(handler(server), writers(server), nanos::get);
   }
 
-  private static DenialParts.Maker maker(EmbeddedServer server) {
-    return new DenialParts.Maker(
-        server.getApplicationContext().getBean(DenialResponseFactory.class), writers(server));
+  private static LimitDeniedHandler handler(EmbeddedServer server) {
+    return server.getApplicationContext().getBean(LimitDeniedHandler.class);
   }
 
   private static Optional<MessageBodyHandlerRegistry> writers(EmbeddedServer server) {
@@ -441,9 +444,9 @@ class DenialPartsTest {
     Map<String, Object> settings = new LinkedHashMap<>();
     settings.put("limiter.denial.body", format);
     if (format.equals("template")) {
-      for (DenialValue value : DenialValue.values()) {
+      for (Denial.Value value : Denial.Value.values()) {
         String name = value.name().toLowerCase(Locale.ROOT).replace("_", "");
-        if (value != DenialValue.TIMESTAMP) {
+        if (value != Denial.Value.TIMESTAMP) {
           settings.put("limiter.denial.template." + name, placeholder(value));
           settings.put("limiter.denial.template.text." + name, "é: " + placeholder(value) + ".");
         }
@@ -452,7 +455,7 @@ class DenialPartsTest {
     return start(specification, settings);
   }
 
-  private static String placeholder(DenialValue value) {
+  private static String placeholder(Denial.Value value) {
     return switch (value) {
       case RETRY_AFTER -> "{retryAfter}";
       default -> "{" + value.name().toLowerCase(Locale.ROOT) + "}";

@@ -20,7 +20,7 @@ import io.limiter.micronaut.denial.Denial;
 import io.limiter.micronaut.denial.DenialBody;
 import io.limiter.micronaut.denial.DenialMessages;
 import io.limiter.micronaut.exception.LimitDeniedException;
-import io.limiter.micronaut.http.DenialResponseFactory;
+import io.limiter.micronaut.http.LimitDeniedHandler;
 import io.limiter.micronaut.http.RateLimitFields;
 import io.limiter.micronaut.subject.ClientAddress;
 import io.limiter.micronaut.testing.HttpService;
@@ -258,15 +258,15 @@ class WarmUpTest {
   }
 
   @Singleton
-  @Replaces(DenialResponseFactory.class)
+  @Replaces(LimitDeniedHandler.class)
   @Requires(property = "spec.name", value = "WarmUpTest.replaced")
-  static class OwnResponses extends DenialResponseFactory {
+  static class OwnResponses extends LimitDeniedHandler {
     OwnResponses(DenialConfiguration configuration, DenialMessages messages, DenialBody body) {
       super(configuration, messages, body);
     }
 
     @Override
-    public MutableHttpResponse<?> respond(HttpRequest<?> request, LimitDeniedException cause) {
+    public MutableHttpResponse<?> handle(HttpRequest request, LimitDeniedException denied) {
       throw asked(this);
     }
   }
