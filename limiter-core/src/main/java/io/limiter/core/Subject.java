@@ -23,8 +23,11 @@ public record Subject(String kind, String value) {
   /** The {@link #breadth} of {@link #global()}. */
   public static final int EVERYBODY = 2;
 
+  /** The kind of callers without a subject of the kind that a limit counts. */
+  public static final String ANONYMOUS = "anonymous";
+
   private static final String EVERYBODY_KIND = "global";
-  private static final Set<String> ADDRESS_KINDS = Set.of("ip", "anonymous");
+  private static final Set<String> ADDRESS_KINDS = Set.of("ip", ANONYMOUS);
 
   private static final Subject GLOBAL = new Subject(EVERYBODY_KIND, "*");
 
@@ -40,6 +43,11 @@ public record Subject(String kind, String value) {
   /** All callers together. */
   public static Subject global() {
     return GLOBAL;
+  }
+
+  /** Whether the caller has no subject of the kind that a limit counts. */
+  public boolean isAnonymous() {
+    return kind.equals(ANONYMOUS);
   }
 
   /**

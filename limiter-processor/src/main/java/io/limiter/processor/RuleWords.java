@@ -61,7 +61,7 @@ final class RuleWords {
     if (counting == Counting.SUCCESSES) {
       return "successful calls";
     }
-    return quota.cost().equals(Cost.Fixed.ONE) ? "calls" : "units";
+    return quota.cost().equals(Cost.ONE) ? "calls" : "units";
   }
 
   private static String subject(SubjectSource source) {

@@ -7,11 +7,9 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.micronaut.call.CallerPlans;
 import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.http.RateLimitFields;
-import io.limiter.micronaut.plan.Cost;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.LimitPlans;
 import io.limiter.micronaut.subject.RequestSubjects;
@@ -47,7 +45,6 @@ public class Parts {
   private ExecutableMethod<?, ?> method;
   private LimitPlan plan;
   private RequestSubjects subjects;
-  private CallerPlans callers;
   private PoliciesConfiguration settings;
   private HttpRequest<?> request;
 
@@ -62,7 +59,6 @@ public class Parts {
             .orElseThrow();
     plan = plans.of(method).orElseThrow();
     subjects = service.getBean(RequestSubjects.class);
-    callers = service.getBean(CallerPlans.class);
     settings = service.getBean(PoliciesConfiguration.class);
     request = HttpRequest.GET("/limited");
     limit = "io.limiter.benchmarks.server.LimitedController.limited()";
@@ -89,13 +85,13 @@ public class Parts {
     return plan.request(
         source -> subjects.resolve(source, request),
         submission -> submission.ofRequest(request),
-        Cost::byRequest);
+        cost -> 1);
   }
 
   /** What a request pays for tiers, conditions, exempt and blocked callers where there are none. */
   @Benchmark
   public boolean callers() {
-    return callers.isSameForAll(plan) && settings.current().block().isEmpty();
+    return plan.isSameForAll() && settings.block() == null;
   }
 
   /** The name of the state of an address: a hash. */

@@ -2,13 +2,13 @@
 package io.limiter.micronaut.call;
 
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.micronaut.exception.CallAbandonedException;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.subject.CountedSubject;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.limiter.micronaut.thread.LimiterTimer;
@@ -118,7 +118,7 @@ public final class AdmissionControl {
       @Nullable Verdict verdict,
       LimitPlan plan,
       @Nullable LimitRequest asked,
-      @Nullable Function<SubjectSource, CountedSubject> who,
+      @Nullable Function<SubjectSource, Subject> who,
       Optional<HttpRequest<?>> route,
       PropagatedContext context) {
     if (verdict == null) {
@@ -216,6 +216,41 @@ public final class AdmissionControl {
   void close() {
     closed = true;
     waiting.values().forEach(AdmissionControl::abandon);
+  }
+
+  /**
+   * Receives each verdict of gate and guard. Runs on the thread to which the decision returns,
+   * often an event loop: it must not block or throw.
+   */
+  @Internal
+  public interface VerdictListener {
+
+    /** The gate begins to decide a request. */
+    default void arrived(HttpRequest<?> request) {}
+
+    /**
+     * A call is decided. Not of a call that is charged nothing at the gate.
+     *
+     * @param context that of the call, which is not in force
+     */
+    void decided(LimitPlan plan, Verdict verdict, PropagatedContext context);
+  }
+
+  /**
+   * Receives each call that gate or guard denies. Runs on the thread that denies it, often an event
+   * loop: it must not block or throw.
+   */
+  @Internal
+  public interface DenialListener {
+
+    /**
+     * A call is denied: its method is not entered.
+     *
+     * @param asked what the store was asked, which names the subjects
+     * @param who finds the subject of a source in clear; during this call only. It may fail
+     */
+    void denied(
+        LimitPlan plan, LimitRequest asked, Verdict verdict, Function<SubjectSource, Subject> who);
   }
 
   /**

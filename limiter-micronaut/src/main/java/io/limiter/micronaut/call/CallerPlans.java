@@ -1,30 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.call;
 
-import io.limiter.micronaut.config.LimitSettings;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.TierSettings;
 import io.limiter.micronaut.plan.Condition;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.subject.CallerLists;
 import io.limiter.micronaut.subject.TierLookup;
-import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
-import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Predicate;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds what of a plan holds for a caller: by its tier, whether it is exempt, and by the conditions
- * of the policies.
+ * Finds what of a plan holds for a caller, where it is not {@linkplain LimitPlan#isSameForAll the
+ * same for all}: by its tier, whether it is exempt, and by the conditions of the policies.
  */
 @Internal
 @Singleton
@@ -33,31 +29,14 @@ public final class CallerPlans {
   private static final Logger LOG = LoggerFactory.getLogger(CallerPlans.class);
 
   private final AtomicBoolean unknown = new AtomicBoolean();
-  private final Supplier<LimitSettings> settings;
-  private final Predicate<HttpRequest<?>> exempt;
+  private final PoliciesConfiguration settings;
+  private final CallerLists lists;
   private final @Nullable TierLookup tiers;
 
-  @Inject
   CallerPlans(PoliciesConfiguration settings, CallerLists lists, @Nullable TierLookup tiers) {
-    this.settings = settings::current;
-    this.exempt = lists::isExempt;
+    this.settings = settings;
+    this.lists = lists;
     this.tiers = tiers;
-  }
-
-  private CallerPlans(LimitSettings settings) {
-    this.settings = () -> settings;
-    this.exempt = request -> false;
-    this.tiers = null;
-  }
-
-  /** For a {@link WarmUpStep}: no caller is exempt or has a tier. */
-  public static CallerPlans ofWarmUp() {
-    return new CallerPlans(LimitSettings.NONE);
-  }
-
-  /** Whether the plan is the same for all callers, so that there is nothing to find. */
-  public boolean isSameForAll(LimitPlan plan) {
-    return !plan.isTiered() && plan.conditions().isEmpty() && settings.get().exempt().isEmpty();
   }
 
   /**
@@ -76,7 +55,7 @@ public final class CallerPlans {
   }
 
   private LimitPlan plan(LimitPlan plan, Optional<String> tier) {
-    TierSettings known = settings.get().tiers();
+    TierSettings known = settings.current().tiers();
     if (tier.isPresent() && known.isTier(tier.get())) {
       return plan.inTier(tier.get());
     }
@@ -101,7 +80,7 @@ public final class CallerPlans {
       LimitPlan plan,
       Optional<HttpRequest<?>> request,
       Predicate<Condition.OfArguments> byArguments) {
-    LimitPlan own = request.isPresent() && exempt.test(request.get()) ? plan.ofExempt() : plan;
+    LimitPlan own = request.isPresent() && lists.isExempt(request.get()) ? plan.ofExempt() : plan;
     return own.conditions().isEmpty()
         ? own
         : own.where(

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.config;
 
+import io.limiter.core.resilience.Fallback;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
 import io.limiter.micronaut.config.PolicySettings.PolicySetting;
 import io.micronaut.core.annotation.Internal;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -34,15 +36,6 @@ public record LimitSettings(
     Optional<ExemptConfiguration> exempt,
     Optional<BlockConfiguration> block) {
 
-  /** No settings. */
-  public static final LimitSettings NONE =
-      new LimitSettings(
-          Map.of(),
-          List.of(),
-          new TierSettings(Optional.empty(), Map.of()),
-          Optional.empty(),
-          Optional.empty());
-
   public LimitSettings {
     policies = Map.copyOf(policies);
     routes = List.copyOf(routes);
@@ -55,6 +48,15 @@ public record LimitSettings(
         (policy, settings) ->
             settings.deadline().ifPresent(deadline -> deadlines.put(policy, deadline)));
     return deadlines;
+  }
+
+  /** The fallbacks of policies with their own setting, by name. */
+  Map<String, Fallback> fallbacks() {
+    Map<String, Fallback> fallbacks = new HashMap<>();
+    policies.forEach(
+        (policy, settings) ->
+            settings.fallback().ifPresent(fallback -> fallbacks.put(policy, fallback)));
+    return fallbacks;
   }
 
   /**

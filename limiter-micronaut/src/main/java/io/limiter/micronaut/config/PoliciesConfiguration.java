@@ -99,6 +99,10 @@ public final class PoliciesConfiguration {
   private final PolicyDeadlines deadlines;
   private volatile LimitSettings current;
 
+  // Those of them that each request needs.
+  private volatile Map<String, Fallback> fallbacks;
+  private volatile @Nullable BlockConfiguration block;
+
   PoliciesConfiguration(
       BeanContext beans,
       Environment environment,
@@ -109,6 +113,8 @@ public final class PoliciesConfiguration {
     this.environment = environment;
     this.redis = redis;
     this.current = read(exempt, block, Map.of(), Map.of());
+    this.fallbacks = current.fallbacks();
+    this.block = current.block().orElse(null);
     this.deadlines = new PolicyDeadlines(current.deadlines());
   }
 
@@ -167,6 +173,8 @@ public final class PoliciesConfiguration {
   @Internal
   public void use(LimitSettings read) {
     deadlines.use(read.deadlines());
+    fallbacks = read.fallbacks();
+    block = read.block().orElse(null);
     current = read;
   }
 
@@ -176,13 +184,19 @@ public final class PoliciesConfiguration {
     return current;
   }
 
+  /** The callers whose requests are rejected; null if there are none. */
+  @Internal
+  public @Nullable BlockConfiguration block() {
+    return block;
+  }
+
   /**
    * The fallbacks of all policies, as they are configured when a call needs one.
    *
    * @param usual the fallback of policies without their own setting
    */
   public FallbackPolicies fallbacks(Fallback usual) {
-    return policy -> of(policy.name()).fallback().orElse(usual);
+    return policy -> fallbacks.getOrDefault(policy.name(), usual);
   }
 
   /** The deadlines of policies with their own setting, as they are when a decision begins. */

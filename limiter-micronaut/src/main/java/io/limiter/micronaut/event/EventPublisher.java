@@ -5,14 +5,14 @@ import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
 import io.limiter.core.StoreException;
+import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.redis.connection.NodeListener;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.util.LogThrottle;
-import io.limiter.micronaut.call.DenialListener;
+import io.limiter.micronaut.call.AdmissionControl.DenialListener;
 import io.limiter.micronaut.config.LimiterConfiguration.EventsConfiguration;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.subject.CountedSubject;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.event.ApplicationEventPublisher;
@@ -169,10 +169,7 @@ public final class EventPublisher implements DenialListener, NodeListener {
 
   @Override
   public void denied(
-      LimitPlan plan,
-      LimitRequest asked,
-      Verdict verdict,
-      Function<SubjectSource, CountedSubject> who) {
+      LimitPlan plan, LimitRequest asked, Verdict verdict, Function<SubjectSource, Subject> who) {
     if (DENIAL_LOG.isDebugEnabled()) {
       DeniedPart call = DeniedPart.of(asked, verdict);
       DENIAL_LOG.debug(

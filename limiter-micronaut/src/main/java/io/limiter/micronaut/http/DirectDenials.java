@@ -257,9 +257,6 @@ final class DirectDenials {
    */
   private record ResponseFilters(List<String> patterns) {
 
-    private static final Set<Class<?>> OURS =
-        Set.of(LimitedResponseFilter.class, DenialFilter.class);
-
     /** Packages of Micronaut whose filters do not look at bodies, unlike those of its views. */
     private static final List<String> HEADERS_ONLY =
         List.of(
@@ -297,7 +294,7 @@ final class DirectDenials {
     }
 
     private static boolean isForeign(BeanDefinition<?> filter) {
-      return !OURS.contains(filter.getBeanType())
+      return filter.getBeanType() != LimitedResponseFilter.class
           && HEADERS_ONLY.stream().noneMatch(packages -> isOf(filter.getBeanType(), packages));
     }
 

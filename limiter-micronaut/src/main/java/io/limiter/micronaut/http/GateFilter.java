@@ -2,28 +2,35 @@
 package io.limiter.micronaut.http;
 
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.call.AdmissionControl;
 import io.limiter.micronaut.call.CallerPlans;
 import io.limiter.micronaut.call.LimitedCall;
+import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
+import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.exception.LimitDeniedException;
-import io.limiter.micronaut.plan.Cost;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.LimitPlans;
-import io.limiter.micronaut.subject.CountedSubject;
+import io.limiter.micronaut.subject.CallExpression;
+import io.limiter.micronaut.subject.CallerLists;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.annotation.Order;
+import io.micronaut.core.order.Ordered;
 import io.micronaut.core.propagation.PropagatedContext;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.HttpStatus;
 import io.micronaut.http.HttpVersion;
 import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.annotation.RequestFilter;
 import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.http.exceptions.HttpStatusException;
 import io.micronaut.http.filter.ConditionalFilter;
 import io.micronaut.http.filter.ServerFilterPhase;
+import jakarta.inject.Inject;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -31,10 +38,11 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The gate: decides requests whose plan needs nothing but the request, on the event loop of the
- * request, without waiting, before arguments are bound or the body is read. It runs behind
- * security, or before it for plans that ask for that, so that guessed passwords are counted and
- * denied before one is checked. An admitted request carries its {@link LimitedCall} to the guard.
+ * The gate: rejects the requests of blocked callers, and decides those whose plan needs nothing but
+ * the request, on the event loop of the request, without waiting, before arguments are bound or the
+ * body is read. It decides behind security, or before it for plans that ask for that, so that
+ * guessed passwords are counted and denied before one is checked. An admitted request carries its
+ * {@link LimitedCall} to the guard.
  */
 @Internal
 @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
@@ -51,90 +59,107 @@ public final class GateFilter implements ConditionalFilter {
   private static final CompletionStage<Optional<MutableHttpResponse<?>>> ENTER =
       CompletableFuture.completedFuture(Optional.empty());
 
+  private final boolean decides;
   private final LimitPlans plans;
-  private final RequestSubjects subjects;
+  private final PoliciesConfiguration settings;
+  private final CallerLists lists;
   private final CallerPlans callers;
-  private final AdmissionControl admission;
-  private final GateConfiguration gate;
-  private final DirectDenials denials;
   private final UserWarnings users;
+  private final RequestSubjects subjects;
+  private final AdmissionControl admission;
+  private final DirectDenials denials;
 
+  @Inject
   GateFilter(
-      LimitPlans plans,
-      RequestSubjects subjects,
-      CallerPlans callers,
-      AdmissionControl admission,
       GateConfiguration gate,
-      DirectDenials denials,
-      UserWarnings users) {
+      LimitPlans plans,
+      PoliciesConfiguration settings,
+      CallerLists lists,
+      CallerPlans callers,
+      UserWarnings users,
+      RequestSubjects subjects,
+      AdmissionControl admission,
+      DirectDenials denials) {
+    this.decides = gate.decides();
     this.plans = plans;
-    this.subjects = subjects;
+    this.settings = settings;
+    this.lists = lists;
     this.callers = callers;
-    this.admission = admission;
-    this.gate = gate;
-    this.denials = denials;
     this.users = users;
+    this.subjects = subjects;
+    this.admission = admission;
+    this.denials = denials;
+  }
+
+  private GateFilter(
+      GateFilter usual,
+      RequestSubjects subjects,
+      AdmissionControl admission,
+      DirectDenials denials) {
+    this.decides = usual.decides;
+    this.plans = usual.plans;
+    this.settings = usual.settings;
+    this.lists = usual.lists;
+    this.callers = usual.callers;
+    this.users = usual.users;
+    this.subjects = subjects;
+    this.admission = admission;
+    this.denials = denials;
+  }
+
+  /** The same with other parts, for a warm-up. */
+  GateFilter with(
+      RequestSubjects otherSubjects, AdmissionControl otherAdmission, DirectDenials otherDenials) {
+    return new GateFilter(this, otherSubjects, otherAdmission, otherDenials);
   }
 
   @Override
   public boolean isEnabled(HttpRequest<?> request) {
-    return plan(request, false) != null;
+    return settings.block() != null || plan(request) != null;
   }
 
-  /** The plan by which this gate decides a request; null if it does not. */
-  private @Nullable LimitPlan plan(HttpRequest<?> request, boolean beforeSecurity) {
-    LimitPlan plan = gate.decides() ? plans.ofRoute(request).orElse(null) : null;
-    return plan != null && plan.decidedByRequest() && plan.beforeSecurity() == beforeSecurity
-        ? plan
-        : null;
+  /** The plan by which the gate decides a request; null if it does not. */
+  private @Nullable LimitPlan plan(HttpRequest<?> request) {
+    LimitPlan plan = decides ? plans.ofRoute(request).orElse(null) : null;
+    return plan != null && plan.decidedByRequest() ? plan : null;
+  }
+
+  /** Before all other filters, whatever is requested. */
+  @RequestFilter
+  @Order(Ordered.HIGHEST_PRECEDENCE)
+  void rejectAddress(HttpRequest<?> request) {
+    BlockConfiguration block = settings.block();
+    if (block != null && lists.isAddressBlocked(block, request)) {
+      throw blocked(block);
+    }
+  }
+
+  @RequestFilter
+  @Order(ORDER_BEFORE_SECURITY)
+  CompletionStage<Optional<MutableHttpResponse<?>>> beforeSecurity(HttpRequest<?> request) {
+    LimitPlan plan = plan(request);
+    return plan != null && plan.beforeSecurity() ? decide(request, plan) : ENTER;
   }
 
   @RequestFilter
   @Order(ORDER)
   CompletionStage<Optional<MutableHttpResponse<?>>> behindSecurity(HttpRequest<?> request) {
-    return decide(request, false);
+    BlockConfiguration block = settings.block();
+    if (block != null && lists.isUserBlocked(block, request)) {
+      throw blocked(block);
+    }
+    LimitPlan plan = plan(request);
+    return plan != null && !plan.beforeSecurity() ? decide(request, plan) : ENTER;
   }
 
-  /**
-   * The gate before security. A filter of its own, so that only one of the two runs for a request.
-   */
-  @Internal
-  @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
-  static final class BeforeSecurity implements ConditionalFilter {
-
-    private final GateFilter gate;
-
-    BeforeSecurity(GateFilter gate) {
-      this.gate = gate;
-    }
-
-    @Override
-    public boolean isEnabled(HttpRequest<?> request) {
-      return gate.plan(request, true) != null;
-    }
-
-    @RequestFilter
-    @Order(ORDER_BEFORE_SECURITY)
-    CompletionStage<Optional<MutableHttpResponse<?>>> beforeSecurity(HttpRequest<?> request) {
-      return gate.decide(request, true);
-    }
-  }
-
-  /**
-   * The response to a denied request, or none. Not null: Micronaut drops a filter's stage that
-   * completes with null.
-   */
-  private CompletionStage<Optional<MutableHttpResponse<?>>> decide(
-      HttpRequest<?> request, boolean beforeSecurity) {
-    // Checked again: Micronaut runs filters that are not enabled where another is @PreMatching.
-    LimitPlan plan = plan(request, beforeSecurity);
-    return plan == null ? ENTER : decide(request, plan);
+  private static HttpStatusException blocked(BlockConfiguration block) {
+    return new HttpStatusException(HttpStatus.valueOf(block.getStatus()), block.getMessage());
   }
 
   /** Decides a request that is limited by this plan. */
   CompletionStage<Optional<MutableHttpResponse<?>>> decide(HttpRequest<?> request, LimitPlan plan) {
     admission.arrived(request);
-    if (callers.isSameForAll(plan)) {
+    if (plan.isSameForAll()) {
       return decideBy(request, plan);
     }
     CompletableFuture<LimitPlan> own = callers.inTier(plan, Optional.of(request));
@@ -162,9 +187,9 @@ public final class GateFilter implements ConditionalFilter {
 
   private CompletionStage<Optional<MutableHttpResponse<?>>> decideBy(
       HttpRequest<?> request, LimitPlan plan) {
-    Function<SubjectSource, CountedSubject> who = source -> subjects.resolve(source, request);
+    Function<SubjectSource, Subject> who = source -> subjects.resolve(source, request);
     Optional<LimitRequest> charged =
-        plan.request(who, submission -> submission.ofRequest(request), Cost::byRequest);
+        plan.request(who, submission -> submission.ofRequest(request), GateFilter::noArguments);
     if (charged.isEmpty()) {
       var unused = AdmissionControl.admitUncharged(plan, request);
       return ENTER;
@@ -181,11 +206,15 @@ public final class GateFilter implements ConditionalFilter {
             verdict -> decided(request, plan, charged.get(), who, verdict, context));
   }
 
+  private static int noArguments(CallExpression cost) {
+    throw new IllegalStateException("A request has no cost by " + cost);
+  }
+
   private CompletionStage<Optional<MutableHttpResponse<?>>> decided(
       HttpRequest<?> request,
       LimitPlan plan,
       LimitRequest asked,
-      Function<SubjectSource, CountedSubject> who,
+      Function<SubjectSource, Subject> who,
       @Nullable Verdict verdict,
       PropagatedContext context) {
     Optional<LimitDeniedException> denial =

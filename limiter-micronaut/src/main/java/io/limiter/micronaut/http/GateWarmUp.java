@@ -4,11 +4,9 @@ package io.limiter.micronaut.http;
 import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.address.IpAddress;
 import io.limiter.micronaut.call.AdmissionControl;
-import io.limiter.micronaut.call.CallerPlans;
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.config.CallerConfiguration.AddressConfiguration;
 import io.limiter.micronaut.config.DenialConfiguration;
-import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
 import io.limiter.micronaut.denial.DenialBody;
 import io.limiter.micronaut.denial.DenialBodyFactory;
@@ -16,7 +14,6 @@ import io.limiter.micronaut.denial.DenialMessages;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.LimitPlans;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.limiter.micronaut.thread.Continuations;
@@ -67,34 +64,24 @@ final class GateWarmUp implements WarmUpStep {
 
   private static final String PATH = "/" + POLICY;
 
-  private static final List<Class<?>> FILTERS =
-      List.of(
-          GateFilter.class,
-          GateFilter.BeforeSecurity.class,
-          LimitedResponseFilter.class,
-          DenialFilter.class);
-
-  private final GateConfiguration gate;
-  private final LimitPlans plans;
   private final AdmissionControl admission;
   private final RequestSubjects subjects;
   private final Continuations continuations;
-  private final GateFilter bean;
+  private final GateFilter gate;
+  private final LimitedResponseFilter response;
   private final RateLimitFields fields;
   private final LimitDeniedHandler denials;
   private final DirectDenials answers;
   private final DenialText text;
-  private final UserWarnings users;
   private final Optional<MessageBodyHandlerRegistry> writers;
   private final ByteBodyFactory bodies;
 
   @SuppressWarnings("rawtypes") // as Micronaut declares its bean
   GateWarmUp(
       BeanContext beans,
-      GateFilter bean,
+      GateFilter gate,
+      LimitedResponseFilter response,
       DirectDenials answers,
-      GateConfiguration gate,
-      LimitPlans plans,
       AdmissionControl admission,
       AddressConfiguration addresses,
       Continuations continuations,
@@ -102,14 +89,11 @@ final class GateWarmUp implements WarmUpStep {
       HeadersConfiguration headers,
       RateLimitFields fields,
       DenialBody body,
-      DenialMessages messages,
-      UserWarnings users) {
-    this.gate = gate;
-    this.plans = plans;
+      DenialMessages messages) {
     this.admission = admission;
     this.continuations = continuations;
-    this.bean = bean;
-    this.users = users;
+    this.gate = gate;
+    this.response = response;
     this.subjects = new RequestSubjects(request -> address(addresses));
     this.fields =
         fields.getClass() == RateLimitFields.class ? fields : new RateLimitFields(headers);
@@ -126,9 +110,6 @@ final class GateWarmUp implements WarmUpStep {
     this.bodies =
         ByteBodyFactory.createDefault(
             buffers.isPresent() ? buffers.get() : ByteArrayBufferFactory.INSTANCE);
-    for (Class<?> filter : FILTERS) { // else made for the first request, on its event loop
-      var unused = beans.getBean(filter);
-    }
   }
 
   private static boolean wordsAreOurs(BeanContext beans, DenialMessages messages) {
@@ -184,19 +165,10 @@ final class GateWarmUp implements WarmUpStep {
   @Override
   public CompletionStage<?> run(LimitStore store, Executor home) {
     CallerThreads threads = new CallerThreads(List.of(request -> Optional.of(home)), continuations);
-    DenialFilter outermost = new DenialFilter(fields);
     Filters filters =
         new Filters(
-            new GateFilter(
-                plans,
-                subjects,
-                CallerPlans.ofWarmUp(),
-                admission.with(store, threads),
-                gate,
-                answers,
-                users),
-            new LimitedResponseFilter(plans, outermost, threads, users, writers),
-            outermost);
+            gate.with(subjects, admission.with(store, threads), answers),
+            response.with(fields, threads));
     // Of this run alone: another may have used up what the plan allows.
     String limit = POLICY + '.' + Long.toHexString(ThreadLocalRandom.current().nextLong());
     LimitPlan limited = LimitPlan.ofWarmUp(limit, false, text);
@@ -217,7 +189,7 @@ final class GateWarmUp implements WarmUpStep {
 
   private CompletionStage<Void> make(Call call, Filters filters) {
     HttpRequest<?> request = request(call.language());
-    var unused = bean.isEnabled(request);
+    var unused = gate.isEnabled(request);
     return filters
         .gate()
         .decide(request, call.plan())
@@ -234,13 +206,15 @@ final class GateWarmUp implements WarmUpStep {
     if (call.isPresent() && !call.get().isDenied() && call.get().enter()) { // as the guard does
       var unused = call.get().on(new LimitedCall.Event.Returned(null));
     }
-    return filters.answer().respond(request, denial.isPresent() ? denial.get() : HttpResponse.ok());
+    return filters
+        .response()
+        .respond(request, denial.isPresent() ? denial.get() : HttpResponse.ok());
   }
 
   private void end(Filters filters, HttpRequest<?> request, MutableHttpResponse<?> response) {
-    filters.denials().answer(request, response);
+    filters.response().answer(request, response);
     encode(request, response);
-    filters.answer().onApplicationEvent(new HttpRequestTerminatedEvent(request));
+    filters.response().onApplicationEvent(new HttpRequestTerminatedEvent(request));
   }
 
   private static HttpRequest<?> request(Locale language) {
@@ -279,5 +253,5 @@ final class GateWarmUp implements WarmUpStep {
   private record Call(LimitPlan plan, Locale language) {}
 
   /** What a limited request passes. */
-  private record Filters(GateFilter gate, LimitedResponseFilter answer, DenialFilter denials) {}
+  private record Filters(GateFilter gate, LimitedResponseFilter response) {}
 }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
+import io.limiter.core.Verdict;
+import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.call.LimitedCall.Event;
-import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.annotation.Order;
+import io.micronaut.core.order.Ordered;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpStatus;
 import io.micronaut.http.MutableHttpResponse;
@@ -16,26 +19,28 @@ import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.http.body.MessageBodyHandlerRegistry;
 import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
 import io.micronaut.http.exceptions.HttpStatusException;
-import io.micronaut.http.filter.ConditionalFilter;
+import io.micronaut.web.router.RouteAttributes;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.reactivestreams.Publisher;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
  * Completes the call of a limited route with its response, or with the end of its request where a
- * response is missing. It writes the header fields of an admitted call. The response is held back
- * until the submission of a failed call is released and permits are given back, so that a client
- * that has its response can submit again and finds its permit free. Most calls give nothing back,
- * and wait for nothing; others wait for the deadline of the store at most.
+ * response is missing. It writes the header fields of the limits. The response is held back until
+ * the submission of a failed call is released and permits are given back, so that a client that has
+ * its response can submit again and finds its permit free. Most calls give nothing back, and wait
+ * for nothing; others wait for the deadline of the store at most.
  */
 @Internal
 @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
 public final class LimitedResponseFilter
-    implements ConditionalFilter, ApplicationEventListener<HttpRequestTerminatedEvent> {
+    implements ApplicationEventListener<HttpRequestTerminatedEvent> {
 
   /**
    * Outside of the gate, before and behind security: only filters up to one that fails see the
@@ -43,28 +48,91 @@ public final class LimitedResponseFilter
    */
   public static final int ORDER = GateFilter.ORDER_BEFORE_SECURITY - 10;
 
-  private final LimitPlans plans;
-  private final DenialFilter denials;
+  private static final Logger LOG = LoggerFactory.getLogger(LimitedResponseFilter.class);
+
+  /** An exception within so many others is not the reason of the answer. */
+  private static final int MAX_CAUSES = 8;
+
+  private final RateLimitFields fields;
   private final CallerThreads threads;
   private final UserWarnings users;
   private final Optional<MessageBodyHandlerRegistry> writers;
+  private final LogThrottle failures = new LogThrottle();
 
   LimitedResponseFilter(
-      LimitPlans plans,
-      DenialFilter denials,
+      RateLimitFields fields,
       CallerThreads threads,
       UserWarnings users,
       Optional<MessageBodyHandlerRegistry> writers) {
-    this.plans = plans;
-    this.denials = denials;
+    this.fields = fields;
     this.threads = threads;
     this.users = users;
     this.writers = writers;
   }
 
-  @Override
-  public boolean isEnabled(HttpRequest<?> request) {
-    return plans.ofRoute(request).isPresent();
+  /** The same with other parts, for a warm-up. */
+  LimitedResponseFilter with(RateLimitFields otherFields, CallerThreads otherThreads) {
+    return new LimitedResponseFilter(otherFields, otherThreads, users, writers);
+  }
+
+  /**
+   * The outermost filter. It writes the header fields of a denial, once, whether a route was denied
+   * or a bean behind it, and whatever made the response: an {@code @Error} method of the
+   * application need not know the fields, and a filter may allow every response to be stored.
+   */
+  @ResponseFilter
+  @Order(Ordered.HIGHEST_PRECEDENCE)
+  void answer(HttpRequest<?> request, MutableHttpResponse<?> response) {
+    Optional<LimitDeniedException> denial = denial(response);
+    Optional<LimitedCall> decided = LimitedCall.of(request);
+    if (denial.isPresent()) {
+      writeDenial(denial.get().verdict(), response);
+    } else if (decided.isPresent() && decided.get().isDenied()) {
+      // A filter may have replaced the response on which the exception was noted.
+      writeDenial(decided.get().verdict(), response);
+    }
+    LimitedCall.answered(request); // of any route: it may have begun limited calls that continue
+  }
+
+  /** The denial that this response was made of. */
+  private static Optional<LimitDeniedException> denial(MutableHttpResponse<?> response) {
+    Throwable cause = RouteAttributes.getException(response).orElse(null);
+    for (int i = 0; cause != null && i < MAX_CAUSES; i++) {
+      if (cause instanceof LimitDeniedException denied) {
+        return Optional.of(denied);
+      }
+      cause = cause.getCause();
+    }
+    return Optional.empty();
+  }
+
+  /**
+   * Writes the header fields of a denial. The fields may be the application's, and are written
+   * last: the method has run by then, or the call is denied, and neither may become a 500.
+   */
+  private void writeDenial(Verdict verdict, MutableHttpResponse<?> response) {
+    try {
+      fields.writeDenial(verdict, response);
+    } catch (RuntimeException broken) {
+      report(broken);
+    }
+  }
+
+  /** The same for the fields of any response. */
+  private void writeIfAbsent(Verdict verdict, MutableHttpResponse<?> response) {
+    try {
+      fields.writeIfAbsent(verdict, response);
+    } catch (RuntimeException broken) {
+      report(broken);
+    }
+  }
+
+  private void report(RuntimeException broken) {
+    failures.report(
+        LOG,
+        "%s has failed, so answers go out without its header fields"
+            .formatted(fields.getClass().getName()),
+        broken);
   }
 
   @ResponseFilter
@@ -78,8 +146,8 @@ public final class LimitedResponseFilter
     if (decided.get().countsUsers()) {
       users.answered(request);
     }
-    if (DenialFilter.denial(response).isEmpty()) {
-      denials.writeIfAbsent(decided.get().verdict(), response);
+    if (denial(response).isEmpty()) {
+      writeIfAbsent(decided.get().verdict(), response);
     }
     Optional<LimitedCall> completed = decided.get().completedByResponse();
     if (completed.isEmpty() || completed.get().isOver()) {

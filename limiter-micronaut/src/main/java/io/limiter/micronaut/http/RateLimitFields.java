@@ -48,28 +48,34 @@ public class RateLimitFields {
   /** Stacks of rules whose field is cached; others are formatted each time. */
   private static final int MAX_REMEMBERED = 4_096;
 
-  private final HeadersConfiguration configuration;
+  private final boolean rateLimit;
+  private final boolean retryAfter;
+  private final Legacy legacy;
+  private final boolean debug;
   private final Map<Rule, Formatted> formatted = new ConcurrentHashMap<>();
 
   public RateLimitFields(HeadersConfiguration configuration) {
-    this.configuration = configuration;
+    this.rateLimit = configuration.rateLimit();
+    this.retryAfter = configuration.retryAfter();
+    this.legacy = configuration.legacy();
+    this.debug = configuration.debug();
   }
 
   /** Writes the fields of any response, unless it has them already. */
   public void writeIfAbsent(Verdict verdict, MutableHttpResponse<?> response) {
     MutableHttpHeaders headers = response.getHeaders();
-    if (configuration.debug() && !headers.contains(DECIDED_BY)) {
+    if (debug && !headers.contains(DECIDED_BY)) {
       headers.set(DECIDED_BY, decidedBy(verdict));
     }
     if (verdict.rules().isEmpty()) {
       return;
     }
-    if (configuration.rateLimit() && !headers.contains(LIMIT)) {
+    if (rateLimit && !headers.contains(LIMIT)) {
       Formatted constant = constant(verdict.rules());
       headers.set(POLICY, policy(verdict, constant));
       headers.set(LIMIT, limit(verdict, constant));
     }
-    if (configuration.legacy() != Legacy.OFF && !headers.contains(LEGACY_LIMIT)) {
+    if (legacy != Legacy.OFF && !headers.contains(LEGACY_LIMIT)) {
       closestToExhaustion(verdict).ifPresent(rule -> writeLegacy(rule, verdict.ban(), headers));
     }
   }
@@ -84,7 +90,7 @@ public class RateLimitFields {
     if (!forbidsStoring(headers)) {
       headers.set(HttpHeaders.CACHE_CONTROL, NO_STORE);
     }
-    if (configuration.retryAfter() && !headers.contains(HttpHeaders.RETRY_AFTER)) {
+    if (retryAfter && !headers.contains(HttpHeaders.RETRY_AFTER)) {
       OptionalLong seconds = Denial.retryAfter(verdict);
       if (seconds.isPresent()) {
         headers.set(HttpHeaders.RETRY_AFTER, Long.toString(seconds.getAsLong()));
@@ -122,7 +128,7 @@ public class RateLimitFields {
     }
     headers.set(
         LEGACY_RESET,
-        Long.toString(configuration.legacy() == Legacy.EPOCH ? epoch(wait) : secondsUp(wait)));
+        Long.toString(legacy == Legacy.EPOCH ? epoch(wait) : secondsUp(wait)));
   }
 
   /**

@@ -2,10 +2,9 @@
 package io.limiter.micronaut.intercept;
 
 import io.limiter.core.LimitRequest;
-import io.limiter.micronaut.plan.Cost;
+import io.limiter.core.Subject;
+import io.limiter.micronaut.plan.DuplicateGuard.Submission;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.Submission;
-import io.limiter.micronaut.subject.CountedSubject;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.subject.SubmissionDigest;
@@ -41,14 +40,14 @@ final class CallSubjects {
    */
   record Asked(
       Optional<LimitRequest> request,
-      Function<SubjectSource, CountedSubject> who,
+      Function<SubjectSource, Subject> who,
       @Nullable RuntimeException failure) {}
 
   /** What is asked of the store for this call. */
   Asked request(
       MethodInvocationContext<?, ?> call, LimitPlan plan, Optional<HttpRequest<?>> request) {
     AtomicReference<@Nullable RuntimeException> failure = new AtomicReference<>();
-    Function<SubjectSource, CountedSubject> who = source -> counted(source, call, plan, request);
+    Function<SubjectSource, Subject> who = source -> counted(source, call, plan, request);
     Optional<LimitRequest> asked =
         plan.request(
             who,
@@ -63,7 +62,7 @@ final class CallSubjects {
               }
               return content(submission, call, plan, request);
             },
-            cost -> units(cost, call));
+            cost -> cost.units(call.getTarget(), call.getParameterValues()));
     return new Asked(asked, who, failure.get());
   }
 
@@ -74,7 +73,7 @@ final class CallSubjects {
         .of(plan.method(), call.getArguments(), call.getParameterValues(), by.positions());
   }
 
-  private CountedSubject counted(
+  private Subject counted(
       SubjectSource source,
       MethodInvocationContext<?, ?> call,
       LimitPlan plan,
@@ -87,12 +86,6 @@ final class CallSubjects {
         .map(http -> requestSubjects.resolve(source, http))
         .or(() -> requestSubjects.resolveOutsideOfRequest(source))
         .orElseThrow(() -> outsideOfRequest(plan, source));
-  }
-
-  private static int units(Cost cost, MethodInvocationContext<?, ?> call) {
-    return cost instanceof Cost.OfArguments by
-        ? by.expression().of(call.getTarget(), call.getParameterValues())
-        : Cost.byRequest(cost);
   }
 
   /** The content by which the submission is compared with others of the same caller. */

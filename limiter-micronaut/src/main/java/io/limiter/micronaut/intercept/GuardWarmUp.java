@@ -51,6 +51,7 @@ final class GuardWarmUp implements WarmUpStep {
   private final BeanContext beans;
   private final LimitInterceptor interceptor;
   private final AdmissionControl admission;
+  private final CallerPlans callers;
   private final LimitPlans plans;
   private final Continuations continuations;
   private final CallSubjects subjects;
@@ -61,12 +62,14 @@ final class GuardWarmUp implements WarmUpStep {
       BeanContext beans,
       LimitInterceptor interceptor,
       AdmissionControl admission,
+      CallerPlans callers,
       LimitPlans plans,
       BeanProvider<SubmissionDigest> digests,
       Continuations continuations) {
     this.beans = beans;
     this.interceptor = interceptor;
     this.admission = admission;
+    this.callers = callers;
     this.plans = plans;
     this.continuations = continuations;
     this.subjects = new CallSubjects(new RequestSubjects(request -> POLICY), digests);
@@ -104,8 +107,7 @@ final class GuardWarmUp implements WarmUpStep {
   public CompletionStage<?> run(LimitStore store, Executor home) {
     CallerThreads threads = new CallerThreads(List.of(request -> Optional.of(home)), continuations);
     GuardedCall.Parts parts =
-        new GuardedCall.Parts(
-            admission.with(store, threads), subjects, CallerPlans.ofWarmUp(), plans, beans);
+        new GuardedCall.Parts(admission.with(store, threads), subjects, callers, plans, beans);
     // Of this run alone: another may have used up what the plan allows.
     String limit = POLICY + '.' + Long.toHexString(ThreadLocalRandom.current().nextLong());
     LimitPlan plan = LimitPlan.ofWarmUp(limit, false, DenialText.NONE);

@@ -2,6 +2,7 @@
 package io.limiter.micronaut.intercept;
 
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.call.AdmissionControl;
 import io.limiter.micronaut.call.CallerPlans;
@@ -11,7 +12,6 @@ import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.LimitPlans;
 import io.limiter.micronaut.plan.VerdictArguments;
-import io.limiter.micronaut.subject.CountedSubject;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.limiter.micronaut.thread.CallerThreads.CallContext;
@@ -69,7 +69,7 @@ final class GuardedCall {
   private volatile @Nullable LimitDeniedException denial;
   private volatile @Nullable RuntimeException indigestible;
   private volatile @Nullable LimitRequest asked;
-  private volatile @Nullable Function<SubjectSource, CountedSubject> who;
+  private volatile @Nullable Function<SubjectSource, Subject> who;
 
   /** A call on the thread that makes it, which is where its request is known first. */
   GuardedCall(
@@ -346,7 +346,7 @@ final class GuardedCall {
   }
 
   private CompletionStage<Verdict> decide() {
-    if (parts.callers().isSameForAll(plan)) {
+    if (plan.isSameForAll()) {
       return decide(plan);
     }
     CompletableFuture<LimitPlan> own = parts.callers().inTier(plan, request);

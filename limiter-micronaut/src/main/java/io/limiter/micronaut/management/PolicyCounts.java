@@ -5,7 +5,7 @@ import io.limiter.core.DecidedBy;
 import io.limiter.core.Outcome;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
-import io.limiter.micronaut.call.VerdictListener;
+import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.propagation.PropagatedContext;

@@ -6,13 +6,12 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.util.LogThrottle;
-import io.limiter.micronaut.call.DenialListener;
+import io.limiter.micronaut.call.AdmissionControl.DenialListener;
 import io.limiter.micronaut.config.LimiterConfiguration.ManagementConfiguration;
 import io.limiter.micronaut.event.DeniedPart;
 import io.limiter.micronaut.event.SubjectDigest;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlannedCharge;
-import io.limiter.micronaut.subject.CountedSubject;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
@@ -74,10 +73,7 @@ final class TopTalkers implements DenialListener {
 
   @Override
   public void denied(
-      LimitPlan plan,
-      LimitRequest asked,
-      Verdict verdict,
-      Function<SubjectSource, CountedSubject> who) {
+      LimitPlan plan, LimitRequest asked, Verdict verdict, Function<SubjectSource, Subject> who) {
     SpaceSaving<Talker> talkers = of(plan.policy().name());
     if (talkers == null) {
       return;
@@ -96,8 +92,7 @@ final class TopTalkers implements DenialListener {
         : policies.computeIfAbsent(policy, any -> new SpaceSaving<>(SIZE));
   }
 
-  private Talker talker(
-      LimitPlan plan, DeniedPart part, Function<SubjectSource, CountedSubject> who) {
+  private Talker talker(LimitPlan plan, DeniedPart part, Function<SubjectSource, Subject> who) {
     boolean guard = part.index() >= plan.quotas().size();
     PlannedCharge quota = guard ? null : plan.quotas().get(part.index());
     SubjectSource source =
@@ -117,9 +112,9 @@ final class TopTalkers implements DenialListener {
 
   /** A resolver is the application's, and may fail the second time. */
   private static Optional<String> clear(
-      SubjectSource source, Function<SubjectSource, CountedSubject> who) {
+      SubjectSource source, Function<SubjectSource, Subject> who) {
     try {
-      Subject subject = who.apply(source).subject();
+      Subject subject = who.apply(source);
       return Optional.of(LogThrottle.oneLine(subject.kind() + ' ' + subject.value(), MAX_CLEAR));
     } catch (RuntimeException unknown) {
       return Optional.empty();

@@ -6,7 +6,7 @@ import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.exception.DenialText;
-import io.limiter.micronaut.plan.ActualCost;
+import io.limiter.micronaut.plan.CompletionPlan.ActualCost;
 import io.limiter.micronaut.plan.Condition;
 import io.limiter.micronaut.plan.Cost;
 import io.limiter.micronaut.plan.PlannedCharge;
@@ -38,7 +38,7 @@ final class ChargePlanner {
   private record Price(Cost cost, Optional<ActualCost> actual) {
 
     /** A call in flight takes one permit. */
-    static final Price ONE = new Price(Cost.Fixed.ONE, Optional.empty());
+    static final Price ONE = new Price(Cost.ONE, Optional.empty());
 
     @Override
     public String toString() {

@@ -6,9 +6,8 @@ import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.annotation.ResultCost;
-import io.limiter.micronaut.plan.ActualCost;
+import io.limiter.micronaut.plan.CompletionPlan.ActualCost;
 import io.limiter.micronaut.plan.Cost;
-import io.limiter.micronaut.subject.CallCost;
 import io.micronaut.core.expressions.EvaluatedExpression;
 import jakarta.inject.Singleton;
 import java.util.List;
@@ -25,7 +24,7 @@ final class CostReader {
    */
   Cost read(AnnotationMembers limiter, List<Rule> rules) {
     if (!limiter.hasText(COST)) {
-      return Cost.Fixed.ONE;
+      return Cost.ONE;
     }
     if (rules.isEmpty()) {
       limiter.reject(COST, "there is no rule to take it from: add rules, or remove it");
@@ -36,8 +35,7 @@ final class CostReader {
           "a concurrency limit takes one permit for each call, whatever its cost: add other rules, or remove it");
     }
     if (limiter.raw(COST) instanceof EvaluatedExpression) {
-      return new Cost.OfArguments(
-          new CallCost(SubjectSourceReader.expression(limiter, COST, "it is not an expression")));
+      return new Cost(SubjectSourceReader.expression(limiter, COST, "it is not an expression"));
     }
     String text = limiter.text(COST).orElse("1");
     int units = units(limiter, text);
@@ -58,7 +56,7 @@ final class CostReader {
                   "the rule '%s' admits %d at once, so no call could ever be admitted: lower the cost, or raise its count"
                       .formatted(rule.name(), rule.capacity()));
             });
-    return new Cost.Fixed(units);
+    return new Cost(units);
   }
 
   private static int units(AnnotationMembers limiter, String text) {

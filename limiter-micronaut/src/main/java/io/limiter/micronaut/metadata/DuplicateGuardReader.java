@@ -8,7 +8,7 @@ import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.plan.Condition;
 import io.limiter.micronaut.plan.DuplicateGuard;
-import io.limiter.micronaut.plan.Submission;
+import io.limiter.micronaut.plan.DuplicateGuard.Submission;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.AnnotationValue;
 import jakarta.inject.Singleton;

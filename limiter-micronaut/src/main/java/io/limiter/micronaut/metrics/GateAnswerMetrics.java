@@ -2,8 +2,8 @@
 package io.limiter.micronaut.metrics;
 
 import io.limiter.core.Verdict;
+import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
 import io.limiter.micronaut.call.LimitedCall;
-import io.limiter.micronaut.call.VerdictListener;
 import io.limiter.micronaut.exception.CallAbandonedException;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.micronaut.context.BeanContext;

@@ -15,7 +15,7 @@ import io.limiter.core.resilience.StoreListener;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.call.AdmissionControl;
-import io.limiter.micronaut.call.VerdictListener;
+import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
 import io.limiter.micronaut.event.EventPublisher;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.micrometer.core.instrument.Counter;

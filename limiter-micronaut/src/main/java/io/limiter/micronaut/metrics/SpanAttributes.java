@@ -2,7 +2,7 @@
 package io.limiter.micronaut.metrics;
 
 import io.limiter.core.Verdict;
-import io.limiter.micronaut.call.VerdictListener;
+import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
 import io.limiter.micronaut.metrics.LimiterMeters.TagValues;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.micronaut.context.annotation.Requires;

@@ -1,47 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
-import io.limiter.micronaut.subject.CallCost;
+import io.limiter.micronaut.subject.CallExpression;
 import io.micronaut.core.annotation.Internal;
+import java.util.Optional;
 
-/** What a call takes from each rule of one annotation. */
+/**
+ * What a call takes from each rule of one annotation.
+ *
+ * @param units the same for every call; 1 if the arguments of a call determine its cost
+ * @param byArguments computes the cost of a call from its arguments; empty if it is the same
+ */
 @Internal
-public sealed interface Cost {
+public record Cost(int units, Optional<CallExpression> byArguments) {
+
+  /** One unit, the default. */
+  public static final Cost ONE = new Cost(1);
 
   /** The same for every call. */
-  record Fixed(int units) implements Cost {
-
-    /** One unit, the default. */
-    public static final Fixed ONE = new Fixed(1);
-
-    @Override
-    public String toString() {
-      return Integer.toString(units);
-    }
+  public Cost(int units) {
+    this(units, Optional.empty());
   }
 
   /** Computed from the arguments of the method. */
-  record OfArguments(CallCost expression) implements Cost {
-    @Override
-    public String toString() {
-      return expression.toString();
-    }
+  public Cost(CallExpression byArguments) {
+    this(1, Optional.of(byArguments));
   }
 
   /** Whether it is computed from the arguments of the method. */
-  default boolean needsArguments() {
-    return this instanceof OfArguments;
+  public boolean needsArguments() {
+    return byArguments.isPresent();
   }
 
-  /**
-   * What a request costs.
-   *
-   * @throws IllegalArgumentException if it is computed from the arguments of the method
-   */
-  static int byRequest(Cost cost) {
-    if (cost instanceof Fixed fixed) {
-      return fixed.units();
-    }
-    throw new IllegalArgumentException("A request has no cost by " + cost);
+  @Override
+  public String toString() {
+    return byArguments.map(Object::toString).orElseGet(() -> Integer.toString(units));
   }
 }

@@ -5,12 +5,14 @@ import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
+import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.exception.DenialText;
-import io.limiter.micronaut.subject.CountedSubject;
+import io.limiter.micronaut.plan.DuplicateGuard.Submission;
+import io.limiter.micronaut.subject.CallExpression;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.core.annotation.Internal;
@@ -40,11 +42,16 @@ public final class LimitPlan {
   private final String method;
   private final Policy policy;
   private final List<PlannedCharge> quotas;
+  private final int[] units; // of each of them; 0 if the arguments of a call determine them
   private final Optional<DuplicateGuard> duplicates;
   private final Map<String, DenialText> texts;
   private final CompletionPlan.Failure failure;
   private final CompletionPlan outcomes;
   private final DenialPlan denials;
+  private final boolean enforced;
+  private final boolean endsAtGate;
+  private final boolean exempts;
+  private final boolean isSameForAll;
   private final boolean decidedByRequest;
   private final boolean beforeSecurity;
   private final boolean guarded;
@@ -105,8 +112,13 @@ public final class LimitPlan {
             .distinct()
             .toList();
     this.tiers = Map.of();
+    this.exempts = false;
+    this.isSameForAll = conditions.isEmpty();
+    this.units = units(quotas);
     this.waits = outcomes.waits();
     this.countsByCompletion = outcomes.decide() || duplicates.isPresent();
+    this.enforced = !denials.observed();
+    this.endsAtGate = !countsByCompletion && !waits && !denials.takesVerdict();
     this.decidedByRequest =
         conditions.stream().noneMatch(Condition::needsArguments)
             && quotas.stream()
@@ -125,7 +137,8 @@ public final class LimitPlan {
       List<PlannedCharge> quotas,
       Optional<DuplicateGuard> duplicates,
       Map<String, DenialText> texts,
-      Map<String, LimitPlan> tiers) {
+      Map<String, LimitPlan> tiers,
+      boolean exempts) {
     this.failure = whole.failure;
     this.denials = whole.denials;
     this.beforeSecurity = whole.beforeSecurity;
@@ -146,12 +159,28 @@ public final class LimitPlan {
     this.countsUsers = whole.countsUsers;
     this.conditions = whole.conditions;
     this.tiers = tiers;
+    this.exempts = exempts;
+    this.isSameForAll = conditions.isEmpty() && tiers.isEmpty() && !exempts;
+    this.units = units(quotas);
     this.waits = outcomes.waits() || tiers.values().stream().anyMatch(LimitPlan::waits);
     this.countsByCompletion =
         outcomes.decide()
             || duplicates.isPresent()
             || tiers.values().stream().anyMatch(LimitPlan::countsByCompletion);
+    this.enforced = whole.enforced;
+    this.endsAtGate = !countsByCompletion && !waits && !denials.takesVerdict();
     this.decidedByRequest = whole.decidedByRequest;
+  }
+
+  /** A concurrency limit has one place for a call, whatever it costs. */
+  private static int[] units(List<PlannedCharge> quotas) {
+    return quotas.stream()
+        .mapToInt(
+            quota ->
+                quota.rules().permitDuration().isPresent()
+                    ? 1
+                    : quota.cost().needsArguments() ? 0 : quota.cost().units())
+        .toArray();
   }
 
   /**
@@ -167,7 +196,7 @@ public final class LimitPlan {
     SubjectSource source = new SubjectSource.Address();
     PlannedCharge quota =
         new PlannedCharge(
-            limit, source, stack, stack, Cost.Fixed.ONE, Optional.empty(), Optional.empty());
+            limit, source, stack, stack, Cost.ONE, Optional.empty(), Optional.empty());
     DuplicateGuard guard =
         new DuplicateGuard(
             limit,
@@ -207,11 +236,12 @@ public final class LimitPlan {
   }
 
   /**
-   * Returns the same plan with others for callers of some tiers.
+   * Returns the same plan with others for some callers.
    *
    * @param others by the names of the tiers; empty for a tier without limits
+   * @param exempting whether there are callers without limits
    */
-  LimitPlan withTiers(Map<String, Optional<LimitPlan>> others) {
+  LimitPlan forSomeCallers(Map<String, Optional<LimitPlan>> others, boolean exempting) {
     Map<String, LimitPlan> plans = new HashMap<>();
     others.forEach(
         (tier, plan) ->
@@ -222,13 +252,19 @@ public final class LimitPlan {
                     plan.map(LimitPlan::quotas).orElse(List.of()),
                     plan.flatMap(LimitPlan::duplicates),
                     plan.map(LimitPlan::texts).orElse(Map.of()),
-                    Map.of())));
-    return new LimitPlan(this, quotas, duplicates, texts, Map.copyOf(plans));
+                    Map.of(),
+                    false)));
+    return new LimitPlan(this, quotas, duplicates, texts, Map.copyOf(plans), exempting);
   }
 
   /** Whether nothing is charged by it. */
   private boolean isEmpty() {
     return quotas.isEmpty() && duplicates.isEmpty();
+  }
+
+  /** Whether it holds for all callers and all calls, so that no part of it is to be found. */
+  public boolean isSameForAll() {
+    return isSameForAll;
   }
 
   /** Whether the tier of a caller makes a difference. */
@@ -267,7 +303,8 @@ public final class LimitPlan {
                   .toList(),
               duplicates.filter(guard -> guard.condition().filter(not::contains).isEmpty()),
               texts,
-              Map.of());
+              Map.of(),
+              false);
       if (parts.size() < MAX_PARTS) {
         parts.put(not, known);
       }
@@ -279,7 +316,10 @@ public final class LimitPlan {
   public LimitPlan ofExempt() {
     LimitPlan known = guardOnly;
     if (known == null) {
-      known = quotas.isEmpty() ? this : new LimitPlan(this, List.of(), duplicates, texts, Map.of());
+      known =
+          quotas.isEmpty()
+              ? this
+              : new LimitPlan(this, List.of(), duplicates, texts, Map.of(), false);
       guardOnly = known;
     }
     return known;
@@ -334,7 +374,9 @@ public final class LimitPlan {
                       ? Optional.empty()
                       : Optional.of(own.and(added)));
             });
-    return bothByTier.isEmpty() ? both : both.withTiers(bothByTier);
+    return bothByTier.isEmpty() && !exempts && !other.exempts
+        ? both
+        : both.forSomeCallers(bothByTier, exempts || other.exempts);
   }
 
   /** The method's class, name and parameter types; of no method, the name of its policy. */
@@ -416,7 +458,7 @@ public final class LimitPlan {
    * nor its arguments matter.
    */
   public boolean endsAtGate() {
-    return !countsByCompletion() && !waits() && !takesVerdict();
+    return endsAtGate;
   }
 
   /** Whether a call may have to wait for its turn; of a plan with tiers, in one of them. */
@@ -431,7 +473,7 @@ public final class LimitPlan {
 
   /** Whether a call may enter the method on this verdict. */
   public boolean admits(Verdict verdict) {
-    return denials.admit(verdict);
+    return (enforced && verdict.allowed()) || denials.admit(verdict);
   }
 
   /**
@@ -440,22 +482,24 @@ public final class LimitPlan {
    * @param who finds the subject of a source
    * @param what finds the content by which a submission is compared with others; empty if it
    *     duplicates none
-   * @param price computes the units of the call
+   * @param price computes the units of the call from its arguments
    */
   public Optional<LimitRequest> request(
-      Function<SubjectSource, CountedSubject> who,
+      Function<SubjectSource, Subject> who,
       Function<Submission, Optional<String>> what,
-      ToIntFunction<Cost> price) {
+      ToIntFunction<CallExpression> price) {
     Optional<String> content = duplicates.flatMap(guard -> what.apply(guard.submission()));
     List<Charge> charges = new ArrayList<>(quotas.size());
-    Cost priced = Cost.Fixed.ONE;
-    int units = 1;
-    for (PlannedCharge quota : quotas) {
-      if (!isPermit(quota) && !quota.cost().equals(priced)) { // once for those of one annotation
+    Cost priced = Cost.ONE;
+    int computed = 1;
+    for (int i = 0; i < units.length; i++) {
+      PlannedCharge quota = quotas.get(i);
+      int fixed = units[i];
+      if (fixed == 0 && !quota.cost().equals(priced)) { // once for those of one annotation
         priced = quota.cost();
-        units = price.applyAsInt(priced);
+        computed = price.applyAsInt(priced.byArguments().orElseThrow());
       }
-      charges.add(charge(quota, who.apply(quota.source()), units));
+      charges.add(charge(quota, who.apply(quota.source()), fixed == 0 ? computed : fixed));
     }
     Optional<Charge> submission =
         duplicates.flatMap(guard -> submission(guard, charges, who, content));
@@ -492,15 +536,14 @@ public final class LimitPlan {
    * @param some selects sources
    * @param who finds the subject of a source
    */
-  Optional<LimitRequest> part(
-      Predicate<SubjectSource> some, Function<SubjectSource, CountedSubject> who) {
+  Optional<LimitRequest> part(Predicate<SubjectSource> some, Function<SubjectSource, Subject> who) {
     List<RuleStack> stacks = new ArrayList<>();
     List<Charge> charges = new ArrayList<>();
-    for (PlannedCharge quota : quotas) {
+    for (int i = 0; i < units.length; i++) {
+      PlannedCharge quota = quotas.get(i);
       if (some.test(quota.source())) {
-        int units = quota.cost() instanceof Cost.Fixed fixed ? fixed.units() : 1;
         stacks.add(quota.rules());
-        charges.add(charge(quota, who.apply(quota.source()), units));
+        charges.add(charge(quota, who.apply(quota.source()), Math.max(1, units[i])));
       }
     }
     Optional<Charge> submission =
@@ -509,9 +552,7 @@ public final class LimitPlan {
             .map(
                 guard ->
                     submission(
-                        guard,
-                        StateKey.of(guard.limit(), who.apply(guard.submitter()).subject()),
-                        ""));
+                        guard, StateKey.of(guard.limit(), who.apply(guard.submitter())), ""));
     if (charges.isEmpty() && submission.isEmpty()) {
       return Optional.empty();
     }
@@ -536,13 +577,12 @@ public final class LimitPlan {
   Optional<LimitRequest> part(StateKey key, String limit, SubjectSource source, boolean anonymous) {
     List<RuleStack> stacks = new ArrayList<>();
     List<Charge> charges = new ArrayList<>();
-    for (PlannedCharge quota : quotas) {
+    for (int i = 0; i < units.length; i++) {
+      PlannedCharge quota = quotas.get(i);
       if (quota.limit().equals(limit) && quota.source().written().equals(source.written())) {
         RuleStack stack = quota.rules(anonymous);
-        int units =
-            quota.cost() instanceof Cost.Fixed fixed && !isPermit(quota) ? fixed.units() : 1;
         stacks.add(stack);
-        charges.add(new Charge(limit, key.of(stack), stack, units));
+        charges.add(new Charge(limit, key.of(stack), stack, Math.max(1, units[i])));
       }
     }
     if (charges.isEmpty()) {
@@ -552,36 +592,31 @@ public final class LimitPlan {
     return Optional.of(asked(new LimitRequest(counted, charges, Optional.empty())));
   }
 
-  /** A concurrency limit has one place for a call, whatever it costs. */
-  private static Charge charge(PlannedCharge quota, CountedSubject counted, int units) {
-    RuleStack stack = quota.rules(counted.anonymous());
-    StateKey key = StateKey.of(quota.limit(), counted.subject()).of(stack);
-    return new Charge(quota.limit(), key, stack, isPermit(quota) ? 1 : units);
-  }
-
-  private static boolean isPermit(PlannedCharge quota) {
-    return quota.rules().permitDuration().isPresent();
+  private static Charge charge(PlannedCharge quota, Subject counted, int units) {
+    RuleStack stack = quota.rules(counted.isAnonymous());
+    StateKey key = StateKey.of(quota.limit(), counted).of(stack);
+    return new Charge(quota.limit(), key, stack, units);
   }
 
   /** Whether its policy is only observed, so that it denies no call. */
   public boolean isObserved() {
-    return denials.observed();
+    return !enforced;
   }
 
   private LimitRequest asked(LimitRequest request) {
-    return denials.observed() ? request.observe() : request;
+    return enforced ? request : request.observe();
   }
 
   /** The key of the submitter; its hash is known already where a rule counts the same subject. */
   private StateKey submitter(
-      DuplicateGuard guard, List<Charge> charges, Function<SubjectSource, CountedSubject> who) {
+      DuplicateGuard guard, List<Charge> charges, Function<SubjectSource, Subject> who) {
     for (int i = 0; i < quotas.size(); i++) {
       if (quotas.get(i).limit().equals(guard.limit())
           && quotas.get(i).source().equals(guard.submitter())) {
         return charges.get(i).key();
       }
     }
-    return StateKey.of(guard.limit(), who.apply(guard.submitter()).subject());
+    return StateKey.of(guard.limit(), who.apply(guard.submitter()));
   }
 
   /**
@@ -591,7 +626,7 @@ public final class LimitPlan {
   private Optional<Charge> submission(
       DuplicateGuard guard,
       List<Charge> charges,
-      Function<SubjectSource, CountedSubject> who,
+      Function<SubjectSource, Subject> who,
       Optional<String> content) {
     StateKey submitter = submitter(guard, charges, who);
     return content.map(text -> submission(guard, submitter, text));

@@ -237,7 +237,7 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
         plan = Optional.empty();
       }
     }
-    if (!generation.routes.isEmpty()) {
+    if (generation.routes != RouteLimits.NONE) {
       plan = generation.routes.of(request, plan);
     }
     if (match != null || plan.isPresent()) {
@@ -274,7 +274,7 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
                                       .formatted(PoliciesConfiguration.PREFIX, policy)));
       limits.add(new RouteLimits.RouteLimit(route, plan));
     }
-    return new RouteLimits(List.copyOf(limits));
+    return limits.isEmpty() ? RouteLimits.NONE : new RouteLimits(List.copyOf(limits));
   }
 
   /** Whether calls of a method are the connections or the messages of a WebSocket. */
@@ -473,7 +473,7 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
     return built(generation, all -> source.plan(limits.method(), all));
   }
 
-  /** A plan with those of the tiers in which one of its policies has other rules. */
+  /** A plan for all callers: with those of the tiers in which one of its policies differs. */
   private static Planned built(
       Generation generation, Function<Map<String, PolicySettings>, Planned> read) {
     Planned planned = read.apply(generation.settings.policies());
@@ -507,7 +507,10 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
         }
       }
     }
-    return others.isEmpty() ? planned : new Planned(Optional.of(plan.withTiers(others)), ruleNames);
+    boolean exempts = generation.settings.exempt().isPresent();
+    return others.isEmpty() && !exempts
+        ? planned
+        : new Planned(Optional.of(plan.forSomeCallers(others, exempts)), ruleNames);
   }
 
   /** Has the guard of this request decide by a part of its plan, as the gate does. */

@@ -11,7 +11,6 @@ import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.config.PolicySettings.PolicySetting;
 import io.limiter.micronaut.subject.CallExpression;
-import io.limiter.micronaut.subject.CountedSubject;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
@@ -310,7 +309,7 @@ public final class LimitedPolicy {
   }
 
   private LimitRequest request(
-      String asked, Predicate<SubjectSource> some, Function<SubjectSource, CountedSubject> who) {
+      String asked, Predicate<SubjectSource> some, Function<SubjectSource, Subject> who) {
     List<LimitPlan> limits = plans.get();
     if (limits.isEmpty()) {
       return unlimited();

@@ -4,6 +4,7 @@ package io.limiter.micronaut.plan;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
+import io.limiter.micronaut.plan.CompletionPlan.ActualCost;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
 import java.util.LinkedHashSet;

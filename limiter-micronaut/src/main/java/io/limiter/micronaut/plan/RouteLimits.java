@@ -47,10 +47,6 @@ final class RouteLimits {
     this.limits = limits;
   }
 
-  boolean isEmpty() {
-    return limits.isEmpty();
-  }
-
   /**
    * The plan of a request: that of its method, and those of its path, as one decision.
    *

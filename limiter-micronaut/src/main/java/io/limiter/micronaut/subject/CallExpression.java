@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.subject;
 
+import io.limiter.core.Charge;
+import io.limiter.micronaut.exception.InvalidCallException.InvalidCostException;
 import io.limiter.micronaut.exception.InvalidCallException.MissingSubjectException;
 import io.micronaut.context.exceptions.ExpressionEvaluationException;
 import io.micronaut.core.annotation.AnnotationValue;
@@ -8,6 +10,7 @@ import io.micronaut.core.annotation.Internal;
 import io.micronaut.inject.annotation.EvaluatedAnnotationValue;
 import io.micronaut.json.tree.JsonNode;
 import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -22,6 +25,9 @@ public final class CallExpression {
 
   /** The method of every expression class that Micronaut's compiler generates. */
   private static final String EVALUATION = "doEvaluate";
+
+  private static final String COST_BOUNDS =
+      "it must be a whole number from 1 to " + Charge.MAX_COST;
 
   private final String where;
   private final String text;
@@ -81,6 +87,56 @@ public final class CallExpression {
         mistake(
             "the expression gives %s: let it give true or false"
                 .formatted(value == null ? "null" : "a " + value.getClass().getName())));
+  }
+
+  /**
+   * Its value for this call, as a cost in units.
+   *
+   * @param target the bean that is called
+   * @throws InvalidCostException if the value is not a whole number from 1 to {@value
+   *     Charge#MAX_COST}. The value comes from the client, which must not be able to lower its cost
+   */
+  public int units(Object target, @Nullable Object[] arguments) {
+    Object value;
+    try {
+      value = value(target, arguments).orElse(null);
+    } catch (ExpressionEvaluationException e) {
+      throw new InvalidCostException(mistake(mistakeOf(e)));
+    }
+    if (!(value instanceof Number number)) {
+      throw new InvalidCostException(
+          mistake(
+              "the expression gives %s: %s"
+                  .formatted(
+                      value == null ? "null" : "a " + value.getClass().getName(), COST_BOUNDS)));
+    }
+    BigDecimal units = exact(number);
+    if (units == null
+        || units.signum() < 1
+        || units.compareTo(BigDecimal.valueOf(Charge.MAX_COST)) > 0
+        || units.stripTrailingZeros().scale() > 0) {
+      throw new InvalidCostException(
+          mistake("the expression gives a number out of range: " + COST_BOUNDS));
+    }
+    return units.intValue();
+  }
+
+  /**
+   * The exact value; null if it is not finite. A client may send a number of any length, so it is
+   * never expanded.
+   */
+  private static @Nullable BigDecimal exact(Number number) {
+    if (number instanceof BigDecimal decimal) {
+      return decimal;
+    }
+    if (number instanceof BigInteger whole) {
+      return new BigDecimal(whole);
+    }
+    try {
+      return new BigDecimal(number.toString());
+    } catch (NumberFormatException notFinite) {
+      return null;
+    }
   }
 
   /**

@@ -10,6 +10,7 @@ import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpRequestWrapper;
 import io.micronaut.http.server.netty.NettyHttpRequest;
 import jakarta.inject.Singleton;
+import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
@@ -36,41 +37,72 @@ final class CallerAddress implements ClientAddress {
    */
   private static final String LOCAL = "local";
 
-  private final PeerAddresses peers;
-  private final TrustedProxies proxies;
-  private final ForwardedHeader header;
-  private final int ipv6Prefix;
-  private final ProxyWarnings warnings;
+  private static final Logger LOG = LoggerFactory.getLogger(CallerAddress.class);
 
-  CallerAddress(PeerAddresses peers, AddressConfiguration configuration, ProxyWarnings warnings) {
-    this.peers = peers;
+  private final Optional<UnixSockets> unixSockets;
+  private final TrustedProxies proxies;
+  private final boolean trustsProxies;
+  private final ForwardedHeader header;
+  private final List<String> forwardedHeaders;
+  private final int ipv6Prefix;
+  private final AtomicBoolean noProxyIsTrusted = new AtomicBoolean();
+  private final AtomicBoolean proxyReportsNoClient = new AtomicBoolean();
+
+  CallerAddress(Optional<UnixSockets> unixSockets, AddressConfiguration configuration) {
+    this.unixSockets = unixSockets;
     this.proxies = configuration.proxies();
+    this.trustsProxies = !proxies.isEmpty();
     this.header = configuration.header();
+    this.forwardedHeaders =
+        Stream.of(ForwardedHeader.FORWARDED_FOR, ForwardedHeader.FORWARDED, header.name())
+            .distinct()
+            .toList();
     this.ipv6Prefix = configuration.getIpv6Prefix();
-    this.warnings = warnings;
   }
 
   @Override
   public String of(HttpRequest<?> request) {
+    if (!trustsProxies && peer(request) instanceof Inet4Address peer) {
+      warnIfForwarded(request);
+      return peer.getHostAddress(); // IPv4 addresses are counted by themselves
+    }
     return text(client(request));
   }
 
   /** The client's address; null if it has none, such as on a Unix domain socket. */
   @Nullable IpAddress client(HttpRequest<?> request) {
-    PeerAddresses.Peer peer = peers.of(request);
-    IpAddress address = peer.address();
-    if (proxies.isEmpty()) {
-      warnings.noProxyIsTrusted(request);
-    } else if (isProxy(peer)) {
+    InetAddress peer = peer(request);
+    IpAddress address = peer == null ? null : IpAddress.of(peer);
+    if (!trustsProxies) {
+      warnIfForwarded(request);
+    } else if (isProxy(address, request)) {
       List<String> lines = request.getHeaders().getAll(header.name());
       IpAddress client = header.client(lines, proxies);
       if (client == null) {
-        warnings.proxyReportsNoClient(lines.isEmpty());
+        warnOfNoClient(lines.isEmpty());
       } else {
         address = client;
       }
     }
     return address;
+  }
+
+  /** The peer of the connection; null if it has no address, or the connection has ended. */
+  private static @Nullable InetAddress peer(HttpRequest<?> request) {
+    try {
+      InetSocketAddress socket = request.getRemoteAddress();
+      return socket == null ? null : socket.getAddress();
+    } catch (
+        ClassCastException noInternetSocket) { // Netty's request casts any address to this type.
+      return null;
+    }
+  }
+
+  private boolean isProxy(@Nullable IpAddress peer, HttpRequest<?> request) {
+    return peer == null
+        ? proxies.trustUnixSockets()
+            && unixSockets.filter(sockets -> sockets.serve(request)).isPresent()
+        : proxies.trust(peer);
   }
 
   @Override
@@ -96,136 +128,75 @@ final class CallerAddress implements ClientAddress {
             .allMatch(c -> HexFormat.isHexDigit(c) && !Character.isUpperCase(c));
   }
 
-  private boolean isProxy(PeerAddresses.Peer peer) {
-    IpAddress address = peer.address();
-    return address == null
-        ? peer.unixSocket() && proxies.trustUnixSockets()
-        : proxies.trust(address);
-  }
-
   private String text(@Nullable IpAddress address) {
     return address == null ? LOCAL : address.network(ipv6Prefix);
   }
 
-  /**
-   * Logs, each once, signs that the settings do not match the proxies: all clients would otherwise
-   * share their limits unnoticed. The messages contain no address.
-   */
-  @Singleton
-  static final class ProxyWarnings {
+  // Signs that the settings do not match the proxies, each logged once, without an address: all
+  // clients would otherwise share their limits unnoticed.
 
-    private static final Logger LOG = LoggerFactory.getLogger(ProxyWarnings.class);
-
-    private final String header;
-    private final List<String> headers;
-    private final AtomicBoolean noProxyIsTrusted = new AtomicBoolean();
-    private final AtomicBoolean proxyReportsNoClient = new AtomicBoolean();
-
-    ProxyWarnings(AddressConfiguration configuration) {
-      header = configuration.header().name();
-      headers =
-          Stream.of(ForwardedHeader.FORWARDED_FOR, ForwardedHeader.FORWARDED, header)
-              .distinct()
-              .toList();
+  /** Checks a request while no proxy is trusted: it may have come from one nevertheless. */
+  private void warnIfForwarded(HttpRequest<?> request) {
+    if (noProxyIsTrusted.getPlain()) {
+      return;
     }
-
-    /** Checks a request while no proxy is trusted: it may have come from one nevertheless. */
-    void noProxyIsTrusted(HttpRequest<?> request) {
-      if (noProxyIsTrusted.getPlain()) {
-        return;
-      }
-      for (String name : headers) {
-        if (request.getHeaders().get(name) != null && noProxyIsTrusted.compareAndSet(false, true)) {
-          LOG.warn(
-              "A request has the header {}, which is ignored, since no proxy is trusted. If one of your proxies wrote it, all its clients are counted as one: add the proxy's address or network to {}.trusted-proxies. If you have no proxy, a client forged the header, and no action is needed",
-              name,
-              AddressConfiguration.PREFIX);
-          return;
-        }
-      }
-    }
-
-    /**
-     * A trusted proxy does not report the client of a request.
-     *
-     * @param missing whether the header is missing; else its last element could not be read
-     */
-    void proxyReportsNoClient(boolean missing) {
-      if (!proxyReportsNoClient.getPlain() && proxyReportsNoClient.compareAndSet(false, true)) {
+    for (String name : forwardedHeaders) {
+      if (request.getHeaders().get(name) != null && noProxyIsTrusted.compareAndSet(false, true)) {
         LOG.warn(
-            "A request came from a trusted proxy {}, so it is counted under the proxy's own address. Let the proxy write {}, which {}.header names, or remove peers that are not proxies from {}.trusted-proxies",
-            missing ? "without " + header : "with no address at the end of its " + header,
-            header,
-            AddressConfiguration.PREFIX,
+            "A request has the header {}, which is ignored, since no proxy is trusted. If one of your proxies wrote it, all its clients are counted as one: add the proxy's address or network to {}.trusted-proxies. If you have no proxy, a client forged the header, and no action is needed",
+            name,
             AddressConfiguration.PREFIX);
+        return;
       }
     }
   }
 
-  /** Finds the peer of a request's connection. */
+  /**
+   * A trusted proxy does not report the client of a request.
+   *
+   * @param missing whether the header is missing; else its last element could not be read
+   */
+  private void warnOfNoClient(boolean missing) {
+    if (!proxyReportsNoClient.getPlain() && proxyReportsNoClient.compareAndSet(false, true)) {
+      LOG.warn(
+          "A request came from a trusted proxy {}, so it is counted under the proxy's own address. Let the proxy write {}, which {}.header names, or remove peers that are not proxies from {}.trusted-proxies",
+          missing
+              ? "without " + header.name()
+              : "with no address at the end of its " + header.name(),
+          header.name(),
+          AddressConfiguration.PREFIX,
+          AddressConfiguration.PREFIX);
+    }
+  }
+
+  /** Detects requests over a Unix domain socket, which HTTP requests do not expose. */
+  @FunctionalInterface
+  interface UnixSockets {
+
+    /** Whether this request does. Other connections without an address do not count. */
+    boolean serve(HttpRequest<?> request);
+  }
+
+  /** Detects Unix domain sockets of Netty, with any transport. */
   @Singleton
-  static final class PeerAddresses {
+  @Requires(classes = NettyHttpRequest.class)
+  static final class NettyUnixSockets implements UnixSockets {
 
-    private static final Peer NO_ADDRESS = new Peer(null, false);
-    private static final Peer UNIX_SOCKET = new Peer(null, true);
+    /** The channel type of epoll and kqueue, which may be absent. */
+    private static final String NATIVE = "io.netty.channel.unix.DomainSocketAddress";
 
-    private final Optional<UnixSockets> unixSockets;
-
-    PeerAddresses(Optional<UnixSockets> unixSockets) {
-      this.unixSockets = unixSockets;
-    }
-
-    /**
-     * The peer of a connection.
-     *
-     * @param address null if it has none, or the connection has ended
-     * @param unixSocket whether it is a process of this machine, on a Unix domain socket
-     */
-    record Peer(@Nullable IpAddress address, boolean unixSocket) {}
-
-    Peer of(HttpRequest<?> request) {
-      InetSocketAddress socket;
-      try {
-        socket = request.getRemoteAddress();
-      } catch (
-          ClassCastException noInternetSocket) { // Netty's request casts any address to this type.
-        return unixSockets.filter(sockets -> sockets.serve(request)).isPresent()
-            ? UNIX_SOCKET
-            : NO_ADDRESS;
+    @Override
+    public boolean serve(HttpRequest<?> request) {
+      HttpRequest<?> innermost = request;
+      while (innermost instanceof HttpRequestWrapper<?> wrapper) {
+        innermost = wrapper.getDelegate();
       }
-      InetAddress address = socket == null ? null : socket.getAddress();
-      return address == null ? NO_ADDRESS : new Peer(IpAddress.of(address), false);
-    }
-
-    /** Detects Unix domain sockets of Netty, with any transport. */
-    @Singleton
-    @Requires(classes = NettyHttpRequest.class)
-    static final class NettyUnixSockets implements UnixSockets {
-
-      /** The channel type of epoll and kqueue, which may be absent. */
-      private static final String NATIVE = "io.netty.channel.unix.DomainSocketAddress";
-
-      @Override
-      public boolean serve(HttpRequest<?> request) {
-        HttpRequest<?> innermost = request;
-        while (innermost instanceof HttpRequestWrapper<?> wrapper) {
-          innermost = wrapper.getDelegate();
-        }
-        if (!(innermost instanceof NettyHttpRequest<?> netty)) {
-          return false;
-        }
-        SocketAddress peer = netty.getChannelHandlerContext().channel().remoteAddress();
-        return peer instanceof UnixDomainSocketAddress
-            || (peer != null && peer.getClass().getName().equals(NATIVE));
+      if (!(innermost instanceof NettyHttpRequest<?> netty)) {
+        return false;
       }
-    }
-
-    /** Detects requests over a Unix domain socket, which HTTP requests do not expose. */
-    @FunctionalInterface
-    interface UnixSockets {
-
-      /** Whether this request does. Other connections without an address do not count. */
-      boolean serve(HttpRequest<?> request);
+      SocketAddress peer = netty.getChannelHandlerContext().channel().remoteAddress();
+      return peer instanceof UnixDomainSocketAddress
+          || (peer != null && peer.getClass().getName().equals(NATIVE));
     }
   }
 }

@@ -18,13 +18,11 @@ import java.util.Optional;
 @Singleton
 public class RequestSubjects {
 
-  private static final CountedSubject EVERYBODY = new CountedSubject(Subject.global(), false);
   private static final String ADDRESS = "ip";
   private static final String USER = "user";
   private static final String HEADER = "header";
   private static final String RESOLVER = "resolver";
   private static final String ARGUMENT = "argument";
-  private static final String ANONYMOUS = "anonymous";
 
   /** The request attribute that holds the client's address. */
   private static final String FOUND = "io.limiter.address";
@@ -41,12 +39,12 @@ public class RequestSubjects {
    * @throws MissingSubjectException if the request has none, and such requests are denied
    * @throws IllegalArgumentException if the source needs the method's arguments
    */
-  public CountedSubject resolve(SubjectSource source, HttpRequest<?> request) {
+  public Subject resolve(SubjectSource source, HttpRequest<?> request) {
     if (source instanceof SubjectSource.Address) {
-      return CountedSubject.known(ADDRESS, address(request));
+      return new Subject(ADDRESS, address(request));
     }
     if (source instanceof SubjectSource.Everybody) {
-      return EVERYBODY;
+      return Subject.global();
     }
     if (source instanceof SubjectSource.Submitter) {
       return user(source, request, Anonymous.ADDRESS);
@@ -68,9 +66,9 @@ public class RequestSubjects {
   }
 
   /** The subject of a call outside of any request; empty if the source needs one. */
-  public Optional<CountedSubject> resolveOutsideOfRequest(SubjectSource source) {
+  public Optional<Subject> resolveOutsideOfRequest(SubjectSource source) {
     if (source instanceof SubjectSource.Everybody || source instanceof SubjectSource.Submitter) {
-      return Optional.of(EVERYBODY);
+      return Optional.of(Subject.global());
     }
     return source instanceof SubjectSource.Resolver resolver
         ? present(asked(resolver, resolver.bean().get().resolveOutsideOfRequest()))
@@ -85,9 +83,9 @@ public class RequestSubjects {
    *     or what the resolver gives; ignored where all calls are counted together
    * @throws IllegalArgumentException if no call has this value
    */
-  public CountedSubject named(SubjectSource source, String value) {
+  public Subject named(SubjectSource source, String value) {
     if (source instanceof SubjectSource.Everybody) {
-      return EVERYBODY;
+      return Subject.global();
     }
     if (value.isBlank()) {
       throw new IllegalArgumentException(
@@ -95,7 +93,7 @@ public class RequestSubjects {
               .formatted(source.written()));
     }
     if (source instanceof SubjectSource.Address) {
-      return CountedSubject.known(ADDRESS, address.counted(value));
+      return new Subject(ADDRESS, address.counted(value));
     }
     if (source instanceof SubjectSource.Header header) {
       return ofHeader(header.name(), value);
@@ -104,10 +102,10 @@ public class RequestSubjects {
       return ofResolver(resolver.type(), value);
     }
     if (source instanceof SubjectSource.Expression argument) {
-      return CountedSubject.known(
+      return new Subject(
           argument.ordinal() == 0 ? ARGUMENT : ARGUMENT + '.' + (argument.ordinal() + 1), value);
     }
-    return CountedSubject.known(USER, value);
+    return new Subject(USER, value);
   }
 
   /**
@@ -116,27 +114,27 @@ public class RequestSubjects {
    *
    * @throws IllegalArgumentException if no client has this address
    */
-  public CountedSubject anonymous(SubjectSource source, String from) {
+  public Subject anonymous(SubjectSource source, String from) {
     return anonymousAt(source, address.counted(from));
   }
 
-  private CountedSubject user(SubjectSource source, HttpRequest<?> request, Anonymous anonymous) {
+  private Subject user(SubjectSource source, HttpRequest<?> request, Anonymous anonymous) {
     return request
         .getUserPrincipal()
         .map(Principal::getName)
         .filter(name -> !name.isBlank())
-        .map(name -> CountedSubject.known(USER, name))
+        .map(name -> new Subject(USER, name))
         .orElseGet(() -> anonymous(source, anonymous, request));
   }
 
   // Names of header fields and classes contain no line break, so values of different sources cannot
   // collide.
-  private static CountedSubject ofHeader(String name, String value) {
-    return CountedSubject.known(HEADER, name + '\n' + value);
+  private static Subject ofHeader(String name, String value) {
+    return new Subject(HEADER, name + '\n' + value);
   }
 
-  private static CountedSubject ofResolver(Class<? extends SubjectResolver> type, String value) {
-    return CountedSubject.known(RESOLVER, type.getName() + '\n' + value);
+  private static Subject ofResolver(Class<? extends SubjectResolver> type, String value) {
+    return new Subject(RESOLVER, type.getName() + '\n' + value);
   }
 
   /** A bean of the application may return null despite the annotations. */
@@ -167,8 +165,7 @@ public class RequestSubjects {
     return value.filter(text -> !text.isBlank());
   }
 
-  private CountedSubject anonymous(
-      SubjectSource source, Anonymous anonymous, HttpRequest<?> request) {
+  private Subject anonymous(SubjectSource source, Anonymous anonymous, HttpRequest<?> request) {
     if (anonymous == Anonymous.REFUSE) {
       throw new MissingSubjectException(
           "The request has no %s to count, and such requests are denied".formatted(kind(source)));
@@ -176,8 +173,8 @@ public class RequestSubjects {
     return anonymousAt(source, address(request));
   }
 
-  private static CountedSubject anonymousAt(SubjectSource source, String counted) {
-    return new CountedSubject(new Subject(ANONYMOUS, kind(source) + '\n' + counted), true);
+  private static Subject anonymousAt(SubjectSource source, String counted) {
+    return new Subject(Subject.ANONYMOUS, kind(source) + '\n' + counted);
   }
 
   /** What a request without a subject of this source lacks. */

@@ -34,15 +34,30 @@ import org.jspecify.annotations.Nullable;
 @Requires(classes = NettyHttpRequest.class)
 final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
 
-  private static final AttributeKey<DecisionQueue> LINE = AttributeKey.valueOf("io.limiter.line");
+  /** The pending decisions of a connection, in their order. Only its event loop uses them. */
+  private static final AttributeKey<Queue<OrderedDecision<?>>> LINE =
+      AttributeKey.valueOf("io.limiter.line");
+
   private static final AttributeKey<OrderedExecutor> LANE = AttributeKey.valueOf("io.limiter.lane");
 
   @Override
   public Optional<Executor> current(HttpRequest<?> request) {
     Channel channel = channel(request);
     return channel != null && channel.eventLoop().inEventLoop()
-        ? Optional.of(new Home(channel.eventLoop()))
+        ? Optional.of(task -> runOn(channel.eventLoop(), task))
         : Optional.empty();
+  }
+
+  /**
+   * Runs a task on a loop: at once if the loop itself received the answer, since another turn of
+   * the loop would only add latency.
+   */
+  private static void runOn(EventLoop loop, Runnable task) {
+    if (loop.inEventLoop()) {
+      task.run();
+    } else {
+      loop.execute(task);
+    }
   }
 
   private static @Nullable Channel channel(HttpRequest<?> request) {
@@ -63,8 +78,8 @@ final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
     if (channel == null || !channel.eventLoop().inEventLoop()) {
       return Optional.empty();
     }
-    Attribute<DecisionQueue> kept = channel.attr(LINE);
-    DecisionQueue line = kept.get();
+    Attribute<Queue<OrderedDecision<?>>> kept = channel.attr(LINE);
+    Queue<OrderedDecision<?>> line = kept.get();
     if (line == null) {
       if (decision.isDone()) {
         return Optional.of(decision);
@@ -72,10 +87,10 @@ final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
       if (request.getHttpVersion() == HttpVersion.HTTP_2_0) {
         return Optional.empty();
       }
-      line = new DecisionQueue(new Home(channel.eventLoop()));
+      line = new ArrayDeque<>();
       kept.set(line);
     }
-    return line.add(decision);
+    return OrderedDecision.add(decision, line, channel.eventLoop());
   }
 
   @Override
@@ -119,21 +134,6 @@ final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
   }
 
   /**
-   * The executor of a loop. It runs tasks at once if the loop itself received the answer: another
-   * turn of the loop would only add latency.
-   */
-  private record Home(EventLoop loop) implements Executor {
-    @Override
-    public void execute(Runnable task) {
-      if (loop.inEventLoop()) {
-        task.run();
-      } else {
-        loop.execute(task);
-      }
-    }
-  }
-
-  /**
    * Runs the continuation of a stage on the current loop, which otherwise only a request of the
    * server provides.
    */
@@ -144,9 +144,9 @@ final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
     }
     CompletableFuture<Void> decision = new CompletableFuture<>();
     CompletableFuture<Void> inOrder =
-        new DecisionQueue(new Home(loop)).add(decision).orElse(decision);
+        OrderedDecision.add(decision, new ArrayDeque<>(), loop).orElse(decision);
     decision.complete(null);
-    return inOrder.thenRunAsync(() -> {}, new Home(loop));
+    return inOrder.thenRunAsync(() -> {}, task -> runOn(loop, task));
   }
 
   /**
@@ -236,100 +236,92 @@ final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
   }
 
   /**
-   * The pending decisions of one connection. A decision that arrives out of order waits for the
-   * earlier ones, at most for the store's deadline. Only for use on the connection's event loop.
+   * A decision that completes on the event loop of its connection, behind those before it. One that
+   * arrives out of order waits for the earlier ones, at most for the store's deadline. Only for use
+   * on that event loop.
    */
-  static final class DecisionQueue {
+  private static final class OrderedDecision<T> extends CompletableFuture<T>
+      implements BiConsumer<@Nullable T, @Nullable Throwable> {
 
     /**
      * Far above the pending decisions of any normal connection; further decisions are not ordered.
      */
     private static final int MAX_WAITING = 4_096;
 
-    private final Executor home;
-    private final Queue<Place<?>> waiting = new ArrayDeque<>();
-    private boolean advancing;
+    private final Queue<OrderedDecision<?>> line;
+    private final EventLoop loop;
+    private @Nullable T value;
+    private @Nullable Throwable failure;
+    private volatile boolean come;
+    private boolean goesOn; // it stays the first of the line while its continuation runs
+
+    private OrderedDecision(Queue<OrderedDecision<?>> line, EventLoop loop) {
+      this.line = line;
+      this.loop = loop;
+    }
 
     /**
-     * @param home the event loop; runs a task at once on that thread
+     * The same decision, on the event loop and after those in line; empty if there are too many.
      */
-    DecisionQueue(Executor home) {
-      this.home = home;
-    }
-
-    /** The same decision, on the event loop and after earlier ones; empty if there are too many. */
-    <T> Optional<CompletableFuture<T>> add(CompletableFuture<T> decision) {
-      if (decision.isDone() && waiting.isEmpty()) {
+    static <T> Optional<CompletableFuture<T>> add(
+        CompletableFuture<T> decision, Queue<OrderedDecision<?>> line, EventLoop loop) {
+      if (decision.isDone() && noneWaits(line)) {
         return Optional.of(decision);
       }
-      if (waiting.size() >= MAX_WAITING) {
+      if (line.size() >= MAX_WAITING) {
         return Optional.empty();
       }
-      Place<T> place = new Place<>(this);
-      waiting.add(place);
-      var unused = decision.whenComplete(place);
-      return Optional.of(place);
+      OrderedDecision<T> ordered = new OrderedDecision<>(line, loop);
+      line.add(ordered);
+      var unused = decision.whenComplete(ordered);
+      return Optional.of(ordered);
     }
 
-    private void come(Place<?> place) {
+    private static boolean noneWaits(Queue<OrderedDecision<?>> line) {
+      OrderedDecision<?> first = line.peek();
+      return first == null || (first.goesOn && line.size() == 1);
+    }
+
+    @Override
+    public void accept(@Nullable T decided, @Nullable Throwable failed) {
+      value = decided;
+      failure = failed;
+      come = true;
       try {
-        home.execute(this::advance);
+        runOn(loop, this::advance);
       } catch (
           RejectedExecutionException
               closed) { // the loop has ended: decisions are no longer ordered
-        place.goOn();
+        goOn();
       }
     }
 
     /**
-     * A continuation may decide again and call this method: the loop that already runs handles
+     * A continuation may decide again, which calls this method: the loop that already runs handles
      * that.
      */
     private void advance() {
-      if (advancing) {
+      OrderedDecision<?> first = line.peek();
+      if (first != null && first.goesOn) {
         return;
       }
-      advancing = true;
-      try {
-        Place<?> first = waiting.peek();
-        while (first != null && first.come) {
-          waiting.remove();
+      while (first != null && first.come) {
+        first.goesOn = true;
+        try {
           first.goOn();
-          first = waiting.peek();
+        } finally {
+          line.remove();
         }
-      } finally {
-        advancing = false;
+        first = line.peek();
       }
     }
 
-    /** A decision in its turn. */
-    private static final class Place<T> extends CompletableFuture<T>
-        implements BiConsumer<@Nullable T, @Nullable Throwable> {
-
-      private final DecisionQueue queue;
-      private @Nullable T value;
-      private @Nullable Throwable failure;
-      private volatile boolean come;
-
-      Place(DecisionQueue queue) {
-        this.queue = queue;
-      }
-
-      @Override
-      public void accept(@Nullable T decided, @Nullable Throwable failed) {
-        value = decided;
-        failure = failed;
-        come = true;
-        queue.come(this);
-      }
-
-      void goOn() {
-        Throwable failed = failure;
-        if (failed != null) {
-          completeExceptionally(failed);
-        } else {
-          complete(value);
-        }
+    private void goOn() {
+      Throwable failed = failure;
+      if (failed != null) {
+        completeExceptionally(failed);
+      } else {
+        complete(value);
       }
     }
   }

@@ -30,17 +30,21 @@ class RateLimitFieldsTest {
   private static final Rule SHORT = new SlidingWindowLog("half", 3, Duration.ofMillis(1500));
 
   private final HeadersConfiguration configuration = new HeadersConfiguration();
-  private final RateLimitFields fields = new RateLimitFields(configuration);
   private final MutableHttpResponse<?> response = HttpResponse.ok();
+
+  private RateLimitFields fields() {
+    return new RateLimitFields(configuration);
+  }
 
   @Test
   void everyRuleOfTheVerdictHasAnItemWhateverThePolicyHolds() {
-    fields.writeIfAbsent(
-        verdict(
-            Outcome.ALLOWED,
-            rule(MINUTE, 3, Duration.ofMillis(20_001), null),
-            rule(SHORT, 2, Duration.ofMillis(1_500), null)),
-        response);
+    fields()
+        .writeIfAbsent(
+            verdict(
+                Outcome.ALLOWED,
+                rule(MINUTE, 3, Duration.ofMillis(20_001), null),
+                rule(SHORT, 2, Duration.ofMillis(1_500), null)),
+            response);
 
     assertThat(response.header("RateLimit-Policy"))
         .isEqualTo("\"10-per-60s\";q=10;w=60, \"half\";q=3");
@@ -50,13 +54,21 @@ class RateLimitFieldsTest {
   /** Its time to fill; 20 at 6 a second take 3.3 s, which the field cannot express. */
   @Test
   void theWindowOfABucketIsTheTimeThatItTakesToFill() {
-    fields.writeIfAbsent(
-        verdict(
-            Outcome.ALLOWED,
-            rule(TokenBucketRule.of(20, 5, Duration.ofSeconds(1)), 3, Duration.ofMillis(200), null),
-            rule(
-                TokenBucketRule.of(20, 6, Duration.ofSeconds(1)), 3, Duration.ofMillis(167), null)),
-        response);
+    fields()
+        .writeIfAbsent(
+            verdict(
+                Outcome.ALLOWED,
+                rule(
+                    TokenBucketRule.of(20, 5, Duration.ofSeconds(1)),
+                    3,
+                    Duration.ofMillis(200),
+                    null),
+                rule(
+                    TokenBucketRule.of(20, 6, Duration.ofSeconds(1)),
+                    3,
+                    Duration.ofMillis(167),
+                    null)),
+            response);
 
     assertThat(response.header("RateLimit-Policy"))
         .isEqualTo("\"20-at-5-per-1s\";q=20;w=4, \"20-at-6-per-1s\";q=20");
@@ -69,9 +81,10 @@ class RateLimitFieldsTest {
   void callsInFlightHaveNeitherAWindowNorATimeToWaitFor() {
     configuration.setXRateLimit("seconds");
 
-    fields.writeDenial(
-        verdict(Outcome.LIMITED, inFlight(), rule(MINUTE, 3, Duration.ofMillis(20_001), null)),
-        response);
+    fields()
+        .writeDenial(
+            verdict(Outcome.LIMITED, inFlight(), rule(MINUTE, 3, Duration.ofMillis(20_001), null)),
+            response);
 
     assertThat(response.header("RateLimit-Policy"))
         .isEqualTo("\"3-in-flight\";q=3;qu=\"concurrent-requests\", \"10-per-60s\";q=10;w=60");
@@ -87,12 +100,13 @@ class RateLimitFieldsTest {
   void anotherDenialStatesTheLeastWait() {
     configuration.setXRateLimit("seconds");
 
-    fields.writeDenial(
-        verdict(
-            Outcome.LIMITED,
-            inFlight(),
-            rule(MINUTE, 0, Duration.ofSeconds(9), Duration.ofSeconds(9))),
-        response);
+    fields()
+        .writeDenial(
+            verdict(
+                Outcome.LIMITED,
+                inFlight(),
+                rule(MINUTE, 0, Duration.ofSeconds(9), Duration.ofSeconds(9))),
+            response);
 
     assertThat(response.header("Retry-After")).isEqualTo("9");
     assertThat(response.header("X-RateLimit-Limit")).isEqualTo("10");
@@ -106,12 +120,13 @@ class RateLimitFieldsTest {
   @ParameterizedTest
   @CsvSource({"30,60,60", "90,60,90", "90001,60,90001"})
   void whoIsBannedWaitsForTheBanAndForEveryRule(long ban, long rule, String seconds) {
-    fields.writeDenial(
-        verdict(
-            Outcome.BANNED,
-            Optional.of(Duration.ofSeconds(ban)),
-            rule(MINUTE, 0, Duration.ofSeconds(rule), Duration.ofSeconds(rule))),
-        response);
+    fields()
+        .writeDenial(
+            verdict(
+                Outcome.BANNED,
+                Optional.of(Duration.ofSeconds(ban)),
+                rule(MINUTE, 0, Duration.ofSeconds(rule), Duration.ofSeconds(rule))),
+            response);
 
     assertThat(response.header("Retry-After")).isEqualTo(seconds);
     assertThat(response.header("RateLimit-Policy"))
@@ -126,12 +141,13 @@ class RateLimitFieldsTest {
   void olderFieldsStateTheBanToo() {
     configuration.setXRateLimit("seconds");
 
-    fields.writeDenial(
-        verdict(
-            Outcome.BANNED,
-            Optional.of(Duration.ofSeconds(90)),
-            rule(MINUTE, 4, Duration.ofSeconds(20), null)),
-        response);
+    fields()
+        .writeDenial(
+            verdict(
+                Outcome.BANNED,
+                Optional.of(Duration.ofSeconds(90)),
+                rule(MINUTE, 4, Duration.ofSeconds(20), null)),
+            response);
 
     assertThat(response.header("X-RateLimit-Remaining")).isEqualTo("0");
     assertThat(response.header("X-RateLimit-Reset")).isEqualTo("90");
@@ -141,12 +157,13 @@ class RateLimitFieldsTest {
   void olderFieldsStateTheRuleWithTheFewestUnitsLeft() {
     configuration.setXRateLimit("seconds");
 
-    fields.writeIfAbsent(
-        verdict(
-            Outcome.ALLOWED,
-            rule(HOUR, 4, Duration.ofHours(1), null),
-            rule(MINUTE, 3, Duration.ofSeconds(5), null)),
-        response);
+    fields()
+        .writeIfAbsent(
+            verdict(
+                Outcome.ALLOWED,
+                rule(HOUR, 4, Duration.ofHours(1), null),
+                rule(MINUTE, 3, Duration.ofSeconds(5), null)),
+            response);
 
     assertThat(response.header("X-RateLimit-Limit")).isEqualTo("10");
     assertThat(response.header("X-RateLimit-Remaining")).isEqualTo("3");
@@ -157,13 +174,14 @@ class RateLimitFieldsTest {
   void theLongestWaitOfTheDenyingRulesIsStatedEvenIfAnotherHasFewerLeft() {
     configuration.setXRateLimit("seconds");
 
-    fields.writeDenial(
-        verdict(
-            Outcome.LIMITED,
-            rule(SHORT, 0, Duration.ofSeconds(1), null),
-            rule(MINUTE, 1, Duration.ofSeconds(9), Duration.ofSeconds(9)),
-            rule(HOUR, 2, Duration.ofSeconds(70), Duration.ofSeconds(70))),
-        response);
+    fields()
+        .writeDenial(
+            verdict(
+                Outcome.LIMITED,
+                rule(SHORT, 0, Duration.ofSeconds(1), null),
+                rule(MINUTE, 1, Duration.ofSeconds(9), Duration.ofSeconds(9)),
+                rule(HOUR, 2, Duration.ofSeconds(70), Duration.ofSeconds(70))),
+            response);
 
     assertThat(response.header("X-RateLimit-Limit")).isEqualTo("20");
     assertThat(response.header("X-RateLimit-Reset")).isEqualTo("70");
@@ -172,8 +190,9 @@ class RateLimitFieldsTest {
 
   @Test
   void aWaitOfNoTimeIsASecond() {
-    fields.writeDenial(
-        verdict(Outcome.LIMITED, rule(MINUTE, 0, Duration.ZERO, Duration.ZERO)), response);
+    fields()
+        .writeDenial(
+            verdict(Outcome.LIMITED, rule(MINUTE, 0, Duration.ZERO, Duration.ZERO)), response);
 
     assertThat(response.header("Retry-After")).isEqualTo("1");
   }
@@ -183,14 +202,14 @@ class RateLimitFieldsTest {
   void whileTheStoreIsAwayTheWaitIsUntilItIsAskedAgain(long millis, String seconds) {
     StoreException away = StoreException.notAsked("away", Duration.ofMillis(millis));
 
-    fields.writeDenial(verdict(Outcome.UNAVAILABLE).fromFallback(away), response);
+    fields().writeDenial(verdict(Outcome.UNAVAILABLE).fromFallback(away), response);
 
     assertThat(response.header("Retry-After")).isEqualTo(seconds);
   }
 
   @Test
   void whileItIsUnknownWhenTheStoreIsAskedAgainTheWaitIsASecond() {
-    fields.writeDenial(verdict(Outcome.UNAVAILABLE), response);
+    fields().writeDenial(verdict(Outcome.UNAVAILABLE), response);
 
     assertThat(response.header("Retry-After")).isEqualTo("1");
   }

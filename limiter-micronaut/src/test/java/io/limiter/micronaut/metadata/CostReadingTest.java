@@ -28,16 +28,14 @@ class CostReadingTest {
   void aCostIsTakenFromEveryRuleOfItsAnnotation() {
     assertThat(quotas("costly"))
         .extracting(PlannedCharge::cost)
-        .containsOnly(new Cost.Fixed(5))
+        .containsOnly(new Cost(5))
         .hasSize(2);
     assertThat(plans.of(Annotated.class, "costly").decidedByRequest()).isTrue();
   }
 
   @Test
   void aCostMayBeASettingOfTheApplication() {
-    assertThat(quotas("configured"))
-        .extracting(PlannedCharge::cost)
-        .containsExactly(new Cost.Fixed(7));
+    assertThat(quotas("configured")).extracting(PlannedCharge::cost).containsExactly(new Cost(7));
   }
 
   @Test
@@ -50,8 +48,8 @@ class CostReadingTest {
 
   @Test
   void methodsThatShareALimitMayCostOtherwise() {
-    assertThat(quotas("cheap")).extracting(PlannedCharge::cost).containsExactly(new Cost.Fixed(1));
-    assertThat(quotas("dear")).extracting(PlannedCharge::cost).containsExactly(new Cost.Fixed(10));
+    assertThat(quotas("cheap")).extracting(PlannedCharge::cost).containsExactly(new Cost(1));
+    assertThat(quotas("dear")).extracting(PlannedCharge::cost).containsExactly(new Cost(10));
   }
 
   private List<PlannedCharge> quotas(String method) {

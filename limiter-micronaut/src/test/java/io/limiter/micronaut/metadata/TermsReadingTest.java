@@ -43,7 +43,7 @@ class TermsReadingTest {
         .satisfies(
             quota -> {
               assertThat(quota.rules().ban()).isEmpty();
-              assertThat(quota.cost()).isEqualTo(new Cost.Fixed(1));
+              assertThat(quota.cost()).isEqualTo(new Cost(1));
             });
     assertThat((Object[]) RateLimiter.class.getMethod("ban").getDefaultValue()).isEmpty();
     assertThat(RateLimiter.class.getMethod("cost").getDefaultValue()).isEqualTo("");
@@ -136,7 +136,7 @@ class TermsReadingTest {
         .singleElement()
         .satisfies(
             quota -> {
-              assertThat(quota.cost()).isEqualTo(new Cost.Fixed(5));
+              assertThat(quota.cost()).isEqualTo(new Cost(5));
               assertThat(quota.rules().ban()).contains(USUAL);
             });
     assertThat(plans.of(Inheriting.class, "call").quotas())

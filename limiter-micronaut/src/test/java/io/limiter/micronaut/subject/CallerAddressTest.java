@@ -137,13 +137,8 @@ class CallerAddressTest {
     return of(request, Optional.empty());
   }
 
-  private String of(
-      HttpRequest<?> request, Optional<CallerAddress.PeerAddresses.UnixSockets> sockets) {
-    return new CallerAddress(
-            new CallerAddress.PeerAddresses(sockets),
-            configuration,
-            new CallerAddress.ProxyWarnings(configuration))
-        .of(request);
+  private String of(HttpRequest<?> request, Optional<CallerAddress.UnixSockets> sockets) {
+    return new CallerAddress(sockets, configuration).of(request);
   }
 
   private static FakeRequest forging(FakeRequest request) {

@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
 /** Settings that do not match the proxies are logged once, with the remedy. */
 class ProxyWarningsTest {
 
-  private final Logger logger = (Logger) LoggerFactory.getLogger(CallerAddress.ProxyWarnings.class);
+  private final Logger logger = (Logger) LoggerFactory.getLogger(CallerAddress.class);
   private final ListAppender<ILoggingEvent> log = new ListAppender<>();
   private final AddressConfiguration configuration = new AddressConfiguration();
 
@@ -102,10 +102,7 @@ class ProxyWarningsTest {
   }
 
   private CallerAddress address() {
-    return new CallerAddress(
-        new CallerAddress.PeerAddresses(Optional.empty()),
-        configuration,
-        new CallerAddress.ProxyWarnings(configuration));
+    return new CallerAddress(Optional.empty(), configuration);
   }
 
   private List<String> messages() {

@@ -45,9 +45,9 @@ class SubjectSourcesTest {
 
   @Test
   void aHeaderCountsByItsValueWhateverTheCaseOfItsName() {
-    CountedSubject known = counted(header("x-key"), new FakeRequest().header("x-key", "a"));
+    Subject known = counted(header("x-key"), new FakeRequest().header("x-key", "a"));
 
-    assertThat(known.anonymous()).isFalse();
+    assertThat(known.isAnonymous()).isFalse();
     assertThat(counted(header("x-key"), new FakeRequest().header("X-KEY", "a"))).isEqualTo(known);
     assertThat(counted(header("x-key"), new FakeRequest().header("X-Key", "A")))
         .isNotEqualTo(known);
@@ -87,14 +87,14 @@ class SubjectSourcesTest {
   void onlyCallsWithoutASubjectAreAnonymous() {
     FakeRequest stranger = new FakeRequest();
 
-    assertThat(counted(user(Anonymous.ADDRESS), stranger).anonymous()).isTrue();
-    assertThat(counted(header("x-key"), stranger).anonymous()).isTrue();
-    assertThat(counted(resolver(One.class, null), stranger).anonymous()).isTrue();
-    assertThat(counted(new SubjectSource.Address(), stranger).anonymous()).isFalse();
-    assertThat(counted(new SubjectSource.Everybody(), stranger).anonymous()).isFalse();
-    assertThat(counted(user(Anonymous.ADDRESS), new FakeRequest().user("ada")).anonymous())
+    assertThat(counted(user(Anonymous.ADDRESS), stranger).isAnonymous()).isTrue();
+    assertThat(counted(header("x-key"), stranger).isAnonymous()).isTrue();
+    assertThat(counted(resolver(One.class, null), stranger).isAnonymous()).isTrue();
+    assertThat(counted(new SubjectSource.Address(), stranger).isAnonymous()).isFalse();
+    assertThat(counted(new SubjectSource.Everybody(), stranger).isAnonymous()).isFalse();
+    assertThat(counted(user(Anonymous.ADDRESS), new FakeRequest().user("ada")).isAnonymous())
         .isFalse();
-    assertThat(counted(resolver(One.class, "a"), stranger).anonymous()).isFalse();
+    assertThat(counted(resolver(One.class, "a"), stranger).isAnonymous()).isFalse();
   }
 
   @ParameterizedTest
@@ -102,9 +102,9 @@ class SubjectSourcesTest {
   void anEmptyValueHasNoSubject(String empty) {
     FakeRequest request = new FakeRequest().header("X-Key", empty).user(empty.strip());
 
-    assertThat(counted(header("x-key"), request).anonymous()).isTrue();
-    assertThat(counted(resolver(One.class, empty), request).anonymous()).isTrue();
-    assertThat(counted(user(Anonymous.ADDRESS), request).anonymous()).isTrue();
+    assertThat(counted(header("x-key"), request).isAnonymous()).isTrue();
+    assertThat(counted(resolver(One.class, empty), request).isAnonymous()).isTrue();
+    assertThat(counted(user(Anonymous.ADDRESS), request).isAnonymous()).isTrue();
   }
 
   @ParameterizedTest
@@ -189,7 +189,7 @@ class SubjectSourcesTest {
     assertDifferent(
         forgeries()
             .map(value -> counted(header("x-key"), new FakeRequest().header("X-Key", value)))
-            .toArray(CountedSubject[]::new));
+            .toArray(Subject[]::new));
   }
 
   @Test
@@ -211,7 +211,7 @@ class SubjectSourcesTest {
     assertThat(subjects.resolveOutsideOfRequest(known))
         .contains(counted(resolver(One.class, "job"), new FakeRequest()));
     assertThat(subjects.resolveOutsideOfRequest(new SubjectSource.Everybody()))
-        .contains(new CountedSubject(Subject.global(), false));
+        .contains(Subject.global());
     assertThat(
             Stream.of(
                 resolver(One.class, "a"),
@@ -221,13 +221,13 @@ class SubjectSourcesTest {
         .allSatisfy(source -> assertThat(subjects.resolveOutsideOfRequest(source)).isEmpty());
   }
 
-  private CountedSubject counted(SubjectSource source, HttpRequest<?> request) {
+  private Subject counted(SubjectSource source, HttpRequest<?> request) {
     return subjects.resolve(source, request);
   }
 
   /** Different subjects have different keys of one length, without any of their text. */
-  private static void assertDifferent(CountedSubject... all) {
-    List<StateKey> keys = Stream.of(all).map(each -> StateKey.of("limit", each.subject())).toList();
+  private static void assertDifferent(Subject... all) {
+    List<StateKey> keys = Stream.of(all).map(each -> StateKey.of("limit", each)).toList();
     assertThat(keys).doesNotHaveDuplicates();
     assertThat(keys).extracting(key -> key.tag().length()).containsOnly(22);
   }
