@@ -4,8 +4,8 @@ package io.limiter.core;
 import static io.limiter.core.StoreHarness.call;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.rule.Alignment;
 import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.FixedWindowRule.Alignment;
 import java.time.Duration;
 import java.time.LocalDateTime;
 import java.time.ZoneId;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
-import io.limiter.core.rule.Alignment;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;

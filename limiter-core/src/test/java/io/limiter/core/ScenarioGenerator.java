@@ -3,9 +3,9 @@ package io.limiter.core;
 
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.Counting;
-import io.limiter.core.rule.LoggedRule;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.Rule.LoggedRule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;

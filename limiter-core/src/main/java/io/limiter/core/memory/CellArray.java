@@ -3,7 +3,7 @@ package io.limiter.core.memory;
 
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.StackShape;
+import io.limiter.core.rule.RuleStack;
 import io.limiter.core.state.Cell;
 import io.limiter.core.state.CellReadout;
 import java.util.ArrayList;
@@ -161,7 +161,7 @@ final class CellArray {
    * @return the largest number of units given back to any cell that still had some
    */
   int giveBack(
-      StackShape rules,
+      RuleStack rules,
       long stampMicros,
       int[] units,
       int[] taken,
@@ -175,7 +175,7 @@ final class CellArray {
     boolean[] seen = new boolean[cells.length];
     int most = 0;
     for (int c = 0; c < units.length; c++) {
-      int place = find(cells, rules.rule(c), seen);
+      int place = find(cells, rules.cellRule(c), seen);
       if (place >= 0) {
         seen[place] = true;
       }
@@ -183,7 +183,7 @@ final class CellArray {
         Cell cell = cells[place];
         lowered[place] =
             cell.giveBack(
-                rules.rule(c),
+                rules.cellRule(c),
                 stampMicros,
                 units[c],
                 taken[c],

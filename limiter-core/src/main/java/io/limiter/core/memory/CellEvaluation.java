@@ -5,7 +5,6 @@ import io.limiter.core.Charge;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.StackShape;
 import io.limiter.core.state.Cell;
 import io.limiter.core.state.CellReadout;
 import io.limiter.core.store.Mode;
@@ -21,7 +20,7 @@ final class CellEvaluation {
 
   private static final Cell[] NONE = {};
 
-  private final StackShape rules;
+  private final RuleStack rules;
   private final int cost;
   private final boolean observed;
   private final Optional<BanRule> ban;
@@ -49,11 +48,10 @@ final class CellEvaluation {
   private boolean nearer;
 
   CellEvaluation(Charge charge) {
-    RuleStack stack = charge.stack();
     cost = charge.cost();
     observed = charge.observed();
-    ban = stack.ban();
-    rules = stack.shape();
+    rules = charge.stack();
+    ban = rules.ban();
   }
 
   /**
@@ -76,7 +74,7 @@ final class CellEvaluation {
     taken = new Cell[rules.cells()];
     readouts = rules.custom() ? new CellReadout[taken.length] : null;
     for (int c = 0; c < taken.length; c++) {
-      CellReadout readout = read[c].read(rules.rule(c), nowMicros, cost, mode);
+      CellReadout readout = read[c].read(rules.cellRule(c), nowMicros, cost, mode);
       if (readouts != null) {
         readouts[c] = readout;
       }
@@ -98,7 +96,7 @@ final class CellEvaluation {
       return false;
     }
     for (int c = 0; c < known.length; c++) {
-      if (!known[c].serves(rules.rule(c))) {
+      if (!known[c].serves(rules.cellRule(c))) {
         return false;
       }
     }
@@ -114,8 +112,8 @@ final class CellEvaluation {
     boolean[] seen = new boolean[known.length];
     boolean[] begun = new boolean[read.length];
     for (int c = 0; c < read.length; c++) {
-      int place = CellArray.find(known, rules.rule(c), seen);
-      read[c] = place < 0 ? Cell.unused(rules.rule(c)) : known[place];
+      int place = CellArray.find(known, rules.cellRule(c), seen);
+      read[c] = place < 0 ? Cell.unused(rules.cellRule(c)) : known[place];
       begun[c] = place >= 0;
       if (place >= 0) {
         seen[place] = true;
@@ -123,10 +121,10 @@ final class CellEvaluation {
     }
     boolean[] gone = seen.clone();
     for (int c = 0; c < read.length; c++) {
-      int place = begun[c] ? -1 : nearest(known, read[c], rules.rule(c), gone);
+      int place = begun[c] ? -1 : nearest(known, read[c], rules.cellRule(c), gone);
       if (place >= 0) {
         gone[place] = true;
-        read[c] = Cell.started(rules.rule(c), known[place], nowMicros, newestMicros);
+        read[c] = Cell.started(rules.cellRule(c), known[place], nowMicros, newestMicros);
       }
     }
     others = known.length == 0 ? List.of() : new ArrayList<>();
@@ -166,7 +164,7 @@ final class CellEvaluation {
    */
   CellReadout readout(int place) {
     return readouts == null
-        ? read[place].read(rules.rule(place), nowMicros, cost, mode)
+        ? read[place].read(rules.cellRule(place), nowMicros, cost, mode)
         : readouts[place];
   }
 
@@ -182,7 +180,7 @@ final class CellEvaluation {
   /** Writes the cells with past units. */
   CellArray record(@Nullable CellArray cells) {
     for (int c = 0; c < taken.length; c++) {
-      taken[c] = read[c].recorded(rules.rule(c), nowMicros, cost);
+      taken[c] = read[c].recorded(rules.cellRule(c), nowMicros, cost);
     }
     return write(cells, taken);
   }
@@ -200,7 +198,7 @@ final class CellEvaluation {
     if (changed) {
       Cell[] after = new Cell[taken.length];
       for (int c = 0; c < after.length; c++) {
-        after[c] = readout(c).denied(read[c]).under(rules.rule(c));
+        after[c] = readout(c).denied(read[c]).under(rules.cellRule(c));
       }
       return write(cells, after);
     }

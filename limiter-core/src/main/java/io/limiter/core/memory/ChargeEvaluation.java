@@ -4,7 +4,7 @@ package io.limiter.core.memory;
 import io.limiter.core.Charge;
 import io.limiter.core.StateKey;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.StackShape;
+import io.limiter.core.rule.RuleStack;
 import io.limiter.core.state.CellReadout;
 import io.limiter.core.store.DecisionReadout;
 import io.limiter.core.store.Mode;
@@ -28,7 +28,7 @@ final class ChargeEvaluation {
    */
   private final long[] found;
 
-  private final StackShape shape;
+  private final RuleStack stack;
   private final boolean logs;
   private final @Nullable CellEvaluation cells;
 
@@ -48,15 +48,14 @@ final class ChargeEvaluation {
     this.stripe = stripe;
     this.key = charge.key();
     this.table = subjects;
-    this.shape = charge.stack().shape();
-    this.logs = shape.logs() > 0;
-    this.found = logs ? new long[2 * charge.stack().rules().size()] : NOTHING;
-    this.cells =
-        shape.cells() > 0 || charge.stack().ban().isPresent() ? new CellEvaluation(charge) : null;
+    this.stack = charge.stack();
+    this.logs = stack.logs() > 0;
+    this.found = logs ? new long[2 * stack.rules().size()] : NOTHING;
+    this.cells = stack.cells() > 0 || stack.ban().isPresent() ? new CellEvaluation(charge) : null;
   }
 
   private @Nullable CellReadout readout(int rule) {
-    return cells == null || shape.isLog(rule) ? null : cells.readout(shape.place(rule));
+    return cells == null || stack.isLog(rule) ? null : cells.readout(stack.place(rule));
   }
 
   long remainingBefore(int rule) {
@@ -74,7 +73,7 @@ final class ChargeEvaluation {
     if (readout != null) {
       return readout.resetAfterMicros(taken);
     }
-    long windowMicros = shape.windowMicros(rule);
+    long windowMicros = stack.windowMicros(rule);
     return taken ? windowMicros : Math.max(0, windowMicros - sinceNewestMicros);
   }
 
@@ -156,13 +155,13 @@ final class ChargeEvaluation {
       sinceNewestMicros = nowMicros - log.newest();
     }
     boolean admitted = true;
-    List<Rule> rules = charge.stack().rules();
+    List<Rule> rules = stack.rules();
     for (int r = 0; r < rules.size(); r++) {
-      if (!shape.isLog(r)) {
+      if (!stack.isLog(r)) {
         continue;
       }
       long count = rules.get(r).count();
-      long window = shape.windowMicros(r);
+      long window = stack.windowMicros(r);
       int first = log == null ? 0 : log.firstYounger(nowMicros, window);
       long remaining = count - size + first;
       // The unit that must leave first: for units to come back,
@@ -200,7 +199,7 @@ final class ChargeEvaluation {
 
   private void write(UnitLog into) {
     into.shiftTo(shiftMicros);
-    into.take(nowMicros, charge.cost(), shape.kept(), shape.horizonMicros());
+    into.take(nowMicros, charge.cost(), stack.kept(), stack.horizonMicros());
   }
 
   private UnitLog known() {
@@ -252,11 +251,11 @@ final class ChargeEvaluation {
     return given;
   }
 
-  /** See {@link StackShape#loggedUnits}. */
+  /** See {@link RuleStack#loggedUnits}. */
   private int loggedUnits() {
-    int longest = shape.longestLog();
-    return shape.loggedUnits(
-        charge.cost(), charge.stack().rules().get(longest).count() - remainingBefore(longest));
+    int longest = stack.longestLog();
+    return stack.loggedUnits(
+        charge.cost(), stack.rules().get(longest).count() - remainingBefore(longest));
   }
 
   /**

@@ -43,7 +43,7 @@ final class MemoryDecision extends AtMostOnceReservation implements DecisionRead
       int stripe = stripes.indexOf(charge.key());
       readings[c] = new ChargeEvaluation(charge, stripe, stripes.get(stripe).subjects);
       locks |= 1L << stripe;
-      custom |= charge.stack().shape().custom();
+      custom |= charge.stack().custom();
     }
     for (int p = 0; p < request.past().size(); p++) {
       locks |= 1L << stripes.indexOf(request.past().get(p).charge().key());

@@ -9,7 +9,7 @@ import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.StackShape;
+import io.limiter.core.rule.RuleStack;
 import io.limiter.core.state.Cell;
 import io.limiter.core.store.KnownUse;
 import io.limiter.core.store.KnownUse.PastUnits;
@@ -226,7 +226,7 @@ public final class MemoryStore implements LimitStore {
     private final KnownUse known;
     private final long clockMicros;
     private final long decided;
-    private final StackShape shape;
+    private final RuleStack stack;
     private final List<Rule> rules;
 
     private AdoptedState(Charge charge, KnownUse known, long clockMicros) {
@@ -234,7 +234,7 @@ public final class MemoryStore implements LimitStore {
       this.known = known;
       this.clockMicros = clockMicros;
       this.decided = clockMicros - known.ageMicros();
-      this.shape = charge.stack().shape();
+      this.stack = charge.stack();
       this.rules = charge.stack().rules();
     }
 
@@ -245,17 +245,17 @@ public final class MemoryStore implements LimitStore {
 
     private Optional<UnitLog> log() {
       UnitLog log = new UnitLog();
-      if (shape.logs() > 0) {
+      if (stack.logs() > 0) {
         List<PastUnits> units = new ArrayList<>(known.rules().isEmpty() ? List.of() : logged());
         units.addAll(known.since());
         units.sort(Comparator.comparingLong(PastUnits::ageMicros).reversed());
         for (PastUnits some : units) {
           log.take(
-              clockMicros - some.ageMicros(), some.units(), shape.kept(), shape.horizonMicros());
+              clockMicros - some.ageMicros(), some.units(), stack.kept(), stack.horizonMicros());
         }
       }
       Optional<BanRule> ban = charge.stack().ban();
-      if (shape.logs() < rules.size() || ban.isPresent()) {
+      if (stack.logs() < rules.size() || ban.isPresent()) {
         log.remember(cells(ban));
       }
       return log.size() > 0 || log.cells() != null ? Optional.of(log) : Optional.empty();
@@ -265,9 +265,9 @@ public final class MemoryStore implements LimitStore {
     private List<PastUnits> logged() {
       int[] byWindow =
           IntStream.range(0, rules.size())
-              .filter(shape::isLog)
+              .filter(stack::isLog)
               .boxed()
-              .sorted(Comparator.comparingLong(shape::windowMicros))
+              .sorted(Comparator.comparingLong(stack::windowMicros))
               .mapToInt(r -> r)
               .toArray();
       List<PastUnits> units = new ArrayList<>();
@@ -275,7 +275,7 @@ public final class MemoryStore implements LimitStore {
       long youngest = -1;
       for (int r : byWindow) {
         RuleUse use = known.rules().get(r);
-        long window = shape.windowMicros(r);
+        long window = stack.windowMicros(r);
         // The newest of all units determines when the rule resets; units that only a longer window
         // counts are older than the shorter window.
         if (youngest < 0) {
@@ -304,10 +304,10 @@ public final class MemoryStore implements LimitStore {
     }
 
     private CellArray cells(Optional<BanRule> ban) {
-      Cell[] cells = new Cell[rules.size() - shape.logs()];
+      Cell[] cells = new Cell[rules.size() - stack.logs()];
       long newest = known.rules().isEmpty() ? Long.MIN_VALUE : decided;
       for (int r = 0; r < rules.size(); r++) {
-        if (shape.isLog(r)) {
+        if (stack.isLog(r)) {
           continue;
         }
         Rule rule = rules.get(r);
@@ -322,7 +322,7 @@ public final class MemoryStore implements LimitStore {
           cell = cell.recorded(rule, atMicros, some.units());
           newest = Math.max(newest, atMicros);
         }
-        cells[shape.place(r)] = cell;
+        cells[stack.place(r)] = cell;
       }
       BanState state =
           known.bannedMicros() > 0

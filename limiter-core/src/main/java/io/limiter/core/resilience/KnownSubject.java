@@ -11,7 +11,6 @@ import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.StackShape;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.KnownUse;
 import io.limiter.core.store.KnownUse.PastUnits;
@@ -166,7 +165,7 @@ final class KnownSubject {
 
   /** An upper bound of this instance's own use of a window that ends now. */
   private long own(RuleStack rules, int rule, long nowNanos) {
-    long from = (nowNanos - rules.shape().windowMicros(rule) * 1_000) / shareNanos;
+    long from = (nowNanos - rules.windowMicros(rule) * 1_000) / shareNanos;
     long units = 0;
     for (int slot = 0; slot < SHARES; slot++) {
       if (ownShare[slot] >= from) {
@@ -181,10 +180,9 @@ final class KnownSubject {
   }
 
   private static long longestMicros(RuleStack rules) {
-    StackShape shape = rules.shape();
     long longest = 0;
     for (int r = 0; r < rules.rules().size(); r++) {
-      longest = Math.max(longest, shape.windowMicros(r));
+      longest = Math.max(longest, rules.windowMicros(r));
     }
     return longest;
   }
@@ -275,7 +273,7 @@ final class KnownSubject {
    * The time after which units no longer count; those of a counter also count in the next window.
    */
   private static long horizonNanos(RuleStack rules) {
-    boolean logs = rules.shape().logs() == rules.rules().size();
+    boolean logs = rules.logs() == rules.rules().size();
     return longestMicros(rules) * (logs ? 1_000 : 2_000);
   }
 

@@ -24,7 +24,7 @@ import java.time.Duration;
  *     garbage collection pause
  */
 public record ConcurrencyLimitRule(String name, long count, Duration permitDuration)
-    implements LoggedRule {
+    implements Rule.LoggedRule {
 
   /** The largest count. Each unit in flight takes 8 bytes, which the end of each call moves. */
   public static final long MAX_COUNT = 10_000;
@@ -39,7 +39,7 @@ public record ConcurrencyLimitRule(String name, long count, Duration permitDurat
   public static final Duration MAX_PERMIT_DURATION = Duration.ofHours(1);
 
   public ConcurrencyLimitRule {
-    RuleNumbers.requireNumbers(name, count, MAX_COUNT, permitDuration);
+    Rule.requireNumbers(name, count, MAX_COUNT, permitDuration);
     if (permitDuration.compareTo(MIN_PERMIT_DURATION) < 0
         || permitDuration.compareTo(MAX_PERMIT_DURATION) > 0) {
       throw new IllegalArgumentException(

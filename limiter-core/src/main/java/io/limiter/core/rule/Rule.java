@@ -11,7 +11,7 @@ import java.time.temporal.ChronoUnit;
  * #requireName}.
  */
 public sealed interface Rule
-    permits LoggedRule,
+    permits Rule.LoggedRule,
         SlidingWindowCounter,
         FixedWindowRule,
         TokenBucketRule,
@@ -77,6 +77,31 @@ public sealed interface Rule
     return name;
   }
 
+  /** Checks the numbers that all rules have. */
+  static void requireNumbers(String name, long count, long max, Duration window) {
+    requireName("rule", name);
+    if (count < 1 || count > max) {
+      throw new IllegalArgumentException(
+          "The rule '%s' has count %d: give it 1 to %d".formatted(name, count, max));
+    }
+    requireWindow("The rule '" + name + "' has a window of", window);
+  }
+
+  /**
+   * Checks a time over which something is counted.
+   *
+   * @param what what takes this time, for the message
+   */
+  static void requireWindow(String what, Duration window) {
+    if (window.compareTo(MIN_WINDOW) < 0 || window.compareTo(MAX_WINDOW) > 0) {
+      throw new IllegalArgumentException("%s %s: give it 1 ms to 366 days".formatted(what, window));
+    }
+    if (window.toNanosPart() % 1_000 != 0) {
+      throw new IllegalArgumentException(
+          "%s %s: give it whole microseconds".formatted(what, window));
+    }
+  }
+
   private static boolean isPrintable(String name) {
     for (int i = 0; i < name.length(); i++) {
       char c = name.charAt(i);
@@ -100,5 +125,12 @@ public sealed interface Rule
       return window.toMillis() + "ms";
     }
     return window.dividedBy(ChronoUnit.MICROS.getDuration()) + "us";
+  }
+
+  /** A rule that keeps every unit. The rules of one stack share one log. */
+  sealed interface LoggedRule extends Rule permits SlidingWindowLog, ConcurrencyLimitRule {
+
+    /** The most units that are kept, {@link #count()} or more. */
+    long kept();
   }
 }

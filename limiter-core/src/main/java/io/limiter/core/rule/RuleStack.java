@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.rule;
 
+import io.limiter.core.rule.Rule.LoggedRule;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * The rules that count one subject together: they share its state and are decided at once.
  * Immutable; created once for each policy, so that a store can prepare for it.
+ *
+ * <p>For authors of stores it knows what they need at every call, by the index of a rule in {@link
+ * #rules()}. To ask the rule itself is slow where the call site sees several rule types, and its
+ * window may have to be calculated.
  */
 public final class RuleStack {
 
@@ -22,8 +28,17 @@ public final class RuleStack {
   private final Counting counting;
   private final Optional<Duration> permitDuration;
   private final Optional<Rule> waiting;
-  private final StackShape shape;
   private final int hash;
+  private final Duration[] windows;
+  private final long[] windowsMicros;
+
+  /** For each rule its index among those that keep numbers instead of a log; below 0 if a log. */
+  private final int[] places;
+
+  private final Rule[] keepers;
+  private final long kept;
+  private final int longestLog;
+  private final boolean custom;
 
   private RuleStack(List<Rule> rules, Optional<BanRule> ban, Counting counting) {
     this.rules = rules;
@@ -36,7 +51,26 @@ public final class RuleStack {
             .min(Comparator.naturalOrder());
     this.hash = 31 * (31 * rules.hashCode() + ban.hashCode()) + counting.hashCode();
     this.waiting = rules.stream().filter(Rule::waits).findFirst();
-    this.shape = new StackShape(rules);
+    this.windows = rules.stream().map(Rule::window).toArray(Duration[]::new);
+    this.windowsMicros = Stream.of(windows).mapToLong(Micros::of).toArray();
+    this.keepers =
+        rules.stream().filter(rule -> !(rule instanceof LoggedRule)).toArray(Rule[]::new);
+    this.custom = rules.stream().anyMatch(rule -> rule instanceof CustomRule);
+    this.places = new int[windows.length];
+    long most = 0;
+    int longest = -1;
+    int place = 0;
+    for (int r = 0; r < windows.length; r++) {
+      if (rules.get(r) instanceof LoggedRule log) {
+        places[r] = -1;
+        most = Math.max(most, log.kept());
+        longest = longest < 0 || windowsMicros[r] > windowsMicros[longest] ? r : longest;
+      } else {
+        places[r] = place++;
+      }
+    }
+    this.kept = most;
+    this.longestLog = longest;
     requireConsistent();
   }
 
@@ -125,11 +159,6 @@ public final class RuleStack {
     return new RuleStack(rules, ban, other);
   }
 
-  /** Precomputed values for the stores. */
-  public StackShape shape() {
-    return shape;
-  }
-
   /** The rules, in the order in which they are reported. */
   public List<Rule> rules() {
     return rules;
@@ -148,6 +177,82 @@ public final class RuleStack {
   /** The shortest permit duration if these rules are concurrency limits; otherwise empty. */
   public Optional<Duration> permitDuration() {
     return permitDuration;
+  }
+
+  /** The number of rules that are a {@link LoggedRule}. */
+  public int logs() {
+    return windows.length - keepers.length;
+  }
+
+  /** Whether a rule is a {@link LoggedRule}. */
+  public boolean isLog(int rule) {
+    return places[rule] < 0;
+  }
+
+  /** The index of a rule among those that keep numbers instead of a log; below 0 if it is a log. */
+  public int place(int rule) {
+    return places[rule];
+  }
+
+  /** The number of rules that keep numbers instead of a log. */
+  public int cells() {
+    return keepers.length;
+  }
+
+  /** One of the rules that keep numbers instead of a log, by its {@link #place}. */
+  public Rule cellRule(int place) {
+    return keepers[place];
+  }
+
+  /** Whether one of the rules is a {@link CustomRule}, whose algorithm may throw. */
+  public boolean custom() {
+    return custom;
+  }
+
+  /** {@link Rule#window} in microseconds. */
+  public long windowMicros(int rule) {
+    return windowsMicros[rule];
+  }
+
+  /** The most units that any log keeps; 0 without logs. */
+  public long kept() {
+    return kept;
+  }
+
+  /** The first of the logged rules with the longest window; -1 without logs. */
+  public int longestLog() {
+    return longestLog;
+  }
+
+  /**
+   * The number of units by which a log grows when a call takes its units. An admitted call adds its
+   * cost. A call that is only recorded may find less room; then its units replace the oldest ones,
+   * and the replaced ones must not be given back for it. If rules of other stacks make the log keep
+   * more units than this stack needs, fewer units are replaced, and this number is lower than the
+   * actual growth.
+   *
+   * @param used units before the call, within the longest window
+   */
+  public int loggedUnits(int cost, long used) {
+    return (int) Math.max(0, Math.min(cost, kept - used));
+  }
+
+  /** The longest window of the logs; 0 without logs. */
+  public long horizonMicros() {
+    return longestLog < 0 ? 0 : windowsMicros[longestLog];
+  }
+
+  /** {@link Rule#window}, always the same object. */
+  public Duration window(int rule) {
+    return windows[rule];
+  }
+
+  /**
+   * Converts microseconds to a duration; returns the existing object if they equal the rule's
+   * window.
+   */
+  public Duration duration(long micros, int rule) {
+    return micros == windowsMicros[rule] ? windows[rule] : Micros.toDuration(micros);
   }
 
   @Override

@@ -13,13 +13,14 @@ import java.time.Duration;
  * @param count the most units in any window, 1 to {@value #MAX_COUNT}
  * @param window the length of the window, 1 ms to 366 days, in whole microseconds
  */
-public record SlidingWindowLog(String name, long count, Duration window) implements LoggedRule {
+public record SlidingWindowLog(String name, long count, Duration window)
+    implements Rule.LoggedRule {
 
   /** The largest count of an exact log: about 8 MB for each subject. */
   public static final long MAX_COUNT = 1_000_000;
 
   public SlidingWindowLog {
-    RuleNumbers.requireNumbers(name, count, MAX_COUNT, window);
+    Rule.requireNumbers(name, count, MAX_COUNT, window);
   }
 
   /** A rule named after its numbers, such as {@code 10-per-60s} or {@code 3-per-500ms}. */

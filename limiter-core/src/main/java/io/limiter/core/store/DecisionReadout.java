@@ -11,7 +11,7 @@ import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.StackShape;
+
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -191,23 +191,23 @@ public interface DecisionReadout {
     Charge charge = request.charge(c);
     boolean taken = call && admits(c);
     Rule rule = charge.stack().rules().get(r);
-    StackShape shape = charge.stack().shape();
+    RuleStack stack = charge.stack();
     long remainingBefore = remainingBefore(c, r);
     long retryAfterMicros = retryAfterMicros(c, r, taken);
     boolean violated = mode != Mode.RECORD && remainingBefore < charge.cost();
     boolean concurrencyLimit = rule instanceof ConcurrencyLimitRule;
     Duration effective =
         concurrencyLimit || retryAfterMicros == NEVER
-            ? shape.window(r)
-            : shape.duration(retryAfterMicros, r);
+            ? stack.window(r)
+            : stack.duration(retryAfterMicros, r);
     long resetAfterMicros = resetAfterMicros(c, r, taken);
     RuleVerdict.Builder verdict =
         RuleVerdict.of(rule)
             .remaining(Math.max(0, taken ? remainingBefore - charge.cost() : remainingBefore))
             .resetAfter(
                 concurrencyLimit && resetAfterMicros > 0
-                    ? shape.window(r)
-                    : shape.duration(resetAfterMicros, r))
+                    ? stack.window(r)
+                    : stack.duration(resetAfterMicros, r))
             .effectiveWindow(effective)
             .observed(charge.observed());
     if (violated && retryAfterMicros == NEVER) {

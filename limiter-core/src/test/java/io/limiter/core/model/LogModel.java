@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.model;
 
-import io.limiter.core.rule.LoggedRule;
+import io.limiter.core.rule.Rule.LoggedRule;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

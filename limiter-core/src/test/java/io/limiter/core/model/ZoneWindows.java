@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.model;
 
-import io.limiter.core.rule.Alignment;
+import io.limiter.core.rule.FixedWindowRule.Alignment;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDateTime;

@@ -11,6 +11,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.RecordsTest;
 import io.limiter.core.Subject;
+import io.limiter.core.rule.FixedWindowRule.Alignment;
 import java.time.Duration;
 import java.time.LocalDateTime;
 import java.time.ZoneId;

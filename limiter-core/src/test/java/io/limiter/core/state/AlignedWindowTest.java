@@ -4,7 +4,7 @@ package io.limiter.core.state;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.model.ZoneWindows;
-import io.limiter.core.rule.Alignment;
+import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.Micros;
 import java.time.Duration;
 import java.time.Instant;

@@ -6,9 +6,9 @@ import static io.limiter.core.StoreHarness.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.FadingCounter;
-import io.limiter.core.rule.Alignment;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounter;

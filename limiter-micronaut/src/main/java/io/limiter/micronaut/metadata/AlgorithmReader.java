@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.metadata;
 
-import io.limiter.core.rule.Alignment;
+import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;

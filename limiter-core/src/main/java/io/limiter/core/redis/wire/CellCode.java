@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis.wire;
 
-import io.limiter.core.rule.Alignment;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.LeakyBucketRule;
-import io.limiter.core.rule.LoggedRule;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.Rule.LoggedRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.state.Cell;
 import java.math.BigInteger;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis.wire;
 
-import io.limiter.core.rule.LoggedRule;
 import io.limiter.core.rule.Micros;
+import io.limiter.core.rule.Rule.LoggedRule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.StackShape;
 import io.limiter.core.store.DecisionReadout;
 import io.limiter.core.store.Mode;
 import java.nio.ByteBuffer;
@@ -31,10 +30,10 @@ public final class EncodedLog implements StackPart {
   private final long[] counts;
   private final long[] windowsMicros;
   private final long longestMicros;
-  private final StackShape shape;
+  private final RuleStack stack;
 
   public EncodedLog(List<LoggedRule> declared) {
-    this.shape = RuleStack.of(declared).shape();
+    this.stack = RuleStack.of(declared);
     List<LoggedRule> rules =
         declared.stream().sorted(Comparator.comparing(LoggedRule::window).reversed()).toList();
     this.wireOrder =
@@ -54,7 +53,7 @@ public final class EncodedLog implements StackPart {
     ByteBuffer all = ByteBuffer.allocate(numbers.capacity() + HEADER + 4 * rules.size());
     all.put(numbers.array());
     all.putInt(fingerprint).putInt(0).putDouble(0).putDouble(0);
-    all.putInt((int) shape.kept()).putDouble((double) longestMicros);
+    all.putInt((int) stack.kept()).putDouble((double) longestMicros);
     all.put((byte) (VERSION + rules.size()));
     this.plan = all.array();
   }
@@ -115,8 +114,8 @@ public final class EncodedLog implements StackPart {
 
     @Override
     public int[] taken() {
-      int rule = shape.longestLog();
-      return new int[] {shape.loggedUnits(cost, counts[rule] - remainingBefore(rule))};
+      int rule = stack.longestLog();
+      return new int[] {stack.loggedUnits(cost, counts[rule] - remainingBefore(rule))};
     }
 
     @Override

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.rule;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class RuleStackTest {
+
+  private static final Duration MINUTE = Duration.ofMinutes(1);
+  private static final Duration HOUR = Duration.ofHours(1);
+
+  private final RuleStack stack =
+      RuleStack.of(
+          List.of(
+              TokenBucketRule.of(10, 10, MINUTE),
+              SlidingWindowLog.of(5, HOUR),
+              FixedWindowRule.of(100, HOUR),
+              SlidingWindowLog.of(20, MINUTE)));
+
+  @Test
+  void logsAndOtherRulesAreDistinguished() {
+    assertThat(stack.logs()).isEqualTo(2);
+    assertThat(List.of(0, 1, 2, 3)).filteredOn(stack::isLog).containsExactly(1, 3);
+    assertThat(stack.place(0)).isEqualTo(0);
+    assertThat(stack.place(2)).isEqualTo(1);
+  }
+
+  @Test
+  void aLogKeepsTheMostUnitsForTheLongestWindowOfAnyOfItsRules() {
+    assertThat(stack.kept()).isEqualTo(20);
+    assertThat(stack.horizonMicros()).isEqualTo(Micros.of(HOUR));
+    assertThat(RuleStack.of(List.of(ConcurrencyLimitRule.of(3))).kept()).isEqualTo(6);
+  }
+
+  @Test
+  void aWholeWindowIsAlwaysTheSameObject() {
+    assertThat(stack.duration(60_000_000, 0)).isSameAs(stack.window(0)).isEqualTo(MINUTE);
+    assertThat(stack.duration(1, 0)).isEqualTo(Duration.ofNanos(1_000));
+  }
+}
