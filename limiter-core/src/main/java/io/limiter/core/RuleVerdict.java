@@ -4,41 +4,46 @@ package io.limiter.core;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Rule;
 import java.time.Duration;
-import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The state of one rule in a verdict. Example: a rule allows 10 units a minute, and 6 were used in
  * the last minute, the oldest of them 40 s ago. After a call is admitted, {@code remaining} is 3,
- * {@code resetAfter} is 60 s and {@code effectiveWindow} is 20 s. A store builds it by named steps:
+ * {@code resetAfter} is 60 s and {@code effectiveWindow} is 20 s. A store may build it by named
+ * steps:
  *
  * <pre>{@code
  * RuleVerdict.of(rule).remaining(3).resetAfter(ofSeconds(60)).effectiveWindow(ofSeconds(20)).build();
  * }</pre>
+ *
+ * @param rule the rule
+ * @param violated whether the rule denies the call, or would deny it if it were not {@link
+ *     #observed()}
+ * @param remaining units left after this decision; exact as of the decision, never negative
+ * @param retryAfter if violated, the time after which the same call would pass if there are no
+ *     calls in between. Exact to the microsecond; the actual time is shorter if reserved units are
+ *     given back. Empty if the rule is not violated, if the call is {@link #tooCostly()}, and for a
+ *     {@link ConcurrencyLimitRule}, because the end of a running call cannot be predicted
+ * @param resetAfter the time after which the rule is fully replenished if there are no calls in
+ *     between; for a {@link ConcurrencyLimitRule} its permit duration, or zero if no call is in
+ *     flight
+ * @param effectiveWindow the time within which no more than {@link #remaining()} units are
+ *     available; for a {@link ConcurrencyLimitRule} its permit duration, although units return
+ *     whenever a call ends
+ * @param tooCostly whether the rule is violated because the call costs more than the rule ever
+ *     admits at once, so that waiting does not help
+ * @param observed whether the rule is evaluated but not enforced
  */
-public final class RuleVerdict {
-
-  private final Rule rule;
-  private final boolean violated;
-  private final long remaining;
-  private final Optional<Duration> retryAfter;
-  private final Duration resetAfter;
-  private final Duration effectiveWindow;
-  private final boolean tooCostly;
-  private final boolean observed;
-
-  private RuleVerdict(Builder steps) {
-    this.rule = steps.rule;
-    this.violated = steps.violated;
-    this.remaining = steps.remaining;
-    this.retryAfter = Optional.ofNullable(steps.retryAfter);
-    this.resetAfter = steps.resetAfter == null ? Duration.ZERO : steps.resetAfter;
-    this.effectiveWindow =
-        steps.effectiveWindow == null ? steps.rule.window() : steps.effectiveWindow;
-    this.tooCostly = steps.tooCostly;
-    this.observed = steps.observed;
-  }
+public record RuleVerdict(
+    Rule rule,
+    boolean violated,
+    long remaining,
+    Optional<Duration> retryAfter,
+    Duration resetAfter,
+    Duration effectiveWindow,
+    boolean tooCostly,
+    boolean observed) {
 
   /**
    * Begins the verdict of a rule. Without further steps the rule admits the call, has no units left
@@ -48,103 +53,9 @@ public final class RuleVerdict {
     return new Builder(rule);
   }
 
-  /** The rule. */
-  public Rule rule() {
-    return rule;
-  }
-
-  /** Whether the rule denies the call, or would deny it if it were not {@link #observed()}. */
-  public boolean violated() {
-    return violated;
-  }
-
-  /** Units left after this decision; exact as of the decision, never negative. */
-  public long remaining() {
-    return remaining;
-  }
-
-  /**
-   * If violated, the time after which the same call would pass if there are no calls in between.
-   * Exact to the microsecond; the actual time is shorter if reserved units are given back. Empty if
-   * the rule is not violated, if the call is {@link #tooCostly()}, and for a {@link
-   * ConcurrencyLimitRule}, because the end of a running call cannot be predicted.
-   */
-  public Optional<Duration> retryAfter() {
-    return retryAfter;
-  }
-
-  /**
-   * The time after which the rule is fully replenished if there are no calls in between; for a
-   * {@link ConcurrencyLimitRule} its permit duration, or zero if no call is in flight.
-   */
-  public Duration resetAfter() {
-    return resetAfter;
-  }
-
-  /**
-   * The time within which no more than {@link #remaining()} units are available; for a {@link
-   * ConcurrencyLimitRule} its permit duration, although units return whenever a call ends.
-   */
-  public Duration effectiveWindow() {
-    return effectiveWindow;
-  }
-
-  /**
-   * Whether the rule is violated because the call costs more than the rule ever admits at once, so
-   * that waiting does not help.
-   */
-  public boolean tooCostly() {
-    return tooCostly;
-  }
-
-  /** Whether the rule is evaluated but not enforced. */
-  public boolean observed() {
-    return observed;
-  }
-
   /** Returns whether the rule denies the call. */
   public boolean denies() {
     return violated && !observed;
-  }
-
-  @Override
-  public boolean equals(@Nullable Object other) {
-    return other instanceof RuleVerdict that
-        && violated == that.violated
-        && remaining == that.remaining
-        && tooCostly == that.tooCostly
-        && observed == that.observed
-        && rule.equals(that.rule)
-        && retryAfter.equals(that.retryAfter)
-        && resetAfter.equals(that.resetAfter)
-        && effectiveWindow.equals(that.effectiveWindow);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(
-        rule, violated, remaining, retryAfter, resetAfter, effectiveWindow, tooCostly, observed);
-  }
-
-  @Override
-  public String toString() {
-    return "RuleVerdict[rule="
-        + rule
-        + ", violated="
-        + violated
-        + ", remaining="
-        + remaining
-        + ", retryAfter="
-        + retryAfter
-        + ", resetAfter="
-        + resetAfter
-        + ", effectiveWindow="
-        + effectiveWindow
-        + ", tooCostly="
-        + tooCostly
-        + ", observed="
-        + observed
-        + ']';
   }
 
   /** Builds a {@link RuleVerdict} by named steps. Each may be left out. Not thread-safe. */
@@ -153,8 +64,8 @@ public final class RuleVerdict {
     private final Rule rule;
     private boolean violated;
     private long remaining;
-    private @Nullable Duration retryAfter;
-    private @Nullable Duration resetAfter;
+    private Optional<Duration> retryAfter = Optional.empty();
+    private Duration resetAfter = Duration.ZERO;
     private @Nullable Duration effectiveWindow;
     private boolean tooCostly;
     private boolean observed;
@@ -172,7 +83,7 @@ public final class RuleVerdict {
     /** The rule denies the call, which would pass after this time. */
     public Builder violatedFor(Duration untilAdmitted) {
       this.violated = true;
-      this.retryAfter = untilAdmitted;
+      this.retryAfter = Optional.of(untilAdmitted);
       return this;
     }
 
@@ -212,7 +123,15 @@ public final class RuleVerdict {
 
     /** Builds the verdict of the rule. */
     public RuleVerdict build() {
-      return new RuleVerdict(this);
+      return new RuleVerdict(
+          rule,
+          violated,
+          remaining,
+          retryAfter,
+          resetAfter,
+          effectiveWindow == null ? rule.window() : effectiveWindow,
+          tooCostly,
+          observed);
     }
   }
 }

@@ -12,8 +12,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The immutable answer to one decision. A store builds it by named steps, or derives it from a
- * {@link io.limiter.core.store.DecisionReadout}:
+ * The immutable answer to one decision. A store derives it from a {@link
+ * io.limiter.core.store.DecisionReadout}, or builds it by named steps:
  *
  * <pre>{@code
  * return Verdict.of(request.policy(), Outcome.LIMITED)
@@ -41,22 +41,28 @@ public final class Verdict {
   private final Reservation reservation;
   private final long decidedAtMicros;
 
-  private Verdict(Builder steps) {
-    this.policy = steps.policy;
-    this.outcome = steps.outcome;
-    this.whenAsked = steps.whenAsked;
-    this.rules = steps.rules == null ? List.of() : steps.rules;
-    this.duplicate = Optional.ofNullable(steps.duplicate);
-    this.rare = steps.rare ? new Rare(steps) : Rare.NONE;
-    this.decidedBy = steps.decidedBy == null ? DecidedBy.STORE : steps.decidedBy;
-    this.reservation = steps.reservation == null ? Reservation.NOTHING : steps.reservation;
-    this.decidedAtMicros = steps.decidedAtMicros;
+  private Verdict(
+      Policy policy,
+      Outcome outcome,
+      @Nullable Rules whenAsked,
+      List<RuleVerdict> rules,
+      Optional<RuleVerdict> duplicate,
+      Rare rare,
+      DecidedBy decidedBy,
+      Reservation reservation,
+      long decidedAtMicros) {
+    this.policy = policy;
+    this.outcome = outcome;
+    this.whenAsked = whenAsked;
+    this.rules = rules;
+    this.duplicate = duplicate;
+    this.rare = rare;
+    this.decidedBy = decidedBy;
+    this.reservation = reservation;
+    this.decidedAtMicros = decidedAtMicros;
   }
 
-  /**
-   * The part that most verdicts do not have. By itself, since the JIT compiler does not inline a
-   * constructor that writes many references, and then a builder is allocated at each decision.
-   */
+  /** The part that most verdicts do not have. */
   private record Rare(
       Optional<Duration> ban,
       Duration delay,
@@ -66,13 +72,60 @@ public final class Verdict {
     static final Rare NONE =
         new Rare(Optional.empty(), Duration.ZERO, Optional.empty(), Optional.empty());
 
-    Rare(Builder steps) {
-      this(
-          Optional.ofNullable(steps.ban),
-          steps.delay == null ? Duration.ZERO : steps.delay,
-          Optional.ofNullable(steps.reason),
-          Optional.ofNullable(steps.storeRetryAfter));
+    static Rare of(Optional<Duration> ban, Duration delay) {
+      return ban.isEmpty() && delay.isZero()
+          ? NONE
+          : new Rare(ban, delay, Optional.empty(), Optional.empty());
     }
+  }
+
+  /**
+   * The verdict of a store, all at once: it is made for each call. For authors of stores; the parts
+   * are those of the {@link Builder}.
+   */
+  public static Verdict decided(
+      Policy policy,
+      Outcome outcome,
+      List<RuleVerdict> rules,
+      Optional<RuleVerdict> duplicate,
+      Optional<Duration> ban,
+      Duration delay,
+      Reservation reservation,
+      long decidedAtMicros) {
+    return new Verdict(
+        policy,
+        outcome,
+        null,
+        List.copyOf(rules),
+        duplicate,
+        Rare.of(ban, delay),
+        DecidedBy.STORE,
+        reservation,
+        decidedAtMicros);
+  }
+
+  /**
+   * The verdict of a store that computes those of the rules and of the duplicate guard when they
+   * are asked for.
+   */
+  public static Verdict decided(
+      Policy policy,
+      Outcome outcome,
+      Rules whenAsked,
+      Optional<Duration> ban,
+      Duration delay,
+      Reservation reservation,
+      long decidedAtMicros) {
+    return new Verdict(
+        policy,
+        outcome,
+        whenAsked,
+        List.of(),
+        Optional.empty(),
+        Rare.of(ban, delay),
+        DecidedBy.STORE,
+        reservation,
+        decidedAtMicros);
   }
 
   /**
@@ -250,14 +303,22 @@ public final class Verdict {
 
   /** Returns this verdict with another reservation. */
   public Verdict withReservation(Reservation other) {
-    return new Builder(this).reservation(other).build();
+    return new Verdict(
+        policy, outcome, whenAsked, rules, duplicate, rare, decidedBy, other, decidedAtMicros);
   }
 
   /** Returns this verdict as one of the fallback, which decided because the store failed. */
   public Verdict fromFallback(StoreException why) {
-    Builder steps = new Builder(this).decidedBy(DecidedBy.FALLBACK).reason(why.reason());
-    steps.storeRetryAfter = why.retryAfter().orElse(null);
-    return steps.build();
+    return new Verdict(
+        policy,
+        outcome,
+        whenAsked,
+        rules,
+        duplicate,
+        new Rare(rare.ban, rare.delay, Optional.of(why.reason()), why.retryAfter()),
+        DecidedBy.FALLBACK,
+        reservation,
+        decidedAtMicros);
   }
 
   @Override
@@ -324,37 +385,19 @@ public final class Verdict {
 
     private final Policy policy;
     private final Outcome outcome;
-    // Null is the default, which the verdict fills in: for the same reason as that of Rare.
-    private boolean rare;
-    private @Nullable Rules whenAsked;
-    private @Nullable List<RuleVerdict> rules;
-    private @Nullable RuleVerdict duplicate;
-    private @Nullable Duration ban;
-    private @Nullable Duration delay;
-    private @Nullable DecidedBy decidedBy;
-    private @Nullable FailureReason reason;
-    private @Nullable Duration storeRetryAfter;
-    private @Nullable Reservation reservation;
+    private List<RuleVerdict> rules = List.of();
+    private Optional<RuleVerdict> duplicate = Optional.empty();
+    private Optional<Duration> ban = Optional.empty();
+    private Duration delay = Duration.ZERO;
+    private DecidedBy decidedBy = DecidedBy.STORE;
+    private Optional<FailureReason> reason = Optional.empty();
+    private Optional<Duration> storeRetryAfter = Optional.empty();
+    private Reservation reservation = Reservation.NOTHING;
     private long decidedAtMicros;
 
     private Builder(Policy policy, Outcome outcome) {
       this.policy = policy;
       this.outcome = outcome;
-    }
-
-    private Builder(Verdict verdict) {
-      this(verdict.policy, verdict.outcome);
-      this.whenAsked = verdict.whenAsked;
-      this.rules = verdict.rules;
-      this.duplicate = verdict.duplicate.orElse(null);
-      this.rare = !verdict.rare.equals(Rare.NONE);
-      this.ban = verdict.rare.ban.orElse(null);
-      this.delay = verdict.rare.delay;
-      this.decidedBy = verdict.decidedBy;
-      this.reason = verdict.rare.reason.orElse(null);
-      this.storeRetryAfter = verdict.rare.storeRetryAfter.orElse(null);
-      this.reservation = verdict.reservation;
-      this.decidedAtMicros = verdict.decidedAtMicros;
     }
 
     /** The verdict of each rule, in the order of the policy; none by default. */
@@ -363,32 +406,20 @@ public final class Verdict {
       return this;
     }
 
-    /**
-     * The verdicts of the rules and of the duplicate guard, in place of {@link #rules(List)} and
-     * {@link #duplicate}, computed when they are asked for; none by default. The verdict keeps this
-     * object.
-     */
-    public Builder rules(Rules whenFirstAsked) {
-      this.whenAsked = whenFirstAsked;
-      return this;
-    }
-
     /** The verdict of the duplicate guard; none by default. */
     public Builder duplicate(RuleVerdict guard) {
-      this.duplicate = guard;
+      this.duplicate = Optional.of(guard);
       return this;
     }
 
     /** The remaining time of a ban; none by default. */
     public Builder ban(Duration remaining) {
-      this.rare = true;
-      this.ban = remaining;
+      this.ban = Optional.of(remaining);
       return this;
     }
 
     /** The time until the call may begin; zero by default. */
     public Builder delay(Duration untilTheCall) {
-      this.rare = true;
       this.delay = untilTheCall;
       return this;
     }
@@ -401,15 +432,13 @@ public final class Verdict {
 
     /** Why the fallback decided; none by default. */
     public Builder reason(FailureReason why) {
-      this.rare = true;
-      this.reason = why;
+      this.reason = Optional.of(why);
       return this;
     }
 
     /** The time after which the store is asked again; none by default. */
     public Builder storeRetryAfter(Duration untilTheStore) {
-      this.rare = true;
-      this.storeRetryAfter = untilTheStore;
+      this.storeRetryAfter = Optional.of(untilTheStore);
       return this;
     }
 
@@ -427,7 +456,16 @@ public final class Verdict {
 
     /** Builds the verdict. */
     public Verdict build() {
-      return new Verdict(this);
+      return new Verdict(
+          policy,
+          outcome,
+          null,
+          rules,
+          duplicate,
+          new Rare(ban, delay, reason, storeRetryAfter),
+          decidedBy,
+          reservation,
+          decidedAtMicros);
     }
   }
 }

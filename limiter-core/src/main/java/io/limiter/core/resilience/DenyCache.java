@@ -398,19 +398,15 @@ public final class DenyCache implements LimitStore {
           instanceof ConcurrencyLimitRule) { // its times are its permit duration, at any time
         return rule;
       }
-      RuleVerdict.Builder later =
-          RuleVerdict.of(rule.rule())
-              .remaining(rule.remaining())
-              .resetAfter(minus(rule.resetAfter(), since))
-              .effectiveWindow(minus(rule.effectiveWindow(), since))
-              .observed(rule.observed());
-      if (rule.tooCostly()) {
-        later.tooCostly();
-      } else if (rule.violated()) {
-        rule.retryAfter()
-            .ifPresentOrElse(wait -> later.violatedFor(minus(wait, since)), later::violated);
-      }
-      return later.build();
+      return new RuleVerdict(
+          rule.rule(),
+          rule.violated(),
+          rule.remaining(),
+          rule.retryAfter().map(wait -> minus(wait, since)),
+          minus(rule.resetAfter(), since),
+          minus(rule.effectiveWindow(), since),
+          rule.tooCostly(),
+          rule.observed());
     }
 
     private static Duration minus(Duration time, Duration since) {

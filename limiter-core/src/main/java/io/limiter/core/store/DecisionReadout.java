@@ -11,9 +11,9 @@ import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -124,31 +124,27 @@ public interface DecisionReadout {
       }
     }
     boolean taken = outcome == Outcome.ALLOWED && mode != Mode.PEEK;
-    Verdict.Builder verdict =
-        Verdict.of(request.policy(), outcome)
-            .reservation(taken ? reservation : Reservation.NOTHING)
-            .decidedAtMicros(decidedAtMicros());
+    Optional<Duration> ban =
+        banMicros == 0 ? Optional.empty() : Optional.of(Micros.toDuration(banMicros));
+    boolean waits = outcome == Outcome.ALLOWED && mode != Mode.RECORD;
+    Duration delay = waits ? delay(request) : Duration.ZERO;
+    Reservation taking = taken ? reservation : Reservation.NOTHING;
     if (whenAsked != null) {
-      verdict.rules(whenAsked);
-    } else {
-      verdict.rules(rules(request, mode, taken));
-      if (guard < size) {
-        verdict.duplicate(rule(request, guard, 0, mode, taken));
-      }
+      return Verdict.decided(
+          request.policy(), outcome, whenAsked, ban, delay, taking, decidedAtMicros());
     }
-    if (banMicros > 0) {
-      verdict.ban(Micros.toDuration(banMicros));
-    }
-    if (outcome == Outcome.ALLOWED && mode != Mode.RECORD) {
-      long delayMicros = delayMicros(request);
-      if (delayMicros > 0) {
-        verdict.delay(Micros.toDuration(delayMicros));
-      }
-    }
-    return verdict.build();
+    return Verdict.decided(
+        request.policy(),
+        outcome,
+        rules(request, mode, taken),
+        guard == size ? Optional.empty() : Optional.of(rule(request, guard, 0, mode, taken)),
+        ban,
+        delay,
+        taking,
+        decidedAtMicros());
   }
 
-  private long delayMicros(LimitRequest request) {
+  private Duration delay(LimitRequest request) {
     long longest = 0;
     for (int c = 0; c < request.charges().size(); c++) {
       Charge charge = request.charge(c);
@@ -158,7 +154,7 @@ public interface DecisionReadout {
         }
       }
     }
-    return longest;
+    return longest == 0 ? Duration.ZERO : Micros.toDuration(longest);
   }
 
   /**
@@ -190,8 +186,8 @@ public interface DecisionReadout {
   default RuleVerdict rule(LimitRequest request, int c, int r, Mode mode, boolean call) {
     Charge charge = request.charge(c);
     boolean taken = call && admits(c);
-    Rule rule = charge.stack().rules().get(r);
     RuleStack stack = charge.stack();
+    Rule rule = stack.rules().get(r);
     long remainingBefore = remainingBefore(c, r);
     long retryAfterMicros = retryAfterMicros(c, r, taken);
     boolean violated = mode != Mode.RECORD && remainingBefore < charge.cost();
@@ -201,22 +197,17 @@ public interface DecisionReadout {
             ? stack.window(r)
             : stack.duration(retryAfterMicros, r);
     long resetAfterMicros = resetAfterMicros(c, r, taken);
-    RuleVerdict.Builder verdict =
-        RuleVerdict.of(rule)
-            .remaining(Math.max(0, taken ? remainingBefore - charge.cost() : remainingBefore))
-            .resetAfter(
-                concurrencyLimit && resetAfterMicros > 0
-                    ? stack.window(r)
-                    : stack.duration(resetAfterMicros, r))
-            .effectiveWindow(effective)
-            .observed(charge.observed());
-    if (violated && retryAfterMicros == NEVER) {
-      verdict.tooCostly();
-    } else if (violated && concurrencyLimit) {
-      verdict.violated();
-    } else if (violated) {
-      verdict.violatedFor(effective);
-    }
-    return verdict.build();
+    boolean tooCostly = violated && retryAfterMicros == NEVER;
+    return new RuleVerdict(
+        rule,
+        violated,
+        Math.max(0, taken ? remainingBefore - charge.cost() : remainingBefore),
+        violated && !tooCostly && !concurrencyLimit ? Optional.of(effective) : Optional.empty(),
+        concurrencyLimit && resetAfterMicros > 0
+            ? stack.window(r)
+            : stack.duration(resetAfterMicros, r),
+        effective,
+        tooCostly,
+        charge.observed());
   }
 }
