@@ -25,7 +25,20 @@ public record StateKey(String tag, String name, int breadth) {
   private static final String IN_FLIGHT = "i";
   private static final String WAITING = "w";
 
-  private static final ThreadLocal<Hasher> HASHER = ThreadLocal.withInitial(Hasher::new);
+  private static final int LENGTH_BYTES = 4;
+
+  /** Parts of this length together are hashed at once. */
+  private static final int BUFFERED = 256;
+
+  private static final int HASHED_BYTES = 16;
+  private static final int CHARACTERS = 22;
+  private static final Base64.Encoder ENCODER = Base64.getUrlEncoder();
+
+  // A state key is made for each call, with as few objects as possible.
+  private static final ThreadLocal<MessageDigest> DIGEST =
+      ThreadLocal.withInitial(StateKey::sha256);
+  private static final ThreadLocal<byte[]> BUFFER =
+      ThreadLocal.withInitial(() -> new byte[BUFFERED]);
 
   /** A state key of a single caller. */
   public StateKey(String tag, String name) {
@@ -102,79 +115,48 @@ public record StateKey(String tag, String name, int breadth) {
 
   /** 128 bits of SHA-256 over the parts, each preceded by its length. */
   private static String hash(String... parts) {
-    return HASHER.get().hash(parts);
-  }
-
-  /** Hashes on one thread, with as few objects as possible: it does so for each call. */
-  private static final class Hasher {
-
-    private static final int LENGTH_BYTES = 4;
-
-    /** Parts of this length together are passed on at once. */
-    private static final int BUFFERED = 256;
-
-    /** 16 bytes and two of zero: 24 characters, of which the last two say nothing. */
-    private static final int ENCODED_BYTES = 18;
-
-    private static final int HASHED_BYTES = 16;
-    private static final int CHARACTERS = 22;
-    private static final Base64.Encoder ENCODER = Base64.getUrlEncoder();
-
-    private final MessageDigest digest = sha256();
-    private final byte[] buffer = new byte[BUFFERED];
-    private final byte[] half = new byte[ENCODED_BYTES];
-    private final byte[] text = new byte[ENCODED_BYTES / 3 * 4];
-    private int filled;
-
-    String hash(String... parts) {
-      filled = 0;
-      for (String part : parts) {
-        add(part);
+    MessageDigest digest = DIGEST.get();
+    byte[] buffer = BUFFER.get();
+    int filled = 0;
+    for (String part : parts) {
+      int begin = filled + LENGTH_BYTES;
+      if (begin + part.length() <= BUFFERED && isAscii(part, buffer, begin)) {
+        writeLength(part.length(), buffer, filled);
+        filled = begin + part.length();
+        continue;
       }
       digest.update(buffer, 0, filled);
-      byte[] full = digest.digest();
-      System.arraycopy(full, 0, half, 0, HASHED_BYTES);
-      var unused = ENCODER.encode(half, text);
-      return new String(text, 0, CHARACTERS, StandardCharsets.ISO_8859_1);
-    }
-
-    private void add(String part) {
-      int begin = filled + LENGTH_BYTES;
-      if (begin + part.length() <= BUFFERED && isAscii(part, begin)) {
-        addLength(part.length());
-        filled += part.length();
-        return;
-      }
       boolean utf8 = !hasSurrogates(part);
       byte[] bytes = utf8 ? part.getBytes(StandardCharsets.UTF_8) : utf16(part);
-      if (filled + LENGTH_BYTES > BUFFERED) {
-        digest.update(buffer, 0, filled);
-        filled = 0;
-      }
-      addLength(utf8 ? bytes.length : ~bytes.length);
-      digest.update(buffer, 0, filled);
-      filled = 0;
+      writeLength(utf8 ? bytes.length : ~bytes.length, buffer, 0);
+      digest.update(buffer, 0, LENGTH_BYTES);
       digest.update(bytes);
+      filled = 0;
     }
+    digest.update(buffer, 0, filled);
+    byte[] hash = digest.digest();
+    hash[HASHED_BYTES] = 0; // of which the last character has four bits
+    var unused = ENCODER.encode(hash, buffer);
+    return new String(buffer, 0, CHARACTERS, StandardCharsets.ISO_8859_1);
+  }
 
-    /** Whether a part is ASCII, which is in the buffer then. */
-    private boolean isAscii(String part, int begin) {
-      for (int i = 0; i < part.length(); i++) {
-        char c = part.charAt(i);
-        if (c >= 0x80) {
-          return false;
-        }
-        buffer[begin + i] = (byte) c;
+  /** Whether a part is ASCII, which is in the buffer then. */
+  private static boolean isAscii(String part, byte[] buffer, int begin) {
+    for (int i = 0; i < part.length(); i++) {
+      char c = part.charAt(i);
+      if (c >= 0x80) {
+        return false;
       }
-      return true;
+      buffer[begin + i] = (byte) c;
     }
+    return true;
+  }
 
-    private void addLength(int length) {
-      buffer[filled++] = (byte) (length >>> 24);
-      buffer[filled++] = (byte) (length >>> 16);
-      buffer[filled++] = (byte) (length >>> 8);
-      buffer[filled++] = (byte) length;
-    }
+  private static void writeLength(int length, byte[] buffer, int at) {
+    buffer[at] = (byte) (length >>> 24);
+    buffer[at + 1] = (byte) (length >>> 16);
+    buffer[at + 2] = (byte) (length >>> 8);
+    buffer[at + 3] = (byte) length;
   }
 
   private static boolean hasSurrogates(String part) {

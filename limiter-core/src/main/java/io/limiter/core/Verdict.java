@@ -71,21 +71,19 @@ public final class Verdict {
 
     static final Rare NONE =
         new Rare(Optional.empty(), Duration.ZERO, Optional.empty(), Optional.empty());
-
-    static Rare of(Optional<Duration> ban, Duration delay) {
-      return ban.isEmpty() && delay.isZero()
-          ? NONE
-          : new Rare(ban, delay, Optional.empty(), Optional.empty());
-    }
   }
 
   /**
    * The verdict of a store, all at once: it is made for each call. For authors of stores; the parts
    * are those of the {@link Builder}.
+   *
+   * @param whenAsked computes {@code rules} and {@code duplicate}, which are empty then, when they
+   *     are asked for; the verdict keeps it. Null if they are known
    */
   public static Verdict decided(
       Policy policy,
       Outcome outcome,
+      @Nullable Rules whenAsked,
       List<RuleVerdict> rules,
       Optional<RuleVerdict> duplicate,
       Optional<Duration> ban,
@@ -95,34 +93,12 @@ public final class Verdict {
     return new Verdict(
         policy,
         outcome,
-        null,
+        whenAsked,
         List.copyOf(rules),
         duplicate,
-        Rare.of(ban, delay),
-        DecidedBy.STORE,
-        reservation,
-        decidedAtMicros);
-  }
-
-  /**
-   * The verdict of a store that computes those of the rules and of the duplicate guard when they
-   * are asked for.
-   */
-  public static Verdict decided(
-      Policy policy,
-      Outcome outcome,
-      Rules whenAsked,
-      Optional<Duration> ban,
-      Duration delay,
-      Reservation reservation,
-      long decidedAtMicros) {
-    return new Verdict(
-        policy,
-        outcome,
-        whenAsked,
-        List.of(),
-        Optional.empty(),
-        Rare.of(ban, delay),
+        ban.isEmpty() && delay.isZero()
+            ? Rare.NONE
+            : new Rare(ban, delay, Optional.empty(), Optional.empty()),
         DecidedBy.STORE,
         reservation,
         decidedAtMicros);

@@ -129,15 +129,13 @@ public interface DecisionReadout {
     boolean waits = outcome == Outcome.ALLOWED && mode != Mode.RECORD;
     Duration delay = waits ? delay(request) : Duration.ZERO;
     Reservation taking = taken ? reservation : Reservation.NOTHING;
-    if (whenAsked != null) {
-      return Verdict.decided(
-          request.policy(), outcome, whenAsked, ban, delay, taking, decidedAtMicros());
-    }
+    boolean now = whenAsked == null;
     return Verdict.decided(
         request.policy(),
         outcome,
-        rules(request, mode, taken),
-        guard == size ? Optional.empty() : Optional.of(rule(request, guard, 0, mode, taken)),
+        whenAsked,
+        now ? rules(request, mode, taken) : List.of(),
+        now && guard < size ? Optional.of(rule(request, guard, 0, mode, taken)) : Optional.empty(),
         ban,
         delay,
         taking,
