@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.docs;
 
+import java.util.function.Function;
+import io.limiter.core.Policy;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackCounts;
-import io.limiter.core.resilience.FallbackPolicies;
 import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -91,7 +92,7 @@ final class DocsServer implements AutoCloseable {
   @Replaces(value = LimitStore.class, factory = LimitStores.class)
   static class StandingStill implements LimitStore {
 
-    private final FallbackPolicies fallbacks;
+    private final Function<Policy, Fallback> fallbacks;
     private final boolean away;
     private volatile LimitStore store;
 

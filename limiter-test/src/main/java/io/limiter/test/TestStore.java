@@ -7,7 +7,7 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.store.KnownUse;
+import io.limiter.core.store.LimitStore.KnownUse;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.util.ArrayList;

@@ -2,6 +2,7 @@
 package io.limiter.core.memory;
 
 import io.limiter.core.Charge;
+import io.limiter.core.memory.CellArray.BanState;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;

@@ -3,6 +3,7 @@ package io.limiter.core.memory;
 
 import io.limiter.core.Charge;
 import io.limiter.core.StateKey;
+import io.limiter.core.memory.UnitLog.LogTable;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.state.CellReadout;

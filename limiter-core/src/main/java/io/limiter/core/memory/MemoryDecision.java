@@ -3,7 +3,7 @@ package io.limiter.core.memory;
 
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.PastCharge;
+import io.limiter.core.LimitRequest.PastCharge;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;

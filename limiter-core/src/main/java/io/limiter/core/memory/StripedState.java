@@ -3,6 +3,7 @@ package io.limiter.core.memory;
 
 import io.limiter.core.Charge;
 import io.limiter.core.StateKey;
+import io.limiter.core.memory.UnitLog.LogTable;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;

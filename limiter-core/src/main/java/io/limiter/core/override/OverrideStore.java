@@ -4,13 +4,13 @@ package io.limiter.core.override;
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
+import io.limiter.core.Reservation;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.store.KnownUse;
 import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.LimitStore.KnownUse;
 import io.limiter.core.store.Mode;
-import io.limiter.core.store.ReplacedReservation;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -141,7 +141,7 @@ public final class OverrideStore implements LimitStore {
         .decide(new LimitRequest(policy, changed, request.duplicate(), request.past()), mode)
         .thenApply(
             verdict ->
-                verdict.withReservation(new ReplacedReservation(verdict.reservation(), request)));
+                verdict.withReservation(new Reservation.Replaced(verdict.reservation(), request)));
   }
 
   /** The charges that hold; null if they are those of the request. */

@@ -1,29 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.resilience;
 
-import io.limiter.core.Charge;
-import io.limiter.core.Completion;
-import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
-import io.limiter.core.Reservation;
+import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.util.LogThrottle;
-import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
-import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,34 +39,55 @@ public final class FallbackStore implements LimitStore {
 
   private static final Logger LOG = LoggerFactory.getLogger(FallbackStore.class);
 
+  private static final @Nullable KnownSubject[] NONE = {};
+
   /** The default number of keys whose use is known. */
   public static final int DEFAULT_MAX_KNOWN = 100_000;
 
   private final LimitStore store;
   private final LimitStore local;
-  private final FallbackPolicies fallbacks;
+  private final Function<Policy, Fallback> fallbacks;
   private final FallbackCounts counts;
   private final LongSupplier nanos;
   private final KnownSubjectTable known;
-  private final LimitStore allow = new FixedAnswerStore(Outcome.ALLOWED);
-  private final LimitStore deny = new FixedAnswerStore(Outcome.UNAVAILABLE);
   private final Logger log;
   private final LogThrottle failures;
   private final LogThrottle lateness;
   private final List<StoreListener> listeners;
 
+  /**
+   * Receives the end of each attempt of a {@link FallbackStore} to have its store decide. Runs on
+   * threads of the store, event loops among them: it must not block or throw.
+   */
+  @FunctionalInterface
+  public interface StoreListener {
+
+    /**
+     * The store has decided, or has failed.
+     *
+     * @param nanos the time from the call until then, in nanoseconds
+     * @param failure why the store did not decide; null if it did
+     */
+    void ended(long nanos, @Nullable FailureReason failure);
+  }
+
   /** Creates a store that asks the local store under every policy. */
   public FallbackStore(LimitStore store, LimitStore local) {
-    this(store, local, FallbackPolicies.of(Fallback.LOCAL), new FallbackCounts());
+    this(store, local, policy -> Fallback.LOCAL, new FallbackCounts());
   }
 
   /** Creates a store that knows the use of up to {@value #DEFAULT_MAX_KNOWN} keys. */
   public FallbackStore(
-      LimitStore store, LimitStore local, FallbackPolicies fallbacks, FallbackCounts counts) {
+      LimitStore store,
+      LimitStore local,
+      Function<Policy, Fallback> fallbacks,
+      FallbackCounts counts) {
     this(store, local, fallbacks, counts, DEFAULT_MAX_KNOWN, System::nanoTime);
   }
 
   /**
+   * @param fallbacks the fallback of each policy; a request of several policies uses that of the
+   *     policy of its verdict. Asked for each decision, by any thread, so that settings may change
    * @param local the store that decides where the fallback is {@link Fallback#LOCAL}; its stages
    *     are complete, and it {@linkplain LimitStore#adopt adopts} what is known
    * @param counts counts every decision of a fallback
@@ -83,7 +98,7 @@ public final class FallbackStore implements LimitStore {
   public FallbackStore(
       LimitStore store,
       LimitStore local,
-      FallbackPolicies fallbacks,
+      Function<Policy, Fallback> fallbacks,
       FallbackCounts counts,
       int maxKnown,
       LongSupplier nanos) {
@@ -96,7 +111,7 @@ public final class FallbackStore implements LimitStore {
   public FallbackStore(
       LimitStore store,
       LimitStore local,
-      FallbackPolicies fallbacks,
+      Function<Policy, Fallback> fallbacks,
       FallbackCounts counts,
       int maxKnown,
       LongSupplier nanos,
@@ -110,7 +125,7 @@ public final class FallbackStore implements LimitStore {
   public FallbackStore(
       LimitStore store,
       LimitStore local,
-      FallbackPolicies fallbacks,
+      Function<Policy, Fallback> fallbacks,
       FallbackCounts counts,
       int maxKnown,
       LongSupplier nanos,
@@ -121,7 +136,7 @@ public final class FallbackStore implements LimitStore {
   private FallbackStore(
       LimitStore store,
       LimitStore local,
-      FallbackPolicies fallbacks,
+      Function<Policy, Fallback> fallbacks,
       FallbackCounts counts,
       int maxKnown,
       LongSupplier nanos,
@@ -141,7 +156,60 @@ public final class FallbackStore implements LimitStore {
 
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
-    return new Decision(request, mode, fallbacks.of(request.policy())).decide();
+    Fallback fallback = fallbacks.apply(request.policy());
+    @Nullable KnownSubject[] subjects = fallback == Fallback.LOCAL ? known.of(request) : NONE;
+    long askedNanos = nanos.getAsLong();
+    // First of all, so that later decisions of the fallback include this call.
+    known.sent(request, subjects);
+    LimitRequest asked = known.withPast(request, subjects, askedNanos);
+    CompletableFuture<Verdict> decided = new CompletableFuture<>();
+    boolean asks = false;
+    try {
+      ask(asked, mode)
+          .whenComplete(
+              (verdict, failure) -> {
+                if (failure == null) {
+                  report(askedNanos, null);
+                  known.learn(asked, subjects, verdict, mode, askedNanos, false);
+                  decided.complete(verdict);
+                  return;
+                }
+                known.unanswered(request, subjects);
+                if (unwrap(failure) instanceof StoreException why) {
+                  report(askedNanos, why.reason());
+                  log(why);
+                  counts.count(fallback, why.reason());
+                  new Unanswered(request, asked, mode, subjects, askedNanos, why)
+                      .decide(fallback, decided);
+                } else {
+                  decided.completeExceptionally(failure);
+                }
+              });
+      asks = true;
+    } finally {
+      if (!asks) { // a store of the application that throws, or returns no stage
+        known.unanswered(request, subjects);
+      }
+    }
+    return decided;
+  }
+
+  /** A store of the application may throw instead of completing its stage exceptionally. */
+  private CompletionStage<Verdict> ask(LimitRequest asked, Mode mode) {
+    try {
+      return store.decide(asked, mode);
+    } catch (StoreException thrown) {
+      return CompletableFuture.failedFuture(thrown);
+    }
+  }
+
+  private void report(long askedNanos, @Nullable FailureReason failure) {
+    if (!listeners.isEmpty()) {
+      long took = nanos.getAsLong() - askedNanos;
+      for (StoreListener listener : listeners) {
+        listener.ended(took, failure);
+      }
+    }
   }
 
   private void log(StoreException failure) {
@@ -157,215 +225,76 @@ public final class FallbackStore implements LimitStore {
     }
   }
 
-  /** One call, from the store to the fallback. */
-  private final class Decision extends CompletableFuture<Verdict> {
+  /** A call that the store has not decided, or not in time. */
+  private final class Unanswered {
 
     private final LimitRequest request;
+    private final LimitRequest asked;
     private final Mode mode;
-    private final Fallback fallback;
     private final @Nullable KnownSubject[] subjects;
-    private LimitRequest asked;
-    private long askedAt;
+    private final long askedNanos;
+    private final StoreException why;
 
-    Decision(LimitRequest request, Mode mode, Fallback fallback) {
+    Unanswered(
+        LimitRequest request,
+        LimitRequest asked,
+        Mode mode,
+        @Nullable KnownSubject[] subjects,
+        long askedNanos,
+        StoreException why) {
       this.request = request;
+      this.asked = asked;
       this.mode = mode;
-      this.fallback = fallback;
-      this.asked = request;
-      this.subjects = fallback == Fallback.LOCAL ? known.of(request) : NONE;
+      this.subjects = subjects;
+      this.askedNanos = askedNanos;
+      this.why = why;
     }
 
-    CompletionStage<Verdict> decide() {
-      askedAt = nanos.getAsLong();
-      if (subjects.length > 0) {
-        known.sent(
-            request,
-            subjects); // first of all, so that later decisions of the fallback include this call
-        asked = known.withPast(request, subjects, askedAt);
-      }
-      boolean asks = false;
-      try {
-        ask().whenComplete(this::answered);
-        asks = true;
-      } finally {
-        if (!asks) { // a store of the application that throws, or returns no stage
-          known.unanswered(request, subjects);
-        }
-      }
-      return this;
-    }
-
-    /** A store of the application may throw instead of completing its stage exceptionally. */
-    private CompletionStage<Verdict> ask() {
-      try {
-        return store.decide(asked, mode);
-      } catch (StoreException thrown) {
-        return CompletableFuture.failedFuture(thrown);
-      }
-    }
-
-    private void answered(@Nullable Verdict verdict, @Nullable Throwable failure) {
-      if (failure == null) {
-        report(null);
-        learn(verdict, false);
-        complete(verdict);
-        return;
-      }
-      known.unanswered(request, subjects);
-      if (unwrap(failure) instanceof StoreException why) {
-        report(why.reason());
-        log(why);
-        decideWithout(why);
-      } else {
-        completeExceptionally(failure);
-      }
-    }
-
-    private void report(@Nullable FailureReason failure) {
-      if (!listeners.isEmpty()) {
-        long took = nanos.getAsLong() - askedAt;
-        for (StoreListener listener : listeners) {
-          listener.ended(took, failure);
-        }
-      }
-    }
-
-    private void learn(@Nullable Verdict verdict, boolean late) {
-      if (subjects.length == 0) {
-        return;
-      }
-      if (verdict != null && verdict.decidedBy() == DecidedBy.STORE) {
-        known.learn(asked, subjects, verdict, mode, askedAt, late);
-      } else if (!late) {
-        known.unanswered(request, subjects);
-      }
-    }
-
-    private void decideWithout(StoreException why) {
-      counts.count(fallback, why.reason());
+    void decide(Fallback fallback, CompletableFuture<Verdict> decided) {
       Verdict verdict;
       try {
         verdict =
             switch (fallback) {
-              case LOCAL -> decideLocally(why);
-              case ALLOW -> decided(allow.decide(request, mode));
-              case DENY -> decided(deny.decide(request, mode));
+              case LOCAL -> known.decide(request, subjects, local, this::decideLocally);
+              case ALLOW -> Verdict.of(request.policy(), Outcome.ALLOWED).build();
+              case DENY -> Verdict.of(request.policy(), Outcome.UNAVAILABLE).build();
             };
-      } catch (CompletionException failed) {
-        completeExceptionally(unwrap(failed));
-        return;
       } catch (RuntimeException broken) { // otherwise the caller would wait forever
-        completeExceptionally(broken);
+        decided.completeExceptionally(unwrap(broken));
         return;
       }
-      complete(verdict.fromFallback(why));
+      decided.complete(verdict.fromFallback(why));
     }
 
-    private Verdict decideLocally(StoreException why) {
-      return known.decide(
-          request,
-          subjects,
-          local,
-          () -> {
-            Verdict verdict = decided(local.decide(request, mode));
-            if (!verdict.allowed() || mode == Mode.PEEK) {
-              why.late().ifPresent(late -> late.thenAccept(found -> learn(found, true)));
-              return verdict;
-            }
-            KnownSubjectTable.UnreportedUnits owed =
-                known.owed(request, subjects, verdict, nanos.getAsLong());
-            why.late().ifPresent(late -> late.thenAccept(found -> learnLate(found, owed)));
-            return verdict.withReservation(
-                new UnreportedReservation(verdict.reservation(), request, owed));
-          });
-    }
-
-    /** If the store has taken the units of this call after all, they need not be reported to it. */
-    private void learnLate(Verdict found, KnownSubjectTable.UnreportedUnits owed) {
-      learn(found, true);
-      if (found.allowed()) {
-        owed.giveBack(Charge::cost);
-      }
-    }
-
-    private Verdict decided(CompletionStage<Verdict> stage) {
-      CompletableFuture<Verdict> future = stage.toCompletableFuture();
-      if (!future.isDone()) {
+    private Verdict decideLocally() {
+      CompletableFuture<Verdict> stage = local.decide(request, mode).toCompletableFuture();
+      if (!stage.isDone()) {
         throw new IllegalStateException(
-            "The fallback " + fallback + " did not decide at once: give it a store in memory");
+            "The fallback LOCAL did not decide at once: give it a store in memory");
       }
-      Verdict verdict = future.join(); // it is complete
+      Verdict verdict = stage.join(); // it is complete
       if (verdict == null) {
-        throw new IllegalStateException("The fallback " + fallback + " gave no verdict");
+        throw new IllegalStateException("The fallback LOCAL gave no verdict");
       }
-      return verdict;
-    }
-  }
-
-  private static final @Nullable KnownSubject[] NONE = {};
-
-  /** Gives units back to the local store; units given back need not be reported to the store. */
-  private static final class UnreportedReservation implements Reservation {
-
-    private final Reservation reservation;
-    private final LimitRequest request;
-    private final KnownSubjectTable.UnreportedUnits owed;
-    private final AtomicBoolean ended = new AtomicBoolean();
-
-    UnreportedReservation(
-        Reservation reservation, LimitRequest request, KnownSubjectTable.UnreportedUnits owed) {
-      this.reservation = reservation;
-      this.request = request;
-      this.owed = owed;
-    }
-
-    @Override
-    public CompletionStage<Long> refund() {
-      returnGuard();
-      if (!ended.getAndSet(true)) {
-        returnRules(Charge::cost);
+      if (!verdict.allowed() || mode == Mode.PEEK) {
+        why.late().ifPresent(late -> late.thenAccept(this::learn));
+        return verdict;
       }
-      return reservation.refund();
+      KnownSubjectTable.UnreportedReservation taken =
+          known.admitted(request, subjects, verdict, nanos.getAsLong());
+      why.late().ifPresent(late -> late.thenAccept(found -> learn(found, taken)));
+      return verdict.withReservation(taken);
     }
 
-    @Override
-    public CompletionStage<Long> release() {
-      returnGuard();
-      return reservation.release();
+    private void learn(Verdict late) {
+      known.learn(asked, subjects, late, mode, askedNanos, true);
     }
 
-    @Override
-    public CompletionStage<Long> settle(Completion completion) {
-      Completion costed;
-      try {
-        costed = completion.withKnownCosts(request.charges());
-      } catch (RuntimeException broken) {
-        return CompletableFuture.failedFuture(broken);
+    private void learn(Verdict late, KnownSubjectTable.UnreportedReservation taken) {
+      learn(late);
+      if (late.allowed()) {
+        taken.takenByTheStore();
       }
-      if (!ended.getAndSet(true)) {
-        returnRules(costed::returned);
-      }
-      return reservation.settle(costed);
-    }
-
-    private void returnRules(ToIntFunction<Charge> units) {
-      owed.giveBack(charge -> request.charges().contains(charge) ? units.applyAsInt(charge) : 0);
-    }
-
-    private void returnGuard() {
-      request
-          .duplicate()
-          .ifPresent(guard -> owed.giveBack(charge -> charge.equals(guard) ? guard.cost() : 0));
-    }
-
-    @Override
-    public CompletionStage<Long> renewPermits() {
-      return reservation.renewPermits();
-    }
-
-    @Override
-    public Optional<Duration> permitDuration() {
-      return reservation.permitDuration();
     }
   }
 

@@ -2,13 +2,16 @@
 package io.limiter.core.resilience;
 
 import io.limiter.core.Charge;
+import io.limiter.core.Completion;
+import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.PastCharge;
+import io.limiter.core.LimitRequest.PastCharge;
+import io.limiter.core.Reservation;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
-import io.limiter.core.store.KnownUse;
 import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.LimitStore.KnownUse;
 import io.limiter.core.store.Mode;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -18,6 +21,9 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -144,17 +150,27 @@ final class KnownSubjectTable {
   /**
    * The store has decided.
    *
-   * @param brought the past units of the request, which the store has recorded now
+   * @param brought the request with its past units, which the store has recorded now
+   * @param verdict its verdict; nothing is learnt from one that another store has decided, or none
    * @param askedNanos when the store was asked
    * @param late whether the call was decided elsewhere long ago
    */
   void learn(
       LimitRequest brought,
       @Nullable KnownSubject[] known,
-      Verdict verdict,
+      @Nullable Verdict verdict,
       Mode mode,
       long askedNanos,
       boolean late) {
+    if (known.length == 0) {
+      return;
+    }
+    if (verdict == null || verdict.decidedBy() != DecidedBy.STORE) {
+      if (!late) {
+        unanswered(brought, known);
+      }
+      return;
+    }
     long nowNanos = nanos.getAsLong();
     int rule = 0;
     int ruleVerdicts = verdict.rules().size();
@@ -224,10 +240,9 @@ final class KnownSubjectTable {
   }
 
   /**
-   * The units that the fallback has admitted and that are not yet reported; the subjects are
-   * locked.
+   * The fallback has admitted a call, whose units are not yet reported; the subjects are locked.
    */
-  UnreportedUnits owed(
+  UnreportedReservation admitted(
       LimitRequest request, @Nullable KnownSubject[] known, Verdict verdict, long nowNanos) {
     KnownSubject.@Nullable Pending[] pending = new KnownSubject.@Nullable Pending[known.length];
     int rule = 0;
@@ -246,7 +261,7 @@ final class KnownSubjectTable {
         pending[c] = subject.admitted(charge, used, nowNanos, this);
       }
     }
-    return new UnreportedUnits(this, request, known, pending);
+    return new UnreportedReservation(request, known, pending, verdict.reservation());
   }
 
   private static long used(RuleVerdict rule) {
@@ -282,41 +297,100 @@ final class KnownSubjectTable {
     return owing.get();
   }
 
-  /** The units of one call that the fallback has admitted, until they are reported to the store. */
-  static final class UnreportedUnits {
+  /**
+   * The reservation of a call that the fallback has admitted: gives units back to the local store,
+   * and those need not be reported to the store, as far as they are not reported yet.
+   */
+  final class UnreportedReservation implements Reservation {
 
-    private final KnownSubjectTable all;
     private final LimitRequest request;
     private final @Nullable KnownSubject[] subjects;
     private final KnownSubject.@Nullable Pending[] pending;
-    private final int[] remaining;
+    private final Reservation reservation;
 
-    UnreportedUnits(
-        KnownSubjectTable all,
+    /** The index of the duplicate guard: behind the charges of the rules. */
+    private final int guard;
+
+    /** Of each charge. Guarded by this object, like the next field. */
+    private final int[] unreported;
+
+    private boolean ended;
+
+    UnreportedReservation(
         LimitRequest request,
         @Nullable KnownSubject[] subjects,
-        KnownSubject.@Nullable Pending[] pending) {
-      this.all = all;
+        KnownSubject.@Nullable Pending[] pending,
+        Reservation reservation) {
       this.request = request;
       this.subjects = subjects;
       this.pending = pending;
-      this.remaining = new int[pending.length];
-      for (int c = 0; c < remaining.length; c++) {
-        remaining[c] = request.charge(c).cost();
+      this.reservation = reservation;
+      this.guard = request.charges().size();
+      this.unreported = request.allCharges().stream().mapToInt(Charge::cost).toArray();
+    }
+
+    /** The store has taken the units of this call after all. */
+    synchronized void takenByTheStore() {
+      forget(0, pending.length, Charge::cost);
+    }
+
+    @Override
+    public CompletionStage<Long> refund() {
+      end(Charge::cost);
+      forgetGuard();
+      return reservation.refund();
+    }
+
+    @Override
+    public CompletionStage<Long> release() {
+      forgetGuard();
+      return reservation.release();
+    }
+
+    @Override
+    public CompletionStage<Long> settle(Completion completion) {
+      Completion costed;
+      try {
+        costed = completion.withKnownCosts(request.charges());
+      } catch (RuntimeException broken) {
+        return CompletableFuture.failedFuture(broken);
+      }
+      end(costed::returned);
+      return reservation.settle(costed);
+    }
+
+    private synchronized void end(ToIntFunction<Charge> returned) {
+      if (!ended) {
+        ended = true;
+        forget(0, guard, returned);
       }
     }
 
-    /** Removes units of each charge that need not be reported, as far as they are left. */
-    synchronized void giveBack(ToIntFunction<Charge> units) {
-      for (int c = 0; c < subjects.length; c++) {
+    private synchronized void forgetGuard() {
+      forget(guard, pending.length, Charge::cost);
+    }
+
+    /** Forgets units of some charges, as far as they are left. */
+    private void forget(int from, int to, ToIntFunction<Charge> units) {
+      for (int c = from; c < to; c++) {
         KnownSubject subject = subjects[c];
-        KnownSubject.Pending from = pending[c];
-        int some = Math.min(remaining[c], units.applyAsInt(request.charge(c)));
-        if (subject != null && from != null && some > 0) {
-          remaining[c] -= some;
-          subject.giveBack(from, some, all);
+        KnownSubject.Pending taken = pending[c];
+        int some = Math.min(unreported[c], units.applyAsInt(request.charge(c)));
+        if (subject != null && taken != null && some > 0) {
+          unreported[c] -= some;
+          subject.giveBack(taken, some, KnownSubjectTable.this);
         }
       }
+    }
+
+    @Override
+    public CompletionStage<Long> renewPermits() {
+      return reservation.renewPermits();
+    }
+
+    @Override
+    public Optional<Duration> permitDuration() {
+      return reservation.permitDuration();
     }
   }
 }

@@ -3,17 +3,17 @@ package io.limiter.core.resilience;
 
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Reservation;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.TokenBucketRule;
-import io.limiter.core.store.KnownUse;
-import io.limiter.core.store.KnownUse.RuleUse;
 import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.LimitStore.KnownUse;
+import io.limiter.core.store.LimitStore.KnownUse.RuleUse;
 import io.limiter.core.store.Mode;
-import io.limiter.core.store.ReplacedReservation;
 import io.limiter.core.util.BoundedCache;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -70,7 +70,7 @@ public final class ShareStore implements LimitStore {
         .decide(new LimitRequest(request.policy(), charges, request.duplicate()), mode)
         .thenApply(
             verdict ->
-                verdict.withReservation(new ReplacedReservation(verdict.reservation(), request)));
+                verdict.withReservation(new Reservation.Replaced(verdict.reservation(), request)));
   }
 
   /**

@@ -4,6 +4,7 @@ package io.limiter.core.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.StateKey;
+import io.limiter.core.memory.UnitLog.LogTable;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Random;

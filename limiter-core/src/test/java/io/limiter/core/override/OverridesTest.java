@@ -57,7 +57,7 @@ class OverridesTest {
     redis = new TestRedis();
     redis.setClock(0);
     RedisStore inRedis = redis.store();
-    table = shared ? inRedis.overrides() : OverrideTable.inMemory();
+    table = shared ? inRedis.overrides() : new OverrideTable.InMemory();
     store = new OverrideStore(shared ? inRedis : new MemoryStore(100, () -> 0), table::tag);
   }
 

@@ -11,7 +11,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lettuce.core.RedisURI;
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.PastCharge;
+import io.limiter.core.LimitRequest.PastCharge;
 import io.limiter.core.Policy;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;

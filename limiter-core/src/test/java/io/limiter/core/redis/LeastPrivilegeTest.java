@@ -19,7 +19,7 @@ import io.limiter.core.Answer;
 import io.limiter.core.Charge;
 import io.limiter.core.Differential;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.PastCharge;
+import io.limiter.core.LimitRequest.PastCharge;
 import io.limiter.core.Policy;
 import io.limiter.core.Reservation;
 import io.limiter.core.Scenario;

@@ -4,7 +4,7 @@ package io.limiter.core.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.LimitRequest;
-import io.limiter.core.PastCharge;
+import io.limiter.core.LimitRequest.PastCharge;
 import io.limiter.core.Policy;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Subject;

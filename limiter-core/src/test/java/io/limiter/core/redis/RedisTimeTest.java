@@ -13,7 +13,7 @@ import io.lettuce.core.codec.ByteArrayCodec;
 import io.limiter.core.Charge;
 import io.limiter.core.Completion;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.PastCharge;
+import io.limiter.core.LimitRequest.PastCharge;
 import io.limiter.core.Policy;
 import io.limiter.core.StoreHarness;
 import io.limiter.core.Subject;

@@ -25,8 +25,9 @@ class FallbackPoliciesTest {
       new FallbackStore(
           store,
           new MemoryStore(),
-          FallbackPolicies.of(
-              Fallback.LOCAL, Map.of("login", Fallback.DENY, "feed", Fallback.ALLOW)),
+          policy ->
+              Map.of("login", Fallback.DENY, "feed", Fallback.ALLOW)
+                  .getOrDefault(policy.name(), Fallback.LOCAL),
           counts);
 
   @BeforeEach
@@ -66,8 +67,7 @@ class FallbackPoliciesTest {
 
   @Test
   void decisionsOfTheStoreAreNotCounted() {
-    new FallbackStore(
-            new MemoryStore(), new MemoryStore(), FallbackPolicies.of(Fallback.LOCAL), counts)
+    new FallbackStore(new MemoryStore(), new MemoryStore(), policy -> Fallback.LOCAL, counts)
         .decide(call("sms"), Mode.ACQUIRE);
 
     assertThat(counts.of(Fallback.LOCAL)).isZero();

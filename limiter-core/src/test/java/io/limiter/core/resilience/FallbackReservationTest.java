@@ -55,7 +55,7 @@ class FallbackReservationTest {
       };
   private final LimitStore store = new FallbackStore(first, fallback);
   private final LimitStore open =
-      new FallbackStore(first, fallback, FallbackPolicies.of(Fallback.ALLOW), new FallbackCounts());
+      new FallbackStore(first, fallback, policy -> Fallback.ALLOW, new FallbackCounts());
 
   private static Verdict decide(LimitStore store, Mode mode) {
     return store.decide(CALL, mode).toCompletableFuture().join();

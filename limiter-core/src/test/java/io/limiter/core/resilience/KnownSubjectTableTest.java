@@ -9,8 +9,8 @@ import io.limiter.core.Completion;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitRequest.PastCharge;
 import io.limiter.core.Outcome;
-import io.limiter.core.PastCharge;
 import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
@@ -57,12 +57,7 @@ class KnownSubjectTableTest {
 
   private FallbackStore with(LimitStore local) {
     return new FallbackStore(
-        store,
-        local,
-        FallbackPolicies.of(Fallback.LOCAL),
-        new FallbackCounts(),
-        SIZE,
-        () -> micros * 1_000);
+        store, local, policy -> Fallback.LOCAL, new FallbackCounts(), SIZE, () -> micros * 1_000);
   }
 
   /** How a call ends at the store. */

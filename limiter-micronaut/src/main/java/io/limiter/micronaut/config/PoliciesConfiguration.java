@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.config;
 
+import io.limiter.core.Policy;
 import io.limiter.core.redis.connection.PolicyDeadlines;
 import io.limiter.core.resilience.Fallback;
-import io.limiter.core.resilience.FallbackPolicies;
 import io.limiter.core.util.NearestNames;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
@@ -31,6 +31,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -195,7 +196,7 @@ public final class PoliciesConfiguration {
    *
    * @param usual the fallback of policies without their own setting
    */
-  public FallbackPolicies fallbacks(Fallback usual) {
+  public Function<Policy, Fallback> fallbacks(Fallback usual) {
     return policy -> fallbacks.getOrDefault(policy.name(), usual);
   }
 

@@ -11,7 +11,7 @@ import io.limiter.core.override.OverrideStore;
 import io.limiter.core.redis.connection.NodeListener;
 import io.limiter.core.resilience.DenyCache;
 import io.limiter.core.resilience.FallbackCounts;
-import io.limiter.core.resilience.StoreListener;
+import io.limiter.core.resilience.FallbackStore.StoreListener;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.call.AdmissionControl;

@@ -105,7 +105,7 @@ public final class LimitOverrides
   /** Overrides while the limiter is disabled: there are no limits that they could change. */
   @Internal
   public static LimitOverrides unused() {
-    OverrideTable none = OverrideTable.inMemory();
+    OverrideTable none = new OverrideTable.InMemory();
     return new LimitOverrides(() -> none, new OverridesConfiguration(), false);
   }
 

@@ -17,8 +17,8 @@ import io.limiter.core.resilience.DenyCache;
 import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.resilience.ShareStore;
-import io.limiter.core.resilience.StoreListener;
-import io.limiter.core.store.KnownUse;
+import io.limiter.core.resilience.FallbackStore.StoreListener;
+import io.limiter.core.store.LimitStore.KnownUse;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.micronaut.config.LimiterConfiguration;
@@ -87,7 +87,7 @@ public final class LimitStores {
   @Singleton
   @Requires(missingBeans = ConnectionSource.class)
   OverrideTable ownOverrides() {
-    return OverrideTable.inMemory();
+    return new OverrideTable.InMemory();
   }
 
   @Singleton

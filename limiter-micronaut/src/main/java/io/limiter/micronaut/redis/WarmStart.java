@@ -11,7 +11,6 @@ import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.resilience.DenyCache;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackCounts;
-import io.limiter.core.resilience.FallbackPolicies;
 import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -196,7 +195,7 @@ final class WarmStart
         new FallbackStore(
             store,
             new MemoryStore(),
-            FallbackPolicies.of(Fallback.LOCAL),
+            policy -> Fallback.LOCAL,
             new FallbackCounts(),
             FallbackStore.DEFAULT_MAX_KNOWN,
             System::nanoTime,

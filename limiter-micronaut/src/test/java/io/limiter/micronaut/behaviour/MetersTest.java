@@ -16,7 +16,6 @@ import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackCounts;
-import io.limiter.core.resilience.FallbackPolicies;
 import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.store.LimitStore;
@@ -271,7 +270,7 @@ class MetersTest {
       new FallbackStore(
               LATE,
               new MemoryStore(),
-              FallbackPolicies.of(Fallback.LOCAL),
+              policy -> Fallback.LOCAL,
               server.bean(FallbackCounts.class))
           .decide(call, Mode.ACQUIRE);
 

@@ -3,10 +3,10 @@ package io.limiter.micronaut.metadata;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.function.Function;
 import io.limiter.core.Policy;
 import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.resilience.Fallback;
-import io.limiter.core.resilience.FallbackPolicies;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -93,8 +93,8 @@ class ConfiguredPoliciesTest {
   void policiesOfAnnotationsOfFactoriesAndOfBeansAreKnown(String name) {
     try (ApplicationContext context =
         start(Map.of("limiter.policies." + name + ".fallback", "deny"))) {
-      assertThat(configured(context).of(policy(name))).isEqualTo(Fallback.DENY);
-      assertThat(configured(context).of(policy("other"))).isEqualTo(Fallback.LOCAL);
+      assertThat(configured(context).apply(policy(name))).isEqualTo(Fallback.DENY);
+      assertThat(configured(context).apply(policy("other"))).isEqualTo(Fallback.LOCAL);
     }
   }
 
@@ -133,10 +133,10 @@ class ConfiguredPoliciesTest {
       RedisSettings settings = RedisSettings.defaults().withPolicyDeadlines(policies.deadlines());
       assertThat(settings.deadline(policy("sms"))).isEqualTo(Duration.ofMillis(20));
       assertThat(settings.deadline(policy("mail"))).isEqualTo(RedisSettings.DEFAULT_DEADLINE);
-      FallbackPolicies fallbacks = policies.fallbacks(Fallback.ALLOW);
-      assertThat(fallbacks.of(policy("sms"))).isEqualTo(Fallback.DENY);
-      assertThat(fallbacks.of(policy("login-failures"))).isEqualTo(Fallback.LOCAL);
-      assertThat(fallbacks.of(policy("mail"))).isEqualTo(Fallback.ALLOW);
+      Function<Policy, Fallback> fallbacks = policies.fallbacks(Fallback.ALLOW);
+      assertThat(fallbacks.apply(policy("sms"))).isEqualTo(Fallback.DENY);
+      assertThat(fallbacks.apply(policy("login-failures"))).isEqualTo(Fallback.LOCAL);
+      assertThat(fallbacks.apply(policy("mail"))).isEqualTo(Fallback.ALLOW);
     }
   }
 
@@ -144,11 +144,11 @@ class ConfiguredPoliciesTest {
   void theyAreReadFromMapsInMaps() {
     try (ApplicationContext context =
         start(Map.of("limiter.policies", Map.of("sms", Map.of("fallback", "deny"))))) {
-      assertThat(configured(context).of(policy("sms"))).isEqualTo(Fallback.DENY);
+      assertThat(configured(context).apply(policy("sms"))).isEqualTo(Fallback.DENY);
     }
   }
 
-  private static FallbackPolicies configured(ApplicationContext context) {
+  private static Function<Policy, Fallback> configured(ApplicationContext context) {
     return context.getBean(PoliciesConfiguration.class).fallbacks(Fallback.LOCAL);
   }
 

@@ -3,7 +3,7 @@ package io.limiter.core.redis.wire;
 
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.PastCharge;
+import io.limiter.core.LimitRequest.PastCharge;
 import io.limiter.core.StateKey;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.RuleStack;

@@ -21,7 +21,6 @@ import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackCounts;
-import io.limiter.core.resilience.FallbackPolicies;
 import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.ConcurrencyLimitRule;
@@ -125,7 +124,7 @@ class ReplyNumbersFuzzTest {
               new RedisSettings("t:", Duration.ofSeconds(10))
                   .withAlgorithms(List.of(new FadingCounter()))),
           new MemoryStore(),
-          FallbackPolicies.of(Fallback.LOCAL),
+          policy -> Fallback.LOCAL,
           counts);
 
   private static LimitRequest call(Policy policy) {

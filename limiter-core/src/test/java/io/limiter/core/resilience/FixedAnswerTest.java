@@ -16,13 +16,11 @@ import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
-import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** Fail open admits every call while the store is away, fail closed none. */
-class FixedAnswerStoreTest {
+class FixedAnswerTest {
 
   private static final LimitRequest CALL =
       LimitRequest.of(
@@ -53,23 +51,9 @@ class FixedAnswerStoreTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource(names = {"ALLOWED", "UNAVAILABLE"})
-  void byItselfItNamesNoStore(Outcome outcome) {
-    assertThat(new FixedAnswerStore(outcome).decide(CALL, Mode.ACQUIRE))
-        .isCompletedWithValueMatching(verdict -> verdict.decidedBy() == DecidedBy.NONE);
-  }
-
-  @ParameterizedTest
-  @EnumSource(names = {"ALLOWED", "UNAVAILABLE"})
-  void thereIsNothingToReset(Outcome outcome) {
-    assertThat(new FixedAnswerStore(outcome).reset(List.of(CALL.charge(0).key()))).isCompleted();
-  }
-
   private static LimitStore away(Fallback fallback) {
     MemoryStore away = new MemoryStore();
     away.close();
-    return new FallbackStore(
-        away, new MemoryStore(), FallbackPolicies.of(fallback), new FallbackCounts());
+    return new FallbackStore(away, new MemoryStore(), policy -> fallback, new FallbackCounts());
   }
 }
