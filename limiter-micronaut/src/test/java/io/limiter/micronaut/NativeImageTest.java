@@ -49,7 +49,7 @@ class NativeImageTest {
   /** What these look up is listed, or, for the last one, is of the application. */
   private static final Set<String> LOOK_UP_BY_NAME =
       Set.of(
-          "io.limiter.core.redis.wire.RedisScript",
+          "io.limiter.core.redis.wire.DecisionScripts.RedisScript",
           "io.limiter.core.redis.connection.TimedCommand",
           "io.limiter.micronaut.denial.DenialMessages.ShippedMessages",
           "io.limiter.micronaut.http.UserWarnings",

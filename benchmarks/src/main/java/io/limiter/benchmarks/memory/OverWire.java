@@ -58,7 +58,10 @@ public class OverWire {
     request = request();
     encoded =
         EncodedCall.of(
-            request, key -> new byte[0], stack -> new EncodedStack(stack, List.of(), () -> 0));
+            request,
+            io.limiter.core.store.Mode.ACQUIRE,
+            key -> new byte[0],
+            stack -> new EncodedStack(stack, List.of(), () -> 0));
   }
 
   @Benchmark
@@ -70,6 +73,6 @@ public class OverWire {
   @Benchmark
   public Verdict verdict() {
     io.limiter.core.store.Mode acquire = io.limiter.core.store.Mode.ACQUIRE;
-    return encoded.read(bytes, acquire).verdict(request, acquire, Reservation.NOTHING);
+    return encoded.read(bytes).verdict(request, acquire, Reservation.NOTHING);
   }
 }

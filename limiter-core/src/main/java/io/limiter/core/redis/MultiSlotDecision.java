@@ -8,9 +8,8 @@ import io.limiter.core.StoreException;
 import io.limiter.core.redis.cluster.ClusterRedirects;
 import io.limiter.core.redis.connection.RedisFailures;
 import io.limiter.core.redis.wire.DecideReply;
+import io.limiter.core.redis.wire.DecideReply.TakenUnits;
 import io.limiter.core.redis.wire.EncodedCall;
-import io.limiter.core.redis.wire.StoredDecision;
-import io.limiter.core.redis.wire.TakenUnits;
 import io.limiter.core.store.Mode;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -37,21 +36,23 @@ final class MultiSlotDecision {
   private final RedisStore store;
   private final EncodedCall call;
   private final DecisionTime time;
-  private final DecideReply.MergedReply reply;
+  private final DecideReply reply;
   private final List<int[]> taken = new ArrayList<>();
 
   MultiSlotDecision(RedisStore store, EncodedCall call, DecisionTime time) {
     this.store = store;
     this.call = call;
     this.time = time;
-    this.reply = new DecideReply.MergedReply(call.size());
+    this.reply = new DecideReply(call);
   }
 
-  static CompletionStage<StoredDecision> decide(
-      RedisStore store, EncodedCall call, List<int[]> parts, Mode mode, DecisionTime time) {
+  static CompletionStage<DecideReply> decide(
+      RedisStore store, EncodedCall call, List<int[]> parts, DecisionTime time) {
     MultiSlotDecision decision = new MultiSlotDecision(store, call, time);
     CompletionStage<Void> decided =
-        mode == Mode.ACQUIRE ? decision.take(new ArrayDeque<>(parts)) : decision.ask(parts, mode);
+        call.mode() == Mode.ACQUIRE
+            ? decision.take(new ArrayDeque<>(parts))
+            : decision.ask(parts, call.mode());
     return decided.thenApply(done -> decision.reply);
   }
 
@@ -114,8 +115,7 @@ final class MultiSlotDecision {
     for (int[] part : taken) {
       for (int index : part) {
         if (reply.admits(index)) {
-          Charge charge = call.charge(index);
-          units.add(reply.units(charge, index, charge.cost()));
+          units.add(reply.taken(index, call.charge(index).cost()));
         }
       }
     }
@@ -150,7 +150,7 @@ final class MultiSlotDecision {
               "Redis did not answer within " + time.deadline().toMillis() + " ms",
               null));
     }
-    return store.decide(call.part(part), mode, time);
+    return store.decide(call.part(part, mode), time);
   }
 
   /**

@@ -3,8 +3,8 @@ package io.limiter.core.redis;
 
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.redis.wire.StoredDecision;
-import io.limiter.core.redis.wire.TakenUnits;
+import io.limiter.core.redis.wire.DecideReply;
+import io.limiter.core.redis.wire.DecideReply.TakenUnits;
 import io.limiter.core.store.AtMostOnceReservation;
 import io.limiter.core.store.Mode;
 import java.util.ArrayList;
@@ -21,7 +21,7 @@ import java.util.function.ToIntFunction;
 final class RedisReservation extends AtMostOnceReservation {
 
   private final RedisStore store;
-  private final StoredDecision reply;
+  private final DecideReply reply;
 
   /**
    * The concurrency permits of the call, with their latest stamps; created by the first renewal.
@@ -29,7 +29,7 @@ final class RedisReservation extends AtMostOnceReservation {
    */
   private Map<Integer, TakenUnits> permits = Map.of();
 
-  public RedisReservation(RedisStore store, LimitRequest request, StoredDecision reply) {
+  public RedisReservation(RedisStore store, LimitRequest request, DecideReply reply) {
     super(request);
     this.store = store;
     this.reply = reply;
@@ -51,7 +51,7 @@ final class RedisReservation extends AtMostOnceReservation {
       if (wanted > 0 && renewed != null) {
         units.add(renewed);
       } else if (wanted > 0 && reply.admits(c)) {
-        units.add(reply.units(charge, c, wanted));
+        units.add(reply.taken(c, wanted));
       }
     }
     return units.isEmpty() ? done(0) : store.units().refund(units, request().policy());
@@ -63,8 +63,7 @@ final class RedisReservation extends AtMostOnceReservation {
       permits = new LinkedHashMap<>();
       for (int c = 0; c < request().charges().size(); c++) {
         if (isPermit(c)) {
-          Charge charge = request().charge(c);
-          permits.put(c, reply.units(charge, c, charge.cost()));
+          permits.put(c, reply.taken(c, request().charge(c).cost()));
         }
       }
     }

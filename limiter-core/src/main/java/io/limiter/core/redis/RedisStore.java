@@ -16,10 +16,9 @@ import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.redis.wire.DecideReply;
 import io.limiter.core.redis.wire.DecisionBatching;
 import io.limiter.core.redis.wire.DecisionScripts;
+import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.redis.wire.EncodedCall;
 import io.limiter.core.redis.wire.EncodedStack;
-import io.limiter.core.redis.wire.RedisScript;
-import io.limiter.core.redis.wire.StoredDecision;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -147,40 +146,32 @@ public final class RedisStore implements LimitStore {
 
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
-    EncodedCall call = EncodedCall.of(request, settings::name, encoded::get);
+    EncodedCall call = EncodedCall.of(request, mode, settings::name, encoded::get, batching);
     DecisionTime time = DecisionTime.of(settings.deadline(request.policy()), settings);
     if (runner.isCluster() && call.size() > 1) {
       // One script for each slot; one slot has all rules and the guard of one subject.
-      return MultiSlotDecision.decide(
-              this, call, MultiSlotDecision.SlotGroups.bySlot(call), mode, time)
+      return MultiSlotDecision.decide(this, call, MultiSlotDecision.SlotGroups.bySlot(call), time)
           .thenApply(found -> verdict(request, mode, found));
     }
-    LateReply late = new LateReply(request, call, mode);
-    return run(call, mode, time, late)
+    LateReply late = new LateReply(request, call);
+    return runner
+        .decide(decide, call, time, late)
         .handle(
             (bytes, failure) -> {
               if (failure != null) {
                 throw late.following(failure);
               }
-              return verdict(request, mode, read(bytes, call, mode));
+              return verdict(request, mode, read(bytes, call));
             });
   }
 
-  private Verdict verdict(LimitRequest request, Mode mode, StoredDecision found) {
+  private Verdict verdict(LimitRequest request, Mode mode, DecideReply found) {
     return found.verdict(request, mode, new RedisReservation(this, request, found));
   }
 
   /** Decides in one script. */
-  CompletionStage<DecideReply> decide(EncodedCall call, Mode mode, DecisionTime time) {
-    return run(call, mode, time, late -> {}).thenApply(bytes -> read(bytes, call, mode));
-  }
-
-  private CompletionStage<byte @Nullable []> run(
-      EncodedCall call, Mode mode, DecisionTime time, Consumer<byte @Nullable []> late) {
-    DecisionBatching together = batching;
-    return together != null && together.admits(call)
-        ? runner.decide(decide, together.of(call, mode), time, late)
-        : runner.run(decide, ScriptOutputType.VALUE, call.keys(), call.arguments(mode), time, late);
+  CompletionStage<DecideReply> decide(EncodedCall call, DecisionTime time) {
+    return runner.decide(decide, call, time, late -> {}).thenApply(bytes -> read(bytes, call));
   }
 
   /** Turns a reply that arrives after the call has failed into a verdict. */
@@ -188,19 +179,17 @@ public final class RedisStore implements LimitStore {
 
     private final LimitRequest request;
     private final EncodedCall call;
-    private final Mode mode;
     private @Nullable CompletableFuture<Verdict> verdict;
 
-    LateReply(LimitRequest request, EncodedCall call, Mode mode) {
+    LateReply(LimitRequest request, EncodedCall call) {
       this.request = request;
       this.call = call;
-      this.mode = mode;
     }
 
     @Override
     public void accept(byte @Nullable [] bytes) {
       try {
-        verdict().complete(RedisStore.this.verdict(request, mode, read(bytes, call, mode)));
+        verdict().complete(RedisStore.this.verdict(request, call.mode(), read(bytes, call)));
       } catch (StoreException strange) {
         verdict().completeExceptionally(strange);
       }
@@ -225,9 +214,9 @@ public final class RedisStore implements LimitStore {
     }
   }
 
-  private DecideReply read(byte @Nullable [] bytes, EncodedCall call, Mode mode) {
+  private DecideReply read(byte @Nullable [] bytes, EncodedCall call) {
     try {
-      return call.read(bytes, mode);
+      return call.read(bytes);
     } catch (StoreException strange) {
       // Invalid numbers may be the content of this key, and do not affect other calls.
       if (!call.fits(bytes)) {

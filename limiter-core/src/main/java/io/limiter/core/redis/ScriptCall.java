@@ -7,13 +7,12 @@ import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
-import io.limiter.core.redis.connection.BatchedCommands;
 import io.limiter.core.redis.connection.Breaker;
 import io.limiter.core.redis.connection.CallTarget;
 import io.limiter.core.redis.connection.RedisFailures;
 import io.limiter.core.redis.connection.TimedCommand;
-import io.limiter.core.redis.wire.DecisionBatching;
-import io.limiter.core.redis.wire.RedisScript;
+import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
+import io.limiter.core.redis.wire.EncodedCall;
 import io.netty.util.Timeout;
 import io.netty.util.Timer;
 import io.netty.util.TimerTask;
@@ -52,7 +51,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   private final Consumer<@Nullable T> late;
 
   /** The arguments of a decision that may share a command with others. */
-  private DecisionBatching.@Nullable Single decision;
+  private @Nullable EncodedCall decision;
 
   private volatile CallTarget hop;
   private volatile @Nullable RedisFuture<T> command;
@@ -96,7 +95,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   }
 
   /** The script is a decision that may share a command with others; before the start. */
-  void mayShare(DecisionBatching.Single arguments) {
+  void mayShare(EncodedCall arguments) {
     decision = arguments;
   }
 
@@ -115,9 +114,9 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
 
   @SuppressWarnings("unchecked") // a decision returns bytes
   private RedisFuture<T> evalsha(RedisClusterAsyncCommands<byte[], byte[]> commands) {
-    DecisionBatching.Single shared = decision;
-    return shared != null && commands instanceof BatchedCommands batched
-        ? (RedisFuture<T>) batched.decide(shared)
+    RedisFuture<byte[]> shared = decision == null ? null : TimedCommand.send(decision, commands);
+    return shared != null
+        ? (RedisFuture<T>) shared
         : commands.evalsha(script.sha(), output, keys, arguments);
   }
 

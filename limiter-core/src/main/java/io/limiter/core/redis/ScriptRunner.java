@@ -10,8 +10,8 @@ import io.limiter.core.redis.connection.Breaker;
 import io.limiter.core.redis.connection.CallTarget;
 import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.redis.connection.NodeBreakers;
-import io.limiter.core.redis.wire.DecisionBatching;
-import io.limiter.core.redis.wire.RedisScript;
+import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
+import io.limiter.core.redis.wire.EncodedCall;
 import io.netty.util.HashedWheelTimer;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.nio.charset.StandardCharsets;
@@ -73,10 +73,10 @@ final class ScriptRunner {
     return run(script, output, keys, arguments, null, time, late);
   }
 
-  /** Runs the script of a decision, which may share a command with others. */
+  /** Runs the script of a decision. */
   CompletionStage<byte @Nullable []> decide(
       RedisScript script,
-      DecisionBatching.Single decision,
+      EncodedCall decision,
       DecisionTime time,
       Consumer<byte @Nullable []> late) {
     return run(
@@ -84,7 +84,7 @@ final class ScriptRunner {
         ScriptOutputType.VALUE,
         decision.keys(),
         decision.arguments(),
-        decision,
+        decision.mayShare() ? decision : null,
         time,
         late);
   }
@@ -94,7 +94,7 @@ final class ScriptRunner {
       ScriptOutputType output,
       byte[][] keys,
       byte[][] arguments,
-      DecisionBatching.@Nullable Single decision,
+      @Nullable EncodedCall decision,
       DecisionTime time,
       Consumer<@Nullable T> late) {
     CallTarget first;

@@ -8,7 +8,7 @@ import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.redis.connection.SignedCommands;
 import io.limiter.core.redis.wire.DecisionScripts;
-import io.limiter.core.redis.wire.RedisScript;
+import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;

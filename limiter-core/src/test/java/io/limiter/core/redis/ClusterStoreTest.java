@@ -23,7 +23,7 @@ import io.limiter.core.redis.connection.NodeBreakers;
 import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.redis.connection.SignedCommands;
 import io.limiter.core.redis.wire.DecisionScripts;
-import io.limiter.core.redis.wire.RedisScript;
+import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;

@@ -10,9 +10,9 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.redis.wire.CellCode;
 import io.limiter.core.redis.wire.DecideReply;
+import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.redis.wire.EncodedCall;
 import io.limiter.core.redis.wire.EncodedStack;
-import io.limiter.core.redis.wire.RedisScript;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -76,9 +76,10 @@ public final class PreviousStore implements LimitStore {
     EncodedCall call =
         EncodedCall.of(
             request,
+            mode,
             redis.settings()::name,
             stack -> new EncodedStack(stack, ALGORITHMS, redis::clock));
-    byte[][] arguments = call.arguments(mode);
+    byte[][] arguments = call.arguments();
     for (int i = 0; i < call.size(); i++) {
       arguments[2 * i] = asItWas(arguments[2 * i]);
     }
@@ -88,7 +89,7 @@ public final class PreviousStore implements LimitStore {
         .<byte[]>evalsha(decide.sha(), ScriptOutputType.VALUE, call.keys(), arguments)
         .thenApply(
             bytes -> {
-              DecideReply reply = call.read(bytes, mode);
+              DecideReply reply = call.read(bytes);
               return reply.verdict(request, mode, new RedisReservation(units, request, reply));
             });
   }

@@ -12,7 +12,7 @@ import io.limiter.core.StoreException;
 import io.limiter.core.redis.connection.CallTarget;
 import io.limiter.core.redis.connection.RecordedPeriod;
 import io.limiter.core.redis.connection.RedisFailures.Redirection;
-import io.limiter.core.redis.wire.RedisScript;
+import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;

@@ -13,7 +13,7 @@ import io.limiter.core.StoreException;
 import io.limiter.core.redis.FakeRedis.Sent;
 import io.limiter.core.redis.connection.CallTarget;
 import io.limiter.core.redis.connection.RecordedPeriod;
-import io.limiter.core.redis.wire.RedisScript;
+import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

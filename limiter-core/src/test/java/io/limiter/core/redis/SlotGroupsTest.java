@@ -12,6 +12,7 @@ import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.redis.wire.EncodedCall;
 import io.limiter.core.redis.wire.EncodedStack;
 import io.limiter.core.rule.LeakyBucketRule;
+import io.limiter.core.store.Mode;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -87,6 +88,7 @@ class SlotGroupsTest {
   private static EncodedCall encoded(LimitRequest request) {
     return EncodedCall.of(
         request,
+        Mode.ACQUIRE,
         RedisSettings.defaults()::name,
         stack -> new EncodedStack(stack, List.of(), () -> 0));
   }

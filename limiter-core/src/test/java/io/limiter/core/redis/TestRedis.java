@@ -15,7 +15,7 @@ import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.redis.connection.NodeBreakers;
 import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.redis.wire.DecisionScripts;
-import io.limiter.core.redis.wire.RedisScript;
+import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.testing.RedisFixture;
 import java.nio.charset.StandardCharsets;

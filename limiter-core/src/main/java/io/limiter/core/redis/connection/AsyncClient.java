@@ -4,24 +4,18 @@ package io.limiter.core.redis.connection;
 import io.lettuce.core.RedisAsyncCommandsImpl;
 import io.lettuce.core.RedisChannelWriter;
 import io.lettuce.core.RedisClient;
-import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisReactiveCommandsImpl;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.StatefulRedisConnectionImpl;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.reactive.RedisReactiveCommands;
 import io.lettuce.core.api.sync.RedisCommands;
-import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.codec.RedisCodec;
 import io.lettuce.core.json.JsonParser;
-import io.lettuce.core.output.ValueOutput;
 import io.lettuce.core.protocol.AsyncCommand;
-import io.lettuce.core.protocol.Command;
-import io.lettuce.core.protocol.CommandType;
 import io.lettuce.core.protocol.PushHandler;
 import io.lettuce.core.protocol.RedisCommand;
 import io.lettuce.core.resource.ClientResources;
-import io.limiter.core.redis.wire.DecisionBatching;
 import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -136,8 +130,8 @@ final class AsyncClient extends RedisClient {
     }
   }
 
-  private static final class TimedCommands<K, V> extends RedisAsyncCommandsImpl<K, V>
-      implements BatchedCommands {
+  /** Commands that are timed. */
+  static final class TimedCommands<K, V> extends RedisAsyncCommandsImpl<K, V> {
 
     private final StatefulRedisConnection<K, V> connection;
 
@@ -150,19 +144,6 @@ final class AsyncClient extends RedisClient {
     public <T> AsyncCommand<K, V, T> dispatch(RedisCommand<K, V, T> command) {
       TimedCommand<K, V, T> timed = new TimedCommand<>(command);
       RedisCommand<K, V, T> unused = connection.dispatch(timed);
-      return timed;
-    }
-
-    /** A decision has bytes as keys and values, whatever other commands have. */
-    @Override
-    @SuppressWarnings("unchecked")
-    public RedisFuture<byte[]> decide(DecisionBatching.Single decision) {
-      TimedCommand<byte[], byte[], byte[]> timed =
-          new TimedCommand<>(
-              new Command<>(
-                  CommandType.EVALSHA, new ValueOutput<>(ByteArrayCodec.INSTANCE), decision));
-      RedisCommand<K, V, byte[]> unused =
-          connection.dispatch((RedisCommand<K, V, byte[]>) (RedisCommand<?, ?, byte[]>) timed);
       return timed;
     }
   }

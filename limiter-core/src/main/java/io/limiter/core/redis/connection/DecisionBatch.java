@@ -6,9 +6,10 @@ import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.output.CommandOutput;
 import io.lettuce.core.protocol.Command;
-import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import io.lettuce.core.protocol.CommandWrapper;
+import io.limiter.core.redis.wire.DecisionBatching;
+import io.limiter.core.redis.wire.EncodedCall;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,13 +28,17 @@ final class DecisionBatch extends Command<byte[], byte[], List<Object>> {
   private final AtomicBoolean over = new AtomicBoolean();
 
   /**
+   * @param parts commands with an {@link EncodedCall}, which may share one
    * @param ended runs once, before the decisions end
    */
   DecisionBatch(
-      CommandArgs<byte[], byte[]> arguments,
+      DecisionBatching batching,
       List<TimedCommand<byte[], byte[], byte[]>> parts,
       Consumer<DecisionBatch> ended) {
-    super(CommandType.EVALSHA, new Replies(parts.size()), arguments);
+    super(
+        CommandType.EVALSHA,
+        new Replies(parts.size()),
+        batching.together(parts.stream().map(part -> (EncodedCall) part.getArgs()).toList()));
     this.parts = parts;
     this.ended = ended;
   }

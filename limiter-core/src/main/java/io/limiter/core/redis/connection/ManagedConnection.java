@@ -11,15 +11,14 @@ import io.lettuce.core.cluster.SlotHash;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.protocol.DefaultEndpoint;
-import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
-import io.limiter.core.redis.wire.DecideReply;
 import io.limiter.core.redis.wire.DecisionScripts;
+import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
+import io.limiter.core.redis.wire.EncodedCall;
 import io.limiter.core.redis.wire.EncodedStack;
-import io.limiter.core.redis.wire.RedisScript;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.store.Mode;
 import java.net.SocketAddress;
@@ -244,11 +243,10 @@ public final class ManagedConnection {
    */
   public static final class WarmUp {
 
-    private static final Charge PROBE =
+    private static final LimitRequest PROBE =
         LimitRequest.of(
-                Policy.of("io.limiter.warm-up", SlidingWindowLog.of(1, Duration.ofSeconds(1))),
-                Subject.global())
-            .charge(0);
+            Policy.of("io.limiter.warm-up", SlidingWindowLog.of(1, Duration.ofSeconds(1))),
+            Subject.global());
 
     /** Many more than needed to find a key in one given slot. */
     private static final int MAX_TRIES = 20 * SlotHash.SLOT_COUNT;
@@ -258,7 +256,7 @@ public final class ManagedConnection {
     private final StateKey key;
 
     WarmUp(RedisSettings settings, DecisionScripts scripts) {
-      this(settings, scripts, PROBE.key());
+      this(settings, scripts, PROBE.charge(0).key());
     }
 
     private WarmUp(RedisSettings settings, DecisionScripts scripts, StateKey key) {
@@ -284,7 +282,7 @@ public final class ManagedConnection {
           }
         }
       }
-      return PROBE.key();
+      return PROBE.charge(0).key();
     }
 
     /**
@@ -308,7 +306,12 @@ public final class ManagedConnection {
     }
 
     CompletionStage<Void> run(RedisClusterAsyncCommands<byte[], byte[]> commands) {
-      EncodedStack stack = new EncodedStack(PROBE.stack(), List.of(), () -> 0);
+      EncodedCall probe =
+          EncodedCall.of(
+              PROBE,
+              Mode.PEEK,
+              own -> settings.name(key),
+              stack -> new EncodedStack(stack, List.of(), () -> 0));
       return commands
           .scriptLoad(scripts.refund().text())
           .thenCompose(loaded -> commands.scriptLoad(scripts.renew().text()))
@@ -323,13 +326,9 @@ public final class ManagedConnection {
                   commands.<byte[]>evalsha(
                       scripts.decide().sha(),
                       ScriptOutputType.VALUE,
-                      new byte[][] {settings.name(key)},
-                      stack.argument(Mode.PEEK, PROBE),
-                      stack.ttl()))
-          .thenAccept(
-              reply ->
-                  new DecideReply(
-                      reply, new EncodedStack[] {stack}, new Charge[] {PROBE}, Mode.PEEK))
+                      probe.keys(),
+                      probe.arguments()))
+          .thenAccept(probe::read)
           .exceptionallyCompose(WarmUp::unlessItIsAnothers);
     }
 

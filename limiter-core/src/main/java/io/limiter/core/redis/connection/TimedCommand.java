@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis.connection;
 
+import io.lettuce.core.RedisFuture;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.output.ValueOutput;
 import io.lettuce.core.protocol.AsyncCommand;
+import io.lettuce.core.protocol.Command;
+import io.lettuce.core.protocol.CommandType;
 import io.lettuce.core.protocol.CommandWrapper;
 import io.lettuce.core.protocol.RedisCommand;
+import io.limiter.core.redis.wire.EncodedCall;
+import io.netty.channel.ChannelPromise;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
@@ -59,6 +68,9 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
 
   private volatile @Nullable Waiter waiter;
 
+  /** Of the write of a command that is collected. On the event loop. */
+  private @Nullable ChannelPromise promise;
+
   // Accessed by the event loop only: whether the next check decides, whether the wait has ended,
   // and whether the command was sent as a part of another.
   private boolean overdue;
@@ -67,6 +79,24 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
 
   public TimedCommand(RedisCommand<K, V, T> command) {
     super(command);
+  }
+
+  /**
+   * Sends a decision by the end of the current turn of the connection's event loop, together with
+   * others that are sent in that turn; alone if there are none. Returns null if these are no
+   * commands of an {@link AsyncClient}, on whose connections decisions may share a command.
+   */
+  public static @Nullable RedisFuture<byte[]> send(
+      EncodedCall decision, RedisClusterAsyncCommands<byte[], byte[]> commands) {
+    if (!(commands instanceof AsyncClient.TimedCommands<byte[], byte[]> timed)) {
+      return null;
+    }
+    TimedCommand<byte[], byte[], byte[]> command =
+        new TimedCommand<>(
+            new Command<>(
+                CommandType.EVALSHA, new ValueOutput<>(ByteArrayCodec.INSTANCE), decision));
+    RedisCommand<byte[], byte[], byte[]> unused = timed.getStatefulConnection().dispatch(command);
+    return command;
   }
 
   /** The timed command in a message that Lettuce writes; null if there is none. */
@@ -100,12 +130,15 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
   /**
    * Keeps the command for the end of this turn of the event loop. Returns false if it was withdrawn
    * or handed over before.
+   *
+   * @param written of the write that is put off
    */
-  boolean collect() {
+  boolean collect(ChannelPromise written) {
     if (state != NEW) {
       return false;
     }
     thread = Thread.currentThread();
+    promise = written;
     return STATE.compareAndSet(this, NEW, COLLECTED);
   }
 
@@ -131,9 +164,15 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
     return (now == HANDED_OVER || now == COLLECTED) && thread == Thread.currentThread();
   }
 
+  /** The promise of a command that was {@linkplain #collect collected}. */
+  ChannelPromise promise() {
+    return Objects.requireNonNull(promise);
+  }
+
   /** The command is sent together with others, as one. On the event loop. */
   void share() {
     shared = true;
+    promise().trySuccess();
   }
 
   /** Whether it was sent together with others, as one command. On the event loop. */

@@ -15,13 +15,15 @@ import io.lettuce.core.protocol.RedisCommand;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import io.limiter.core.redis.wire.DecisionBatching;
-import io.limiter.core.redis.wire.RedisScript;
+import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
+import io.limiter.core.redis.wire.EncodedCall;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOutboundHandlerAdapter;
 import io.netty.channel.ChannelPromise;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -73,13 +75,13 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
   private final int most;
   private final LongSupplier nanoTime;
 
-  /**
-   * The decisions of this turn that are not sent yet, and their batch; and whether a task is to
-   * send them.
-   */
-  private List<Collected> collected = new ArrayList<>();
+  /** The decisions of this turn that are not sent yet; they may share a command. */
+  private List<TimedCommand<byte[], byte[], byte[]>> collected = new ArrayList<>();
 
-  private DecisionBatching.Batch batch = new DecisionBatching.Batch();
+  /** The time of Redis that they need together. */
+  private int collectedMicros;
+
+  /** Whether a task is to send them. */
   private boolean scheduled;
 
   /** Whether decisions share commands; not while Redis does not have the script for that. */
@@ -127,7 +129,7 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
       return;
     }
     TimedCommand<?, ?, ?> timed = TimedCommand.of(message);
-    if (timed != null && timed.getArgs() instanceof DecisionBatching.Single decision && joins) {
+    if (timed != null && timed.getArgs() instanceof EncodedCall decision && joins) {
       collect(context, timed, decision, promise);
       return;
     }
@@ -163,12 +165,6 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
     return new RedisException("Currently not connected. A command is sent once at most.", cause);
   }
 
-  /** A decision that is sent at the end of this turn of the event loop. */
-  private record Collected(
-      TimedCommand<byte[], byte[], byte[]> command,
-      DecisionBatching.Single decision,
-      ChannelPromise promise) {}
-
   /**
    * Keeps a decision for the end of this turn: a task runs after all that the loop has read, and
    * after all tasks that were queued before it.
@@ -177,18 +173,19 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
   private void collect(
       ChannelHandlerContext context,
       TimedCommand<?, ?, ?> timed,
-      DecisionBatching.Single decision,
+      EncodedCall decision,
       ChannelPromise promise) {
-    if (!timed.collect()) {
+    if (!timed.collect(promise)) {
       var unused = isHandedOver(context, timed, promise); // it is not, and fails
       return;
     }
-    if (!batch.admits(decision)) {
+    if (!collected.isEmpty()
+        && !decision.mayJoin(decision(collected.get(0)), collected.size(), collectedMicros)) {
       sendCollected(context);
     }
-    batch.add(decision);
-    collected.add(new Collected((TimedCommand<byte[], byte[], byte[]>) timed, decision, promise));
-    if (batch.isFull()) {
+    collected.add((TimedCommand<byte[], byte[], byte[]>) timed);
+    collectedMicros += decision.micros();
+    if (decision.isFull(collected.size())) {
       sendCollected(context);
       context.flush();
     } else if (!scheduled) {
@@ -199,6 +196,10 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
         sendAtTheEnd(context);
       }
     }
+  }
+
+  private static EncodedCall decision(TimedCommand<byte[], byte[], byte[]> collected) {
+    return (EncodedCall) collected.getArgs();
   }
 
   private void sendAtTheEnd(ChannelHandlerContext context) {
@@ -215,48 +216,39 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
     if (collected.isEmpty()) {
       return;
     }
-    List<Collected> all = collected;
-    DecisionBatching.Batch whole = batch;
+    List<TimedCommand<byte[], byte[], byte[]>> sent = collected;
     collected = new ArrayList<>();
-    batch = new DecisionBatching.Batch();
-    List<Collected> sent = new ArrayList<>(all.size());
-    for (Collected one : all) {
-      if (one.command().isDone()) { // cancelled
-        one.promise().trySuccess();
-      } else if (isHandedOver(context, one.command(), one.promise())) {
-        sent.add(one);
-      }
-    }
+    collectedMicros = 0;
+    sent.removeIf(one -> !isSent(context, one));
     if (sent.size() == 1) {
-      var unused = context.write(sent.get(0).command(), sent.get(0).promise());
+      var unused = context.write(sent.get(0), sent.get(0).promise());
     } else if (!sent.isEmpty()) {
-      if (sent.size() < all.size()) {
-        whole = new DecisionBatching.Batch();
-        for (Collected one : sent) {
-          whole.add(one.decision());
-        }
-      }
-      sendTogether(context, whole, sent);
+      sendTogether(context, sent);
     }
   }
 
-  private void sendTogether(
-      ChannelHandlerContext context, DecisionBatching.Batch whole, List<Collected> sent) {
-    List<TimedCommand<byte[], byte[], byte[]>> parts = new ArrayList<>(sent.size());
-    for (Collected one : sent) {
-      one.command().share();
-      parts.add(one.command());
-      one.promise().trySuccess();
+  private boolean isSent(
+      ChannelHandlerContext context, TimedCommand<byte[], byte[], byte[]> collected) {
+    if (collected.isDone()) { // cancelled
+      collected.promise().trySuccess();
+      return false;
     }
+    return isHandedOver(context, collected, collected.promise());
+  }
+
+  private void sendTogether(
+      ChannelHandlerContext context, List<TimedCommand<byte[], byte[], byte[]>> parts) {
+    parts.forEach(TimedCommand::share);
     joined.addAndGet(parts.size() - 1);
+    DecisionBatching batching = Objects.requireNonNull(decision(parts.get(0)).batching());
     DecisionBatch together =
         new DecisionBatch(
-            whole.arguments(),
+            batching,
             parts,
             ended -> {
               joined.addAndGet(1 - ended.parts().size());
               if (ended.isScriptMissing()) {
-                load(context, whole.script());
+                load(context, batching.script());
               }
             });
     context

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis.wire;
 
-import io.limiter.core.Charge;
 import io.limiter.core.FailureReason;
+import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.Rule;
@@ -11,6 +11,7 @@ import io.limiter.core.store.Mode;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -20,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * impossible: a reply of the right length may still come from another script, or from a value that
  * other software wrote under a key.
  */
-public final class DecideReply implements StoredDecision {
+public final class DecideReply implements DecisionReadout {
 
   /** The status characters of {@code decide.lua}. */
   public static final char ADMITTED = 'A';
@@ -31,43 +32,86 @@ public final class DecideReply implements StoredDecision {
   /** In microseconds, the year 2255: no time is later, and doubles below it are exact. */
   static final double LATEST = 0x1p53;
 
-  private final ByteBuffer reply;
-  private final EncodedStack[] stacks;
-  private final Charge[] charges;
+  private final EncodedCall call;
 
-  /** Where the parts of each charge begin, after its status; they follow each other. */
+  /** The reply to each charge. The script that has decided several charges has one for them. */
+  private final ByteBuffer[] replies;
+
+  /** Where the numbers of each charge begin in its reply, after its status. */
   private final int[] offsets;
 
   private final Status[] statuses;
-  private final StackPart.PartReadout[][] parts;
 
-  public DecideReply(byte @Nullable [] reply, EncodedStack[] stacks, Charge[] charges, Mode mode) {
-    this.stacks = stacks;
-    this.charges = charges;
-    this.offsets = new int[stacks.length];
-    int length = 0;
-    for (int i = 0; i < stacks.length; i++) {
-      offsets[i] = length + EncodedStack.STATUS;
-      length += stacks[i].replyLength();
-    }
-    if (reply == null || reply.length != length) {
+  /** Of charges whose stacks have cells. */
+  private final EncodedCells.@Nullable Readout[] cells;
+
+  private final long decidedAtMicros;
+
+  /**
+   * The reply of several scripts, each for some charges of the call, which are {@linkplain #add
+   * added} to it. They have no time in common.
+   */
+  public DecideReply(EncodedCall call) {
+    this(call, 0);
+  }
+
+  private DecideReply(EncodedCall call, long decidedAtMicros) {
+    this.call = call;
+    this.replies = new ByteBuffer[call.size()];
+    this.offsets = new int[call.size()];
+    this.statuses = new Status[call.size()];
+    this.cells = new EncodedCells.Readout[call.size()];
+    this.decidedAtMicros = decidedAtMicros;
+  }
+
+  /** The reply of one script. */
+  static DecideReply of(EncodedCall call, byte @Nullable [] bytes) {
+    if (bytes == null || !call.fits(bytes)) {
       throw new StoreException(
           FailureReason.ERROR,
           "Redis answered a decision with %s bytes instead of %d"
-              .formatted(reply == null ? "no" : reply.length, length),
+              .formatted(bytes == null ? "no" : bytes.length, call.replyLength()),
           null);
     }
-    this.reply = ByteBuffer.wrap(reply);
-    this.statuses = new Status[stacks.length];
-    this.parts = new StackPart.PartReadout[stacks.length][];
-    for (int i = 0; i < stacks.length; i++) {
-      statuses[i] = status(this.reply.get(offsets[i] - EncodedStack.STATUS));
-      parts[i] = new StackPart.PartReadout[stacks[i].size()];
-      for (int part = 0; part < parts[i].length; part++) {
-        parts[i][part] =
-            stacks[i].part(part).read(this.reply, offset(i, part), mode, charges[i].cost());
-      }
-      requireAgreement(i, mode);
+    ByteBuffer reply = ByteBuffer.wrap(bytes);
+    DecideReply read = new DecideReply(call, (long) reply.getDouble(EncodedStack.STATUS));
+    int offset = 0;
+    for (int c = 0; c < call.size(); c++) {
+      read.read(c, reply, offset);
+      offset += call.stack(c).replyLength();
+    }
+    return read;
+  }
+
+  private void read(int c, ByteBuffer reply, int offset) {
+    EncodedStack stack = call.stack(c);
+    int cost = call.charge(c).cost();
+    replies[c] = reply;
+    offsets[c] = offset + EncodedStack.STATUS;
+    statuses[c] = status(reply.get(offset));
+    EncodedLog log = stack.log();
+    if (log != null) {
+      log.check(reply, offsets[c], call.mode(), cost);
+    }
+    EncodedCells numbers = stack.cells();
+    if (numbers != null) {
+      cells[c] = numbers.read(reply, offsets[c] + stack.logLength(), call.mode(), cost);
+    }
+    requireAgreement(c);
+  }
+
+  /**
+   * Adds the reply to some charges. They may be answered on different threads; read this object
+   * only after all have been added.
+   *
+   * @param part the indexes of the charges
+   */
+  public synchronized void add(int[] part, DecideReply reply) {
+    for (int i = 0; i < part.length; i++) {
+      replies[part[i]] = reply.replies[i];
+      offsets[part[i]] = reply.offsets[i];
+      statuses[part[i]] = reply.statuses[i];
+      cells[part[i]] = reply.cells[i];
     }
   }
 
@@ -137,11 +181,12 @@ public final class DecideReply implements StoredDecision {
    * in Java, and may differ for a custom algorithm. Then neither can be used: the call would be
    * admitted without being counted, or the reverse.
    */
-  private void requireAgreement(int c, Mode mode) {
+  private void requireAgreement(int c) {
+    Mode mode = call.mode();
     Status byNumbers = Status.ADMITTED;
     if (mode != Mode.RECORD) {
       boolean bans =
-          mode == Mode.PEEK || !charges[c].observed(); // otherwise the script reads no ban
+          mode == Mode.PEEK || !call.charge(c).observed(); // otherwise the script reads no ban
       if (bans && banMicros(c) > 0) {
         byNumbers = Status.BANNED;
       } else if (isShort(c)) {
@@ -154,8 +199,8 @@ public final class DecideReply implements StoredDecision {
   }
 
   private boolean isShort(int c) {
-    for (int rule = 0; rule < charges[c].stack().rules().size(); rule++) {
-      if (remainingBefore(c, rule) < charges[c].cost()) {
+    for (int rule = 0; rule < call.charge(c).stack().rules().size(); rule++) {
+      if (remainingBefore(c, rule) < call.charge(c).cost()) {
         return true;
       }
     }
@@ -182,11 +227,11 @@ public final class DecideReply implements StoredDecision {
    * of them.
    */
   private List<Rule> suspects(int c) {
-    List<Rule> rules = charges[c].stack().rules();
+    List<Rule> rules = call.charge(c).stack().rules();
     List<Rule> all = new ArrayList<>();
     List<Rule> own = new ArrayList<>();
     for (int rule = 0; rule < rules.size(); rule++) {
-      if (!isShort(c) || remainingBefore(c, rule) < charges[c].cost()) {
+      if (!isShort(c) || remainingBefore(c, rule) < call.charge(c).cost()) {
         all.add(rules.get(rule));
         if (rules.get(rule) instanceof CustomRule) {
           own.add(rules.get(rule));
@@ -211,150 +256,144 @@ public final class DecideReply implements StoredDecision {
 
   @Override
   public long remainingBefore(int charge, int rule) {
-    return part(charge, rule).remainingBefore(stacks[charge].indexInPart(rule));
+    EncodedLog log = call.stack(charge).logOf(rule);
+    int index = call.stack(charge).indexInPart(rule);
+    return log != null
+        ? log.remainingBefore(replies[charge], offsets[charge], index)
+        : cells(charge).remainingBefore(index);
   }
 
   @Override
   public long retryAfterMicros(int charge, int rule, boolean taken) {
-    return part(charge, rule).retryAfterMicros(stacks[charge].indexInPart(rule), taken);
+    EncodedLog log = call.stack(charge).logOf(rule);
+    int index = call.stack(charge).indexInPart(rule);
+    return log != null
+        ? log.retryAfterMicros(replies[charge], offsets[charge], index)
+        : cells(charge).retryAfterMicros(index, taken);
   }
 
   @Override
   public long resetAfterMicros(int charge, int rule, boolean taken) {
-    return part(charge, rule).resetAfterMicros(stacks[charge].indexInPart(rule), taken);
+    EncodedLog log = call.stack(charge).logOf(rule);
+    int index = call.stack(charge).indexInPart(rule);
+    return log != null
+        ? log.resetAfterMicros(replies[charge], offsets[charge], index, taken)
+        : cells(charge).resetAfterMicros(index, taken);
   }
 
   @Override
   public long delayMicros(int charge, int rule) {
-    return part(charge, rule).delayMicros(stacks[charge].indexInPart(rule));
+    return call.stack(charge).logOf(rule) != null
+        ? 0
+        : cells(charge).delayMicros(call.stack(charge).indexInPart(rule));
   }
 
-  private StackPart.PartReadout part(int charge, int rule) {
-    return parts[charge][stacks[charge].partOf(rule)];
+  private EncodedCells.Readout cells(int charge) {
+    return Objects.requireNonNull(cells[charge]);
   }
 
   @Override
   public long banMicros(int charge) {
-    return parts[charge][parts[charge].length - 1].banMicros();
+    EncodedCells.Readout numbers = cells[charge];
+    return numbers == null ? 0 : numbers.banMicros();
   }
 
+  /** On the clock of the node that has decided; 0 if several have. */
   @Override
   public long decidedAtMicros() {
-    return (long) reply.getDouble(offsets[0]);
+    return decidedAtMicros;
   }
 
-  @Override
-  public byte[] refundArgument(int charge, int some) {
-    EncodedStack stack = stacks[charge];
-    if (stack.isLogOnly()) {
+  /**
+   * The units that a charge took, or some of them.
+   *
+   * @param some the number of units
+   */
+  public TakenUnits taken(int charge, int some) {
+    return new TakenUnits(
+        call.charge(charge).key(),
+        call.stack(charge),
+        refundArgument(charge, some),
+        some,
+        loggedUnits(charge, some));
+  }
+
+  /**
+   * The argument of {@code refund.lua}: the stamps of the units, their plan, how many of them are
+   * given back to each cell, and for how long the call waits.
+   */
+  private byte[] refundArgument(int charge, int some) {
+    EncodedStack stack = call.stack(charge);
+    ByteBuffer reply = replies[charge];
+    EncodedCells.Readout numbers = cells[charge];
+    if (numbers == null) {
       byte[] stamp = new byte[8];
       reply.get(offsets[charge], stamp);
       return stamp;
     }
-    int cells = stack.size() - 1;
-    int[] taken = parts[charge][cells].taken();
-    byte[] plan = stack.ofTaken(charges[charge].cost());
+    int[] taken = numbers.taken();
+    byte[] plan = stack.ofTaken(call.charge(charge).cost());
     ByteBuffer argument =
         ByteBuffer.allocate(8 + 8 + plan.length + 8 * taken.length + 8)
-            .putDouble(cells == 0 ? 0 : reply.getDouble(offsets[charge]))
-            .putDouble(reply.getDouble(offset(charge, cells)))
+            .putDouble(stack.log() == null ? 0 : reply.getDouble(offsets[charge]))
+            .putDouble(reply.getDouble(offsets[charge] + stack.logLength()))
             .put(plan);
     for (int units : taken) {
       argument.putInt(givenBack(charge, units, some)).putInt(units);
     }
-    return argument.putDouble((double) parts[charge][cells].departureParts()).array();
+    return argument.putDouble((double) numbers.departureParts()).array();
   }
 
-  @Override
-  public int loggedUnits(int charge, int some) {
-    boolean hasLog = stacks[charge].isLogOnly() || stacks[charge].size() > 1;
-    return hasLog ? givenBack(charge, parts[charge][0].taken()[0], some) : 0;
+  private int loggedUnits(int charge, int some) {
+    EncodedLog log = call.stack(charge).log();
+    return log == null
+        ? 0
+        : givenBack(
+            charge, log.taken(replies[charge], offsets[charge], call.charge(charge).cost()), some);
   }
 
   /**
    * Of the units that a rule took, those that it would not have taken for a call that costs less.
    */
   private int givenBack(int charge, int taken, int some) {
-    return Math.max(0, taken - (charges[charge].cost() - some));
+    return Math.max(0, taken - (call.charge(charge).cost() - some));
   }
 
-  @Override
-  public EncodedStack stack(int charge) {
-    return stacks[charge];
-  }
+  /** Units under one key that a decision took. */
+  public static final class TakenUnits {
 
-  private int offset(int charge, int part) {
-    return part == 0 ? offsets[charge] : offsets[charge] + stacks[charge].part(0).replyLength();
-  }
+    public final StateKey key;
+    public final EncodedStack stack;
+    public final int units;
 
-  /** The replies of several scripts to one call, each for some of its charges. */
-  public static final class MergedReply implements StoredDecision {
-
-    private final DecideReply[] replies;
-    private final int[] places;
+    /** The number of units that a log gives back; fewer if they replaced others. */
+    public final int loggedUnits;
 
     /**
-     * @param charges the number of charges of the call
+     * The refund argument. Each renewal of a concurrency permit changes its stamp, on a thread of
+     * Lettuce.
      */
-    public MergedReply(int charges) {
-      this.replies = new DecideReply[charges];
-      this.places = new int[charges];
-    }
+    private volatile byte[] refundArgument;
 
     /**
-     * The parts may be answered on different threads; read this object only after all have been
-     * added.
+     * @param refundArgument the argument of {@code refund.lua}
+     * @param units the number of units, 1 or more
      */
-    public synchronized void add(int[] part, DecideReply reply) {
-      for (int i = 0; i < part.length; i++) {
-        replies[part[i]] = reply;
-        places[part[i]] = i;
-      }
+    public TakenUnits(
+        StateKey key, EncodedStack stack, byte[] refundArgument, int units, int loggedUnits) {
+      this.key = key;
+      this.stack = stack;
+      this.refundArgument = refundArgument;
+      this.units = units;
+      this.loggedUnits = loggedUnits;
     }
 
-    @Override
-    public Status status(int charge) {
-      return replies[charge].status(places[charge]);
+    public byte[] refundArgument() {
+      return refundArgument;
     }
 
-    @Override
-    public long remainingBefore(int charge, int rule) {
-      return replies[charge].remainingBefore(places[charge], rule);
-    }
-
-    @Override
-    public long retryAfterMicros(int charge, int rule, boolean taken) {
-      return replies[charge].retryAfterMicros(places[charge], rule, taken);
-    }
-
-    @Override
-    public long resetAfterMicros(int charge, int rule, boolean taken) {
-      return replies[charge].resetAfterMicros(places[charge], rule, taken);
-    }
-
-    @Override
-    public long delayMicros(int charge, int rule) {
-      return replies[charge].delayMicros(places[charge], rule);
-    }
-
-    @Override
-    public long banMicros(int charge) {
-      return replies[charge].banMicros(places[charge]);
-    }
-
-    @Override
-    public EncodedStack stack(int charge) {
-      return replies[charge].stack(places[charge]);
-    }
-
-    @Override
-    public byte[] refundArgument(int charge, int some) {
-      return replies[charge].refundArgument(places[charge], some);
-    }
-
-    @Override
-    public int loggedUnits(int charge, int some) {
-      return replies[charge].loggedUnits(places[charge], some);
+    public void renewed(byte[] stamp) {
+      refundArgument = stamp;
     }
   }
 }

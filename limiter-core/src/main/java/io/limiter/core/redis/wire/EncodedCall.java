@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis.wire;
 
+import io.lettuce.core.cluster.SlotHash;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.protocol.CommandArgs;
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitRequest.PastCharge;
@@ -8,14 +11,19 @@ import io.limiter.core.StateKey;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.Mode;
+import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** A call, or some charges of one, in the encoding of {@code decide.lua}. */
-public final class EncodedCall {
+/**
+ * A call, or some charges of one, in the encoding of {@code decide.lua}. It is also the arguments
+ * of the EVALSHA with which the call is sent alone, although it may share one with others.
+ */
+public final class EncodedCall extends CommandArgs<byte[], byte[]> {
 
   /** The unit in which the number of past charges is added to the mode byte of the first plan. */
   private static final int PAST = 4;
@@ -24,10 +32,15 @@ public final class EncodedCall {
   private static final int COSTS_A_MICRO = 50;
 
   private final Function<StateKey, byte[]> names;
+  private final @Nullable DecisionBatching batching;
+  private final Mode mode;
   private final Charge[] charges;
   private final EncodedStack[] stacks;
-  private final byte[][] keys;
   private final List<EncodedPast> past;
+  private final byte[][] keys;
+  private final byte[][] arguments;
+  private final int micros;
+  private final int slot;
 
   /** Units that were taken while Redis was away, and the plan that records them. */
   private record EncodedPast(PastCharge taken, EncodedStack stack) {
@@ -38,33 +51,74 @@ public final class EncodedCall {
     }
 
     byte[] age() {
-      return Long.toString(Micros.of(taken.age())).getBytes(StandardCharsets.US_ASCII);
+      return ascii(Long.toString(Micros.of(taken.age())));
     }
   }
 
   private EncodedCall(
       Function<StateKey, byte[]> names,
+      @Nullable DecisionBatching batching,
+      Mode mode,
       Charge[] charges,
       EncodedStack[] stacks,
       List<EncodedPast> past) {
+    super(ByteArrayCodec.INSTANCE);
     this.names = names;
+    this.batching = batching;
+    this.mode = mode;
     this.charges = charges;
     this.stacks = stacks;
     this.past = past;
     this.keys = new byte[charges.length + 2 * past.size()][];
+    this.arguments = new byte[2 * charges.length + 3 * past.size()][];
+    int sum = 0;
     for (int i = 0; i < charges.length; i++) {
       keys[i] = names.apply(charges[i].key());
+      arguments[2 * i] = stacks[i].argument(mode, charges[i]);
+      arguments[2 * i + 1] = stacks[i].ttl();
+      sum += stacks[i].micros() + charges[i].cost() / COSTS_A_MICRO;
     }
-    for (int i = 0; i < past.size(); i++) {
-      keys[charges.length + 2 * i] = names.apply(past.get(i).taken().charge().key());
-      keys[charges.length + 2 * i + 1] = names.apply(past.get(i).marker());
+    this.micros = sum;
+    this.slot = batching != null && batching.bySlot ? SlotHash.getSlot(keys[0]) : 0;
+    if (!past.isEmpty()) {
+      addPast();
     }
   }
 
+  private void addPast() {
+    arguments[0] = arguments[0].clone();
+    arguments[0][0] += (byte) (PAST * past.size());
+    int nextKey = charges.length;
+    int next = 2 * charges.length;
+    for (EncodedPast one : past) {
+      Charge charge = one.taken().charge();
+      keys[nextKey++] = names.apply(charge.key());
+      keys[nextKey++] = names.apply(one.marker());
+      arguments[next++] = one.stack().argument(Mode.RECORD, charge);
+      arguments[next++] = one.stack().ttl();
+      arguments[next++] = one.age();
+    }
+  }
+
+  /** A call that always goes alone. */
   public static EncodedCall of(
       LimitRequest request,
+      Mode mode,
       Function<StateKey, byte[]> names,
       Function<RuleStack, EncodedStack> encoded) {
+    return of(request, mode, names, encoded, null);
+  }
+
+  /**
+   * @param names the names of keys in Redis
+   * @param batching how calls share commands; null if they do not
+   */
+  public static EncodedCall of(
+      LimitRequest request,
+      Mode mode,
+      Function<StateKey, byte[]> names,
+      Function<RuleStack, EncodedStack> encoded,
+      @Nullable DecisionBatching batching) {
     Charge[] charges = new Charge[request.size()];
     EncodedStack[] stacks = new EncodedStack[charges.length];
     for (int i = 0; i < charges.length; i++) {
@@ -78,11 +132,11 @@ public final class EncodedCall {
               .map(one -> new EncodedPast(one, encoded.apply(one.charge().stack())))
               .toList();
     }
-    return new EncodedCall(names, charges, stacks, past);
+    return new EncodedCall(names, batching, mode, charges, stacks, past);
   }
 
   /** Returns a call with only these charges, in this order. */
-  public EncodedCall part(int[] indexes) {
+  public EncodedCall part(int[] indexes, Mode partMode) {
     Charge[] some = new Charge[indexes.length];
     EncodedStack[] theirs = new EncodedStack[indexes.length];
     for (int i = 0; i < indexes.length; i++) {
@@ -97,7 +151,7 @@ public final class EncodedCall {
                         .anyMatch(
                             charge -> charge.key().tag().equals(one.taken().charge().key().tag())))
             .toList();
-    return new EncodedCall(names, some, theirs, theirPast);
+    return new EncodedCall(names, batching, partMode, some, theirs, theirPast);
   }
 
   public int size() {
@@ -108,19 +162,12 @@ public final class EncodedCall {
     return charges[index];
   }
 
-  /**
-   * An estimate of how long Redis takes for the call, in microseconds; {@link Integer#MAX_VALUE} if
-   * it records past charges.
-   */
-  int micros() {
-    if (!past.isEmpty()) {
-      return Integer.MAX_VALUE;
-    }
-    int micros = 0;
-    for (int i = 0; i < stacks.length; i++) {
-      micros += stacks[i].micros() + charges[i].cost() / COSTS_A_MICRO;
-    }
-    return micros;
+  EncodedStack stack(int charge) {
+    return stacks[charge];
+  }
+
+  public Mode mode() {
+    return mode;
   }
 
   /** One for each charge, followed by those of the past charges. */
@@ -133,24 +180,93 @@ public final class EncodedCall {
     return keys[charge];
   }
 
-  public byte[][] arguments(Mode mode) {
-    int own = 2 * charges.length;
-    byte[][] arguments = new byte[own + 3 * past.size()][];
-    for (int i = 0; i < stacks.length; i++) {
-      arguments[2 * i] = stacks[i].argument(mode, charges[i]);
-      arguments[2 * i + 1] = stacks[i].ttl();
-    }
-    if (!past.isEmpty()) {
-      arguments[0] = arguments[0].clone();
-      arguments[0][0] += (byte) (PAST * past.size());
-      for (int i = 0; i < past.size(); i++) {
-        EncodedPast one = past.get(i);
-        arguments[own + 3 * i] = one.stack().argument(Mode.RECORD, one.taken().charge());
-        arguments[own + 3 * i + 1] = one.stack().ttl();
-        arguments[own + 3 * i + 2] = one.age();
-      }
-    }
+  /** The arguments after the keys. */
+  public byte[][] arguments() {
     return arguments;
+  }
+
+  /** How calls share commands; null if this one goes alone. */
+  public @Nullable DecisionBatching batching() {
+    return batching;
+  }
+
+  /** An estimate of how long Redis takes for the call, in microseconds. */
+  public int micros() {
+    return micros;
+  }
+
+  /**
+   * Whether the call may share a command. One that records past charges, or takes long, goes alone.
+   */
+  public boolean mayShare() {
+    return batching != null && past.isEmpty() && micros <= DecisionBatching.MAX_MICROS;
+  }
+
+  /**
+   * Whether the call may join others in one command; all of them {@linkplain #mayShare may share}
+   * one.
+   *
+   * @param first one of the others
+   * @param size the number of the others
+   * @param theirMicros their {@link #micros} together
+   */
+  public boolean mayJoin(EncodedCall first, int size, int theirMicros) {
+    return batching == first.batching
+        && slot == first.slot
+        && !isFull(size)
+        && theirMicros + micros <= DecisionBatching.MAX_MICROS;
+  }
+
+  /** Whether a command that has so many calls, among them this one, takes no other. */
+  public boolean isFull(int size) {
+    return batching == null || size >= batching.most;
+  }
+
+  @Override
+  public int count() {
+    return 2 + keys.length + arguments.length;
+  }
+
+  @Override
+  public void encode(ByteBuf buffer) {
+    write(buffer, sha());
+    write(buffer, ascii(Integer.toString(keys.length)));
+    for (byte[] key : keys) {
+      write(buffer, key);
+    }
+    for (byte[] argument : arguments) {
+      write(buffer, argument);
+    }
+  }
+
+  /** Contains no key. */
+  @Override
+  public String toCommandString() {
+    return new String(sha(), StandardCharsets.US_ASCII);
+  }
+
+  private byte[] sha() {
+    return Objects.requireNonNull(batching, "a call that goes alone").sha;
+  }
+
+  /** Writes one argument of a command. */
+  static void write(ByteBuf buffer, byte[] argument) {
+    buffer.writeByte('$');
+    writeNumber(buffer, argument.length);
+    buffer.writeByte('\r').writeByte('\n');
+    buffer.writeBytes(argument);
+    buffer.writeByte('\r').writeByte('\n');
+  }
+
+  private static void writeNumber(ByteBuf buffer, int number) {
+    if (number >= 10) {
+      writeNumber(buffer, number / 10);
+    }
+    buffer.writeByte('0' + number % 10);
+  }
+
+  static byte[] ascii(String text) {
+    return text.getBytes(StandardCharsets.US_ASCII);
   }
 
   /**
@@ -158,14 +274,18 @@ public final class EncodedCall {
    * step.
    */
   public boolean fits(byte @Nullable [] reply) {
+    return reply != null && reply.length == replyLength();
+  }
+
+  int replyLength() {
     int length = 0;
     for (EncodedStack stack : stacks) {
       length += stack.replyLength();
     }
-    return reply != null && reply.length == length;
+    return length;
   }
 
-  public DecideReply read(byte @Nullable [] reply, Mode mode) {
-    return new DecideReply(reply, stacks, charges, mode);
+  public DecideReply read(byte @Nullable [] reply) {
+    return DecideReply.of(this, reply);
   }
 }

@@ -19,7 +19,7 @@ import java.util.zip.CRC32;
  * The rules of a stack that keep numbers, and its ban: their part of the plan, and of the reply;
  * {@code decide.lua} and {@code cells.lua} describe both.
  */
-final class EncodedCells implements StackPart {
+final class EncodedCells {
 
   /** Bytes before the first cell's fingerprint. */
   private static final int HEADER = 24;
@@ -149,13 +149,17 @@ final class EncodedCells implements StackPart {
     return ban.map(known -> CellCode.description(0, Cell.memoryMicros(known), 0)).orElseThrow();
   }
 
-  @Override
-  public int replyLength() {
+  /** Length of the reply. */
+  int replyLength() {
     return replyLength;
   }
 
-  @Override
-  public PartReadout read(ByteBuffer reply, int offset, Mode mode, int cost) {
+  /**
+   * Reads the reply to a call.
+   *
+   * @param offset where the reply of the cells begins, with their time
+   */
+  Readout read(ByteBuffer reply, int offset, Mode mode, int cost) {
     long nowMicros = (long) DecideReply.timeMicros(reply.getDouble(offset), DecideReply.LATEST);
     CellReadout[] readouts = new CellReadout[rules.size()];
     int at = offset + 8;
@@ -172,47 +176,44 @@ final class EncodedCells implements StackPart {
       DecideReply.remainingBefore(readouts[r].remainingBefore(), rules.get(r).capacity());
     }
     double banMicros = bans() ? reply.getDouble(at + 8 * CellCode.BAN_SIZE) : 0;
-    return new CellsReadout(
+    return new Readout(
         readouts, bans(), (long) DecideReply.timeMicros(banMicros, DecideReply.LATEST));
   }
 
-  private static final class CellsReadout implements PartReadout {
+  /** The numbers of the cells, and of the ban. Rules are given by their index among those here. */
+  static final class Readout {
 
     private final CellReadout[] readouts;
     private final boolean bans;
     private final long banMicros;
 
-    CellsReadout(CellReadout[] readouts, boolean bans, long banMicros) {
+    Readout(CellReadout[] readouts, boolean bans, long banMicros) {
       this.readouts = readouts;
       this.bans = bans;
       this.banMicros = banMicros;
     }
 
-    @Override
-    public long remainingBefore(int rule) {
+    long remainingBefore(int rule) {
       return readouts[rule].remainingBefore();
     }
 
-    @Override
-    public long retryAfterMicros(int rule, boolean taken) {
+    long retryAfterMicros(int rule, boolean taken) {
       return DecideReply.retryAfterMicros(readouts[rule].retryAfterMicros(taken));
     }
 
-    @Override
-    public long resetAfterMicros(int rule, boolean taken) {
+    long resetAfterMicros(int rule, boolean taken) {
       return (long)
           DecideReply.timeMicros(
               (double) readouts[rule].resetAfterMicros(taken), DecideReply.LATEST);
     }
 
-    @Override
-    public long delayMicros(int rule) {
+    long delayMicros(int rule) {
       return (long)
           DecideReply.timeMicros((double) readouts[rule].delayMicros(), DecideReply.LATEST);
     }
 
-    @Override
-    public int[] taken() {
+    /** The units that an admitted call takes from each cell; the ban, which is last, gives none. */
+    int[] taken() {
       int[] units = new int[readouts.length + (bans ? 1 : 0)];
       for (int c = 0; c < readouts.length; c++) {
         units[c] = (int) readouts[c].units();
@@ -220,8 +221,8 @@ final class EncodedCells implements StackPart {
       return units;
     }
 
-    @Override
-    public long departureParts() {
+    /** For how long the call waits, see {@link CellReadout#departureParts}. */
+    long departureParts() {
       long longest = 0;
       for (CellReadout readout : readouts) {
         longest = Math.max(longest, readout.departureParts());
@@ -229,8 +230,7 @@ final class EncodedCells implements StackPart {
       return longest;
     }
 
-    @Override
-    public long banMicros() {
+    long banMicros() {
       return banMicros;
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis.wire;
 
+import io.limiter.core.StoreException;
 import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule.LoggedRule;
 import io.limiter.core.rule.RuleStack;
@@ -13,7 +14,7 @@ import java.util.stream.IntStream;
 import java.util.zip.CRC32;
 
 /** The rules of a stack that share one log of units; {@code log.lua} describes it. */
-public final class EncodedLog implements StackPart {
+public final class EncodedLog {
 
   private static final int HEADER = 37;
   private static final int VERSION = 16;
@@ -78,78 +79,62 @@ public final class EncodedLog implements StackPart {
     return longestMicros;
   }
 
-  @Override
-  public int replyLength() {
+  /** Length of the reply. */
+  int replyLength() {
     return 16 + 12 * wireOrder.length;
   }
 
-  @Override
-  public PartReadout read(ByteBuffer reply, int offset, Mode mode, int cost) {
+  /**
+   * Checks that the numbers of a reply are possible.
+   *
+   * @param offset where the reply of the log begins, with its time
+   * @throws StoreException if they are not
+   */
+  void check(ByteBuffer reply, int offset, Mode mode, int cost) {
     DecideReply.timeMicros(reply.getDouble(offset), DecideReply.LATEST);
-    LogReadout readout = new LogReadout(reply, offset, cost);
     for (int rule = 0; rule < counts.length; rule++) {
       long remainingBefore =
-          DecideReply.remainingBefore(readout.remainingBefore(rule), counts[rule]);
-      double retryAfterMicros = reply.getDouble(readout.at(rule) + 4);
+          DecideReply.remainingBefore(remainingBefore(reply, offset, rule), counts[rule]);
+      double retryAfterMicros = reply.getDouble(at(offset, rule) + 4);
       boolean never =
           retryAfterMicros == DecisionReadout.NEVER && cost > counts[rule] && mode != Mode.RECORD;
       if (remainingBefore < cost && !never) {
         DecideReply.timeMicros(retryAfterMicros, (double) windowsMicros[rule]);
       }
     }
-    return readout;
   }
 
-  private final class LogReadout implements PartReadout {
+  /** The units that the call takes from the log if it is admitted. */
+  int taken(ByteBuffer reply, int offset, int cost) {
+    int rule = stack.longestLog();
+    return stack.loggedUnits(cost, counts[rule] - remainingBefore(reply, offset, rule));
+  }
 
-    private final ByteBuffer reply;
-    private final int offset;
-    private final int cost;
+  /** See {@link DecisionReadout#remainingBefore}; the rule is given by its index in the log. */
+  long remainingBefore(ByteBuffer reply, int offset, int rule) {
+    return reply.getInt(at(offset, rule));
+  }
 
-    LogReadout(ByteBuffer reply, int offset, int cost) {
-      this.reply = reply;
-      this.offset = offset;
-      this.cost = cost;
-    }
+  /**
+   * A unit that this call takes is the last to come back, so it makes no difference. A unit with a
+   * future stamp, which was not written by this library, counts as taken now.
+   */
+  long retryAfterMicros(ByteBuffer reply, int offset, int rule) {
+    long micros = (long) reply.getDouble(at(offset, rule) + 4);
+    return micros < 0 ? DecisionReadout.NEVER : Math.min(micros, windowsMicros[rule]);
+  }
 
-    @Override
-    public int[] taken() {
-      int rule = stack.longestLog();
-      return new int[] {stack.loggedUnits(cost, counts[rule] - remainingBefore(rule))};
-    }
+  /** See {@link DecisionReadout#resetAfterMicros}. */
+  long resetAfterMicros(ByteBuffer reply, int offset, int rule, boolean taken) {
+    double newestMicros = reply.getDouble(offset + 8);
+    long sinceMicros =
+        newestMicros == 0 ? windowsMicros[rule] : (long) (reply.getDouble(offset) - newestMicros);
+    return taken || sinceMicros < 0
+        ? windowsMicros[rule]
+        : Math.max(0, windowsMicros[rule] - sinceMicros);
+  }
 
-    @Override
-    public long remainingBefore(int rule) {
-      return reply.getInt(at(rule));
-    }
-
-    /**
-     * A unit that this call takes is the last to come back, so it makes no difference. A unit with
-     * a future stamp, which was not written by this library, counts as taken now.
-     */
-    @Override
-    public long retryAfterMicros(int rule, boolean taken) {
-      long micros = (long) reply.getDouble(at(rule) + 4);
-      return micros < 0 ? DecisionReadout.NEVER : Math.min(micros, windowsMicros[rule]);
-    }
-
-    @Override
-    public long resetAfterMicros(int rule, boolean taken) {
-      double newestMicros = reply.getDouble(offset + 8);
-      long sinceMicros =
-          newestMicros == 0 ? windowsMicros[rule] : (long) (reply.getDouble(offset) - newestMicros);
-      return taken || sinceMicros < 0
-          ? windowsMicros[rule]
-          : Math.max(0, windowsMicros[rule] - sinceMicros);
-    }
-
-    @Override
-    public long banMicros() {
-      return 0;
-    }
-
-    private int at(int rule) {
-      return offset + 16 + 12 * wireOrder[rule];
-    }
+  private int at(int offset, int rule) {
+    return offset + 16 + 12 * wireOrder[rule];
   }
 }

@@ -12,11 +12,9 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 import java.util.function.LongSupplier;
-import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A stack of rules in the encoding of the scripts; created once for each stack. It has one part for
@@ -40,16 +38,15 @@ public final class EncodedStack {
   /** How often the nearest change of clocks, which the plan contains, is looked up. */
   private static final long RENEWED_MICROS = Duration.ofHours(1).toNanos() / 1_000;
 
-  private final Optional<EncodedLog> log;
-  private final Optional<EncodedCells> cells;
+  private final @Nullable EncodedLog log;
+  private final @Nullable EncodedCells cells;
   private final LongSupplier wallMicros;
   private final boolean zoned;
   private final byte[] ttl;
-  private final StackPart[] parts;
-  private final boolean logOnly;
   private final int micros;
-  private final int[] partOf;
+  private final boolean[] logged;
   private final int[] indexInPart;
+  private final int replyLength;
   private volatile Encoded encoded;
 
   /**
@@ -57,38 +54,32 @@ public final class EncodedStack {
    * @param wallMicros the wall clock, for the changes of the clocks of time zones
    */
   public EncodedStack(RuleStack stack, List<CustomAlgorithm> algorithms, LongSupplier wallMicros) {
-    List<LoggedRule> logged = new ArrayList<>();
+    List<LoggedRule> inLog = new ArrayList<>();
     List<Rule> counted = new ArrayList<>();
     int size = stack.rules().size();
-    partOf = new int[size];
+    logged = new boolean[size];
     indexInPart = new int[size];
     for (int r = 0; r < size; r++) {
-      if (stack.rules().get(r) instanceof LoggedRule log) {
-        indexInPart[r] = logged.size();
-        logged.add(log);
+      if (stack.rules().get(r) instanceof LoggedRule rule) {
+        logged[r] = true;
+        indexInPart[r] = inLog.size();
+        inLog.add(rule);
       } else {
-        partOf[r] = 1;
         indexInPart[r] = counted.size();
         counted.add(stack.rules().get(r));
       }
     }
-    log = logged.isEmpty() ? Optional.empty() : Optional.of(new EncodedLog(logged));
+    log = inLog.isEmpty() ? null : new EncodedLog(inLog);
     cells =
         counted.isEmpty() && stack.ban().isEmpty()
-            ? Optional.empty()
-            : Optional.of(new EncodedCells(counted, stack.ban(), algorithms));
-    if (log.isEmpty()) {
-      Arrays.fill(partOf, 0);
-    }
-    parts = Stream.concat(log.stream(), cells.stream()).toArray(StackPart[]::new);
-    logOnly = cells.isEmpty();
+            ? null
+            : new EncodedCells(counted, stack.ban(), algorithms);
+    replyLength = STATUS + logLength() + (cells == null ? 0 : cells.replyLength());
     micros = micros(stack);
     this.wallMicros = wallMicros;
-    this.zoned = cells.isPresent() && cells.get().isZoned();
+    this.zoned = cells != null && cells.isZoned();
     long memoryMicros =
-        Math.max(
-            log.map(EncodedLog::memoryMicros).orElse(0L),
-            cells.map(EncodedCells::memoryMicros).orElse(0L));
+        Math.max(log == null ? 0 : log.memoryMicros(), cells == null ? 0 : cells.memoryMicros());
     this.ttl =
         Long.toString((memoryMicros + memoryMicros / 16 + 999) / 1_000 + SLACK_MILLIS)
             .getBytes(StandardCharsets.US_ASCII);
@@ -136,18 +127,16 @@ public final class EncodedStack {
   }
 
   private byte[] encode(long nowMicros) {
-    byte[] logged = log.map(EncodedLog::plan).orElseGet(() -> new byte[0]);
-    byte[] unused = cells.map(EncodedCells::unused).orElseGet(() -> new byte[0]);
-    byte[] codes = cells.map(known -> known.codes(nowMicros)).orElseGet(() -> new byte[0]);
-    int fingerprint = log.map(EncodedLog::fingerprint).orElse(0);
+    byte[] logPlan = log == null ? new byte[0] : log.plan();
+    byte[] unused = cells == null ? new byte[0] : cells.unused();
+    byte[] codes = cells == null ? new byte[0] : cells.codes(nowMicros);
+    int fingerprint = log == null ? 0 : log.fingerprint();
     ByteBuffer plan =
-        ByteBuffer.allocate(PREAMBLE + logged.length + unused.length + codes.length).position(5);
-    plan.put(
-        (byte)
-            (16 * log.map(EncodedLog::size).orElse(0) + cells.map(EncodedCells::size).orElse(0)));
-    plan.putInt(cells.map(EncodedCells::fingerprint).orElse(fingerprint)).putInt(fingerprint);
+        ByteBuffer.allocate(PREAMBLE + logPlan.length + unused.length + codes.length).position(5);
+    plan.put((byte) (16 * (log == null ? 0 : log.size()) + (cells == null ? 0 : cells.size())));
+    plan.putInt(cells == null ? fingerprint : cells.fingerprint()).putInt(fingerprint);
     plan.putShort((short) unused.length);
-    return plan.put(logged).put(unused).put(codes).array();
+    return plan.put(logPlan).put(unused).put(codes).array();
   }
 
   private Encoded current() {
@@ -192,36 +181,33 @@ public final class EncodedStack {
     };
   }
 
-  /** Whether all its rules read the log, and there is no ban. */
-  boolean isLogOnly() {
-    return logOnly;
+  /** The rules with a log; null if there are none. */
+  @Nullable EncodedLog log() {
+    return log;
   }
 
-  /** The number of parts. */
-  int size() {
-    return parts.length;
+  /** The rules that keep numbers, and the ban; null if there are none. */
+  @Nullable EncodedCells cells() {
+    return cells;
   }
 
-  StackPart part(int index) {
-    return parts[index];
+  /** Length of the reply of the log, behind which that of the cells begins. */
+  int logLength() {
+    return log == null ? 0 : log.replyLength();
   }
 
-  /** The part to which a rule belongs. */
-  int partOf(int rule) {
-    return partOf[rule];
+  /** The log, if a rule reads it; null if the rule keeps numbers. */
+  @Nullable EncodedLog logOf(int rule) {
+    return logged[rule] ? log : null;
   }
 
-  /** The index of a rule within its part. */
+  /** The index of a rule among those of the log or of the cells. */
   int indexInPart(int rule) {
     return indexInPart[rule];
   }
 
-  /** Length of the reply: the status, then all parts. */
+  /** Length of the reply: the status, the log, and the cells. */
   int replyLength() {
-    int length = STATUS;
-    for (StackPart part : parts) {
-      length += part.replyLength();
-    }
-    return length;
+    return replyLength;
   }
 }

@@ -20,9 +20,9 @@ import io.limiter.core.Policy;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.redis.wire.DecisionBatching;
+import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.redis.wire.EncodedCall;
 import io.limiter.core.redis.wire.EncodedStack;
-import io.limiter.core.redis.wire.RedisScript;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.store.Mode;
 import io.netty.channel.ChannelFuture;
@@ -536,16 +536,15 @@ class UnansweredCommandsTest {
         EncodedCall.of(
             LimitRequest.of(
                 Policy.of("policy", SlidingWindowLog.of(1, Duration.ofSeconds(1))), subject),
+            Mode.ACQUIRE,
             RedisSettings.defaults()::name,
-            stack -> new EncodedStack(stack, List.of(), () -> 0));
+            stack -> new EncodedStack(stack, List.of(), () -> 0),
+            bySlot ? IN_SLOTS : ANYWHERE);
     List<TimedCommand<byte[], byte[], byte[]>> decisions = new ArrayList<>();
     for (int i = 0; i < number; i++) {
       TimedCommand<byte[], byte[], byte[]> decision =
           new TimedCommand<>(
-              new Command<>(
-                  CommandType.EVALSHA,
-                  new ValueOutput<>(ByteArrayCodec.INSTANCE),
-                  (bySlot ? IN_SLOTS : ANYWHERE).of(call, Mode.ACQUIRE)));
+              new Command<>(CommandType.EVALSHA, new ValueOutput<>(ByteArrayCodec.INSTANCE), call));
       decision.awaitedBy(waiting(1_000, 2_000));
       var unused = turn().write(decision);
       decisions.add(decision);

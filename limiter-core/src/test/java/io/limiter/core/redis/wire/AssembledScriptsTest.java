@@ -4,6 +4,7 @@ package io.limiter.core.redis.wire;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.FadingCounter;
+import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.state.ScriptedAlgorithm;

@@ -14,6 +14,7 @@ import io.limiter.core.redis.FakeRedis;
 import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
