@@ -5,7 +5,6 @@ import io.lettuce.core.cluster.SlotHash;
 import io.limiter.core.Charge;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
-import io.limiter.core.redis.cluster.ClusterRedirects;
 import io.limiter.core.redis.connection.RedisFailures;
 import io.limiter.core.redis.wire.DecideReply;
 import io.limiter.core.redis.wire.DecideReply.TakenUnits;
@@ -35,11 +34,11 @@ final class MultiSlotDecision {
 
   private final RedisStore store;
   private final EncodedCall call;
-  private final DecisionTime time;
+  private final ScriptCall.Time time;
   private final DecideReply reply;
   private final List<int[]> taken = new ArrayList<>();
 
-  MultiSlotDecision(RedisStore store, EncodedCall call, DecisionTime time) {
+  MultiSlotDecision(RedisStore store, EncodedCall call, ScriptCall.Time time) {
     this.store = store;
     this.call = call;
     this.time = time;
@@ -47,7 +46,7 @@ final class MultiSlotDecision {
   }
 
   static CompletionStage<DecideReply> decide(
-      RedisStore store, EncodedCall call, List<int[]> parts, DecisionTime time) {
+      RedisStore store, EncodedCall call, List<int[]> parts, ScriptCall.Time time) {
     MultiSlotDecision decision = new MultiSlotDecision(store, call, time);
     CompletionStage<Void> decided =
         call.mode() == Mode.ACQUIRE
@@ -99,7 +98,7 @@ final class MultiSlotDecision {
   }
 
   private static boolean isDivisible(int[] part, Throwable failure) {
-    return part.length > 1 && ClusterRedirects.SlotMoving.is(failure);
+    return part.length > 1 && RedisNodes.SlotMoving.is(failure);
   }
 
   /**
@@ -110,7 +109,7 @@ final class MultiSlotDecision {
     return giveBack(time).handle((units, failure) -> null);
   }
 
-  private CompletionStage<Long> giveBack(DecisionTime within) {
+  private CompletionStage<Long> giveBack(ScriptCall.Time within) {
     List<TakenUnits> units = new ArrayList<>();
     for (int[] part : taken) {
       for (int index : part) {

@@ -28,12 +28,12 @@ final class RedisOverrides implements OverrideTable {
 
   private static final RedisScript SCRIPT = RedisScript.of(RedisScript.read("overrides.lua"));
 
-  private final ScriptRunner runner;
+  private final RedisNodes nodes;
   private final RedisSettings settings;
   private final LogThrottle misread = new LogThrottle();
 
-  RedisOverrides(ScriptRunner runner, RedisSettings settings) {
-    this.runner = runner;
+  RedisOverrides(RedisNodes nodes, RedisSettings settings) {
+    this.nodes = nodes;
     this.settings = settings;
   }
 
@@ -63,19 +63,19 @@ final class RedisOverrides implements OverrideTable {
     for (int i = 0; i < values.length; i++) {
       values[i] = arguments[i].getBytes(StandardCharsets.UTF_8);
     }
-    return runner
-        .<List<byte[]>>run(
+    return new ScriptCall<List<byte[]>>(
+            nodes,
             SCRIPT,
             ScriptOutputType.MULTI,
             new byte[][] {key},
             values,
-            DecisionTime.of(settings.deadline(), settings),
-            late -> {})
+            ScriptCall.Time.of(settings.deadline(), settings))
+        .start()
         .thenApply(this::read);
   }
 
   private List<SubjectOverride> read(@Nullable List<byte[]> found) {
-    ScriptRunner.requireDone(found);
+    requireDone(found);
     List<SubjectOverride> overrides = new ArrayList<>();
     for (int i = 0; found != null && i + FIELDS <= found.size(); i += FIELDS) {
       String tag = new String(found.get(i), StandardCharsets.UTF_8);
@@ -85,6 +85,16 @@ final class RedisOverrides implements OverrideTable {
           .ifPresentOrElse(overrides::add, () -> report(tag));
     }
     return List.copyOf(overrides);
+  }
+
+  /**
+   * Fails if a reply is a single text: the reason why the script did nothing. An error reply would
+   * count as a failure of Redis.
+   */
+  static void requireDone(@Nullable List<byte[]> reply) {
+    if (reply != null && reply.size() == 1) {
+      throw new IllegalStateException(new String(reply.get(0), StandardCharsets.UTF_8));
+    }
   }
 
   private void report(String tag) {

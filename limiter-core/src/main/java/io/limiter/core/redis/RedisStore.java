@@ -10,8 +10,7 @@ import io.limiter.core.Verdict;
 import io.limiter.core.override.OverrideTable;
 import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.redis.connection.NodeBreakers;
-import io.limiter.core.redis.connection.NodeListener;
-import io.limiter.core.redis.connection.RedisFailures;
+import io.limiter.core.redis.connection.NodeBreakers.NodeListener;
 import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.redis.wire.DecideReply;
 import io.limiter.core.redis.wire.DecisionBatching;
@@ -32,7 +31,6 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -72,7 +70,7 @@ public final class RedisStore implements LimitStore {
   private final RedisSettings settings;
   private final RedisScript decide;
   private final @Nullable DecisionBatching batching;
-  private final ScriptRunner runner;
+  private final RedisNodes nodes;
   private final UnitScripts units;
   private final RedisHealth health;
   private final BoundedCache<RuleStack, EncodedStack> encoded;
@@ -128,7 +126,7 @@ public final class RedisStore implements LimitStore {
     this.encoded =
         new BoundedCache<>(
             MAX_ENCODED, stack -> new EncodedStack(stack, scripts.algorithms(), wallMicros));
-    this.runner = new ScriptRunner(connections, breakers);
+    this.nodes = new RedisNodes(connections, breakers);
     this.batching =
         settings.batchSize() == 1
             ? null
@@ -137,9 +135,9 @@ public final class RedisStore implements LimitStore {
                 .map(
                     script ->
                         new DecisionBatching(
-                            scripts.decide(), script, settings.batchSize(), runner.isCluster()))
+                            scripts.decide(), script, settings.batchSize(), nodes.isCluster()))
                 .orElse(null);
-    this.units = new UnitScripts(runner, scripts, settings);
+    this.units = new UnitScripts(nodes, scripts, settings);
     this.health =
         new RedisHealth(connections, settings, breakers, key -> resetTogether(List.of(key)));
   }
@@ -147,22 +145,28 @@ public final class RedisStore implements LimitStore {
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
     EncodedCall call = EncodedCall.of(request, mode, settings::name, encoded::get, batching);
-    DecisionTime time = DecisionTime.of(settings.deadline(request.policy()), settings);
-    if (runner.isCluster() && call.size() > 1) {
+    ScriptCall.Time time = ScriptCall.Time.of(settings.deadline(request.policy()), settings);
+    if (nodes.isCluster() && call.size() > 1) {
       // One script for each slot; one slot has all rules and the guard of one subject.
       return MultiSlotDecision.decide(this, call, MultiSlotDecision.SlotGroups.bySlot(call), time)
           .thenApply(found -> verdict(request, mode, found));
     }
-    LateReply late = new LateReply(request, call);
-    return runner
-        .decide(decide, call, time, late)
-        .handle(
-            (bytes, failure) -> {
-              if (failure != null) {
-                throw late.following(failure);
-              }
-              return verdict(request, mode, read(bytes, call));
-            });
+    ScriptCall<byte[]> script = ScriptCall.of(nodes, decide, call, time).start();
+    return script.handle(
+        (bytes, failure) -> {
+          if (failure == null) {
+            return verdict(request, mode, read(bytes, call));
+          }
+          if (failure instanceof StoreException known
+              && (known.reason() == FailureReason.TIMEOUT
+                  || known.reason() == FailureReason.PROCESS_LATE)) {
+            throw known.withLate(
+                script.late().thenApply(late -> verdict(request, mode, read(late, call))));
+          }
+          throw failure instanceof RuntimeException thrown
+              ? thrown
+              : new CompletionException(failure);
+        });
   }
 
   private Verdict verdict(LimitRequest request, Mode mode, DecideReply found) {
@@ -170,48 +174,8 @@ public final class RedisStore implements LimitStore {
   }
 
   /** Decides in one script. */
-  CompletionStage<DecideReply> decide(EncodedCall call, DecisionTime time) {
-    return runner.decide(decide, call, time, late -> {}).thenApply(bytes -> read(bytes, call));
-  }
-
-  /** Turns a reply that arrives after the call has failed into a verdict. */
-  private final class LateReply implements Consumer<byte @Nullable []> {
-
-    private final LimitRequest request;
-    private final EncodedCall call;
-    private @Nullable CompletableFuture<Verdict> verdict;
-
-    LateReply(LimitRequest request, EncodedCall call) {
-      this.request = request;
-      this.call = call;
-    }
-
-    @Override
-    public void accept(byte @Nullable [] bytes) {
-      try {
-        verdict().complete(RedisStore.this.verdict(request, call.mode(), read(bytes, call)));
-      } catch (StoreException strange) {
-        verdict().completeExceptionally(strange);
-      }
-    }
-
-    /** Returns the failure, with the verdict that may follow. */
-    RuntimeException following(Throwable failure) {
-      Throwable cause = RedisFailures.unwrap(failure);
-      if (cause instanceof StoreException known
-          && (known.reason() == FailureReason.TIMEOUT
-              || known.reason() == FailureReason.PROCESS_LATE)) {
-        return known.withLate(verdict());
-      }
-      return cause instanceof RuntimeException thrown ? thrown : new CompletionException(cause);
-    }
-
-    private synchronized CompletableFuture<Verdict> verdict() {
-      if (verdict == null) {
-        verdict = new CompletableFuture<>();
-      }
-      return verdict;
-    }
+  CompletionStage<DecideReply> decide(EncodedCall call, ScriptCall.Time time) {
+    return ScriptCall.of(nodes, decide, call, time).start().thenApply(bytes -> read(bytes, call));
   }
 
   private DecideReply read(byte @Nullable [] bytes, EncodedCall call) {
@@ -220,7 +184,7 @@ public final class RedisStore implements LimitStore {
     } catch (StoreException strange) {
       // Invalid numbers may be the content of this key, and do not affect other calls.
       if (!call.fits(bytes)) {
-        runner.renew(call.keys()[0]);
+        nodes.renew(call.keys()[0]);
       }
       throw strange;
     } catch (RuntimeException strange) { // otherwise no fallback would decide
@@ -237,17 +201,17 @@ public final class RedisStore implements LimitStore {
    */
   public CompletionStage<Map<String, String>> sharedSettings() {
     byte[] key = (settings.prefix() + SHARED_SETTINGS).getBytes(StandardCharsets.US_ASCII);
-    return runner
-        .<List<byte[]>>run(
+    return new ScriptCall<List<byte[]>>(
+            nodes,
             SharedSettings.SCRIPT,
             ScriptOutputType.MULTI,
             new byte[][] {key},
             new byte[0][],
-            DecisionTime.of(settings.deadline(), settings),
-            late -> {})
+            ScriptCall.Time.of(settings.deadline(), settings))
+        .start()
         .thenApply(
             found -> {
-              ScriptRunner.requireDone(found);
+              RedisOverrides.requireDone(found);
               Map<String, String> fields = new TreeMap<>();
               for (int i = 0; found != null && i + 1 < found.size(); i += 2) {
                 fields.put(
@@ -308,7 +272,7 @@ public final class RedisStore implements LimitStore {
    * RedisOverrides#NAME}.
    */
   public OverrideTable overrides() {
-    return new RedisOverrides(runner, settings);
+    return new RedisOverrides(nodes, settings);
   }
 
   /** The scripts for units that calls took. */
@@ -323,7 +287,7 @@ public final class RedisStore implements LimitStore {
     }
     List<byte[]> names = keys.stream().map(settings::name).toList();
     CompletionStage<Long> deleted =
-        runner.isCluster()
+        nodes.isCluster()
             ? UnitScripts.PerSlotCalls.sum(names, name -> name, this::resetTogether)
             : resetTogether(names);
     return deleted.thenApply(count -> null);
@@ -340,7 +304,7 @@ public final class RedisStore implements LimitStore {
     }
     List<byte[]> names = keys.stream().map(settings::name).toList();
     CompletionStage<Long> lifted =
-        runner.isCluster()
+        nodes.isCluster()
             ? UnitScripts.PerSlotCalls.sum(names, name -> name, this::liftTogether)
             : liftTogether(names);
     return lifted.thenApply(count -> null);
@@ -366,6 +330,6 @@ public final class RedisStore implements LimitStore {
 
   @Override
   public void close() {
-    runner.close();
+    nodes.close();
   }
 }

@@ -1,26 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
+import static java.util.Objects.requireNonNull;
+
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.cluster.SlotHash;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
+import io.limiter.core.redis.cluster.ClusterSource;
 import io.limiter.core.redis.connection.Breaker;
-import io.limiter.core.redis.connection.CallTarget;
+import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.redis.connection.RedisFailures;
+import io.limiter.core.redis.connection.RedisFailures.Redirection;
+import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.redis.connection.TimedCommand;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.redis.wire.EncodedCall;
 import io.netty.util.Timeout;
-import io.netty.util.Timer;
 import io.netty.util.TimerTask;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,20 +44,27 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   /** The most redirects of one call. */
   private static final int MAX_HOPS = 5;
 
-  private final CallTarget.Redirects detours;
-  private final LongSupplier nanoTime;
+  private final RedisNodes nodes;
   private final RedisScript script;
   private final ScriptOutputType output;
   private final byte[][] keys;
   private final byte[][] arguments;
-  private final DecisionTime time;
-  private final Timer timer;
-  private final Consumer<@Nullable T> late;
+  private final Time time;
 
-  /** The arguments of a decision that may share a command with others. */
+  /** A decision that may share a command with others. */
   private @Nullable EncodedCall decision;
 
-  private volatile CallTarget hop;
+  /** The node to which the script is sent. */
+  private volatile ConnectionSource node;
+
+  /** Of the breaker of that node; receives the end of the call, before the caller does. */
+  private volatile Breaker.Period period = Breaker.UNCONCERNED;
+
+  private volatile @Nullable RedisClusterAsyncCommands<byte[], byte[]> commands;
+
+  /** Guarded by this object; created only if it is needed. */
+  private @Nullable CompletableFuture<@Nullable T> late;
+
   private volatile @Nullable RedisFuture<T> command;
   private volatile @Nullable Timeout timeout;
 
@@ -68,56 +79,95 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   private boolean sentAsText;
 
   /**
-   * @param timer a timer whose thread is no event loop
-   * @param late receives a reply that arrives after the call has failed, on the event loop
+   * @param keys one or more; of one slot if this is a Cluster
    */
   ScriptCall(
-      CallTarget first,
-      CallTarget.Redirects detours,
-      LongSupplier nanoTime,
+      RedisNodes nodes,
       RedisScript script,
       ScriptOutputType output,
       byte[][] keys,
       byte[][] arguments,
-      DecisionTime time,
-      Timer timer,
-      Consumer<@Nullable T> late) {
-    this.hop = first;
-    this.detours = detours;
-    this.nanoTime = nanoTime;
+      Time time) {
+    this.nodes = nodes;
+    this.node = nodes.connections;
     this.script = script;
     this.output = output;
     this.keys = keys;
     this.arguments = arguments;
     this.time = time;
-    this.timer = timer;
-    this.late = late;
   }
 
-  /** The script is a decision that may share a command with others; before the start. */
-  void mayShare(EncodedCall arguments) {
-    decision = arguments;
+  /** The script of a decision. */
+  static ScriptCall<byte[]> of(RedisNodes nodes, RedisScript script, EncodedCall call, Time time) {
+    ScriptCall<byte[]> decides =
+        new ScriptCall<>(
+            nodes, script, ScriptOutputType.VALUE, call.keys(), call.arguments(), time);
+    decides.decision = call.mayShare() ? call : null;
+    return decides;
   }
 
+  /** Sends the script to the node that has its keys, unless its breaker is open. */
   ScriptCall<T> start() {
-    send();
+    ClusterSource cluster = nodes.cluster;
+    try {
+      if (cluster == null) {
+        send(nodes.connections, nodes.only, false);
+      } else {
+        ClusterSource.Primary owner = cluster.node(SlotHash.getSlot(keys[0]));
+        send(owner, nodes.breakers.of(owner.name()), false);
+      }
+    } catch (StoreException notAsked) {
+      completeExceptionally(notAsked);
+    }
     return this;
+  }
+
+  /**
+   * Sends the script to a node, and reports its end to the breaker.
+   *
+   * @param asking whether the slot of the keys is migrating to the node
+   * @throws StoreException if the breaker of the node is open, or it has no connection
+   */
+  private void send(ConnectionSource to, Breaker breaker, boolean asking) {
+    Breaker.Period admitted = breaker.admit();
+    if (admitted == null) {
+      throw breaker.rejection();
+    }
+    try {
+      commands =
+          asking && to instanceof ClusterSource.Primary primary ? primary.asking() : to.commands();
+    } catch (StoreException disconnected) {
+      admitted.unconnected(disconnected);
+      noteFailureOf(to);
+      throw disconnected;
+    }
+    node = to;
+    period = admitted;
+    sentAsText = false;
+    send();
+  }
+
+  /** The slots may be elsewhere by now. */
+  private static void noteFailureOf(ConnectionSource node) {
+    if (node instanceof ClusterSource.Primary primary) {
+      primary.failed();
+    }
   }
 
   private void send() {
     try {
-      follow(evalsha(hop.commands()));
+      follow(evalsha(requireNonNull(commands)));
     } catch (RuntimeException failure) {
       fail(failure);
     }
   }
 
   @SuppressWarnings("unchecked") // a decision returns bytes
-  private RedisFuture<T> evalsha(RedisClusterAsyncCommands<byte[], byte[]> commands) {
-    RedisFuture<byte[]> shared = decision == null ? null : TimedCommand.send(decision, commands);
+  private RedisFuture<T> evalsha(RedisClusterAsyncCommands<byte[], byte[]> to) {
+    RedisFuture<byte[]> shared = decision == null ? null : TimedCommand.send(decision, to);
     return shared != null
         ? (RedisFuture<T>) shared
-        : commands.evalsha(script.sha(), output, keys, arguments);
+        : to.evalsha(script.sha(), output, keys, arguments);
   }
 
   private void follow(RedisFuture<T> sent) {
@@ -126,7 +176,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     if (sent instanceof TimedCommand<?, ?, ?> timed) {
       timed.awaitedBy(this);
       if (!timed.isHandedOverHere()) {
-        startTimer(false, time.hardDueNanos() - nanoTime.getAsLong());
+        startTimer(false, time.hardDueNanos - nodes.nanoTime.getAsLong());
       }
     } else { // a connection opened by the application
       startTimer(true, time.leftNanos());
@@ -145,7 +195,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     stopTimer();
     timesRedis = ofRedis;
     try {
-      timeout = timer.newTimeout(this, Math.max(0, delayNanos), TimeUnit.NANOSECONDS);
+      timeout = nodes.timer.newTimeout(this, Math.max(0, delayNanos), TimeUnit.NANOSECONDS);
     } catch (RuntimeException closed) {
       fail(closed);
     }
@@ -157,20 +207,20 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   private void answered(@Nullable T reply, @Nullable Throwable failure) {
     if (failure == null) {
       if (isDone()) {
-        late.accept(reply);
+        late().complete(reply);
       } else {
         stopTimer();
         spend();
-        hop.period().answered();
+        period.answered();
         if (!complete(reply)) { // the time was over just now
-          late.accept(reply);
+          late().complete(reply);
         }
       }
     } else if (failure instanceof RedisNoScriptException && !sentAsText && !isDone()) {
       sentAsText = true;
       spend();
       try {
-        follow(hop.commands().eval(script.text(), output, keys, arguments));
+        follow(requireNonNull(commands).eval(script.text(), output, keys, arguments));
       } catch (RuntimeException notSent) {
         fail(notSent);
       }
@@ -204,31 +254,42 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     }
   }
 
+  /** Completes with a reply that arrives after the call has failed, on the event loop. */
+  synchronized CompletableFuture<@Nullable T> late() {
+    if (late == null) {
+      late = new CompletableFuture<>();
+    }
+    return late;
+  }
+
   /** Whether the reply redirects the call; then it is on its way, or has failed. */
   private boolean redirected(Throwable failure) {
-    CompletionStage<CallTarget> next =
-        hops < MAX_HOPS ? detours.after(RedisFailures.unwrap(failure)) : null;
+    Throwable cause = RedisFailures.unwrap(failure);
+    CompletionStage<ClusterSource.Primary> next =
+        hops < MAX_HOPS ? nodes.after(cause, node, keys) : null;
     if (next == null) {
       return false;
     }
     hops++;
     spend();
-    hop.period().answered();
-    hop = new CallTarget(hop.node(), Breaker.UNCONCERNED, hop.demoted(), hop.commands());
-    long from = nanoTime.getAsLong();
+    period.answered();
+    period = Breaker.UNCONCERNED;
+    Redirection redirection = Redirection.of(cause);
+    boolean asking = redirection != null && redirection.ask();
+    long from = nodes.nanoTime.getAsLong();
     startTimer(true, time.leftNanos()); // finding the node takes time of its own
     next.whenComplete(
         (found, lookupFailure) -> {
           if (lookupFailure != null) {
             fail(lookupFailure);
-          } else if (isDone()) { // the deadline has passed
-            found.period().undecided();
-          } else {
-            time.spend(nanoTime.getAsLong() - from);
+          } else if (!isDone()) { // otherwise the deadline has passed
+            time.spend(nodes.nanoTime.getAsLong() - from);
             stopTimer();
-            hop = found;
-            sentAsText = false;
-            send();
+            try {
+              send(found, nodes.breakers.of(found.name()), asking);
+            } catch (StoreException notAsked) {
+              fail(notAsked);
+            }
           }
         });
     return true;
@@ -238,23 +299,28 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     stopTimer();
     Throwable cause = RedisFailures.unwrap(failure);
     if (RedisFailures.isDemotion(cause)) {
-      hop.demoted().run();
+      node.renew();
     }
     if (!isDone()) {
-      StoreException failed = RedisFailures.translate(cause, hop.node());
+      StoreException failed = RedisFailures.translate(cause, node.name());
       switch (RedisFailures.blame(cause)) {
-        case NODE -> hop.period().failed(failed);
-        case CALL -> hop.period().answered();
+        case NODE -> period.failed(failed);
+        case CALL -> period.answered();
         case NEITHER -> {
           if (failed.reason() == FailureReason.DISCONNECTED) {
-            hop.period().unconnected(failed);
+            period.unconnected(failed);
           } else {
-            hop.period().undecided();
+            period.undecided();
           }
         }
       }
-      completeExceptionally(failed);
+      end(failed);
     }
+  }
+
+  private void end(StoreException failure) {
+    noteFailureOf(node);
+    completeExceptionally(failure);
   }
 
   @Override
@@ -264,7 +330,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
 
   @Override
   public long hardDueNanos() {
-    return time.hardDueNanos();
+    return time.hardDueNanos;
   }
 
   @Override
@@ -274,10 +340,10 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
       StoreException timedOut =
           new StoreException(
               FailureReason.TIMEOUT,
-              hop.node() + " did not answer within " + time.deadline().toMillis() + " ms",
+              node.name() + " did not answer within " + time.deadline().toMillis() + " ms",
               null);
-      hop.period().failed(timedOut);
-      completeExceptionally(timedOut);
+      period.failed(timedOut);
+      end(timedOut);
     }
   }
 
@@ -285,15 +351,15 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   public void processIsLate(long standstillNanos) {
     stopTimer();
     if (!isDone()) {
-      hop.period().undecided();
-      completeExceptionally(
+      period.undecided();
+      end(
           new StoreException(
               FailureReason.PROCESS_LATE,
               "The event loop of the connection to %s did not run for %d of %d ms"
                   .formatted(
-                      hop.node(),
+                      node.name(),
                       TimeUnit.NANOSECONDS.toMillis(standstillNanos),
-                      time.hardDeadline().toMillis()),
+                      time.hardDeadline.toMillis()),
               null));
     }
   }
@@ -315,8 +381,8 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
 
   private long standstillNanos() {
     return command instanceof TimedCommand<?, ?, ?> timed && timed.isHandedOver()
-        ? timed.standstillNanos(nanoTime.getAsLong())
-        : time.hardDeadline().toNanos();
+        ? timed.standstillNanos(nodes.nanoTime.getAsLong())
+        : time.hardDeadline.toNanos();
   }
 
   private void cancelCommand() {
@@ -331,6 +397,53 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     if (pending != null) {
       timeout = null;
       pending.cancel();
+    }
+  }
+
+  /**
+   * The time of one decision, shared by the scripts that it runs one after another: how long Redis
+   * may take for all of them, and the hard deadline, which ends the wait whichever side is late.
+   */
+  static final class Time {
+
+    private final Duration deadline;
+    private final Duration hardDeadline;
+    private final long hardDueNanos;
+
+    /** Written between two scripts, by the thread that has read the reply of one of them. */
+    private volatile long spentNanos;
+
+    /**
+     * @param nowNanos the value of {@link System#nanoTime}
+     */
+    Time(Duration deadline, Duration hardDeadline, long nowNanos) {
+      this.deadline = deadline;
+      this.hardDeadline = hardDeadline;
+      this.hardDueNanos = nowNanos + hardDeadline.toNanos();
+    }
+
+    static Time of(Duration deadline, RedisSettings settings) {
+      return new Time(deadline, settings.hardDeadline(deadline), System.nanoTime());
+    }
+
+    /** Returns a new time of the same length. */
+    Time again() {
+      return new Time(deadline, hardDeadline, System.nanoTime());
+    }
+
+    Duration deadline() {
+      return deadline;
+    }
+
+    /** What is left of the deadline; zero or less if it has passed. */
+    long leftNanos() {
+      return deadline.toNanos() - spentNanos;
+    }
+
+    /** Counts time that Redis has taken. */
+    @SuppressWarnings("NonAtomicVolatileUpdate") // scripts follow one another
+    void spend(long nanos) {
+      spentNanos += nanos;
     }
   }
 }

@@ -6,7 +6,6 @@ import io.lettuce.core.cluster.SlotHash;
 import io.limiter.core.FailureReason;
 import io.limiter.core.Policy;
 import io.limiter.core.StoreException;
-import io.limiter.core.redis.cluster.ClusterRedirects;
 import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.redis.wire.DecideReply.TakenUnits;
 import io.limiter.core.redis.wire.DecisionScripts;
@@ -30,29 +29,29 @@ final class UnitScripts {
 
   private static final int STAMP = 8;
 
-  private final ScriptRunner runner;
+  private final RedisNodes nodes;
   private final DecisionScripts scripts;
   private final RedisSettings settings;
 
-  UnitScripts(ScriptRunner runner, DecisionScripts scripts, RedisSettings settings) {
-    this.runner = runner;
+  UnitScripts(RedisNodes nodes, DecisionScripts scripts, RedisSettings settings) {
+    this.nodes = nodes;
     this.scripts = scripts;
     this.settings = settings;
   }
 
   /** Gives units back, within a policy's deadline. Completes with the number of units found. */
   CompletionStage<Long> refund(List<TakenUnits> units, Policy policy) {
-    return refund(units, DecisionTime.of(settings.deadline(policy), settings));
+    return refund(units, ScriptCall.Time.of(settings.deadline(policy), settings));
   }
 
-  CompletionStage<Long> refund(List<TakenUnits> units, DecisionTime time) {
-    return runner.isCluster()
+  CompletionStage<Long> refund(List<TakenUnits> units, ScriptCall.Time time) {
+    return nodes.isCluster()
         ? PerSlotCalls.sum(
             units, some -> settings.name(some.key), some -> refundTogether(some, time))
         : refundTogether(units, time);
   }
 
-  private CompletionStage<Long> refundTogether(List<TakenUnits> units, DecisionTime time) {
+  private CompletionStage<Long> refundTogether(List<TakenUnits> units, ScriptCall.Time time) {
     byte[][] arguments = new byte[2 * units.size()][];
     for (int i = 0; i < units.size(); i++) {
       arguments[2 * i] = units.get(i).refundArgument();
@@ -69,14 +68,14 @@ final class UnitScripts {
    * @return the number of units
    */
   CompletionStage<Long> renew(List<TakenUnits> permits, Policy policy) {
-    DecisionTime time = DecisionTime.of(settings.deadline(policy), settings);
-    return runner.isCluster()
+    ScriptCall.Time time = ScriptCall.Time.of(settings.deadline(policy), settings);
+    return nodes.isCluster()
         ? PerSlotCalls.sum(
             permits, permit -> settings.name(permit.key), some -> renewTogether(some, time))
         : renewTogether(permits, time);
   }
 
-  private CompletionStage<Long> renewTogether(List<TakenUnits> permits, DecisionTime time) {
+  private CompletionStage<Long> renewTogether(List<TakenUnits> permits, ScriptCall.Time time) {
     byte[][] keys = keys(permits);
     byte[][] arguments = new byte[permits.size()][];
     for (int i = 0; i < arguments.length; i++) {
@@ -85,14 +84,15 @@ final class UnitScripts {
       arguments[i] =
           ByteBuffer.allocate(STAMP + plan.length).put(permit.refundArgument()).put(plan).array();
     }
-    return runner
-        .<byte[]>run(scripts.renew(), ScriptOutputType.VALUE, keys, arguments, time, late -> {})
+    return new ScriptCall<byte[]>(
+            nodes, scripts.renew(), ScriptOutputType.VALUE, keys, arguments, time)
+        .start()
         .thenApply(stamps -> renewed(permits, stamps, keys[0]));
   }
 
   private long renewed(List<TakenUnits> permits, byte @Nullable [] stamps, byte[] key) {
     if (stamps == null || stamps.length != STAMP * permits.size()) {
-      runner.renew(key); // the connection is out of step
+      nodes.renew(key); // the connection is out of step
       throw new StoreException(
           FailureReason.ERROR,
           "Redis answered a renewal with %s bytes instead of %d"
@@ -113,13 +113,13 @@ final class UnitScripts {
 
   /** Runs a script that returns a number, within the deadline of all policies. */
   CompletionStage<Long> count(RedisScript script, byte[][] keys, byte[][] arguments) {
-    return count(script, keys, arguments, DecisionTime.of(settings.deadline(), settings));
+    return count(script, keys, arguments, ScriptCall.Time.of(settings.deadline(), settings));
   }
 
   private CompletionStage<Long> count(
-      RedisScript script, byte[][] keys, byte[][] arguments, DecisionTime time) {
-    return runner
-        .<Long>run(script, ScriptOutputType.INTEGER, keys, arguments, time, late -> {})
+      RedisScript script, byte[][] keys, byte[][] arguments, ScriptCall.Time time) {
+    return new ScriptCall<Long>(nodes, script, ScriptOutputType.INTEGER, keys, arguments, time)
+        .start()
         .thenApply(found -> found == null ? 0L : found);
   }
 
@@ -155,7 +155,7 @@ final class UnitScripts {
           .apply(some)
           .exceptionallyCompose(
               failure ->
-                  some.size() > 1 && ClusterRedirects.SlotMoving.is(failure)
+                  some.size() > 1 && RedisNodes.SlotMoving.is(failure)
                       ? sum(some.stream().map(one -> script.apply(List.of(one))).toList())
                       : CompletableFuture.failedFuture(failure));
     }

@@ -189,8 +189,8 @@ class LettuceClientsComparedTest {
     }
 
     /**
-     * ClusterRedirects. Lettuce follows the redirect of a call that was cancelled. Its own time
-     * limit would end the call, but measures the wrong side: {@link
+     * ScriptCall. Lettuce follows the redirect of a call that was cancelled. Its own time limit
+     * would end the call, but measures the wrong side: {@link
      * Connection#aLateEventLoopIsNoLateRedis}.
      */
     @Test
@@ -227,7 +227,7 @@ class LettuceClientsComparedTest {
           .untilAsserted(() -> assertThat(group.admin(move.to()).get(key)).as(KEPT).isEqualTo("1"));
     }
 
-    /** ClusterRedirects: one key after the other. Lettuce hands the error to the caller. */
+    /** RedisNodes: one key after the other. Lettuce hands the error to the caller. */
     @Test
     void aCallOfTwoKeysIsDecidedWhileTheirSlotMoves() {
       ClusterGroup group = closed(ClusterGroup.withoutReplicas());

@@ -21,7 +21,7 @@ import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.TestRedis;
-import io.limiter.core.redis.connection.KeySecret;
+import io.limiter.core.redis.connection.RedisSettings.KeySecret;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.store.Mode;

@@ -3,6 +3,7 @@ package io.limiter.core.redis;
 
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.limiter.core.redis.connection.ConnectionSource;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
@@ -70,6 +71,28 @@ public final class FakeRedis {
             getClass().getClassLoader(),
             new Class<?>[] {RedisClusterAsyncCommands.class},
             (proxy, method, arguments) -> send(method.getName(), arguments));
+  }
+
+  /**
+   * A connection with these commands.
+   *
+   * @param renewed runs when it is to be replaced
+   */
+  ConnectionSource source(Runnable renewed) {
+    return new ConnectionSource() {
+      @Override
+      public RedisClusterAsyncCommands<byte[], byte[]> commands() {
+        return FakeRedis.this.commands();
+      }
+
+      @Override
+      public void renew() {
+        renewed.run();
+      }
+
+      @Override
+      public void close() {}
+    };
   }
 
   private Sent send(String command, Object[] arguments) {

@@ -7,7 +7,7 @@ import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
-import io.limiter.core.redis.connection.CallTarget;
+import io.limiter.core.redis.connection.NodeBreakers;
 import io.limiter.core.redis.connection.RecordedPeriod;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import java.time.Duration;
@@ -103,17 +103,16 @@ class ScriptCallBreakerTest {
   }
 
   private ScriptCall<Long> call() {
+    RedisNodes nodes =
+        new RedisNodes(
+            redis.source(() -> {}), new NodeBreakers(node -> period.breaker()), timer, nanos::get);
     return new ScriptCall<Long>(
-            new CallTarget("Redis", period, () -> {}, redis.commands()),
-            CallTarget.Redirects.NONE,
-            nanos::get,
+            nodes,
             RedisScript.of("return 1"),
             ScriptOutputType.INTEGER,
             new byte[][] {{1}},
             new byte[][] {{2}, {3}},
-            new DecisionTime(DEADLINE, Duration.ofSeconds(2), nanos.get()),
-            timer,
-            late -> {})
+            new ScriptCall.Time(DEADLINE, Duration.ofSeconds(2), nanos.get()))
         .start();
   }
 }

@@ -11,7 +11,7 @@ import io.lettuce.core.ScriptOutputType;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import io.limiter.core.redis.FakeRedis.Sent;
-import io.limiter.core.redis.connection.CallTarget;
+import io.limiter.core.redis.connection.NodeBreakers;
 import io.limiter.core.redis.connection.RecordedPeriod;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import java.time.Duration;
@@ -186,19 +186,22 @@ class ScriptCallTest {
   }
 
   private ScriptCall<Long> call() {
-    return new ScriptCall<Long>(
-            new CallTarget(
-                "Redis", new RecordedPeriod(), demotions::incrementAndGet, redis.commands()),
-            CallTarget.Redirects.NONE,
-            nanos::get,
+    RedisNodes nodes =
+        new RedisNodes(
+            redis.source(demotions::incrementAndGet),
+            new NodeBreakers(node -> new RecordedPeriod().breaker()),
+            timer,
+            nanos::get);
+    ScriptCall<Long> call =
+        new ScriptCall<>(
+            nodes,
             SCRIPT,
             ScriptOutputType.INTEGER,
             keys,
             arguments,
-            new DecisionTime(DEADLINE, HARD, nanos.get()),
-            timer,
-            late::add)
-        .start();
+            new ScriptCall.Time(DEADLINE, HARD, nanos.get()));
+    call.late().thenAccept(late::add);
+    return call.start();
   }
 
   private static void assertFailed(ScriptCall<Long> call, FailureReason reason, String message) {

@@ -11,7 +11,7 @@ import io.limiter.core.override.OverrideTable;
 import io.limiter.core.redis.RedisHealth;
 import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.connection.ConnectionSource;
-import io.limiter.core.redis.connection.NodeListener;
+import io.limiter.core.redis.connection.NodeBreakers.NodeListener;
 import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.resilience.DenyCache;
 import io.limiter.core.resilience.FallbackCounts;

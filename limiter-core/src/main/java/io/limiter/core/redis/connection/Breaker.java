@@ -36,7 +36,10 @@ public final class Breaker {
   private final DoubleSupplier random;
   private final NodeBreakers.BreakerLog log;
   private final String notAsked;
-  private final AtomicReference<Period> period;
+  final AtomicReference<Period> period;
+
+  /** Whether the node is lost, as listeners know it; written under the lock of the log. */
+  private volatile boolean lost;
 
   /** A breaker on the clock of {@link System#nanoTime}. */
   public Breaker(NodeBreakers.BreakerLog log) {
@@ -103,7 +106,7 @@ public final class Breaker {
   }
 
   /** The exception for calls that are not admitted. */
-  StoreException rejection() {
+  public StoreException rejection() {
     Duration wait =
         period.get() instanceof Open open ? Duration.ofNanos(open.untilProbe()) : Duration.ZERO;
     return StoreException.notAsked(notAsked, wait);
@@ -114,115 +117,29 @@ public final class Breaker {
     return period.get() instanceof Open;
   }
 
-  private final class Closed implements Period {
-
-    private final AtomicInteger inARow = new AtomicInteger();
-    private final AtomicInteger unconnectedInARow = new AtomicInteger();
-    private final CallWindow window;
-
-    Closed(long nowNanos) {
-      window = new CallWindow(nowNanos);
-    }
-
-    @Override
-    public void answered() {
-      if (inARow.get() != 0) { // otherwise all threads would write to one cache line
-        inARow.set(0);
-      }
-      if (unconnectedInARow.get() != 0) {
-        unconnectedInARow.set(0);
-      }
-      if (log.isLost() && period.get() == this) {
-        log.answered();
-      }
-      window.count(nanos.getAsLong(), false);
-    }
-
-    @Override
-    public void failed(StoreException why) {
-      long nowNanos = nanos.getAsLong();
-      window.count(nowNanos, true);
-      int failedInARow = inARow.incrementAndGet();
-      long calls = window.calls(nowNanos);
-      long failures = window.failures(nowNanos);
-      if (failedInARow >= IN_A_ROW) {
-        open(nowNanos, failedInARow + " calls in a row failed", why);
-      } else if (calls >= MIN_CALLS && 2 * failures >= calls) {
-        open(nowNanos, failures + " of " + calls + " calls within a second failed", why);
-      }
-    }
-
-    @Override
-    public void undecided() {}
-
-    @Override
-    public void unconnected(StoreException why) {
-      if (unconnectedInARow.incrementAndGet() >= IN_A_ROW
-          && !log.isLost()
-          && period.get() == this) {
-        log.unconnected(why);
-      }
-    }
-
-    private void open(long nowNanos, String what, StoreException why) {
-      if (period.compareAndSet(this, new Open(nowNanos))) {
-        log.opened(nowNanos, what, why);
+  private void lose(StoreException why) {
+    synchronized (log) {
+      if (!lost) {
+        lost = true;
+        log.lost(why);
       }
     }
   }
 
-  private final class Open implements Period {
-
-    /**
-     * When the next call is a probe. The thread that moves it sends the probe. It moves it by a
-     * whole second, so that another probe follows if this one never reports its end.
-     */
-    private final AtomicLong probeAt;
-
-    Open(long nowNanos) {
-      probeAt = new AtomicLong(nowNanos + openNanos());
-    }
-
-    boolean takeProbe() {
-      long nowNanos = nanos.getAsLong();
-      long due = probeAt.get();
-      return nowNanos - due >= 0 && probeAt.compareAndSet(due, nowNanos + openNanos());
-    }
-
-    long untilProbe() {
-      return Math.max(0, probeAt.get() - nanos.getAsLong());
-    }
-
-    @Override
-    public void answered() {
-      long nowNanos = nanos.getAsLong();
-      if (period.compareAndSet(this, new Closed(nowNanos))) {
-        log.closed();
+  private void regain() {
+    synchronized (log) {
+      if (lost) {
+        lost = false;
+        log.back();
       }
-    }
-
-    @Override
-    public void failed(StoreException why) {
-      if (period.get() == this) {
-        log.stillOpen(nanos.getAsLong(), why);
-      }
-    }
-
-    @Override
-    public void undecided() {
-      probeAt.set(nanos.getAsLong());
-    }
-
-    private long openNanos() {
-      return (long) (OPEN_NANOS * (SHORTEST + SPREAD * random.getAsDouble()));
     }
   }
 
   /**
-   * Counts the calls that ended within the last second, and the failures among them, to a tenth of
-   * a second. Counting takes one compare-and-set and no allocation.
+   * Admits all calls. It counts those that ended within the last second, and the failures among
+   * them, to a tenth of a second. Counting takes one compare-and-set and no allocation.
    */
-  static final class CallWindow {
+  final class Closed implements Period {
 
     private static final long SLOT_NANOS = 100_000_000;
     private static final int SLOTS = 10;
@@ -241,12 +158,58 @@ public final class Breaker {
 
     private final long startNanos;
     private final AtomicLongArray slots = new AtomicLongArray(SLOTS);
+    private final AtomicInteger inARow = new AtomicInteger();
+    private final AtomicInteger unconnectedInARow = new AtomicInteger();
 
-    /**
-     * @param nowNanos nanoseconds of the clock that all other times here are of
-     */
-    CallWindow(long nowNanos) {
+    Closed(long nowNanos) {
       this.startNanos = nowNanos;
+    }
+
+    @Override
+    public void answered() {
+      if (inARow.get() != 0) { // otherwise all threads would write to one cache line
+        inARow.set(0);
+      }
+      if (unconnectedInARow.get() != 0) {
+        unconnectedInARow.set(0);
+      }
+      if (lost && period.get() == this) {
+        regain();
+      }
+      count(nanos.getAsLong(), false);
+    }
+
+    @Override
+    public void failed(StoreException why) {
+      long nowNanos = nanos.getAsLong();
+      count(nowNanos, true);
+      int failedInARow = inARow.incrementAndGet();
+      long calls = calls(nowNanos);
+      long failures = failures(nowNanos);
+      if (failedInARow >= IN_A_ROW) {
+        open(nowNanos, failedInARow + " calls in a row failed", why);
+      } else if (calls >= MIN_CALLS && 2 * failures >= calls) {
+        open(nowNanos, failures + " of " + calls + " calls within a second failed", why);
+      }
+    }
+
+    @Override
+    public void undecided() {}
+
+    @Override
+    public void unconnected(StoreException why) {
+      if (unconnectedInARow.incrementAndGet() >= IN_A_ROW && !lost && period.get() == this) {
+        lose(why); // the connection logs it
+      }
+    }
+
+    private void open(long nowNanos, String what, StoreException why) {
+      if (period.compareAndSet(this, new Open(nowNanos))) {
+        synchronized (log) {
+          log.opened(nowNanos, what, why);
+          lose(why);
+        }
+      }
     }
 
     void count(long nowNanos, boolean failed) {
@@ -284,6 +247,56 @@ public final class Breaker {
 
     private long tick(long nowNanos) {
       return Math.max(0, nowNanos - startNanos) / SLOT_NANOS;
+    }
+  }
+
+  private final class Open implements Period {
+
+    /**
+     * When the next call is a probe. The thread that moves it sends the probe. It moves it by a
+     * whole second, so that another probe follows if this one never reports its end.
+     */
+    private final AtomicLong probeAt;
+
+    Open(long nowNanos) {
+      probeAt = new AtomicLong(nowNanos + openNanos());
+    }
+
+    boolean takeProbe() {
+      long nowNanos = nanos.getAsLong();
+      long due = probeAt.get();
+      return nowNanos - due >= 0 && probeAt.compareAndSet(due, nowNanos + openNanos());
+    }
+
+    long untilProbe() {
+      return Math.max(0, probeAt.get() - nanos.getAsLong());
+    }
+
+    @Override
+    public void answered() {
+      long nowNanos = nanos.getAsLong();
+      if (period.compareAndSet(this, new Closed(nowNanos))) {
+        synchronized (log) {
+          log.closed();
+          regain();
+        }
+      }
+    }
+
+    @Override
+    public void failed(StoreException why) {
+      if (period.get() == this) {
+        log.stillOpen(nanos.getAsLong(), why);
+      }
+    }
+
+    @Override
+    public void undecided() {
+      probeAt.set(nanos.getAsLong());
+    }
+
+    private long openNanos() {
+      return (long) (OPEN_NANOS * (SHORTEST + SPREAD * random.getAsDouble()));
     }
   }
 }

@@ -4,9 +4,12 @@ package io.limiter.core.redis.connection;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.StoreException;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Supplies the connection for a decision. Called on the thread that decides, so it must not block.
@@ -60,4 +63,38 @@ public interface ConnectionSource extends AutoCloseable {
   /** Closing twice has no effect: a container may close what its store has closed. */
   @Override
   void close();
+
+  /** The address on which Redis listens. */
+  record NodeAddress(String host, int port) {
+
+    /** Parses the notation of Redis, with IPv6 addresses without brackets: {@code host:port}. */
+    public static NodeAddress parse(String text) {
+      int colon = text.lastIndexOf(':');
+      return new NodeAddress(text.substring(0, colon), Integer.parseInt(text.substring(colon + 1)));
+    }
+
+    /** Returns this address; if it has no host, the same port at the host that reported it. */
+    public NodeAddress orAt(String reporter) {
+      return host.isEmpty() || host.equals("?") ? new NodeAddress(reporter, port) : this;
+    }
+
+    /** Host and port of a URI, for messages. */
+    public static String text(RedisURI uri) {
+      return new NodeAddress(uri.getHost(), uri.getPort()).toString();
+    }
+
+    /** The remote address of a channel, for messages. */
+    static @Nullable String text(@Nullable SocketAddress address) {
+      return address instanceof InetSocketAddress known
+          ? new NodeAddress(known.getHostString(), known.getPort()).toString()
+          : null;
+    }
+
+    /** For messages: {@code host:port}, an IPv6 address in brackets. */
+    @Override
+    public String toString() {
+      boolean bare = host.indexOf(':') >= 0 && !host.startsWith("[");
+      return (bare ? '[' + host + ']' : host) + ':' + port;
+    }
+  }
 }

@@ -15,6 +15,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
+import io.limiter.core.redis.connection.ConnectionSource.NodeAddress;
 import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.redis.wire.EncodedCall;

@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -64,6 +65,37 @@ public final class NodeBreakers {
   }
 
   /**
+   * Receives the loss of Redis nodes, and their return, in turn for each node. All methods run on
+   * threads of the store, event loops among them: they must not block or throw.
+   */
+  public interface NodeListener {
+
+    /**
+     * A node is called for the first time. Once for each node, before its other events.
+     *
+     * @param node its name in messages, such as {@code Redis at db:6379}
+     * @param breakerOpen whether its breaker is open, at any later time
+     */
+    default void added(String node, BooleanSupplier breakerOpen) {}
+
+    /**
+     * A node failed so often that its breaker opened, or five calls in a row found no connection to
+     * it.
+     *
+     * @param node its name in messages, such as {@code Redis at db:6379}
+     * @param why the last failure
+     */
+    void lost(String node, StoreException why);
+
+    /**
+     * A lost node has answered a call: it decides again.
+     *
+     * @param node its name in messages
+     */
+    void back(String node);
+  }
+
+  /**
    * Logs when a breaker opens and closes. If Redis comes and goes, an opening is logged at most
    * once in two seconds, and a closing only if the opening was logged. So there is at most one
    * message a second in the long run, and the last one is true. Listeners receive each loss of the
@@ -76,7 +108,6 @@ public final class NodeBreakers {
     private final Logger log;
     private final String node;
     private final List<NodeListener> listeners;
-    private volatile boolean lost; // as listeners know it; written under the lock
     private boolean loggedBefore;
     private long lastLoggedNanos;
     private boolean openingLogged;
@@ -108,36 +139,14 @@ public final class NodeBreakers {
       openingLogged = false;
       openingsSinceLog++;
       log(nowNanos, what, why);
-      lose(why);
     }
 
-    /** Whether the node is lost, as listeners know it. */
-    boolean isLost() {
-      return lost;
+    void lost(StoreException why) {
+      listeners.forEach(listener -> listener.lost(node, why));
     }
 
-    /** Several calls in a row found no connection. The connection logs that. */
-    synchronized void unconnected(StoreException why) {
-      lose(why);
-    }
-
-    /** A call was answered while the breaker is closed. */
-    synchronized void answered() {
-      regain();
-    }
-
-    private void lose(StoreException why) {
-      if (!lost) {
-        lost = true;
-        listeners.forEach(listener -> listener.lost(node, why));
-      }
-    }
-
-    private void regain() {
-      if (lost) {
-        lost = false;
-        listeners.forEach(listener -> listener.back(node));
-      }
+    void back() {
+      listeners.forEach(listener -> listener.back(node));
     }
 
     /** A probe has failed. */
@@ -168,7 +177,6 @@ public final class NodeBreakers {
       if (openingLogged) {
         log.info("{} has answered a probe: it decides again", node);
       }
-      regain();
     }
   }
 }

@@ -5,6 +5,7 @@ import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisException;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
+import io.limiter.core.redis.connection.ConnectionSource.NodeAddress;
 import java.io.IOException;
 import java.util.Set;
 import java.util.concurrent.CancellationException;

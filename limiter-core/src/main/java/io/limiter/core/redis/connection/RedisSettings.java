@@ -4,10 +4,17 @@ package io.limiter.core.redis.connection;
 import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
 import io.limiter.core.rule.CustomAlgorithm;
+import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
 
 /**
  * How the store uses Redis.
@@ -61,12 +68,16 @@ public record RedisSettings(
     algorithms = List.copyOf(algorithms);
     requireDeadline("Redis deadline", deadline);
     if (hardDeadline.isPresent()) {
-      requireHardDeadline(hardDeadline.get(), policyDeadlines.longest(deadline));
+      requireHardDeadline(hardDeadline.get(), longest(deadline, policyDeadlines));
     }
     if (batchSize < 1 || batchSize > MAX_BATCH_SIZE) {
       throw new IllegalArgumentException(
           "The batch size %d is not usable: give it 1 to %d".formatted(batchSize, MAX_BATCH_SIZE));
     }
+  }
+
+  private static Duration longest(Duration usual, PolicyDeadlines others) {
+    return others.deadlines.values().stream().reduce(usual, (a, b) -> a.compareTo(b) > 0 ? a : b);
   }
 
   private static void requireHardDeadline(Duration hard, Duration longest) {
@@ -89,7 +100,7 @@ public record RedisSettings(
         DEFAULT_BATCH_SIZE);
   }
 
-  static void requireDeadline(String what, Duration deadline) {
+  private static void requireDeadline(String what, Duration deadline) {
     if (deadline.compareTo(MIN_DEADLINE) < 0 || deadline.compareTo(MAX_DEADLINE) > 0) {
       throw new IllegalArgumentException(
           "The %s %s is not usable: give it 1 ms to 10 s".formatted(what, deadline));
@@ -141,7 +152,7 @@ public record RedisSettings(
   }
 
   public Duration deadline(Policy policy) {
-    return policyDeadlines.of(policy, deadline);
+    return policyDeadlines.deadlines.getOrDefault(policy.name(), deadline);
   }
 
   /** The hard deadline of a decision with this deadline. */
@@ -156,7 +167,7 @@ public record RedisSettings(
 
   /** The longest time that any decision takes, whichever side is late. */
   public Duration longestWait() {
-    return hardDeadline(policyDeadlines.longest(deadline));
+    return hardDeadline(longest(deadline, policyDeadlines));
   }
 
   /** The name of a key in Redis; the part in braces determines its slot in a Cluster. */
@@ -187,5 +198,123 @@ public record RedisSettings(
 
   public static RedisSettings defaults() {
     return new RedisSettings(DEFAULT_PREFIX, DEFAULT_DEADLINE);
+  }
+
+  /** The deadlines of policies with one of their own. They may change while a store uses them. */
+  public static final class PolicyDeadlines {
+
+    private volatile Map<String, Duration> deadlines;
+
+    /**
+     * @param deadlines by the names of policies, each 1 ms to 10 s
+     * @throws IllegalArgumentException naming the policy whose deadline is not usable
+     */
+    public PolicyDeadlines(Map<String, Duration> deadlines) {
+      this.deadlines = usable(deadlines);
+    }
+
+    /**
+     * Uses other deadlines for decisions that begin from now on.
+     *
+     * @throws IllegalArgumentException naming the policy whose deadline is not usable; then nothing
+     *     changes
+     */
+    public void use(Map<String, Duration> others) {
+      deadlines = usable(others);
+    }
+
+    private static Map<String, Duration> usable(Map<String, Duration> deadlines) {
+      deadlines.forEach(
+          (policy, own) -> requireDeadline("Redis deadline of the policy '" + policy + "',", own));
+      return Map.copyOf(deadlines);
+    }
+  }
+
+  /**
+   * A secret from which the names of keys in Redis are derived. A {@link StateKey} is a hash of the
+   * subject, and an address or a telephone number can be found from its hash by trying all of them.
+   * With a secret, a reader of Redis has nothing to compare against, and a caller cannot compute in
+   * which slot of a Cluster it is counted. All instances that share limits need the same secret.
+   *
+   * <p>Names are 128 bits of HMAC-SHA-256 of the name without a secret, so they have the same
+   * length, and the keys of one subject under one limit key still share their tag.
+   */
+  public static final class KeySecret {
+
+    /** The fewest characters: 16 random characters cannot be found by trying. */
+    public static final int MIN_LENGTH = 16;
+
+    private static final String ALGORITHM = "HmacSHA256";
+
+    /** As many characters as {@link StateKey#tag()} has. */
+    private static final int BYTES = 16;
+
+    /** The prefix of a submission's name; other names contain nothing of a call. */
+    private static final String SUBMISSION = "d.";
+
+    private final ThreadLocal<Mac> macs;
+
+    private KeySecret(byte[] secret) {
+      SecretKeySpec key = new SecretKeySpec(secret, ALGORITHM);
+      this.macs = ThreadLocal.withInitial(() -> mac(key));
+    }
+
+    /**
+     * Creates a secret from this text.
+     *
+     * @throws IllegalArgumentException if it is too short, or repeats one character; the message
+     *     does not contain the text
+     */
+    public static KeySecret of(String text) {
+      if (text.length() < MIN_LENGTH || text.chars().distinct().count() == 1) {
+        throw new IllegalArgumentException(
+            "The key secret, of %d characters, is not usable: give it %d or more random ones"
+                .formatted(text.length(), MIN_LENGTH));
+      }
+      return new KeySecret(text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    /** Creates a random secret, which no other process has. */
+    public static KeySecret random() {
+      byte[] secret = new byte[32];
+      new SecureRandom().nextBytes(secret);
+      return new KeySecret(secret);
+    }
+
+    /**
+     * The tag of a state key as it is in Redis: 22 characters of base64url, equal for one subject
+     * under one limit key. Without the secret the subject cannot be found from it.
+     */
+    public String tag(StateKey key) {
+      return hidden(key.tag());
+    }
+
+    /** Equal submissions of different callers have different names. */
+    String name(StateKey key) {
+      return key.name().startsWith(SUBMISSION)
+          ? SUBMISSION + hidden(key.tag() + ':' + key.name())
+          : key.name();
+    }
+
+    private String hidden(String text) {
+      byte[] mac = macs.get().doFinal(text.getBytes(StandardCharsets.UTF_8));
+      return Base64.getUrlEncoder().withoutPadding().encodeToString(Arrays.copyOf(mac, BYTES));
+    }
+
+    private static Mac mac(SecretKeySpec key) {
+      try {
+        Mac mac = Mac.getInstance(ALGORITHM);
+        mac.init(key);
+        return mac;
+      } catch (GeneralSecurityException impossible) {
+        throw new IllegalStateException("Every Java platform has " + ALGORITHM, impossible);
+      }
+    }
+
+    /** Omits the secret. */
+    @Override
+    public String toString() {
+      return "KeySecret";
+    }
   }
 }

@@ -9,16 +9,22 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.helpers.NOPLogger;
 
 class CallWindowTest {
 
   private static final long TENTH = Duration.ofMillis(100).toNanos();
   private static final long SECOND = 10 * TENTH;
 
+  private static Breaker.Closed closedAt(long start) {
+    return new Breaker(new NodeBreakers.BreakerLog(NOPLogger.NOP_LOGGER, "Redis"))
+    .new Closed(start);
+  }
+
   @ParameterizedTest
   @ValueSource(longs = {0, 123_456_789, Long.MAX_VALUE - 5, Long.MIN_VALUE})
   void itCountsASecondAndNoMoreWhereverItsClockStarts(long start) {
-    Breaker.CallWindow window = new Breaker.CallWindow(start);
+    Breaker.Closed window = closedAt(start);
     window.count(start, true);
     window.count(start + TENTH, false);
 
@@ -30,7 +36,7 @@ class CallWindowTest {
 
   @Test
   void aReusedSlotStartsAtZero() {
-    Breaker.CallWindow window = new Breaker.CallWindow(0);
+    Breaker.Closed window = closedAt(0);
     for (int i = 0; i < 7; i++) {
       window.count(0, true);
     }
@@ -41,7 +47,7 @@ class CallWindowTest {
 
   @Test
   void daysOfSilenceAreSilence() {
-    Breaker.CallWindow window = new Breaker.CallWindow(0);
+    Breaker.Closed window = closedAt(0);
     window.count(0, true);
     long days = Duration.ofDays(30).toNanos();
 
@@ -52,7 +58,7 @@ class CallWindowTest {
 
   @Test
   void aFloodDoesNotSpillIntoTheFailures() {
-    Breaker.CallWindow window = new Breaker.CallWindow(0);
+    Breaker.Closed window = closedAt(0);
     for (int i = 0; i < 2_000_000; i++) {
       window.count(0, false);
     }
@@ -62,7 +68,7 @@ class CallWindowTest {
 
   @Test
   void noCallIsLostWhereThreadsCountTogether() throws Exception {
-    Breaker.CallWindow window = new Breaker.CallWindow(0);
+    Breaker.Closed window = closedAt(0);
     CountDownLatch together = new CountDownLatch(1);
     Thread[] threads =
         Stream.generate(() -> new Thread(() -> countAfter(together, window)))
@@ -79,7 +85,7 @@ class CallWindowTest {
     assertSeen(window, SECOND - 1, 40_000, 20_000);
   }
 
-  private static void countAfter(CountDownLatch latch, Breaker.CallWindow window) {
+  private static void countAfter(CountDownLatch latch, Breaker.Closed window) {
     try {
       latch.await();
     } catch (InterruptedException e) {
@@ -90,7 +96,7 @@ class CallWindowTest {
     }
   }
 
-  private static void assertSeen(Breaker.CallWindow window, long now, long calls, long failures) {
+  private static void assertSeen(Breaker.Closed window, long now, long calls, long failures) {
     assertThat(window.calls(now)).as("calls").isEqualTo(calls);
     assertThat(window.failures(now)).as("failures").isEqualTo(failures);
   }

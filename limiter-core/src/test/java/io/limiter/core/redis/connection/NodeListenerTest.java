@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
+import io.limiter.core.redis.connection.NodeBreakers.NodeListener;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -4,6 +4,7 @@ package io.limiter.core.redis.connection;
 import io.limiter.core.StoreException;
 import java.util.ArrayList;
 import java.util.List;
+import org.slf4j.helpers.NOPLogger;
 
 /** Records what the calls report to a breaker. */
 public final class RecordedPeriod implements Breaker.Period {
@@ -12,6 +13,13 @@ public final class RecordedPeriod implements Breaker.Period {
 
   public List<String> reports() {
     return reports;
+  }
+
+  /** A breaker that admits every call to this period. */
+  public Breaker breaker() {
+    Breaker breaker = new Breaker(new NodeBreakers.BreakerLog(NOPLogger.NOP_LOGGER, "Redis"));
+    breaker.period.set(this);
+    return breaker;
   }
 
   @Override

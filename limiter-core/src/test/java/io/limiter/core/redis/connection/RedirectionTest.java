@@ -4,6 +4,7 @@ package io.limiter.core.redis.connection;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lettuce.core.RedisCommandExecutionException;
+import io.limiter.core.redis.connection.ConnectionSource.NodeAddress;
 import io.limiter.core.redis.connection.RedisFailures.Redirection;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import io.lettuce.core.cluster.SlotHash;
+import io.limiter.core.FailureReason;
+import io.limiter.core.StoreException;
+import io.limiter.core.redis.cluster.ClusterSource;
+import io.limiter.core.redis.connection.Breaker;
+import io.limiter.core.redis.connection.ConnectionSource;
+import io.limiter.core.redis.connection.NodeBreakers;
+import io.limiter.core.redis.connection.RedisFailures;
+import io.limiter.core.redis.connection.RedisFailures.Redirection;
+import io.netty.util.HashedWheelTimer;
+import io.netty.util.Timer;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** The nodes on which scripts run: one, or those of a Redis Cluster whose slots move. */
+final class RedisNodes {
+
+  private static final int TICK_MILLIS = 5;
+
+  /** Time for a key to arrive. */
+  private static final long PAUSE_MILLIS = 5;
+
+  final ConnectionSource connections;
+
+  /** The same connections, if they are those of a Cluster; otherwise null. */
+  final @Nullable ClusterSource cluster;
+
+  final NodeBreakers breakers;
+
+  /** The breaker of the only node. */
+  final Breaker only;
+
+  /** A timer whose thread is no event loop. */
+  final Timer timer;
+
+  /** The clock of {@link System#nanoTime}. */
+  final LongSupplier nanoTime;
+
+  RedisNodes(ConnectionSource connections, NodeBreakers breakers) {
+    this(connections, breakers, startedTimer(), System::nanoTime);
+  }
+
+  RedisNodes(
+      ConnectionSource connections, NodeBreakers breakers, Timer timer, LongSupplier nanoTime) {
+    this.connections = connections;
+    this.cluster = connections instanceof ClusterSource nodes ? nodes : null;
+    this.breakers = breakers;
+    this.only = breakers.of(connections.name());
+    this.timer = timer;
+    this.nanoTime = nanoTime;
+  }
+
+  /** Otherwise the first decision would start it, and wait for it. */
+  private static Timer startedTimer() {
+    HashedWheelTimer timer =
+        new HashedWheelTimer(
+            new DefaultThreadFactory("limiter-deadline", true), TICK_MILLIS, TimeUnit.MILLISECONDS);
+    timer.start();
+    return timer;
+  }
+
+  /** Whether keys of several slots need several scripts. */
+  boolean isCluster() {
+    return cluster != null;
+  }
+
+  /**
+   * Where a call continues after a failure that proves that nothing ran; null if the failure is the
+   * call's result. The stage may fail with a {@link StoreException}.
+   *
+   * @param from the node that has replied
+   * @param keys those of the call
+   */
+  @Nullable CompletionStage<ClusterSource.Primary> after(
+      Throwable failure, ConnectionSource from, byte[][] keys) {
+    ClusterSource nodes = cluster;
+    if (nodes == null || !(from instanceof ClusterSource.Primary primary)) {
+      return null;
+    }
+    Redirection redirection = Redirection.of(failure);
+    if (redirection != null) {
+      return nodes.node(redirection, primary);
+    }
+    if (!RedisFailures.isTryAgain(failure)) {
+      return null;
+    }
+    if (keys.length > 1) {
+      return CompletableFuture.failedFuture(SlotMoving.failure());
+    }
+    CompletableFuture<ClusterSource.Primary> later = new CompletableFuture<>();
+    timer.newTimeout(
+        expired -> {
+          try {
+            later.complete(nodes.node(SlotHash.getSlot(keys[0])));
+          } catch (StoreException unknown) {
+            later.completeExceptionally(unknown);
+          }
+        },
+        PAUSE_MILLIS,
+        TimeUnit.MILLISECONDS);
+    return later;
+  }
+
+  /** Replaces a connection whose replies do not match its calls: it never gets back in step. */
+  void renew(byte[] key) {
+    ClusterSource nodes = cluster;
+    if (nodes == null) {
+      connections.renew();
+    } else {
+      nodes.node(SlotHash.getSlot(key)).renew();
+    }
+  }
+
+  void close() {
+    timer.stop();
+    connections.close();
+  }
+
+  /**
+   * A call about several keys has not run because their slot is migrating: Redis decides about
+   * several keys at once only if all of them exist on one side. They have to be asked one by one.
+   */
+  static final class SlotMoving extends RuntimeException {
+
+    private static final long serialVersionUID = 1L;
+
+    private SlotMoving() {
+      super("a slot is migrating", null, false, false);
+    }
+
+    private static StoreException failure() {
+      return new StoreException(
+          FailureReason.ERROR, "Redis answered with the error TRYAGAIN", new SlotMoving());
+    }
+
+    static boolean is(Throwable failure) {
+      return RedisFailures.unwrap(failure).getCause() instanceof SlotMoving;
+    }
+  }
+}
