@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.docs;
 
-import java.util.function.Function;
-import io.limiter.core.Policy;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
@@ -35,6 +34,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
 
 /**
  * A service with the controllers of this package. Its clock stands still, so that an answer is the

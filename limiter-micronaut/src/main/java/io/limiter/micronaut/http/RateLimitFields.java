@@ -127,8 +127,7 @@ public class RateLimitFields {
       return; // when a call ends is unknown
     }
     headers.set(
-        LEGACY_RESET,
-        Long.toString(legacy == Legacy.EPOCH ? epoch(wait) : secondsUp(wait)));
+        LEGACY_RESET, Long.toString(legacy == Legacy.EPOCH ? epoch(wait) : secondsUp(wait)));
   }
 
   /**

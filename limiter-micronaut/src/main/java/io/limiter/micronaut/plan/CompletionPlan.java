@@ -2,10 +2,10 @@
 package io.limiter.micronaut.plan;
 
 import io.limiter.core.Charge;
-import io.limiter.core.util.LogThrottle;
 import io.limiter.core.Completion;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.RuleStack;
+import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.annotation.ResultCost;
 import io.micronaut.core.annotation.Internal;
 import java.util.HashMap;

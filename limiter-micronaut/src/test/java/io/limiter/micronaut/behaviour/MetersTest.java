@@ -268,10 +268,7 @@ class MetersTest {
               Policy.of("late", SlidingWindowLog.of(1, Duration.ofHours(1))),
               new Subject("user", "ada"));
       new FallbackStore(
-              LATE,
-              new MemoryStore(),
-              policy -> Fallback.LOCAL,
-              server.bean(FallbackCounts.class))
+              LATE, new MemoryStore(), policy -> Fallback.LOCAL, server.bean(FallbackCounts.class))
           .decide(call, Mode.ACQUIRE);
 
       assertThat(values(server, "limiter.process.late")).containsExactly(Map.entry("", 1L));

@@ -3,7 +3,6 @@ package io.limiter.micronaut.metadata;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.util.function.Function;
 import io.limiter.core.Policy;
 import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.resilience.Fallback;
@@ -21,6 +20,7 @@ import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;

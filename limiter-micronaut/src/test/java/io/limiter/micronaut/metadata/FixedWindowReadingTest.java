@@ -3,8 +3,8 @@ package io.limiter.micronaut.metadata;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.FixedWindow;
