@@ -19,7 +19,7 @@ import java.util.UUID;
 
 /**
  * Determines from the source whether an argument can distinguish submissions: what {@code
- * DigestibleTypes} determines at the start. It names only what cannot become digestible elsewhere:
+ * SubmissionDigest} determines at the start. It names only what cannot become digestible elsewhere:
  * a class of the application may be introspected by another one.
  */
 final class DigestibleElements {

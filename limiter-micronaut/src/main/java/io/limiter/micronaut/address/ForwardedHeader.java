@@ -39,7 +39,7 @@ public final class ForwardedHeader {
    * @throws IllegalArgumentException with the remedy, if no header has such a name
    */
   public static ForwardedHeader named(String name) {
-    if (name.length() > MAX_NAME || !IpText.isName(name, 0, name.length())) {
+    if (name.length() > MAX_NAME || !IpAddress.isName(name, 0, name.length())) {
       throw new IllegalArgumentException(
           "give it the name of one header, of 1 to %d letters, digits and ._-: X-Forwarded-For, Forwarded, or one that contains only the client's address"
               .formatted(MAX_NAME));
@@ -232,7 +232,7 @@ public final class ForwardedHeader {
         int end = parameterEnd(line, begin, to);
         int last = ForwardedHeader.HopSyntax.dropBlanks(line, begin, end);
         if (last > begin) {
-          int equals = IpText.find(line, '=', begin, last);
+          int equals = IpAddress.find(line, '=', begin, last);
           if (equals < 0 || !isValue(line, equals + 1, last)) {
             return null;
           }
@@ -297,18 +297,18 @@ public final class ForwardedHeader {
       /** The address between these indexes, the second exclusive; null if there is none. */
       static @Nullable IpAddress read(String text, int from, int to) {
         if (from < to && text.charAt(from) == '[') {
-          int close = IpText.find(text, ']', from, to);
-          boolean ipv6 = close > 0 && IpText.find(text, ':', from, close) > 0;
+          int close = IpAddress.find(text, ']', from, to);
+          boolean ipv6 = close > 0 && IpAddress.find(text, ':', from, close) > 0;
           return ipv6 && (close + 1 == to || isPort(text, close + 1, to))
-              ? IpText.read(text, from + 1, close)
+              ? IpAddress.read(text, from + 1, close)
               : null;
         }
-        int colon = IpText.find(text, ':', from, to);
-        boolean one = colon >= 0 && IpText.find(text, ':', colon + 1, to) < 0;
+        int colon = IpAddress.find(text, ':', from, to);
+        boolean one = colon >= 0 && IpAddress.find(text, ':', colon + 1, to) < 0;
         if (!one) {
-          return IpText.read(text, from, to);
+          return IpAddress.read(text, from, to);
         }
-        return isPort(text, colon, to) ? IpText.read(text, from, colon) : null;
+        return isPort(text, colon, to) ? IpAddress.read(text, from, colon) : null;
       }
 
       /** The same, possibly in quotes. Text that needs an escape is not an address. */
@@ -324,11 +324,11 @@ public final class ForwardedHeader {
           return false;
         }
         if (text.charAt(from) == '_') {
-          return IpText.isName(text, from + 1, to);
+          return IpAddress.isName(text, from + 1, to);
         }
         int port = 0;
         for (int at = from; at < to; at++) {
-          if (at - from == 5 || !IpText.isDigit(text.charAt(at))) {
+          if (at - from == 5 || !IpAddress.isDigit(text.charAt(at))) {
             return false;
           }
           port = port * 10 + text.charAt(at) - '0';

@@ -125,7 +125,7 @@ public final class TrustedProxies {
       int digits = text.length() - from;
       int length = 0;
       for (int at = from; at < text.length(); at++) {
-        if (!IpText.isDigit(text.charAt(at)) || digits > 3) {
+        if (!IpAddress.isDigit(text.charAt(at)) || digits > 3) {
           throw noNetwork();
         }
         length = length * 10 + text.charAt(at) - '0';

@@ -9,9 +9,10 @@ import io.limiter.micronaut.call.CallerPlans;
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.exception.CallAbandonedException;
 import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.intercept.LimitInterceptor.AsyncCompletion;
+import io.limiter.micronaut.plan.DenialPlan;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.LimitPlans;
-import io.limiter.micronaut.plan.VerdictArguments;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.limiter.micronaut.thread.CallerThreads.CallContext;
@@ -297,7 +298,7 @@ final class GuardedCall {
       throw new CallAbandonedException();
     }
     if (plan.takesVerdict()) {
-      VerdictArguments.set(context.getArguments(), context.getParameterValues(), call.verdict());
+      DenialPlan.passVerdict(context.getArguments(), context.getParameterValues(), call.verdict());
     }
     return inContext(method);
   }

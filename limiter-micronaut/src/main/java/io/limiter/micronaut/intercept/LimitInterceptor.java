@@ -16,6 +16,7 @@ import io.micronaut.core.convert.ConversionService;
 import io.micronaut.core.type.ReturnType;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.context.ServerRequestContext;
+import io.micronaut.scheduling.annotation.Async;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -218,6 +219,47 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
       } catch (RuntimeException second) {
         failure.addSuppressed(second);
       }
+    }
+  }
+
+  /**
+   * Sees the end of a limited {@link Async} method that gives nothing back: on the thread that runs
+   * it, since for the guard the call is over as soon as that thread is asked for.
+   */
+  @InterceptorBean(Async.class)
+  static final class AsyncCompletion implements MethodInterceptor<Object, Object> {
+
+    /** Behind {@link InterceptPhase#ASYNC}, before {@link InterceptPhase#TRANSACTION}. */
+    static final int POSITION = InterceptPhase.ASYNC.getPosition() + 10;
+
+    private static final String ATTRIBUTE = "io.limiter.async";
+
+    /** Runs the rest of a call, and sees to its end. */
+    @FunctionalInterface
+    interface Rest {
+      @Nullable Object run(Supplier<@Nullable Object> method);
+    }
+
+    /** Whether the calls of a method end behind what the guard sees of them. */
+    static boolean sees(MethodInvocationContext<?, ?> context) {
+      return context.getReturnType().isVoid() && context.hasStereotype(Async.class);
+    }
+
+    /** Has the call end on the thread that it is handed to. */
+    static void handOn(MethodInvocationContext<?, ?> context, Rest rest) {
+      context.setAttribute(ATTRIBUTE, rest);
+    }
+
+    @Override
+    public int getOrder() {
+      return POSITION;
+    }
+
+    @Override
+    public @Nullable Object intercept(MethodInvocationContext<Object, Object> context) {
+      return context.getAttribute(ATTRIBUTE).orElse(null) instanceof Rest rest
+          ? rest.run(context::proceed)
+          : context.proceed();
     }
   }
 }

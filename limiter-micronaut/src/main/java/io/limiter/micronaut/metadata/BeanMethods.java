@@ -2,8 +2,8 @@
 package io.limiter.micronaut.metadata;
 
 import io.limiter.core.Verdict;
-import io.limiter.micronaut.plan.VerdictArguments;
-import io.limiter.micronaut.subject.DigestibleTypes;
+import io.limiter.micronaut.plan.DenialPlan;
+import io.limiter.micronaut.subject.SubmissionDigest;
 import io.limiter.micronaut.subject.WritableTypes;
 import io.micronaut.context.BeanContext;
 import io.micronaut.core.annotation.AnnotationMetadata;
@@ -81,7 +81,7 @@ final class BeanMethods {
 
   /** The part of an argument that cannot be compared, judging by its type. */
   Optional<String> obstacle(Argument<?> argument) {
-    return DigestibleTypes.indigestiblePart(argument)
+    return SubmissionDigest.indigestiblePart(argument)
         .or(
             () ->
                 beans
@@ -164,7 +164,7 @@ final class BeanMethods {
 
     @Override
     public boolean takesVerdict() {
-      return VerdictArguments.any(method.getArguments());
+      return DenialPlan.takeVerdict(method.getArguments());
     }
 
     @Override
@@ -192,7 +192,7 @@ final class BeanMethods {
 
     @Override
     public boolean isCompared() {
-      return !VerdictArguments.takesVerdict(argument)
+      return !DenialPlan.takesVerdict(argument)
           && !argument.getType().getName().equals(LimitedMethod.CONTINUATION);
     }
 

@@ -2,13 +2,19 @@
 package io.limiter.micronaut.plan;
 
 import io.limiter.core.Outcome;
+import io.limiter.core.Policy;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.exception.DenialText;
 import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.type.Argument;
+import java.time.Duration;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,6 +25,10 @@ import org.slf4j.LoggerFactory;
  */
 @Internal
 public final class DenialPlan {
+
+  /** Stands for the policy of a call that nothing limits; a policy needs a rule. */
+  private static final Verdict UNLIMITED =
+      Verdict.free(Policy.of("unlimited", SlidingWindowLog.of(1, Duration.ofSeconds(1))));
 
   private final String policy;
   private final boolean observed;
@@ -34,6 +44,31 @@ public final class DenialPlan {
     this.policy = policy;
     this.observed = observed;
     this.takesVerdict = takesVerdict;
+  }
+
+  /** The verdict on a call that nothing limits: it is allowed, and has no rules. */
+  public static Verdict unlimited() {
+    return UNLIMITED;
+  }
+
+  /** Whether one of these parameters of a method takes the verdict on its call. */
+  public static boolean takeVerdict(Argument<?>[] arguments) {
+    return Arrays.stream(arguments).anyMatch(DenialPlan::takesVerdict);
+  }
+
+  /** Whether this parameter takes the verdict on a call: whatever else is passed there. */
+  public static boolean takesVerdict(Argument<?> argument) {
+    return argument.getType() == Verdict.class;
+  }
+
+  /** Passes the verdict to the parameters that take it. */
+  public static void passVerdict(
+      Argument<?>[] arguments, @Nullable Object[] values, Verdict verdict) {
+    for (int i = 0; i < arguments.length; i++) {
+      if (takesVerdict(arguments[i])) {
+        values[i] = verdict;
+      }
+    }
   }
 
   boolean takesVerdict() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
+import io.limiter.core.Charge;
+import io.limiter.core.StateKey;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.InvalidCallException.InvalidIdempotencyKeyException;
@@ -36,6 +38,18 @@ public record DuplicateGuard(
     Release release,
     DenialText text,
     Optional<Condition> condition) {
+
+  /**
+   * What a submission is charged. No method's description has a line break, so no content can make
+   * one look like another.
+   *
+   * @param submitter one of its state keys
+   * @param method the method that is called
+   * @param content by which submissions are compared
+   */
+  Charge charge(StateKey submitter, String method, String content) {
+    return new Charge(limit, submitter.duplicates(method + '\n' + content), stack, 1);
+  }
 
   /** The same guard before security, where no default can compare arguments. */
   public DuplicateGuard beforeSecurity() {

@@ -9,7 +9,6 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowLog;
-import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.DuplicateGuard.Submission;
 import io.limiter.micronaut.subject.CallExpression;
@@ -114,7 +113,7 @@ public final class LimitPlan {
     this.tiers = Map.of();
     this.exempts = false;
     this.isSameForAll = conditions.isEmpty();
-    this.units = units(quotas);
+    this.units = quotas.stream().mapToInt(PlannedCharge::units).toArray();
     this.waits = outcomes.waits();
     this.countsByCompletion = outcomes.decide() || duplicates.isPresent();
     this.enforced = !denials.observed();
@@ -161,7 +160,7 @@ public final class LimitPlan {
     this.tiers = tiers;
     this.exempts = exempts;
     this.isSameForAll = conditions.isEmpty() && tiers.isEmpty() && !exempts;
-    this.units = units(quotas);
+    this.units = quotas.stream().mapToInt(PlannedCharge::units).toArray();
     this.waits = outcomes.waits() || tiers.values().stream().anyMatch(LimitPlan::waits);
     this.countsByCompletion =
         outcomes.decide()
@@ -170,17 +169,6 @@ public final class LimitPlan {
     this.enforced = whole.enforced;
     this.endsAtGate = !countsByCompletion && !waits && !denials.takesVerdict();
     this.decidedByRequest = whole.decidedByRequest;
-  }
-
-  /** A concurrency limit has one place for a call, whatever it costs. */
-  private static int[] units(List<PlannedCharge> quotas) {
-    return quotas.stream()
-        .mapToInt(
-            quota ->
-                quota.rules().permitDuration().isPresent()
-                    ? 1
-                    : quota.cost().needsArguments() ? 0 : quota.cost().units())
-        .toArray();
   }
 
   /**
@@ -499,7 +487,7 @@ public final class LimitPlan {
         priced = quota.cost();
         computed = price.applyAsInt(priced.byArguments().orElseThrow());
       }
-      charges.add(charge(quota, who.apply(quota.source()), fixed == 0 ? computed : fixed));
+      charges.add(quota.charge(who.apply(quota.source()), fixed == 0 ? computed : fixed));
     }
     Optional<Charge> submission =
         duplicates.flatMap(guard -> submission(guard, charges, who, content));
@@ -508,102 +496,13 @@ public final class LimitPlan {
         : Optional.of(asked(new LimitRequest(policy, charges, submission)));
   }
 
-  /**
-   * The sources that count a method's calls, each once, irrespective of how calls without a subject
-   * are limited; that of the duplicate guard only if all submissions of a submitter are equal.
-   */
-  List<SubjectSource> sources() {
-    return Stream.concat(
-            quotas.stream().map(PlannedCharge::source),
-            guardBySubmitter().stream().map(DuplicateGuard::submitter))
-        .map(source -> source.withAnonymous(Anonymous.ADDRESS))
-        .distinct()
-        .toList();
-  }
-
-  /**
-   * The duplicate guard, if it needs nothing of a call but its submitter; otherwise no subject
-   * alone names a submission.
-   */
-  Optional<DuplicateGuard> guardBySubmitter() {
-    return duplicates.filter(guard -> guard.submission() instanceof Submission.ByCaller);
-  }
-
-  /**
-   * The part of a call's request that some sources count, at the cost of the annotation; 1 unit
-   * where the arguments of a call determine it. Empty if they count nothing.
-   *
-   * @param some selects sources
-   * @param who finds the subject of a source
-   */
-  Optional<LimitRequest> part(Predicate<SubjectSource> some, Function<SubjectSource, Subject> who) {
-    List<RuleStack> stacks = new ArrayList<>();
-    List<Charge> charges = new ArrayList<>();
-    for (int i = 0; i < units.length; i++) {
-      PlannedCharge quota = quotas.get(i);
-      if (some.test(quota.source())) {
-        stacks.add(quota.rules());
-        charges.add(charge(quota, who.apply(quota.source()), Math.max(1, units[i])));
-      }
-    }
-    Optional<Charge> submission =
-        guardBySubmitter()
-            .filter(guard -> some.test(guard.submitter()))
-            .map(
-                guard ->
-                    submission(
-                        guard, StateKey.of(guard.limit(), who.apply(guard.submitter())), ""));
-    if (charges.isEmpty() && submission.isEmpty()) {
-      return Optional.empty();
-    }
-    Policy counted =
-        new Policy(
-            policy.name(),
-            charges.isEmpty() ? submission.get().limit() : charges.get(0).limit(),
-            stacks,
-            submission.map(Charge::stack));
-    return Optional.of(asked(new LimitRequest(counted, charges, submission)));
-  }
-
-  /**
-   * The part of a call's request that counts a subject whose value is not known, at the cost of the
-   * annotation. Empty if nothing counts it any more.
-   *
-   * @param key one of its state keys
-   * @param limit the limit key of that
-   * @param source where the subject comes from
-   * @param anonymous whether the source did not identify it
-   */
-  Optional<LimitRequest> part(StateKey key, String limit, SubjectSource source, boolean anonymous) {
-    List<RuleStack> stacks = new ArrayList<>();
-    List<Charge> charges = new ArrayList<>();
-    for (int i = 0; i < units.length; i++) {
-      PlannedCharge quota = quotas.get(i);
-      if (quota.limit().equals(limit) && quota.source().written().equals(source.written())) {
-        RuleStack stack = quota.rules(anonymous);
-        stacks.add(stack);
-        charges.add(new Charge(limit, key.of(stack), stack, Math.max(1, units[i])));
-      }
-    }
-    if (charges.isEmpty()) {
-      return Optional.empty();
-    }
-    Policy counted = new Policy(policy.name(), limit, stacks, Optional.empty());
-    return Optional.of(asked(new LimitRequest(counted, charges, Optional.empty())));
-  }
-
-  private static Charge charge(PlannedCharge quota, Subject counted, int units) {
-    RuleStack stack = quota.rules(counted.isAnonymous());
-    StateKey key = StateKey.of(quota.limit(), counted).of(stack);
-    return new Charge(quota.limit(), key, stack, units);
-  }
-
   /** Whether its policy is only observed, so that it denies no call. */
   public boolean isObserved() {
     return !enforced;
   }
 
-  private LimitRequest asked(LimitRequest request) {
+  /** This request as the store is asked. */
+  LimitRequest asked(LimitRequest request) {
     return enforced ? request : request.observe();
   }
 
@@ -629,13 +528,7 @@ public final class LimitPlan {
       Function<SubjectSource, Subject> who,
       Optional<String> content) {
     StateKey submitter = submitter(guard, charges, who);
-    return content.map(text -> submission(guard, submitter, text));
-  }
-
-  /** No method's description has a line break, so no content can make one look like another. */
-  private Charge submission(DuplicateGuard guard, StateKey submitter, String content) {
-    return new Charge(
-        guard.limit(), submitter.duplicates(method + '\n' + content), guard.stack(), 1);
+    return content.map(text -> guard.charge(submitter, method, text));
   }
 
   /** The text of the annotations for a denied call; a ban has none. */

@@ -1,26 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
+import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.config.PolicySettings.PolicySetting;
+import io.limiter.micronaut.plan.DuplicateGuard.Submission;
 import io.limiter.micronaut.subject.CallExpression;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The policy of an annotated method, of several that one annotation limits, or one that exists only
@@ -166,7 +172,7 @@ public final class LimitedPolicy {
     if (limits.isEmpty()) {
       return unlimited();
     }
-    List<SubjectSource> sources = plan(limits).sources();
+    List<SubjectSource> sources = sources(plan(limits));
     if (sources.size() != 1 || sources.get(0) instanceof SubjectSource.Everybody) {
       throw new IllegalArgumentException(
           "The policy '%s' counts %s: name the subject by another method, such as forAddress, forUser or forEveryone, and join requests by LimitRequest.and"
@@ -255,10 +261,7 @@ public final class LimitedPolicy {
    * @throws IllegalArgumentException if the policy does not count by it, or if the value is blank
    */
   public LimitRequest forResolved(Class<? extends SubjectResolver> resolver, String value) {
-    return request(
-        "resolver = " + resolver.getName(),
-        source -> source instanceof SubjectSource.Resolver by && by.type() == resolver,
-        source -> subjects.named(source, value));
+    return forResolved(resolver.getName(), value);
   }
 
   /** The same, with the name of the type. */
@@ -283,7 +286,7 @@ public final class LimitedPolicy {
   @Internal
   public LimitRequest forKey(StateKey key, String limit, SubjectSource source, boolean anonymous) {
     return plans.get().stream()
-        .flatMap(plan -> plan.part(key, limit, source, anonymous).stream())
+        .flatMap(plan -> part(plan, key, limit, source, anonymous).stream())
         .findFirst()
         .orElseThrow(
             () ->
@@ -314,8 +317,7 @@ public final class LimitedPolicy {
     if (limits.isEmpty()) {
       return unlimited();
     }
-    return plan(limits)
-        .part(some, who)
+    return part(plan(limits), some, who)
         .orElseThrow(
             () ->
                 new IllegalArgumentException(
@@ -329,7 +331,7 @@ public final class LimitedPolicy {
       boolean same =
           other.quotas().equals(first.quotas())
               && (other.method().equals(first.method())
-                  || (other.guardBySubmitter().isEmpty() && first.guardBySubmitter().isEmpty()));
+                  || (guardBySubmitter(other).isEmpty() && guardBySubmitter(first).isEmpty()));
       if (!same) {
         throw new IllegalArgumentException(
             "The policy '%s' limits several methods separately: choose one by method(…), of %s"
@@ -342,7 +344,7 @@ public final class LimitedPolicy {
   /** Who is counted, for messages. */
   private String counted() {
     String sources =
-        plan(plans.get()).sources().stream()
+        sources(plan(plans.get())).stream()
             .map(
                 source ->
                     source instanceof SubjectSource.Submitter
@@ -356,6 +358,78 @@ public final class LimitedPolicy {
   private static String text(SubjectSource source, Object value) {
     String text = CallExpression.textOf(value);
     return source instanceof SubjectSource.Expression ? text : value.toString();
+  }
+
+  /**
+   * The sources that count a method's calls, each once, irrespective of how calls without a subject
+   * are limited; that of the duplicate guard only if all submissions of a submitter are equal.
+   */
+  private static List<SubjectSource> sources(LimitPlan plan) {
+    return Stream.concat(
+            plan.quotas().stream().map(PlannedCharge::source),
+            guardBySubmitter(plan).stream().map(DuplicateGuard::submitter))
+        .map(source -> source.withAnonymous(Anonymous.ADDRESS))
+        .distinct()
+        .toList();
+  }
+
+  /**
+   * The duplicate guard, if it needs nothing of a call but its submitter; otherwise no subject
+   * alone names a submission.
+   */
+  private static Optional<DuplicateGuard> guardBySubmitter(LimitPlan plan) {
+    return plan.duplicates().filter(guard -> guard.submission() instanceof Submission.ByCaller);
+  }
+
+  /**
+   * The part of a call's request that some sources count, at the cost of the annotation; 1 unit
+   * where the arguments of a call determine it. Empty if they count nothing.
+   */
+  private static Optional<LimitRequest> part(
+      LimitPlan plan, Predicate<SubjectSource> some, Function<SubjectSource, Subject> who) {
+    List<RuleStack> stacks = new ArrayList<>();
+    List<Charge> charges = new ArrayList<>();
+    for (PlannedCharge quota : plan.quotas()) {
+      if (some.test(quota.source())) {
+        stacks.add(quota.rules());
+        charges.add(quota.charge(who.apply(quota.source()), Math.max(1, quota.units())));
+      }
+    }
+    Optional<Charge> submission =
+        guardBySubmitter(plan)
+            .filter(guard -> some.test(guard.submitter()))
+            .map(
+                guard ->
+                    guard.charge(
+                        StateKey.of(guard.limit(), who.apply(guard.submitter())),
+                        plan.method(),
+                        ""));
+    return request(plan, stacks, charges, submission);
+  }
+
+  /** The same for a subject whose value is not known. Empty if nothing counts it any more. */
+  private static Optional<LimitRequest> part(
+      LimitPlan plan, StateKey key, String limit, SubjectSource source, boolean anonymous) {
+    List<RuleStack> stacks = new ArrayList<>();
+    List<Charge> charges = new ArrayList<>();
+    for (PlannedCharge quota : plan.quotas()) {
+      if (quota.limit().equals(limit) && quota.source().written().equals(source.written())) {
+        RuleStack stack = quota.rules(anonymous);
+        stacks.add(stack);
+        charges.add(new Charge(limit, key.of(stack), stack, Math.max(1, quota.units())));
+      }
+    }
+    return request(plan, stacks, charges, Optional.empty());
+  }
+
+  private static Optional<LimitRequest> request(
+      LimitPlan plan, List<RuleStack> stacks, List<Charge> charges, Optional<Charge> submission) {
+    if (charges.isEmpty() && submission.isEmpty()) {
+      return Optional.empty();
+    }
+    String limit = charges.isEmpty() ? submission.get().limit() : charges.get(0).limit();
+    Policy counted = new Policy(plan.policy().name(), limit, stacks, submission.map(Charge::stack));
+    return Optional.of(plan.asked(new LimitRequest(counted, charges, submission)));
   }
 
   private LimitRequest unlimited() {

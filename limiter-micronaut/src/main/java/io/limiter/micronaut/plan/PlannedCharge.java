@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
+import io.limiter.core.Charge;
+import io.limiter.core.StateKey;
+import io.limiter.core.Subject;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
@@ -35,6 +38,23 @@ public record PlannedCharge(
     Cost cost,
     Optional<ActualCost> actualCost,
     Optional<Condition> condition) {
+
+  /**
+   * The units that each call takes; 0 if its arguments determine them. A concurrency limit has one
+   * place for a call, whatever it costs.
+   */
+  int units() {
+    if (rules.permitDuration().isPresent()) {
+      return 1;
+    }
+    return cost.needsArguments() ? 0 : cost.units();
+  }
+
+  /** What a call with this subject is charged. */
+  Charge charge(Subject subject, int units) {
+    RuleStack stack = rules(subject.isAnonymous());
+    return new Charge(limit, StateKey.of(limit, subject).of(stack), stack, units);
+  }
 
   RuleStack rules(boolean anonymous) {
     return anonymous ? anonymousRules : rules;

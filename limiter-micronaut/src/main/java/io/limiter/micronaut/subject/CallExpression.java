@@ -11,8 +11,13 @@ import io.micronaut.inject.annotation.EvaluatedAnnotationValue;
 import io.micronaut.json.tree.JsonNode;
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.net.URI;
+import java.time.temporal.TemporalAccessor;
+import java.time.temporal.TemporalAmount;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -207,7 +212,7 @@ public final class CallExpression {
       // application.
       throw missing("the expression gives a structure: it must be a text or a number");
     }
-    if (!DigestibleTypes.isPlain(value.getClass())) {
+    if (!isPlain(value.getClass())) {
       throw new IllegalStateException(
           mistake(
               "the expression gives a %s, which may be another text at each call: let it give a text or a number"
@@ -226,12 +231,27 @@ public final class CallExpression {
    * @throws IllegalArgumentException if it is neither a text nor a number, nor another plain value
    */
   public static String textOf(Object value) {
-    if (!DigestibleTypes.isPlain(value.getClass())) {
+    if (!isPlain(value.getClass())) {
       throw new IllegalArgumentException(
           "A subject is a text or a number, but the value is a %s: give it what the expression gives"
               .formatted(value.getClass().getName()));
     }
     return plain(value);
+  }
+
+  /** Whether the text of a value of this type represents the whole value. */
+  public static boolean isPlain(Class<?> type) {
+    return type.isPrimitive()
+        || type == Boolean.class
+        || type == Character.class
+        || type.isEnum()
+        || CharSequence.class.isAssignableFrom(type)
+        || Number.class.isAssignableFrom(type)
+        || TemporalAccessor.class.isAssignableFrom(type)
+        || TemporalAmount.class.isAssignableFrom(type)
+        || type == UUID.class
+        || type == URI.class
+        || type == Locale.class;
   }
 
   private static String plain(Object value) {

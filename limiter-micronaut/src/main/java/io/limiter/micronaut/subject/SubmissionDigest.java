@@ -17,12 +17,14 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Deque;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,6 +45,60 @@ public final class SubmissionDigest {
 
   SubmissionDigest(JsonMapper mapper) {
     this.mapper = mapper;
+  }
+
+  /**
+   * The part of an argument's type that cannot be digested; empty if it can distinguish
+   * submissions. Types that are not known to be data are rejected: with a stream or a request, all
+   * submissions would be equal, or none.
+   */
+  public static Optional<String> indigestiblePart(Argument<?> argument) {
+    return indigestiblePart(argument, new HashSet<>());
+  }
+
+  /**
+   * @param known beans that were already inspected or are being inspected, since types may contain
+   *     themselves
+   */
+  private static Optional<String> indigestiblePart(Argument<?> argument, Set<Class<?>> known) {
+    Class<?> type = argument.getType();
+    if (CallExpression.isPlain(type) || isTree(type)) {
+      return Optional.empty();
+    }
+    if (type.isArray()) {
+      return indigestiblePart(Argument.of(type.getComponentType()), known);
+    }
+    if (Iterable.class.isAssignableFrom(type)
+        || Map.class.isAssignableFrom(type)
+        || type == Optional.class) {
+      return argument.getTypeParameters().length == 0
+          ? Optional.of(type.getName() + " without its type parameters")
+          : firstIndigestible(Arrays.stream(argument.getTypeParameters()), known);
+    }
+    List<Argument<?>> properties = properties(type);
+    if (properties.isEmpty()) {
+      return Optional.of(type.getName());
+    }
+    return known.add(type) ? firstIndigestible(properties.stream(), known) : Optional.empty();
+  }
+
+  /** Whether the type is an untyped body or part of one, or left open by a superclass. */
+  private static boolean isTree(Class<?> type) {
+    return type == Object.class || JsonNode.class.isAssignableFrom(type);
+  }
+
+  private static Optional<String> firstIndigestible(
+      Stream<Argument<?>> parts, Set<Class<?>> known) {
+    return parts.flatMap(part -> indigestiblePart(part, known).stream()).findFirst();
+  }
+
+  private static List<Argument<?>> properties(Class<?> type) {
+    return BeanIntrospector.SHARED
+        .findIntrospection(type)
+        .map(bean -> bean.getBeanReadProperties().stream())
+        .orElseGet(Stream::empty)
+        .<Argument<?>>map(BeanReadProperty::asArgument)
+        .toList();
   }
 
   /**
@@ -183,7 +239,7 @@ public final class SubmissionDigest {
     if (part instanceof Optional<?> optional) {
       return optional.stream().toList();
     }
-    return DigestibleTypes.isPlain(part.getClass())
+    return CallExpression.isPlain(part.getClass())
         ? List.of()
         : BeanIntrospector.SHARED
             .findIntrospection(part.getClass())

@@ -46,7 +46,7 @@ public interface WritableTypes {
     @Override
     public Optional<String> unwritablePart(Argument<?> argument) {
       Class<?> type = argument.getType();
-      if (!writes || DigestibleTypes.isPlain(type) || isKnownByValue(type)) {
+      if (!writes || CallExpression.isPlain(type) || isKnownByValue(type)) {
         return Optional.empty();
       }
       if (type.isArray()) {
