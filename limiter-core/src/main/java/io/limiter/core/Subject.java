@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
-import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
 import java.util.Set;
 
 /**
@@ -32,7 +32,7 @@ public record Subject(String kind, String value) {
   private static final Subject GLOBAL = new Subject(EVERYBODY_KIND, "*");
 
   public Subject {
-    Rule.requireName("subject kind", kind);
+    RuleStack.requireName("subject kind", kind);
     if (value.isEmpty()) {
       throw new IllegalArgumentException(
           "A subject of kind '%s' has an empty value: everybody without one would be counted as one"

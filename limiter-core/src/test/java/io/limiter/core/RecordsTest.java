@@ -54,9 +54,9 @@ public class RecordsTest {
 
   @Test
   void aNameIsShort() {
-    assertThat(Rule.requireName("policy", "n".repeat(128))).hasSize(128);
+    assertThat(RuleStack.requireName("policy", "n".repeat(128))).hasSize(128);
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> Rule.requireName("policy", "n".repeat(129)))
+        .isThrownBy(() -> RuleStack.requireName("policy", "n".repeat(129)))
         .withMessageStartingWith("The policy name 'nnn");
   }
 

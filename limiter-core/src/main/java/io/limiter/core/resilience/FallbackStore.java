@@ -55,22 +55,6 @@ public final class FallbackStore implements LimitStore {
   private final LogThrottle lateness;
   private final List<StoreListener> listeners;
 
-  /**
-   * Receives the end of each attempt of a {@link FallbackStore} to have its store decide. Runs on
-   * threads of the store, event loops among them: it must not block or throw.
-   */
-  @FunctionalInterface
-  public interface StoreListener {
-
-    /**
-     * The store has decided, or has failed.
-     *
-     * @param nanos the time from the call until then, in nanoseconds
-     * @param failure why the store did not decide; null if it did
-     */
-    void ended(long nanos, @Nullable FailureReason failure);
-  }
-
   /** Creates a store that asks the local store under every policy. */
   public FallbackStore(LimitStore store, LimitStore local) {
     this(store, local, policy -> Fallback.LOCAL, new FallbackCounts());
@@ -86,10 +70,10 @@ public final class FallbackStore implements LimitStore {
   }
 
   /**
-   * @param fallbacks the fallback of each policy; a request of several policies uses that of the
-   *     policy of its verdict. Asked for each decision, by any thread, so that settings may change
    * @param local the store that decides where the fallback is {@link Fallback#LOCAL}; its stages
    *     are complete, and it {@linkplain LimitStore#adopt adopts} what is known
+   * @param fallbacks the fallback of each policy; a request of several policies uses that of the
+   *     policy of its verdict. Asked for each decision, by any thread, so that settings may change
    * @param counts counts every decision of a fallback
    * @param maxKnown the most keys whose use is known; for other keys the local store starts with
    *     nothing used. A key takes about 300 bytes
@@ -329,5 +313,21 @@ public final class FallbackStore implements LimitStore {
     try (local) {
       store.close();
     }
+  }
+
+  /**
+   * Receives the end of each attempt to have the store decide. Runs on threads of the store, event
+   * loops among them: it must not block or throw.
+   */
+  @FunctionalInterface
+  public interface StoreListener {
+
+    /**
+     * The store has decided, or has failed.
+     *
+     * @param nanos the time from the call until then, in nanoseconds
+     * @param failure why the store did not decide; null if it did
+     */
+    void ended(long nanos, @Nullable FailureReason failure);
   }
 }

@@ -32,9 +32,9 @@ public record BanRule(
       throw new IllegalArgumentException(
           "A ban after %d violations: give it 1 to %d".formatted(violations, MAX_VIOLATIONS));
     }
-    Rule.requireWindow("A ban counts violations within", within);
-    Rule.requireWindow("A ban lasts", time);
-    Rule.requireWindow("A ban lasts at most", longest);
+    RuleStack.requireWindow("A ban counts violations within", within);
+    RuleStack.requireWindow("A ban lasts", time);
+    RuleStack.requireWindow("A ban lasts at most", longest);
     if (growth < 1 || growth > MAX_GROWTH) {
       throw new IllegalArgumentException(
           "A ban grows by %d: give it 1 to %d".formatted(growth, MAX_GROWTH));

@@ -28,8 +28,8 @@ public record CustomRule(
   public static final int MAX_PARAMETERS = 8;
 
   public CustomRule {
-    Rule.requireNumbers(name, count, MAX_COUNT, window);
-    Rule.requireWindow("The rule '" + name + "' remembers a subject for", memory);
+    RuleStack.requireNumbers(name, count, MAX_COUNT, window);
+    RuleStack.requireWindow("The rule '" + name + "' remembers a subject for", memory);
     parameters = List.copyOf(parameters);
     if (parameters.size() > MAX_PARAMETERS
         || parameters.stream().anyMatch(number -> !Double.isFinite(number))) {

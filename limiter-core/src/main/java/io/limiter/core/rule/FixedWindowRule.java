@@ -23,7 +23,7 @@ public record FixedWindowRule(
     String name, long count, Duration window, Optional<Alignment> alignment) implements Rule {
 
   public FixedWindowRule {
-    Rule.requireNumbers(name, count, MAX_COUNT, window);
+    RuleStack.requireNumbers(name, count, MAX_COUNT, window);
     if (alignment.isPresent()) {
       alignment.get().requireFits(name, window);
     }

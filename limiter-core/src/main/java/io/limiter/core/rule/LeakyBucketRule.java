@@ -50,7 +50,7 @@ public record LeakyBucketRule(
   private static final BigInteger EXACT = BigInteger.ONE.shiftLeft(53);
 
   public LeakyBucketRule {
-    Rule.requireNumbers(name, count, MAX_COUNT, window);
+    RuleStack.requireNumbers(name, count, MAX_COUNT, window);
     if (queue < 1 || queue > MAX_QUEUE) {
       throw new IllegalArgumentException(
           "The rule '%s' has a queue of %d: give it 1 to %d; if calls must not wait, use a token bucket of 1"

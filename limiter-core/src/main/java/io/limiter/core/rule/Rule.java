@@ -8,7 +8,7 @@ import java.time.temporal.ChronoUnit;
  * One limit: an algorithm with its numbers, and a name that is unique in its policy.
  *
  * <p>Names appear in header fields and error bodies, so they are short and plain; see {@link
- * #requireName}.
+ * RuleStack#requireName}.
  */
 public sealed interface Rule
     permits Rule.LoggedRule,
@@ -57,60 +57,6 @@ public sealed interface Rule
 
   /** Returns this rule with another count, under the same name. */
   Rule withCount(long count);
-
-  /**
-   * Checks a name: 1 to {@value #MAX_NAME} printable ASCII characters without space, quote or
-   * backslash, so that it can be used unescaped in a header field, a metric's tag and a
-   * configuration key.
-   *
-   * @param what what is named, for the message: "rule", "policy"
-   * @throws IllegalArgumentException if the name is invalid; the message gives the name and the
-   *     remedy
-   */
-  static String requireName(String what, String name) {
-    boolean valid = !name.isEmpty() && name.length() <= MAX_NAME && isPrintable(name);
-    if (!valid) {
-      throw new IllegalArgumentException(
-          "The %s name '%s' is not usable: give it 1 to %d printable ASCII characters, without space, quote or backslash"
-              .formatted(what, name, MAX_NAME));
-    }
-    return name;
-  }
-
-  /** Checks the numbers that all rules have. */
-  static void requireNumbers(String name, long count, long max, Duration window) {
-    requireName("rule", name);
-    if (count < 1 || count > max) {
-      throw new IllegalArgumentException(
-          "The rule '%s' has count %d: give it 1 to %d".formatted(name, count, max));
-    }
-    requireWindow("The rule '" + name + "' has a window of", window);
-  }
-
-  /**
-   * Checks a time over which something is counted.
-   *
-   * @param what what takes this time, for the message
-   */
-  static void requireWindow(String what, Duration window) {
-    if (window.compareTo(MIN_WINDOW) < 0 || window.compareTo(MAX_WINDOW) > 0) {
-      throw new IllegalArgumentException("%s %s: give it 1 ms to 366 days".formatted(what, window));
-    }
-    if (window.toNanosPart() % 1_000 != 0) {
-      throw new IllegalArgumentException(
-          "%s %s: give it whole microseconds".formatted(what, window));
-    }
-  }
-
-  private static boolean isPrintable(String name) {
-    for (int i = 0; i < name.length(); i++) {
-      char c = name.charAt(i);
-      if (c <= ' ' || c >= 127 || c == '"' || c == '\\') {
-        return false;
-      }
-    }
-    return true;
-  }
 
   /** A name derived from the numbers, such as {@code 10-per-60s} or {@code 3-per-500ms}. */
   static String nameOf(long count, Duration window) {

@@ -25,7 +25,7 @@ import java.time.Duration;
 public record SlidingWindowCounter(String name, long count, Duration window) implements Rule {
 
   public SlidingWindowCounter {
-    Rule.requireNumbers(name, count, MAX_COUNT, window);
+    RuleStack.requireNumbers(name, count, MAX_COUNT, window);
   }
 
   /** A rule named after its numbers, such as {@code 10-per-60s}. */

@@ -33,7 +33,7 @@ public record TokenBucketRule(
   private static final Duration LEAST_MEMORY = Duration.ofHours(1);
 
   public TokenBucketRule {
-    Rule.requireNumbers(name, count, MAX_COUNT, interval);
+    RuleStack.requireNumbers(name, count, MAX_COUNT, interval);
     if (refill < 1 || refill > MAX_COUNT) {
       throw new IllegalArgumentException(
           "The rule '%s' has a refill of %d: give it 1 to %d".formatted(name, refill, MAX_COUNT));
@@ -52,7 +52,7 @@ public record TokenBucketRule(
                 .formatted(name, refill, interval, count));
       }
     }
-    Rule.requireWindow(
+    RuleStack.requireWindow(
         "The rule '" + name + "' fills its bucket in", fill(count, refill, interval, greedy));
   }
 

@@ -2,6 +2,7 @@
 package io.limiter.micronaut.metadata;
 
 import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -287,7 +288,7 @@ final class PlanDraft {
   private static Optional<String> name(AnnotationMembers limiter) {
     Optional<String> name = limiter.text("value");
     try {
-      name.ifPresent(given -> Rule.requireName("policy", given));
+      name.ifPresent(given -> RuleStack.requireName("policy", given));
     } catch (IllegalArgumentException e) {
       throw limiter.error("value", name.orElse(""), String.valueOf(e.getMessage()));
     }
