@@ -42,15 +42,15 @@ final class AlgorithmReader {
 
   private static final String VALUE = "value";
   private static final String PARAMETERS = "parameters";
+  private static final String QUEUE = "queue";
+  private static final String MAX_WAIT = "maxWait";
 
   private final NamedBeans beans;
   private final LimiterConfiguration configuration;
-  private final FixedWindowReader windows;
 
-  AlgorithmReader(NamedBeans beans, LimiterConfiguration configuration, FixedWindowReader windows) {
+  AlgorithmReader(NamedBeans beans, LimiterConfiguration configuration) {
     this.beans = beans;
     this.configuration = configuration;
-    this.windows = windows;
   }
 
   Rule read(AnnotationMembers rule, long count, Duration window) {
@@ -74,13 +74,13 @@ final class AlgorithmReader {
       return custom(own.get(), count, window);
     }
     if (fixed.isPresent()) {
-      return windows.read(rule, fixed.get(), count, window);
+      return fixedWindow(rule, fixed.get(), count, window);
     }
     if (tokens.isPresent()) {
-      return bucket(rule, tokens.get(), count, window);
+      return tokenBucket(rule, tokens.get(), count, window);
     }
     if (queue.isPresent()) {
-      return LeakyBucketReader.read(rule, queue.get(), count, window);
+      return leakyBucket(rule, queue.get(), count, window);
     }
     return switch (algorithm) {
       case SLIDING_WINDOW_COUNTER -> SlidingWindowCounter.of(count, window);
@@ -142,7 +142,7 @@ final class AlgorithmReader {
     }
   }
 
-  private static TokenBucketRule bucket(
+  private static TokenBucketRule tokenBucket(
       AnnotationMembers rule, AnnotationMembers bucket, long count, Duration interval) {
     long refill = bucket.number("refill").orElse(count);
     if (refill < 1 || refill > Rule.MAX_COUNT) {
@@ -202,119 +202,99 @@ final class AlgorithmReader {
     }
   }
 
-  /** Creates a leaky bucket from a {@code @RateRule}. */
-  static final class LeakyBucketReader {
-
-    private static final String QUEUE = "queue";
-    private static final String MAX_WAIT = "maxWait";
-
-    private LeakyBucketReader() {}
-
-    static LeakyBucketRule read(
-        AnnotationMembers rule, AnnotationMembers bucket, long count, Duration window) {
-      int queue = bucket.number(QUEUE, 0);
-      if (queue < 1 || queue > LeakyBucketRule.MAX_QUEUE) {
-        throw bucket.error(
-            QUEUE,
-            queue,
-            "give it 1 to %d, the number of calls that may wait for their turn; if no call is to wait, write algorithm = TOKEN_BUCKET with count = 1"
-                .formatted(LeakyBucketRule.MAX_QUEUE));
-      }
-      Duration maxWait =
-          bucket.has(MAX_WAIT) ? maxWait(rule, bucket) : untilTheLast(queue, count, window);
-      try {
-        return LeakyBucketRule.of(count, window, queue, maxWait).withFair(!bucket.isFalse("fair"));
-      } catch (IllegalArgumentException e) {
-        String member = bucket.has(MAX_WAIT) ? MAX_WAIT : QUEUE;
-        throw bucket.error(member, bucket.raw(member), String.valueOf(e.getMessage()));
-      }
+  private static LeakyBucketRule leakyBucket(
+      AnnotationMembers rule, AnnotationMembers bucket, long count, Duration window) {
+    int queue = bucket.number(QUEUE, 0);
+    if (queue < 1 || queue > LeakyBucketRule.MAX_QUEUE) {
+      throw bucket.error(
+          QUEUE,
+          queue,
+          "give it 1 to %d, the number of calls that may wait for their turn; if no call is to wait, write algorithm = TOKEN_BUCKET with count = 1"
+              .formatted(LeakyBucketRule.MAX_QUEUE));
     }
-
-    private static Duration maxWait(AnnotationMembers rule, AnnotationMembers bucket) {
-      TimeUnit unit = rule.constant("timeUnit", TimeUnit.class).orElse(RateRuleReader.DEFAULT_UNIT);
-      Duration maxWait = AnnotatedTimes.read(bucket, MAX_WAIT, 0, unit);
-      if (maxWait.compareTo(LeakyBucketRule.MAX_WAIT) > 0) {
-        throw bucket.error(
-            MAX_WAIT,
-            bucket.raw(MAX_WAIT) + " " + unit,
-            "the client's connection stays open meanwhile: give it at most 5 minutes");
-      }
-      return maxWait;
-    }
-
-    /** Whole milliseconds, rounded up, so that the queue's last place can be used. */
-    private static Duration untilTheLast(int queue, long count, Duration window) {
-      double millis = Math.ceil((double) window.toNanos() / 1e6 / count * queue);
-      double longest = LeakyBucketRule.MAX_WAIT.toMillis();
-      return Duration.ofMillis((long) Math.max(1, Math.min(millis, longest)));
+    Duration maxWait =
+        bucket.has(MAX_WAIT) ? maxWait(rule, bucket) : untilTheLast(queue, count, window);
+    try {
+      return LeakyBucketRule.of(count, window, queue, maxWait).withFair(!bucket.isFalse("fair"));
+    } catch (IllegalArgumentException e) {
+      String member = bucket.has(MAX_WAIT) ? MAX_WAIT : QUEUE;
+      throw bucket.error(member, bucket.raw(member), String.valueOf(e.getMessage()));
     }
   }
 
-  /** Creates a fixed-window rule, and reads when its windows begin. */
-  @Singleton
-  static final class FixedWindowReader {
-
-    private final LimiterConfiguration configuration;
-
-    FixedWindowReader(LimiterConfiguration configuration) {
-      this.configuration = configuration;
+  private static Duration maxWait(AnnotationMembers rule, AnnotationMembers bucket) {
+    TimeUnit unit = rule.constant("timeUnit", TimeUnit.class).orElse(RateRuleReader.DEFAULT_UNIT);
+    Duration maxWait = bucket.time(MAX_WAIT, 0, unit);
+    if (maxWait.compareTo(LeakyBucketRule.MAX_WAIT) > 0) {
+      throw bucket.error(
+          MAX_WAIT,
+          bucket.raw(MAX_WAIT) + " " + unit,
+          "the client's connection stays open meanwhile: give it at most 5 minutes");
     }
+    return maxWait;
+  }
 
-    FixedWindowRule read(
-        AnnotationMembers rule, AnnotationMembers fixed, long count, Duration window) {
-      FixedWindowRule unaligned = FixedWindowRule.of(count, window);
-      Optional<Alignment> alignment = alignment(fixed);
-      try {
-        return alignment.map(unaligned::alignedTo).orElse(unaligned);
-      } catch (IllegalArgumentException e) {
-        throw rule.error("time", time(rule), String.valueOf(e.getMessage()));
-      }
+  /** Whole milliseconds, rounded up, so that the queue's last place can be used. */
+  private static Duration untilTheLast(int queue, long count, Duration window) {
+    double millis = Math.ceil((double) window.toNanos() / 1e6 / count * queue);
+    double longest = LeakyBucketRule.MAX_WAIT.toMillis();
+    return Duration.ofMillis((long) Math.max(1, Math.min(millis, longest)));
+  }
+
+  private FixedWindowRule fixedWindow(
+      AnnotationMembers rule, AnnotationMembers fixed, long count, Duration window) {
+    FixedWindowRule unaligned = FixedWindowRule.of(count, window);
+    Optional<Alignment> alignment = alignment(fixed);
+    try {
+      return alignment.map(unaligned::alignedTo).orElse(unaligned);
+    } catch (IllegalArgumentException e) {
+      throw rule.error("time", time(rule), String.valueOf(e.getMessage()));
     }
+  }
 
-    private Optional<Alignment> alignment(AnnotationMembers rule) {
-      if (rule.has("aligned") && rule.isFalse("aligned")) {
-        for (String member : List.of("zone", "anchor")) {
-          rule.reject(member, "only aligned windows have it: write aligned = true, or remove it");
-        }
-        return Optional.empty();
+  private Optional<Alignment> alignment(AnnotationMembers rule) {
+    if (rule.has("aligned") && rule.isFalse("aligned")) {
+      for (String member : List.of("zone", "anchor")) {
+        rule.reject(member, "only aligned windows have it: write aligned = true, or remove it");
       }
-      Optional<ZoneId> zone = rule.text("zone").map(text -> zone(rule, text));
-      Optional<LocalDateTime> anchor = rule.text("anchor").map(text -> anchor(rule, text));
-      return rule.isTrue("aligned") || zone.isPresent() || anchor.isPresent()
-          ? Optional.of(new Alignment(zone.orElseGet(configuration::zone), anchor))
-          : Optional.empty();
+      return Optional.empty();
     }
+    Optional<ZoneId> zone = rule.text("zone").map(text -> zone(rule, text));
+    Optional<LocalDateTime> anchor = rule.text("anchor").map(text -> anchor(rule, text));
+    return rule.isTrue("aligned") || zone.isPresent() || anchor.isPresent()
+        ? Optional.of(new Alignment(zone.orElseGet(configuration::zone), anchor))
+        : Optional.empty();
+  }
 
-    private static ZoneId zone(AnnotationMembers rule, String text) {
-      try {
-        return ZoneId.of(text);
-      } catch (DateTimeException unknown) {
-        throw rule.error(
-            "zone", text, "there is no such time zone: write one such as UTC or Europe/Berlin");
-      }
-    }
-
-    private static LocalDateTime anchor(AnnotationMembers rule, String text) {
-      try {
-        LocalDateTime anchor = LocalDateTime.parse(text);
-        if (anchor.truncatedTo(ChronoUnit.MICROS).equals(anchor)) {
-          return anchor;
-        }
-      } catch (DateTimeException unreadable) {
-        // Rejected below.
-      }
+  private static ZoneId zone(AnnotationMembers rule, String text) {
+    try {
+      return ZoneId.of(text);
+    } catch (DateTimeException unknown) {
       throw rule.error(
-          "anchor",
-          text,
-          "it is not a local time in whole microseconds: write one such as 2024-01-01T00:00");
+          "zone", text, "there is no such time zone: write one such as UTC or Europe/Berlin");
     }
+  }
 
-    private static String time(AnnotationMembers rule) {
-      return rule.setting("time").isPresent()
-          ? rule.setting("time").get().value()
-          : rule.number("time").orElse(RateRuleReader.DEFAULT_TIME)
-              + " "
-              + rule.constant("timeUnit", TimeUnit.class).orElse(RateRuleReader.DEFAULT_UNIT);
+  private static LocalDateTime anchor(AnnotationMembers rule, String text) {
+    try {
+      LocalDateTime anchor = LocalDateTime.parse(text);
+      if (anchor.truncatedTo(ChronoUnit.MICROS).equals(anchor)) {
+        return anchor;
+      }
+    } catch (DateTimeException unreadable) {
+      // Rejected below.
     }
+    throw rule.error(
+        "anchor",
+        text,
+        "it is not a local time in whole microseconds: write one such as 2024-01-01T00:00");
+  }
+
+  private static String time(AnnotationMembers rule) {
+    return rule.setting("time").isPresent()
+        ? rule.setting("time").get().value()
+        : rule.number("time").orElse(RateRuleReader.DEFAULT_TIME)
+            + " "
+            + rule.constant("timeUnit", TimeUnit.class).orElse(RateRuleReader.DEFAULT_UNIT);
   }
 }

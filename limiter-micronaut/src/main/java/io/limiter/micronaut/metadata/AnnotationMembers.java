@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.metadata;
 
+import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.config.EnumSetting;
 import io.limiter.micronaut.config.PolicySettings.PolicySetting;
 import io.micronaut.context.exceptions.ConfigurationException;
@@ -18,6 +19,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -204,8 +207,57 @@ final class AnnotationMembers {
     }
   }
 
+  /**
+   * The statuses in a member, 400 to 599.
+   *
+   * @param ifEmpty the remedy for an empty list
+   */
+  Set<Integer> statuses(String member, String ifEmpty) {
+    int[] statuses = numbers(member);
+    if (statuses.length == 0) {
+      throw error(member, "{}", ifEmpty);
+    }
+    for (int status : statuses) {
+      if (status < 400 || status > 599) {
+        throw error(member, status, "give it error statuses, 400 to 599");
+      }
+    }
+    return Arrays.stream(statuses).boxed().collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  /**
+   * The time in a member with a number of units, within the bounds of every window. A setting has
+   * its own unit.
+   *
+   * @param otherwise the number to use if it is not written
+   */
+  Duration time(String member, long otherwise, TimeUnit unit) {
+    Optional<Duration> set = time(member);
+    long number = set.isPresent() ? 1 : number(member).orElse(otherwise);
+    if (number < 1) {
+      throw error(member, number, "give it 1 or more");
+    }
+    Duration time = set.orElseGet(() -> duration(number, unit));
+    String written = number + " " + unit;
+    if (time.compareTo(Rule.MIN_WINDOW) < 0 || time.compareTo(Rule.MAX_WINDOW) > 0) {
+      throw error(member, written, "give it 1 ms to 366 days");
+    }
+    if (time.toNanosPart() % 1_000 != 0) {
+      throw error(member, written, "give it whole microseconds");
+    }
+    return time;
+  }
+
+  private static Duration duration(long number, TimeUnit unit) {
+    try {
+      return Duration.of(number, unit.toChronoUnit());
+    } catch (ArithmeticException overflow) {
+      return Duration.ofSeconds(Long.MAX_VALUE); // longer than a long can hold
+    }
+  }
+
   /** The time in a setting in place of a member. */
-  Optional<Duration> time(String member) {
+  private Optional<Duration> time(String member) {
     return setting(member)
         .map(
             setting ->

@@ -155,16 +155,16 @@ final class ChargePlanner {
               "other rules of this method count the same subject with cost = %s: give all of them one cost, or some of them their own key"
                   .formatted(other));
     }
-    if (terms.ban().isPresent() && BanReader.canBan(owner.subjects)) {
+    if (terms.ban().isPresent() && TermsReader.canBan(owner.subjects)) {
       BanRule ban = bans.putIfAbsent(owner, terms.ban().get());
       if (ban != null && !ban.equals(terms.ban().get())) {
         throw terms
             .limiter()
             .error(
                 "ban",
-                BanReader.text(terms.ban().get()),
+                TermsReader.text(terms.ban().get()),
                 "another @RateLimiter of this method has ban = %s for the same subject: give both the same ban, or one of them its own key"
-                    .formatted(BanReader.text(ban)));
+                    .formatted(TermsReader.text(ban)));
       }
     }
   }

@@ -8,7 +8,6 @@ import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.config.LimiterConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.denial.DenialMessages;
-import io.limiter.micronaut.metadata.AlgorithmReader.FixedWindowReader;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.micronaut.context.exceptions.ConfigurationException;
@@ -31,7 +30,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.Consumer;
 
 /**
  * Reads the limits of a method while it is compiled, by the readers of the start: what it finds is
@@ -61,20 +59,14 @@ public final class CompileTimeCheck {
     NamedBeans beans = new StandIns();
     LimiterConfiguration configuration = new LimiterConfiguration();
     configuration.setMaxCount(SlidingWindowLog.MAX_COUNT);
-    RateRuleReader rules =
-        new RateRuleReader(
-            new AlgorithmReader(beans, configuration, new FixedWindowReader(configuration)));
-    Consumer<String> usable = message -> DenialMessages.requireUsable(message, key -> true);
-    DenialTextReader texts = new DenialTextReader(usable);
+    RateRuleReader rules = new RateRuleReader(new AlgorithmReader(beans, configuration));
+    TermsReader terms =
+        new TermsReader(beans, message -> DenialMessages.requireUsable(message, key -> true));
     return new PlanDraft.Readers(
         rules,
         new SubjectSourceReader(beans, configuration),
-        texts,
-        new CostReader(),
-        new CostReader.ActualCostReader(beans),
-        new ConditionReader(beans),
-        new BanReader(),
-        new DuplicateGuardReader(rules, texts),
+        terms,
+        new DuplicateGuardReader(rules, terms),
         new GateConfiguration());
   }
 

@@ -26,11 +26,11 @@ final class DuplicateGuardReader {
   private static final String KEY = "key";
 
   private final RateRuleReader rules;
-  private final DenialTextReader texts;
+  private final TermsReader terms;
 
-  DuplicateGuardReader(RateRuleReader rules, DenialTextReader texts) {
+  DuplicateGuardReader(RateRuleReader rules, TermsReader terms) {
     this.rules = rules;
-    this.texts = texts;
+    this.terms = terms;
   }
 
   /** Rejects details of a guard in an annotation without one. */
@@ -59,7 +59,7 @@ final class DuplicateGuardReader {
             ? Optional.of(ComparedArguments.choose(method))
             : Optional.empty();
     DuplicateGuard.Release release = release(details);
-    PlanDraft.UnseenCompletion.reject(
+    MethodChecks.requireSeenCompletion(
         method, shorthand.orElse(limiter), details, shorthand.isPresent(), release);
     return new DuplicateGuard(
         limit,
@@ -68,7 +68,7 @@ final class DuplicateGuardReader {
         submission(details, method, chosen),
         chosen.map(ComparedArguments.Choice::written),
         release,
-        texts.duplicate(details, limiter),
+        terms.duplicate(details, limiter),
         condition);
   }
 
@@ -139,8 +139,7 @@ final class DuplicateGuardReader {
           "releaseOn already defines when to release: remove one of them");
     }
     return new DuplicateGuard.Release.OnStatus(
-        FailedOnReader.StatusList.read(
-            details, "releaseOn", "name statuses, or write releaseOnFailure = false instead"));
+        details.statuses("releaseOn", "name statuses, or write releaseOnFailure = false instead"));
   }
 
   /** Finds the arguments by which submissions to a method are compared. */

@@ -8,6 +8,7 @@ import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.config.PolicySettings;
+import io.limiter.micronaut.plan.CompletionPlan;
 import io.limiter.micronaut.plan.Condition;
 import io.limiter.micronaut.plan.DenialPlan;
 import io.limiter.micronaut.plan.DuplicateGuard;
@@ -15,10 +16,8 @@ import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.AnnotationValue;
-import io.micronaut.scheduling.annotation.Scheduled;
 import jakarta.inject.Singleton;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -28,7 +27,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Function;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -48,8 +46,8 @@ final class PlanDraft {
   private final String description;
   private final @Nullable LimitedMethod method;
   private final ChargePlanner quotas;
-  private final FailedOnReader failedOn = new FailedOnReader();
-  private final BeforeSecurity beforeSecurity = new BeforeSecurity();
+  private Optional<CompletionPlan.Failure> failure = Optional.empty();
+  private Optional<AnnotationMembers> beforeSecurity = Optional.empty();
   private Optional<String> name = Optional.empty();
   private Optional<DuplicateGuard> guard = Optional.empty();
   private boolean guardIsWritten;
@@ -125,7 +123,7 @@ final class PlanDraft {
       Optional<AnnotationMembers> guards,
       AnnotatedPlace place,
       ConfiguredLimiter configured) {
-    Optional<Condition> condition = readers.conditions().read(limiter);
+    Optional<Condition> condition = readers.terms().condition(limiter);
     String limit =
         limiter
             .text("key")
@@ -148,7 +146,9 @@ final class PlanDraft {
     }
     ruleNames.computeIfAbsent(configured.policy(), any -> new TreeSet<>()).addAll(names);
     addGuard(limiter, guards, limit, source, condition);
-    beforeSecurity.add(limiter);
+    if (beforeSecurity.isEmpty() && MethodChecks.isBeforeSecurity(limiter)) {
+      beforeSecurity = Optional.of(limiter);
+    }
     if (all.isEmpty()
         && guards.isEmpty()
         && !limiter.has("preventDuplicate")
@@ -177,7 +177,7 @@ final class PlanDraft {
               ? readers.subjects().read(rule, anonymous, each -> quotas.ordinal(limit, each))
               : source;
       RateRuleReader.Read read = readers.rules().read(rule);
-      UnseenCompletion.reject(method, rule, read.kind());
+      MethodChecks.requireSeenCompletion(method, rule, read.kind());
       bySource.computeIfAbsent(counted, any -> new ArrayList<>()).add(read);
     }
     if (bySource.keySet().stream().noneMatch(SubjectSource::mayBeAnonymous)) {
@@ -187,38 +187,32 @@ final class PlanDraft {
     List<RateRuleReader.Read> anonymousRules =
         anonymousRules(
             limiter, source, bySource.getOrDefault(source, List.of()), configured, names);
-    Set<PlannedCharge.CountedCalls> kinds = kinds(bySource.values());
-    failedOn.add(limiter, kinds.stream().anyMatch(PlannedCharge.CountedCalls::byOutcome));
-    boolean costly = kinds.stream().anyMatch(kind -> kind != PlannedCharge.CountedCalls.IN_FLIGHT);
+    readers.terms().failure(limiter, bySource).ifPresent(written -> agree(limiter, written));
     ChargePlanner.Terms terms =
-        new ChargePlanner.Terms(
-            limiter,
-            readers.texts().limited(limiter),
-            readers.costs().read(limiter, rules(bySource.values(), anonymousRules)),
-            method == null
-                ? Optional.empty()
-                : readers.actualCosts().read(limiter, costly, method.streams()),
-            readers.bans().read(limiter, bySource),
-            condition);
+        readers.terms().read(limiter, bySource, anonymousRules, method, condition);
     bySource.forEach(
         (counted, known) ->
             quotas.add(
                 limit, counted, known, counted.equals(source) ? anonymousRules : known, terms));
   }
 
-  private static Set<PlannedCharge.CountedCalls> kinds(
-      Collection<List<RateRuleReader.Read>> known) {
-    return known.stream()
-        .flatMap(List::stream)
-        .map(RateRuleReader.Read::kind)
-        .collect(Collectors.toSet());
+  /** A call either fails or does not, so all annotations of one method must agree on that. */
+  private void agree(AnnotationMembers limiter, CompletionPlan.Failure written) {
+    failure
+        .filter(other -> !other.equals(written))
+        .ifPresent(
+            other -> {
+              throw limiter.error(
+                  "failedOn",
+                  text(written),
+                  "another @RateLimiter of this method has failedOn = %s, and a call either fails or does not: give both the same"
+                      .formatted(text(other)));
+            });
+    failure = Optional.of(written);
   }
 
-  private static List<Rule> rules(
-      Collection<List<RateRuleReader.Read>> known, List<RateRuleReader.Read> anonymous) {
-    return Stream.concat(known.stream().flatMap(List::stream), anonymous.stream())
-        .map(RateRuleReader.Read::rule)
-        .toList();
+  private static String text(CompletionPlan.Failure failure) {
+    return failure.statuses().map(Set::toString).orElse("{}");
   }
 
   private List<RateRuleReader.Read> anonymousRules(
@@ -317,10 +311,14 @@ final class PlanDraft {
     if (built.isEmpty() && guard.isEmpty()) {
       return Optional.empty();
     }
-    OutsideOfRequests.reject(method, built, guard);
+    MethodChecks.requireRequest(method, built, guard);
     // Evaluated once all places have been read.
     Optional<DuplicateGuard> duplicates =
-        beforeSecurity.isRequested() ? guard.map(DuplicateGuard::beforeSecurity) : guard;
+        beforeSecurity.isPresent() ? guard.map(DuplicateGuard::beforeSecurity) : guard;
+    beforeSecurity.ifPresent(
+        limiter ->
+            MethodChecks.requireBeforeSecurity(
+                limiter, method, built, duplicates, readers.gate().decides()));
     return Optional.of(
         new LimitPlan(
             description,
@@ -328,9 +326,9 @@ final class PlanDraft {
             built,
             duplicates,
             quotas.texts(),
-            failedOn.failure(),
+            failure.orElse(CompletionPlan.Failure.USUAL),
             denialPlan(name.orElse(description)),
-            beforeSecurity.holds(method, built, duplicates, readers.gate().decides()),
+            beforeSecurity.isPresent(),
             method != null));
   }
 
@@ -346,108 +344,7 @@ final class PlanDraft {
   record Readers(
       RateRuleReader rules,
       SubjectSourceReader subjects,
-      DenialTextReader texts,
-      CostReader costs,
-      CostReader.ActualCostReader actualCosts,
-      ConditionReader conditions,
-      BanReader bans,
+      TermsReader terms,
       DuplicateGuardReader guards,
       GateConfiguration gate) {}
-
-  /** Rejects limits that need a request where Micronaut calls the method without one. */
-  static final class OutsideOfRequests {
-
-    private OutsideOfRequests() {}
-
-    static void reject(
-        @Nullable LimitedMethod method,
-        List<PlannedCharge> quotas,
-        Optional<DuplicateGuard> guard) {
-      if (method == null || !method.annotations().hasStereotype(Scheduled.class)) {
-        return;
-      }
-      Stream.concat(
-              quotas.stream()
-                  .filter(quota -> quota.condition().isEmpty())
-                  .map(PlannedCharge::source),
-              guard.filter(each -> each.condition().isEmpty()).stream()
-                  .map(DuplicateGuard::submitter))
-          .filter(OutsideOfRequests::needsRequest)
-          .findFirst()
-          .ifPresent(
-              source -> {
-                throw AnnotationMembers.mistake(
-                    method.description(),
-                    "@Scheduled",
-                    source instanceof SubjectSource.Address
-                        ? source.written() + ", which is the default"
-                        : source.written(),
-                    "it is called outside of any request, where only limitType = GLOBAL and a resolver with resolveOutsideOfRequest() have a subject, so each of its calls would fail: use one of them, or limit a method that routes call");
-              });
-    }
-
-    private static boolean needsRequest(SubjectSource source) {
-      return source instanceof SubjectSource.Address
-          || source instanceof SubjectSource.User
-          || source instanceof SubjectSource.Header;
-    }
-  }
-
-  /**
-   * Rejects settings that depend on a call's completion if the method's result does not show it.
-   */
-  static final class UnseenCompletion {
-
-    private UnseenCompletion() {}
-
-    static void reject(
-        @Nullable LimitedMethod method, AnnotationMembers rule, PlannedCharge.CountedCalls kind) {
-      Optional<String> hidden = hidden(method);
-      if (hidden.isEmpty()
-          || kind == PlannedCharge.CountedCalls.ALL
-          || kind == PlannedCharge.CountedCalls.WAITING) {
-        return;
-      }
-      throw kind == PlannedCharge.CountedCalls.IN_FLIGHT
-          ? AnnotationMembers.mistake(
-              rule.method(),
-              rule.has("algorithm") ? rule.name() + ".algorithm" : rule.name(),
-              "CONCURRENCY_LIMIT",
-              remedy(hidden.get()) + ", or limit how often it is called, with another algorithm")
-          : rule.error("counts", kind, remedy(hidden.get()) + ", or count all of its calls");
-    }
-
-    /**
-     * @param details the details of the guard
-     * @param shorthand the {@code @PreventDuplicate} that they are, if it is one
-     */
-    static void reject(
-        @Nullable LimitedMethod method,
-        AnnotationMembers limiter,
-        AnnotationMembers details,
-        boolean shorthand,
-        DuplicateGuard.Release release) {
-      Optional<String> hidden = hidden(method);
-      if (hidden.isEmpty() || release instanceof DuplicateGuard.Release.Never) {
-        return;
-      }
-      String remedy =
-          remedy(hidden.get()) + ", or write duplicate = @Duplicate(releaseOnFailure = false)";
-      details.reject("releaseOn", remedy + " in its place");
-      throw shorthand
-          ? AnnotationMembers.mistake(
-              limiter.method(), limiter.name(), "within", remedy + " in a @RateLimiter")
-          : limiter.error("preventDuplicate", true, remedy);
-    }
-
-    private static Optional<String> hidden(@Nullable LimitedMethod method) {
-      return method == null ? Optional.empty() : method.hiddenCompletion();
-    }
-
-    private static String remedy(String result) {
-      return "the method returns "
-          + result
-          + ", which does not show when its calls end: return a CompletionStage or a Publisher";
-    }
-  }
 }

@@ -74,8 +74,7 @@ final class RateRuleReader {
     if (count < 1 || count > SlidingWindowLog.MAX_COUNT) {
       throw guard.error("count", count, "give it 1 to " + SlidingWindowLog.MAX_COUNT);
     }
-    return SlidingWindowLog.of(
-        count, AnnotatedTimes.read(guard, "within", DEFAULT_DUPLICATE_TIME, unit));
+    return SlidingWindowLog.of(count, guard.time("within", DEFAULT_DUPLICATE_TIME, unit));
   }
 
   Read read(AnnotationMembers annotation) {
@@ -108,9 +107,7 @@ final class RateRuleReader {
             || annotation.constant("algorithm", Algorithm.class).orElse(null)
                 == Algorithm.CONCURRENCY_LIMIT;
     Duration window =
-        inFlight
-            ? AnnotatedTimes.lease(annotation, "time", unit)
-            : AnnotatedTimes.read(annotation, "time", DEFAULT_TIME, unit);
+        inFlight ? permitDuration(annotation, unit) : annotation.time("time", DEFAULT_TIME, unit);
     Rule rule =
         shorthand
             ? AlgorithmReader.concurrency(annotation, member, count, window)
@@ -122,6 +119,21 @@ final class RateRuleReader {
     } catch (IllegalArgumentException e) {
       throw annotation.error("name", name.orElse(""), String.valueOf(e.getMessage()));
     }
+  }
+
+  private static Duration permitDuration(AnnotationMembers annotation, TimeUnit unit) {
+    if (!annotation.has("time")) {
+      return ConcurrencyLimitRule.DEFAULT_PERMIT_DURATION;
+    }
+    Duration time = annotation.time("time", 0, unit);
+    if (time.compareTo(ConcurrencyLimitRule.MIN_PERMIT_DURATION) < 0
+        || time.compareTo(ConcurrencyLimitRule.MAX_PERMIT_DURATION) > 0) {
+      throw annotation.error(
+          "time",
+          annotation.raw("time") + " " + unit,
+          "it is the time after which a concurrency permit expires. A permit is renewed each third of it, so it must be longer than a pause of the service; it is also the time for which a permit stays taken if the service dies: give it 1 s to 1 h");
+    }
+    return time;
   }
 
   private static PlannedCharge.CountedCalls kind(AnnotationMembers annotation, Rule rule) {

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import io.limiter.micronaut.plan.Condition;
+import io.limiter.micronaut.plan.DuplicateGuard;
+import io.limiter.micronaut.plan.PlannedCharge;
+import io.limiter.micronaut.subject.SubjectSource;
+import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.scheduling.annotation.Scheduled;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Rejects limits that a method cannot have: those that need to see when its calls end, those that
+ * need a request where there is none, and those that are to be decided before security and need
+ * what is known only behind it.
+ */
+final class MethodChecks {
+
+  private static final String BEFORE_SECURITY = "beforeSecurity";
+  private static final String APART =
+      "count the address or a header, or put this limit on a method that the route calls";
+
+  private MethodChecks() {}
+
+  /** Rejects a rule that depends on a call's completion if the method's result does not show it. */
+  static void requireSeenCompletion(
+      @Nullable LimitedMethod method, AnnotationMembers rule, PlannedCharge.CountedCalls kind) {
+    Optional<String> hidden = hiddenCompletion(method);
+    if (hidden.isEmpty()
+        || kind == PlannedCharge.CountedCalls.ALL
+        || kind == PlannedCharge.CountedCalls.WAITING) {
+      return;
+    }
+    throw kind == PlannedCharge.CountedCalls.IN_FLIGHT
+        ? AnnotationMembers.mistake(
+            rule.method(),
+            rule.has("algorithm") ? rule.name() + ".algorithm" : rule.name(),
+            "CONCURRENCY_LIMIT",
+            showEnd(hidden.get()) + ", or limit how often it is called, with another algorithm")
+        : rule.error("counts", kind, showEnd(hidden.get()) + ", or count all of its calls");
+  }
+
+  /**
+   * The same for a duplicate guard.
+   *
+   * @param details the details of the guard
+   * @param shorthand the {@code @PreventDuplicate} that they are, if it is one
+   */
+  static void requireSeenCompletion(
+      @Nullable LimitedMethod method,
+      AnnotationMembers limiter,
+      AnnotationMembers details,
+      boolean shorthand,
+      DuplicateGuard.Release release) {
+    Optional<String> hidden = hiddenCompletion(method);
+    if (hidden.isEmpty() || release instanceof DuplicateGuard.Release.Never) {
+      return;
+    }
+    String remedy =
+        showEnd(hidden.get()) + ", or write duplicate = @Duplicate(releaseOnFailure = false)";
+    details.reject("releaseOn", remedy + " in its place");
+    throw shorthand
+        ? AnnotationMembers.mistake(
+            limiter.method(), limiter.name(), "within", remedy + " in a @RateLimiter")
+        : limiter.error("preventDuplicate", true, remedy);
+  }
+
+  private static Optional<String> hiddenCompletion(@Nullable LimitedMethod method) {
+    return method == null ? Optional.empty() : method.hiddenCompletion();
+  }
+
+  private static String showEnd(String result) {
+    return "the method returns "
+        + result
+        + ", which does not show when its calls end: return a CompletionStage or a Publisher";
+  }
+
+  /** Rejects limits that need a request where Micronaut calls the method without one. */
+  static void requireRequest(
+      @Nullable LimitedMethod method, List<PlannedCharge> quotas, Optional<DuplicateGuard> guard) {
+    if (method == null || !method.annotations().hasStereotype(Scheduled.class)) {
+      return;
+    }
+    Stream.concat(
+            quotas.stream().filter(quota -> quota.condition().isEmpty()).map(PlannedCharge::source),
+            guard.filter(each -> each.condition().isEmpty()).stream()
+                .map(DuplicateGuard::submitter))
+        .filter(MethodChecks::needsRequest)
+        .findFirst()
+        .ifPresent(
+            source -> {
+              throw AnnotationMembers.mistake(
+                  method.description(),
+                  "@Scheduled",
+                  source instanceof SubjectSource.Address
+                      ? source.written() + ", which is the default"
+                      : source.written(),
+                  "it is called outside of any request, where only limitType = GLOBAL and a resolver with resolveOutsideOfRequest() have a subject, so each of its calls would fail: use one of them, or limit a method that routes call");
+            });
+  }
+
+  private static boolean needsRequest(SubjectSource source) {
+    return source instanceof SubjectSource.Address
+        || source instanceof SubjectSource.User
+        || source instanceof SubjectSource.Header;
+  }
+
+  /** Whether an annotation asks for a decision before security, even by mistake. */
+  static boolean isBeforeSecurity(AnnotationMembers limiter) {
+    return limiter.isTrue(BEFORE_SECURITY);
+  }
+
+  /**
+   * Rejects limits that cannot be decided before security. All limits of a method are one decision,
+   * so one annotation that asks for it applies to all of them, and none may depend on anything that
+   * is known only later.
+   *
+   * @param limiter the annotation that asks for it
+   * @param gate whether the gate decides; only the gate runs before security
+   */
+  static void requireBeforeSecurity(
+      AnnotationMembers limiter,
+      @Nullable LimitedMethod method,
+      List<PlannedCharge> quotas,
+      Optional<DuplicateGuard> guard,
+      boolean gate) {
+    if (method == null || !method.isRoute()) {
+      throw tooEarly(
+          limiter, "security protects only routes, and this method is not a route: remove it");
+    }
+    if (!gate) {
+      throw tooEarly(
+          limiter,
+          "with limiter.gate.enabled = false all calls are decided around the method, after security: enable the gate, or remove it");
+    }
+    Stream.concat(
+            quotas.stream().map(PlannedCharge::source),
+            guard.stream().map(DuplicateGuard::submitter))
+        .forEach(source -> requireKnown(limiter, source));
+    if (quotas.stream().anyMatch(quota -> quota.cost().needsArguments())) {
+      throw tooEarly(
+          limiter,
+          "the cost depends on the arguments, which are bound after security: give a number");
+    }
+    if (quotas.stream().anyMatch(PlannedCharge::isConditionalByArguments)
+        || guard.flatMap(DuplicateGuard::condition).filter(Condition::needsArguments).isPresent()) {
+      throw tooEarly(
+          limiter,
+          "the condition depends on the arguments, which are bound after security: name a bean of type LimitCondition");
+    }
+    if (guard.filter(each -> each.submission().needsArguments()).isPresent()) {
+      throw tooEarly(
+          limiter,
+          "duplicates are found by the arguments, which are bound after security: write duplicate = @Duplicate(by = DuplicateBy.CALLER), or IDEMPOTENCY_KEY");
+    }
+  }
+
+  private static void requireKnown(AnnotationMembers limiter, SubjectSource source) {
+    if (source instanceof SubjectSource.User) {
+      throw tooEarly(
+          limiter,
+          "%s counts the user, who is known only after security: %s"
+              .formatted(source.written(), APART));
+    }
+    if (source instanceof SubjectSource.Submitter) {
+      throw tooEarly(
+          limiter,
+          "where all calls are counted together, duplicates are found by the user, who is known only after security: put preventDuplicate on a @RateLimiter that counts the address or a header");
+    }
+    if (source.needsArguments()) {
+      throw tooEarly(
+          limiter,
+          "%s needs the arguments, which are bound after security: %s"
+              .formatted(source.written(), APART));
+    }
+  }
+
+  private static ConfigurationException tooEarly(AnnotationMembers limiter, String remedy) {
+    return limiter.error(BEFORE_SECURITY, true, remedy);
+  }
+}
