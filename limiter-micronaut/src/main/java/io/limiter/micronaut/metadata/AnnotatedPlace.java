@@ -11,7 +11,12 @@ import io.micronaut.context.annotation.Factory;
 import io.micronaut.core.annotation.AnnotationMetadata;
 import io.micronaut.core.annotation.AnnotationUtil;
 import io.micronaut.core.annotation.AnnotationValue;
+import io.micronaut.core.naming.NameUtils;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Error;
 import io.micronaut.inject.annotation.AnnotationMetadataHierarchy;
+import io.micronaut.runtime.event.annotation.EventListener;
+import io.micronaut.scheduling.annotation.Scheduled;
 import java.lang.annotation.Annotation;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -49,13 +54,91 @@ record AnnotatedPlace(
   static final AnnotatedPlace NONE =
       new AnnotatedPlace(true, false, List.of(), List.of(), List.of(), List.of(), false);
 
+  // By name, since the classes may be absent.
+  private static final String SERVER_FILTER = "io.micronaut.http.annotation.ServerFilter";
+  private static final String SERVER_WEB_SOCKET =
+      "io.micronaut.websocket.annotation.ServerWebSocket";
+
   /**
-   * The places that apply to a method, nearest first: the method, those it overrides, its class,
-   * and the types that it extends and implements.
+   * The places whose limits apply to a method, nearest first. Limits on the class of a controller
+   * apply to its routes, but not to its error routes and helpers. Limits on any other bean apply to
+   * all methods except those of {@code Object}.
+   */
+  static List<AnnotatedPlace> limiting(LimitedMethod method) {
+    AnnotationMetadata all = method.annotations();
+    String description = method.description();
+    boolean classSpeaks =
+        all.hasStereotype(Controller.class)
+            ? method.isRoute() && !all.hasAnnotation(Error.class)
+            : isCalled(method);
+    List<AnnotatedPlace> limited = new ArrayList<>();
+    for (AnnotatedPlace place : of(all)) {
+      if (place.exempt() && !place.isEmpty()) {
+        throw AnnotationMembers.mistake(
+            description,
+            "@NoRateLimit",
+            "beside " + place.written(),
+            "one contradicts the other: remove one of them");
+      }
+      if (place.exempt()) {
+        break;
+      }
+      if (!place.isEmpty() && (place.onMethod() || classSpeaks)) {
+        rejectFilter(all, description, place);
+        limited.add(place);
+      }
+    }
+    rejectErrorRoute(all, description, limited);
+    return limited;
+  }
+
+  /** Whether the application calls the method, not Micronaut itself. */
+  private static boolean isCalled(LimitedMethod method) {
+    // Logging a bean, or putting it into a set, is not a call to limit.
+    return !method.isOfObject()
+        && !method.annotations().hasStereotype(EventListener.class)
+        && !method.annotations().hasStereotype(Scheduled.class);
+  }
+
+  /**
+   * Rejects limits on filters and message listeners: Micronaut calls them on an event loop, and no
+   * caller could be denied.
+   */
+  private static void rejectFilter(
+      AnnotationMetadata method, String description, AnnotatedPlace place) {
+    for (String type : List.of(SERVER_FILTER, SERVER_WEB_SOCKET)) {
+      if (!place.onMethod() && method.hasStereotype(type)) {
+        throw AnnotationMembers.mistake(
+            description,
+            "@" + NameUtils.getSimpleName(type),
+            "a limited class",
+            "it has no routes that a limit could apply to: put the limit on the intended methods");
+      }
+    }
+  }
+
+  /**
+   * Rejects limits on error routes: they respond to calls that were already decided, on a thread
+   * that must not block.
+   */
+  private static void rejectErrorRoute(
+      AnnotationMetadata method, String description, List<AnnotatedPlace> limited) {
+    if (method.hasAnnotation(Error.class) && limited.stream().anyMatch(AnnotatedPlace::onMethod)) {
+      throw AnnotationMembers.mistake(
+          description,
+          "@Error",
+          "a limited method",
+          "error routes cannot be limited: remove the limit");
+    }
+  }
+
+  /**
+   * The places of a method, nearest first: the method, those it overrides, its class, and the types
+   * that it extends and implements.
    *
    * @param all the annotations of the method and its class
    */
-  static List<AnnotatedPlace> of(AnnotationMetadata all) {
+  private static List<AnnotatedPlace> of(AnnotationMetadata all) {
     List<AnnotationMetadata> elements = new ArrayList<>();
     if (all.getTargetAnnotationMetadata() instanceof AnnotationMetadataHierarchy hierarchy) {
       hierarchy.forEach(elements::add);

@@ -1,37 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.metadata;
 
+import io.limiter.core.Verdict;
 import io.limiter.micronaut.annotation.ConcurrencyLimit;
 import io.limiter.micronaut.annotation.PreventDuplicate;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.config.PolicySettings;
 import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.DenialPlan;
+import io.limiter.micronaut.subject.SubmissionDigest;
+import io.limiter.micronaut.subject.WritableTypes;
+import io.micronaut.context.BeanContext;
 import io.micronaut.core.annotation.AnnotationMetadata;
-import io.micronaut.core.naming.NameUtils;
-import io.micronaut.http.annotation.Controller;
-import io.micronaut.http.annotation.Error;
+import io.micronaut.core.async.publisher.Publishers;
+import io.micronaut.core.bind.annotation.Bindable;
+import io.micronaut.core.type.Argument;
+import io.micronaut.core.util.SupplierUtil;
+import io.micronaut.http.HttpHeaders;
+import io.micronaut.http.HttpParameters;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.annotation.Body;
+import io.micronaut.http.annotation.HttpMethodMapping;
+import io.micronaut.http.annotation.RequestAttribute;
+import io.micronaut.http.bind.binders.AnnotatedRequestArgumentBinder;
+import io.micronaut.http.bind.binders.NonBlockingBodyArgumentBinder;
+import io.micronaut.http.bind.binders.TypedRequestArgumentBinder;
+import io.micronaut.http.cookie.Cookie;
+import io.micronaut.http.cookie.Cookies;
 import io.micronaut.inject.ExecutableMethod;
-import io.micronaut.runtime.event.annotation.EventListener;
-import io.micronaut.scheduling.annotation.Scheduled;
 import jakarta.inject.Singleton;
-import java.util.ArrayList;
+import java.lang.annotation.Annotation;
+import java.security.Principal;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Creates the plan of a method from its annotations, and rejects invalid ones. */
 @Singleton
 final class AnnotationPlanSource implements LimitPlans.Source {
 
-  private final BeanMethods methods;
-  private final AnnotatedPlaces places;
+  /** Types of arguments that Micronaut derives from a request or that this limiter passes. */
+  private static final List<Class<?>> PROVIDED =
+      List.of(
+          HttpRequest.class,
+          HttpHeaders.class,
+          HttpParameters.class,
+          Cookies.class,
+          Cookie.class,
+          Principal.class,
+          Verdict.class);
+
+  /** Further such types, by name, since few services have them. */
+  private static final List<String> PROVIDED_NAMES =
+      List.of(LimitedMethod.CONTINUATION, "io.micronaut.websocket.WebSocketSession");
+
+  private static final String HTTP_ANNOTATIONS = Body.class.getPackageName();
+
+  private final BeanContext beans;
   private final PlanDraft.Readers readers;
 
-  AnnotationPlanSource(BeanMethods methods, AnnotatedPlaces places, PlanDraft.Readers readers) {
-    this.methods = methods;
-    this.places = places;
+  /** Read from the binders' definitions: it would be too early to create the binders here. */
+  private final Supplier<List<Argument<?>>> typesOfBinders;
+
+  AnnotationPlanSource(BeanContext beans, PlanDraft.Readers readers) {
+    this.beans = beans;
     this.readers = readers;
+    typesOfBinders = SupplierUtil.memoized(() -> typesOfBinders(beans));
   }
 
   @Override
@@ -45,8 +86,8 @@ final class AnnotationPlanSource implements LimitPlans.Source {
   @Override
   public LimitPlans.Planned plan(
       ExecutableMethod<?, ?> method, Map<String, PolicySettings> settings) {
-    LimitedMethod limitedMethod = methods.of(method);
-    List<AnnotatedPlace> limited = places.of(limitedMethod);
+    LimitedMethod limitedMethod = new BeanMethod(method);
+    List<AnnotatedPlace> limited = AnnotatedPlace.limiting(limitedMethod);
     if (limited.isEmpty()) {
       return LimitPlans.Planned.NOTHING;
     }
@@ -62,87 +103,146 @@ final class AnnotationPlanSource implements LimitPlans.Source {
     return new LimitPlans.Planned(draft.plan(), draft.ruleNames());
   }
 
-  /** Finds the places whose limits apply to a method. */
-  @Singleton
-  static final class AnnotatedPlaces {
+  /** The types that a binder provides without an annotation, except the body. */
+  @SuppressWarnings("rawtypes") // raw, as the bean type
+  private static List<Argument<?>> typesOfBinders(BeanContext beans) {
+    return beans.getBeanDefinitions(TypedRequestArgumentBinder.class).stream()
+        .filter(
+            binder -> !NonBlockingBodyArgumentBinder.class.isAssignableFrom(binder.getBeanType()))
+        .filter(
+            binder -> !AnnotatedRequestArgumentBinder.class.isAssignableFrom(binder.getBeanType()))
+        .flatMap(binder -> binder.getTypeArguments(TypedRequestArgumentBinder.class).stream())
+        .<Argument<?>>map(bound -> bound)
+        .toList();
+  }
 
-    // By name, since the classes may be absent.
-    private static final String SERVER_FILTER = "io.micronaut.http.annotation.ServerFilter";
-    private static final String SERVER_WEB_SOCKET =
-        "io.micronaut.websocket.annotation.ServerWebSocket";
+  /** A method of a bean, as it is at the start. */
+  private final class BeanMethod implements LimitedMethod {
 
-    /**
-     * The places, nearest first. Limits on the class of a controller apply to its routes, but not
-     * to its error routes and helpers. Limits on any other bean apply to all methods except those
-     * of {@code Object}.
-     */
-    List<AnnotatedPlace> of(LimitedMethod method) {
-      AnnotationMetadata all = method.annotations();
-      String description = method.description();
-      boolean classSpeaks =
-          all.hasStereotype(Controller.class)
-              ? method.isRoute() && !all.hasAnnotation(Error.class)
-              : isCalled(method);
-      List<AnnotatedPlace> limited = new ArrayList<>();
-      for (AnnotatedPlace place : AnnotatedPlace.of(all)) {
-        if (place.exempt() && !place.isEmpty()) {
-          throw AnnotationMembers.mistake(
-              description,
-              "@NoRateLimit",
-              "beside " + place.written(),
-              "one contradicts the other: remove one of them");
-        }
-        if (place.exempt()) {
-          break;
-        }
-        if (!place.isEmpty() && (place.onMethod() || classSpeaks)) {
-          rejectFilter(all, description, place);
-          limited.add(place);
-        }
-      }
-      rejectErrorRoute(all, description, limited);
-      return limited;
+    private final ExecutableMethod<?, ?> method;
+    private final String description;
+
+    BeanMethod(ExecutableMethod<?, ?> method) {
+      this.method = method;
+      this.description = describe(method);
     }
 
-    /** Whether the application calls the method, not Micronaut itself. */
-    private static boolean isCalled(LimitedMethod method) {
-      // Logging a bean, or putting it into a set, is not a call to limit.
-      return !method.isOfObject()
-          && !method.annotations().hasStereotype(EventListener.class)
-          && !method.annotations().hasStereotype(Scheduled.class);
+    private static String describe(ExecutableMethod<?, ?> method) {
+      return Arrays.stream(method.getArgumentTypes())
+          .map(Class::getTypeName)
+          .collect(
+              Collectors.joining(
+                  ",",
+                  method.getDeclaringType().getName() + "." + method.getMethodName() + "(",
+                  ")"));
     }
 
-    /**
-     * Rejects limits on filters and message listeners: Micronaut calls them on an event loop, and
-     * no caller could be denied.
-     */
-    private static void rejectFilter(
-        AnnotationMetadata method, String description, AnnotatedPlace place) {
-      for (String type : List.of(SERVER_FILTER, SERVER_WEB_SOCKET)) {
-        if (!place.onMethod() && method.hasStereotype(type)) {
-          throw AnnotationMembers.mistake(
-              description,
-              "@" + NameUtils.getSimpleName(type),
-              "a limited class",
-              "it has no routes that a limit could apply to: put the limit on the intended methods");
-        }
-      }
+    @Override
+    public String description() {
+      return description;
     }
 
-    /**
-     * Rejects limits on error routes: they respond to calls that were already decided, on a thread
-     * that must not block.
-     */
-    private static void rejectErrorRoute(
-        AnnotationMetadata method, String description, List<AnnotatedPlace> limited) {
-      if (method.hasAnnotation(Error.class)
-          && limited.stream().anyMatch(AnnotatedPlace::onMethod)) {
-        throw AnnotationMembers.mistake(
-            description,
-            "@Error",
-            "a limited method",
-            "error routes cannot be limited: remove the limit");
+    @Override
+    public AnnotationMetadata annotations() {
+      return method.getAnnotationMetadata();
+    }
+
+    @Override
+    public boolean isOfObject() {
+      List<Class<?>> parameters = List.of(method.getArgumentTypes());
+      return switch (method.getMethodName()) {
+        case "toString", "hashCode" -> parameters.isEmpty();
+        case "equals" -> parameters.equals(List.of(Object.class));
+        default -> false;
+      };
+    }
+
+    @Override
+    public boolean isRoute() {
+      return method.hasStereotype(HttpMethodMapping.class);
+    }
+
+    @Override
+    public Optional<String> hiddenCompletion() {
+      Class<?> result = method.getReturnType().getType();
+      boolean hidden =
+          (Future.class.isAssignableFrom(result) && !CompletionStage.class.isAssignableFrom(result))
+              || LimitedMethod.HIDE_COMPLETION.contains(result.getName());
+      return hidden ? Optional.of(result.getName()) : Optional.empty();
+    }
+
+    @Override
+    public boolean streams() {
+      return Publishers.isConvertibleToPublisher(method.getReturnType().getType())
+          && !method.getReturnType().isSingleResult();
+    }
+
+    @Override
+    public boolean takesVerdict() {
+      return DenialPlan.takeVerdict(method.getArguments());
+    }
+
+    @Override
+    public Optional<List<Parameter>> parameters() {
+      return Optional.of(
+          Arrays.stream(method.getArguments())
+              .<Parameter>map(argument -> new BeanParameter(method, argument))
+              .toList());
+    }
+  }
+
+  /** A parameter of such a method. */
+  private final class BeanParameter implements LimitedMethod.Parameter {
+
+    private final ExecutableMethod<?, ?> method;
+    private final Argument<?> argument;
+
+    BeanParameter(ExecutableMethod<?, ?> method, Argument<?> argument) {
+      this.method = method;
+      this.argument = argument;
+    }
+
+    @Override
+    public String name() {
+      return argument.getName();
+    }
+
+    @Override
+    public boolean isFilled() {
+      Class<?> type = argument.getType();
+      if (PROVIDED.stream().anyMatch(provided -> provided.isAssignableFrom(type))
+          || PROVIDED_NAMES.contains(type.getName())) {
+        return false;
       }
+      if (!method.hasStereotype(HttpMethodMapping.class)) {
+        return true;
+      }
+      Optional<Class<? extends Annotation>> source =
+          argument.getAnnotationMetadata().getAnnotationTypeByStereotype(Bindable.class);
+      return source.isPresent()
+          ? source.get() != RequestAttribute.class
+              && source.get().getPackageName().equals(HTTP_ANNOTATIONS)
+          : typesOfBinders.get().stream()
+              .noneMatch(
+                  bound ->
+                      bound.equalsType(argument)
+                          || bound.equalsType(Argument.of(argument.getType())));
+    }
+
+    @Override
+    public boolean isCompared() {
+      return !DenialPlan.takesVerdict(argument)
+          && !argument.getType().getName().equals(LimitedMethod.CONTINUATION);
+    }
+
+    @Override
+    public Optional<String> obstacle() {
+      return SubmissionDigest.indigestiblePart(argument)
+          .or(
+              () ->
+                  beans
+                      .findBean(WritableTypes.class)
+                      .flatMap(types -> types.unwritablePart(argument)));
     }
   }
 }

@@ -42,8 +42,6 @@ public final class CompileTimeCheck {
   /** The error about a limit on a static method. */
   private static final String STATIC = "a static method";
 
-  private final AnnotationPlanSource.AnnotatedPlaces places =
-      new AnnotationPlanSource.AnnotatedPlaces();
   private final PlanDraft.Readers readers = readers();
 
   /**
@@ -73,7 +71,7 @@ public final class CompileTimeCheck {
   /** Reads the limits of a method. */
   public Findings check(LimitedMethod method) {
     try {
-      List<AnnotatedPlace> limited = places.of(method);
+      List<AnnotatedPlace> limited = AnnotatedPlace.limiting(method);
       if (limited.isEmpty()) {
         return new Findings(Optional.empty(), List.of(), Optional.empty());
       }
