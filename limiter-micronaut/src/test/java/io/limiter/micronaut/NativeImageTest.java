@@ -53,7 +53,7 @@ class NativeImageTest {
           "io.limiter.core.redis.connection.TimedCommand",
           "io.limiter.micronaut.denial.DenialMessages.ShippedMessages",
           "io.limiter.micronaut.http.UserWarnings",
-          "io.limiter.micronaut.metadata.StartNotes",
+          "io.limiter.micronaut.metadata.ConfiguredPolicies",
           "io.limiter.micronaut.redis.LimitStores",
           "io.limiter.micronaut.metadata.UnwovenLimits");
 

@@ -115,7 +115,9 @@ public final class CompileTimeCheck {
   private static String countedByChoice(LimitPlan plan) {
     return "%s: it counts only by %s: %s"
         .formatted(
-            plan.method(), plan.quotas().get(0).source().written(), StartNotes.COUNTED_BY_CHOICE);
+            plan.method(),
+            plan.quotas().get(0).source().written(),
+            ConfiguredPolicies.COUNTED_BY_CHOICE);
   }
 
   /**

@@ -34,7 +34,7 @@ import org.slf4j.LoggerFactory;
 class StartNotesTest {
 
   private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
-  private final Logger logger = (Logger) LoggerFactory.getLogger(StartNotes.class);
+  private final Logger logger = (Logger) LoggerFactory.getLogger(ConfiguredPolicies.class);
 
   @Controller("/chosen")
   @Requires(property = "spec.name", value = "StartNotesTest")

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import io.limiter.core.Policy;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.util.NearestNames;
+import io.limiter.micronaut.annotation.Tiers;
+import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
+import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
+import io.limiter.micronaut.config.LimitSettings;
+import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
+import io.limiter.micronaut.config.PoliciesConfiguration;
+import io.limiter.micronaut.config.PolicySettings;
+import io.limiter.micronaut.config.PolicySettings.PolicySetting;
+import io.limiter.micronaut.config.SettingsRefresh;
+import io.limiter.micronaut.config.TierSettings;
+import io.limiter.micronaut.event.EventPublisher;
+import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.thread.CallerThreads;
+import io.limiter.micronaut.thread.Continuations;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.event.ApplicationEventListener;
+import io.micronaut.context.event.StartupEvent;
+import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.core.reflect.ClassUtils;
+import io.micronaut.runtime.context.scope.refresh.RefreshEvent;
+import jakarta.inject.Singleton;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Checks and logs the settings of policies, at the start and whenever they are refreshed.
+ *
+ * <p>It stops the start if there are settings for a policy that does not exist: the intended policy
+ * would silently lack them, which might only show while Redis is away. A policy from code is known
+ * if it is a bean.
+ *
+ * <p>It also logs, once, what annotations leave open: which methods count only values that clients
+ * choose, so that a client that sends another header or argument with each call is never limited;
+ * and what the default of a duplicate guard compares. Either may be intended, for example where a
+ * filter has verified the header before.
+ */
+@Singleton
+final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent> {
+
+  private static final Logger LOG = LoggerFactory.getLogger(ConfiguredPolicies.class);
+
+  /** Why a limit that counts only what clients choose may not hold. */
+  static final String COUNTED_BY_CHOICE =
+      "a client that sends another value with each call is not limited, unless the value is verified elsewhere. A rule with limitType = IP or GLOBAL in addition prevents that";
+
+  private static final String SECURITY = "io.micronaut.security.authentication.Authentication";
+
+  /** The settings of a policy that comes from code, such as a failure counter. */
+  private static final Set<String> OF_CODE = Set.of("fallback", "deadline", "deny-cache");
+
+  /** Maximum number of names that a message lists. */
+  private static final int MAX_LISTED = 20;
+
+  private final PoliciesConfiguration configured;
+  private final LimitPlans plans;
+  private final GateConfiguration gate;
+  private final ApplicationContext context;
+  private volatile Set<String> disabled = Set.of();
+
+  ConfiguredPolicies(
+      PoliciesConfiguration configured,
+      LimitPlans plans,
+      GateConfiguration gate,
+      ApplicationContext context) {
+    this.configured = configured;
+    this.gate = gate;
+    this.plans = plans;
+    this.context = context;
+  }
+
+  @Override
+  public void onApplicationEvent(StartupEvent started) {
+    LimitSettings settings = configured.current();
+    check(settings, plans.policyNames(), plans::ruleNames);
+    plans.limitRoutes();
+    log(settings);
+    logWithoutEffect(settings);
+    logLeftOpen();
+  }
+
+  /**
+   * Requires that there is a policy, and a rule, for each setting, and a gate for each route.
+   *
+   * @param settings those by which the plans are made
+   * @param policies the names of the policies that are planned
+   * @param rules the names of the rules of a policy
+   */
+  void check(LimitSettings settings, Set<String> policies, Function<String, Set<String>> rules) {
+    check(settings.policies(), policies, rules);
+    settings
+        .tiers()
+        .tiers()
+        .values()
+        .forEach(
+            own ->
+                own.forEach(
+                    (policy, tier) -> {
+                      if (!policies.contains(policy) && !plans.policyNames().contains(policy)) {
+                        throw unknown(policy, tier.setting(), allNames());
+                      }
+                      if (tier.rules().isEmpty()) {
+                        requireRules(policy, PolicySettings.NONE.in(tier), rules.apply(policy));
+                      }
+                    }));
+    if (!settings.routes().isEmpty() && !gate.decides()) {
+      throw settings
+          .routes()
+          .get(0)
+          .path()
+          .mistake(
+              "only the gate limits paths, and limiter.gate.enabled is false: enable it, or remove the routes");
+    }
+  }
+
+  private void check(
+      Map<String, PolicySettings> settings,
+      Set<String> policies,
+      Function<String, Set<String>> rules) {
+    Map<String, PolicySettings> unknown = new TreeMap<>(settings);
+    unknown.keySet().removeAll(policies);
+    if (!unknown.isEmpty()) {
+      Set<String> known = allNames();
+      unknown.keySet().removeAll(known);
+      unknown.forEach(
+          (policy, some) -> {
+            throw unknown(policy, some.all().get(0), known);
+          });
+    }
+    settings.forEach(
+        (policy, some) -> {
+          if (!policies.contains(policy) && !plans.policyNames().contains(policy)) {
+            rejectForCode(some);
+          }
+          if (some.enabled() && !some.changedRules().isEmpty()) {
+            requireRules(policy, some, rules.apply(policy));
+          }
+        });
+  }
+
+  private static ConfigurationException unknown(
+      String policy, PolicySetting setting, Set<String> known) {
+    List<String> nearest = NearestNames.of(known, policy);
+    return setting.mistake(
+        "no policy is named '%s': %suse one of %s, give a @RateLimiter this name, give it rules here, or, for a policy from code, make it a bean of type %s"
+            .formatted(
+                policy,
+                nearest.isEmpty() ? "" : "did you mean " + nearest.get(0) + "? Else ",
+                listed(known),
+                Policy.class.getName()));
+  }
+
+  /** Rejects settings that a policy from code cannot have: that code itself decides them. */
+  private static void rejectForCode(PolicySettings settings) {
+    for (PolicySetting setting : settings.all()) {
+      String member = setting.key().substring(setting.key().lastIndexOf('.') + 1);
+      if (!OF_CODE.contains(member)) {
+        throw setting.mistake(
+            member.equals("observe")
+                ? "only policies of annotated methods are observed by configuration, and this one comes from code: remove it, and use request.observe() there"
+                : "this policy comes from code, which only fallback, deadline and deny-cache can change: remove it");
+      }
+    }
+  }
+
+  /** Each setting of a single rule must be that of some rule. */
+  private static void requireRules(String policy, PolicySettings settings, Set<String> rules) {
+    settings
+        .changedRules()
+        .forEach(
+            (rule, setting) -> {
+              if (rules.stream().noneMatch(name -> PolicySettings.isSameRule(rule, name))) {
+                throw setting.mistake(
+                    rules.isEmpty()
+                        ? "the policy '%s' has no rules of its own that a single setting could change: give it a list of rules"
+                            .formatted(policy)
+                        : "the policy '%s' has no rule '%s': use one of %s"
+                            .formatted(policy, rule, String.join(", ", rules)));
+              }
+            });
+  }
+
+  /**
+   * All names, including those of factories' beans, which are planned late, and of policies that
+   * are beans. It inspects every bean, so it is used only if a name is doubtful.
+   */
+  private Set<String> allNames() {
+    plans.planAll(context);
+    Set<String> names = plans.policyNames();
+    context.getBeansOfType(Policy.class).forEach(policy -> names.add(policy.name()));
+    return names;
+  }
+
+  /** A policy without its own name has that of its method, which is long. */
+  private static String listed(Set<String> names) {
+    Set<String> given =
+        names.stream().filter(name -> name.indexOf('(') < 0).collect(Collectors.toSet());
+    return given.isEmpty()
+        ? "the methods' (class.name(parameter types), as no policy has been given another)"
+        : given.stream().sorted().limit(MAX_LISTED).collect(Collectors.joining(", "));
+  }
+
+  /** Logs where numbers come from, and what is off since the last time. */
+  void log(LimitSettings read) {
+    Set<String> off = new TreeSet<>();
+    read.policies()
+        .forEach(
+            (policy, own) -> {
+              own.all().forEach(setting -> LOG.debug("Policy '{}': {}", policy, setting));
+              if (!own.enabled() && off.add(policy) && !disabled.contains(policy)) {
+                LOG.warn(
+                    "The policy '{}' is disabled by configuration: it limits no call and denies no duplicate",
+                    policy);
+              }
+            });
+    disabled = off;
+  }
+
+  /** Logs settings that have no effect. */
+  private void logWithoutEffect(LimitSettings read) {
+    if (!read.tiers().tiers().isEmpty() && !context.containsBean(Tiers.class)) {
+      LOG.warn(
+          "{} has rules of tiers, and no bean of type {} determines the tier of a caller: all callers have the default tier",
+          TierSettings.PREFIX,
+          Tiers.class.getName());
+    }
+    boolean users =
+        read.exempt().filter(lists -> !lists.users().isEmpty()).isPresent()
+            || read.block().filter(lists -> !lists.users().isEmpty()).isPresent();
+    if (users && !ClassUtils.isPresent(SECURITY, getClass().getClassLoader())) {
+      LOG.warn(
+          "{}.users or {}.users has names, and there is no micronaut-security that authenticates users: they have an effect only where a filter of the application sets the principal of a request",
+          ExemptConfiguration.PREFIX,
+          BlockConfiguration.PREFIX);
+    }
+  }
+
+  /** Logs what annotations leave open. */
+  private void logLeftOpen() {
+    List<String> methods = plans.countedByChoice();
+    if (!methods.isEmpty()) {
+      LOG.info(
+          "{} methods count only by a header or an argument: {}. The methods are {}",
+          methods.size(),
+          COUNTED_BY_CHOICE,
+          LimitPlans.listed(methods));
+    }
+    List<String> guards = plans.duplicatesByDefault();
+    if (!guards.isEmpty()) {
+      LOG.info(
+          "{} methods use the default for comparing submissions; set by or key of @Duplicate to change that. The default chose {}",
+          guards.size(),
+          LimitPlans.listed(guards));
+    }
+  }
+
+  /**
+   * Uses changed settings of policies without a restart, all of them or none. Counters go on: what
+   * was counted by the old rules counts by the new ones. A call in flight ends by the plan that it
+   * began with.
+   */
+  @Singleton
+  static final class PoliciesRefresh
+      implements ApplicationEventListener<RefreshEvent>, SettingsRefresh {
+
+    private static final Logger LOG = LoggerFactory.getLogger(PoliciesRefresh.class);
+
+    private final PoliciesConfiguration configuration;
+    private final ConfiguredPolicies policies;
+    private final LimitPlans plans;
+    private final EventPublisher events;
+    private volatile Map<String, String> shared = Map.of();
+    private volatile Map<String, String> own = Map.of();
+    private final CallerThreads threads;
+    private final Continuations executor;
+
+    PoliciesRefresh(
+        PoliciesConfiguration configuration,
+        ConfiguredPolicies policies,
+        LimitPlans plans,
+        EventPublisher events,
+        CallerThreads threads,
+        Continuations executor) {
+      this.configuration = configuration;
+      this.policies = policies;
+      this.plans = plans;
+      this.events = events;
+      this.threads = threads;
+      this.executor = executor;
+    }
+
+    /** Returns once the new settings are in use, unless it is called on an event loop. */
+    @Override
+    public void onApplicationEvent(RefreshEvent event) {
+      if (threads.mustNotBlock()) {
+        executor.run(this::refresh);
+      } else {
+        var unused = refresh();
+      }
+    }
+
+    @Override
+    public synchronized boolean refresh() {
+      return refresh(shared);
+    }
+
+    @Override
+    public synchronized boolean refresh(Map<String, String> all) {
+      return refresh(all, own);
+    }
+
+    @Override
+    public synchronized boolean set(String name, String value) {
+      Map<String, String> more = new HashMap<>(own);
+      more.put(name, value);
+      return refresh(shared, more);
+    }
+
+    private boolean refresh(Map<String, String> all, Map<String, String> mine) {
+      try {
+        LimitSettings read = configuration.read(all, mine);
+        Map<String, List<Rule>> before = plans.rules();
+        plans.replan(read, (names, rules) -> policies.check(read, names, rules));
+        configuration.use(read);
+        shared = Map.copyOf(all);
+        own = Map.copyOf(mine);
+        policies.log(read);
+        publish(before, plans.rules());
+        LOG.info("The limits are those of the refreshed configuration");
+        return true;
+      } catch (RuntimeException mistake) {
+        LOG.error(
+            "The refreshed configuration makes no sense, so all limits stay as they are: {}",
+            mistake.getMessage(),
+            mistake);
+        return false;
+      }
+    }
+
+    private void publish(Map<String, List<Rule>> before, Map<String, List<Rule>> after) {
+      Stream.concat(before.keySet().stream(), after.keySet().stream())
+          .distinct()
+          .sorted()
+          .forEach(
+              policy -> {
+                List<Rule> old = before.getOrDefault(policy, List.of());
+                List<Rule> now = after.getOrDefault(policy, List.of());
+                if (!old.equals(now)) {
+                  events.policyChanged(policy, "The configuration was refreshed", old, now);
+                }
+              });
+    }
+  }
+}
