@@ -192,7 +192,7 @@ public interface BanContract extends StoreHarness {
   }
 
   @Test
-  default void aLiftedBanIsAsOneThatNeverWasAndWhatWasCountedStays() {
+  default void aLiftedBanIsForgottenAndTheUnitsStayCounted() {
     for (Rule second :
         List.of(rule(9, HOUR), FixedWindowRule.of(9, HOUR), TokenBucketRule.of(9, 1, HOUR))) {
       Policy policy =

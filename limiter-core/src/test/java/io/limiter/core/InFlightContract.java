@@ -28,7 +28,7 @@ public interface InFlightContract extends StoreHarness {
   }
 
   @Test
-  default void soManyCallsAreInFlightAtOnceAndNotOneMore() {
+  default void parallelCallsAreAdmittedExactlyUpToTheCount() {
     List<Verdict> verdicts = together(100, inFlight(3));
     assertThat(verdicts).filteredOn(Verdict::allowed).hasSize(3);
     assertThat(verdicts).filteredOn(verdict -> !verdict.allowed()).hasSize(97);

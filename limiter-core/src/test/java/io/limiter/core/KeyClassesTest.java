@@ -52,7 +52,7 @@ class KeyClassesTest {
   }
 
   @Test
-  void behindAnAddressStandMoreThanBehindAUserAndBehindAllEverybody() {
+  void anAddressIsBroaderThanAUserAndTheGlobalSubjectIsBroadest() {
     assertThat(ADA.breadth()).isEqualTo(Subject.ONE_CALLER);
     assertThat(ADDRESS.breadth()).isEqualTo(Subject.AN_ADDRESS);
     assertThat(new Subject("anonymous", "192.0.2.1").breadth()).isEqualTo(Subject.AN_ADDRESS);

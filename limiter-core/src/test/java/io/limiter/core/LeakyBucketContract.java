@@ -47,7 +47,7 @@ public interface LeakyBucketContract extends StoreHarness {
   }
 
   @Test
-  default void threeASecondAreThreeASecondForEver() {
+  default void departuresDoNotDriftFromTheExactRate() {
     LimitRequest call = call(LeakyBucketRule.of(3, SECOND, 2, MINUTE));
     Instant start = now();
     for (long i = 0; i < 1_000; i++) {

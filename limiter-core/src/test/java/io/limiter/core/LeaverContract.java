@@ -69,7 +69,7 @@ public interface LeaverContract extends StoreHarness {
 
   /** Which departures are free is not known then, but how many places are. */
   @Test
-  default void ofDeparturesWithAWaitingCallBetweenThemNoneIsTakenAgain() {
+  default void departuresGivenUpAroundAWaitingCallAreNotTakenAgain() {
     LimitRequest call = call(twoASecond().withFair(false));
     List<Verdict> all = new ArrayList<>();
     for (int i = 0; i <= 10; i++) {

@@ -36,7 +36,7 @@ public interface OutcomeContract extends StoreHarness {
 
   @ParameterizedTest
   @EnumSource(Counting.class)
-  default void ofAHundredParallelCallsOnlySoManyBeginAsMayEndSo(Counting counting) {
+  default void noMoreParallelCallsBeginThanTheRuleAllows(Counting counting) {
     assertThat(together(100, counting(counting, rule(3, MINUTE))))
         .filteredOn(Verdict::allowed)
         .hasSize(3);
@@ -62,7 +62,7 @@ public interface OutcomeContract extends StoreHarness {
   }
 
   @Test
-  default void whereSuccessesCountItIsTheOtherWayRound() {
+  default void whereSuccessesCountAFailureGivesItsUnitBack() {
     LimitRequest call = counting(Counting.SUCCESSES, rule(2, MINUTE));
     for (int i = 0; i < 10; i++) {
       end(call, Completion.failed());

@@ -63,7 +63,7 @@ class OutcomeRecordsTest {
   }
 
   @Test
-  void callsInFlightStandAmongTheirLike() {
+  void concurrencyLimitsShareAStackOnlyWithEachOther() {
     assertThat(stack(THREE, ConcurrencyLimitRule.of(5, Duration.ofSeconds(9))).permitDuration())
         .contains(Duration.ofSeconds(9));
     assertThat(stack(rule(1, MINUTE)).permitDuration()).isEmpty();
@@ -162,7 +162,7 @@ class OutcomeRecordsTest {
   }
 
   @Test
-  void whereARuleGivesNoTimeSinceItCannotKnowTheOthersCount() {
+  void retryAfterIgnoresRulesThatCannotKnowTheirWait() {
     RuleVerdict inFlight = RuleVerdict.of(THREE).violated().resetAfter(THREE.window()).build();
     RuleVerdict minute =
         RuleVerdict.of(rule(1, MINUTE)).violatedFor(MINUTE).resetAfter(MINUTE).build();

@@ -34,7 +34,7 @@ public interface SlidingCounterContract extends StoreHarness {
   }
 
   @Test
-  default void ofThePreviousWindowAsManyCountAsThereIsLeftOfIt() {
+  default void unitsOfThePreviousWindowCountInProportionToItsRemainder() {
     LimitRequest call = call(SlidingWindowCounter.of(10, MINUTE));
     beginWindow(MINUTE);
     acquire(10, call);

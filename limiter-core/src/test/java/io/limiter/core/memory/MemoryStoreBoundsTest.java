@@ -236,7 +236,7 @@ class MemoryStoreBoundsTest {
   }
 
   @Test
-  void aSubjectWhoseNumbersAreAsIfNeverUsedGoesAsOthersAreServed() {
+  void aFullyReplenishedSubjectIsRemovedAsOthersAreServed() {
     List<Rule> rules =
         List.of(
             SlidingWindowCounter.of(2, SECOND),

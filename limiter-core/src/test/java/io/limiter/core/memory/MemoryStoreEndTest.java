@@ -57,7 +57,7 @@ class MemoryStoreEndTest {
   }
 
   @Test
-  void ofAClosedStoreNothingIsGivenBack() {
+  void aClosedStoreGivesNothingBack() {
     MemoryStore store = new MemoryStore(1, () -> 0);
     Verdict known = acquire(store, call("known", rule(1, MINUTE)));
     Verdict stranger = acquire(store, call("stranger", rule(1, MINUTE)));

@@ -129,7 +129,7 @@ class OverridesTest {
   }
 
   @Test
-  void ofSeveralSubjectsOnlyThatOneIsChanged() {
+  void anOverrideChangesOnlyItsOwnSubjectOfACall() {
     LimitRequest both = search(ADA).and(search(BOB));
     put(search(ADA), Map.of(), HOUR);
 
@@ -213,7 +213,7 @@ class OverridesTest {
   }
 
   @Test
-  void aTextIsReadAsItWasWrittenAndNoOtherIs() {
+  void anOverrideIsReadBackAndMalformedTextIsIgnored() {
     SubjectOverride written =
         new SubjectOverride("t", "com.example.A.b(int)", Map.of("a", 2L, "b", 3L), HOUR);
     assertThat(SubjectOverride.of("t", written.text(), HOUR)).contains(written);

@@ -88,7 +88,7 @@ class ClusterBreakersTest {
   }
 
   @Test
-  void whereASlotIsOnItsWayToACallGoesBehindAsking() {
+  void aCallToAMigratingSlotIsSentWithAsking() {
     decide(ofLow);
     last(low).completeExceptionally(new RedisCommandExecutionException("ASK 1 high:1"));
 

@@ -132,7 +132,7 @@ class DivergentAlgorithmTest {
   }
 
   @Test
-  void ofAStackOnlyTheOwnAlgorithmsAreNamed() {
+  void theErrorNamesOnlyTheCustomAlgorithmsOfAStack() {
     assertThat(failure(call(rule(5, MINUTE), divergent(3, 0)), Mode.ACQUIRE))
         .hasMessageContaining("under the algorithm 'divergent' of the rule 'mine':");
     CustomRule other = divergent(0, 0).withName("other");
@@ -152,7 +152,7 @@ class DivergentAlgorithmTest {
   }
 
   @Test
-  void asLongAsBothFindTheSameTheyDecide() {
+  void callsAreDecidedWhileLuaAndJavaAgree() {
     LimitRequest call = call(divergent(0, 1));
     assertThat(decide(call, Mode.ACQUIRE).allowed()).isTrue();
     assertThat(decide(call, Mode.ACQUIRE).allowed()).isTrue();
@@ -180,7 +180,7 @@ class DivergentAlgorithmTest {
 
   /** Redis is healthy: other calls continue. */
   @Test
-  void manyOfThemOpenNoBreaker() {
+  void manyDivergentDecisionsOpenNoBreaker() {
     for (int i = 0; i < MANY; i++) {
       assertThat(failure(luaDeniesMore(), Mode.ACQUIRE).reason()).isEqualTo(FailureReason.ERROR);
     }

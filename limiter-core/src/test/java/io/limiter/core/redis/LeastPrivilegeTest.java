@@ -183,7 +183,7 @@ class LeastPrivilegeTest {
   }
 
   @Test
-  void thatIsEnoughForPastChargesAndForForeignValuesUnderAKey() {
+  void theDocumentedUserRecordsPastChargesAndRemovesForeignValues() {
     LimitRequest call = call(rule(500, HOUR), TokenBucketRule.of(500, 1, HOUR));
     Charge past = call.withCost(150).charge(0);
     RedisCommands<String, String> commands = admin.connect().sync();

@@ -59,7 +59,7 @@ class RedisHealthTest {
   }
 
   @Test
-  void oneThatIsSilentOpensItsBreakerAndOneThatIsBackClosesItWithoutAnyCall() {
+  void theBreakerOfASilentNodeOpensAndClosesWithoutAnyCall() {
     redis.suspend();
 
     assertThat(failure()).contains(FailureReason.TIMEOUT);

@@ -151,7 +151,7 @@ class RedisStoreBreakerTest {
 
   /** Requesting a missing connection takes no time. */
   @Test
-  void wantOfAConnectionLastsNoLongerThanTheConnectionIsAway() {
+  void aCallIsSentAsSoonAsThereIsAConnectionAgain() {
     connected = false;
     for (int i = 0; i < 100; i++) {
       assertFails(decide(), FailureReason.DISCONNECTED);

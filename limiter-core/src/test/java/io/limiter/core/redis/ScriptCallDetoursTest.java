@@ -62,7 +62,7 @@ class ScriptCallDetoursTest {
   }
 
   @Test
-  void behindTheDeadlineNothingIsSentOn() {
+  void noCommandIsRedirectedAfterTheDeadline() {
     first.ignoreCancelling();
     start();
     timer.fire();

@@ -134,7 +134,7 @@ class ScriptCallTest {
   }
 
   @Test
-  void behindTheDeadlineNothingIsSent() {
+  void noCommandIsSentAfterTheDeadline() {
     redis.ignoreCancelling();
     call();
     timer.fire();

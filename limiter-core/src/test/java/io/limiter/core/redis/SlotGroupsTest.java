@@ -49,7 +49,7 @@ class SlotGroupsTest {
   }
 
   @Test
-  void elseTheOrderIsThatOfDeclaration() {
+  void subjectsOfEqualBreadthKeepTheirOrderOfDeclaration() {
     assertThat(MultiSlotDecision.SlotGroups.bySlot(encoded(USER.and(KEY))))
         .containsExactly(new int[] {0}, new int[] {1});
     assertThat(MultiSlotDecision.SlotGroups.bySlot(encoded(KEY.and(USER))))

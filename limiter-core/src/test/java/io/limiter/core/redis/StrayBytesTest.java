@@ -122,7 +122,7 @@ class StrayBytesTest {
 
   @ParameterizedTest
   @MethodSource("stacks")
-  void impossibleTimesAdmitNoCallForever(List<Rule> rules) throws Exception {
+  void impossibleTimesDoNotLiftTheLimit(List<Rule> rules) throws Exception {
     LimitRequest call = call(rules.toArray(Rule[]::new));
     for (double time : new double[] {-1e16, -1e300, Double.NEGATIVE_INFINITY, Double.NaN, 1e300}) {
       redis.commands().del(name(call));

@@ -123,7 +123,7 @@ class KnownDenialTest {
   }
 
   @Test
-  void ofSeveralSubjectsTheOneThatIsSureIsGoneBy() {
+  void aCertainDenialOfOneSubjectDecidesTheWholeCall() {
     Rule inFlight = ConcurrencyLimitRule.of(5);
     LimitRequest both =
         by(Policy.of("each", rule(1, MINUTE)))

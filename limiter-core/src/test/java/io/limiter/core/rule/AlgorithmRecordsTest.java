@@ -205,7 +205,7 @@ class AlgorithmRecordsTest {
   }
 
   @Test
-  void aBanIsAPossibleOne() {
+  void anImpossibleBanIsRejected() {
     Duration second = Duration.ofSeconds(1);
     assertRejected(
         () -> BanRule.of(0, MINUTE, MINUTE), "A ban after 0 violations: give it 1 to 1000000");

@@ -31,7 +31,7 @@ class GapTest {
   }
 
   @Test
-  void ofDeparturesWithAnotherBetweenThemOnlyTheNumberIsKnown() {
+  void onlyTheNumberOfSeparatedDeparturesIsKnown() {
     for (Gap gap : new Gap[] {at(40, 36), at(36, 40)}) {
       assertThat(gap).isEqualTo(TWO_OF_FIVE);
       assertThat(gap.isKnown()).isFalse();
@@ -69,7 +69,7 @@ class GapTest {
   }
 
   @Test
-  void ofUnknownDeparturesTheEarliestAreAssumedToBeFree() {
+  void theEarliestOfUnknownDeparturesAreAssumedToBeFree() {
     assertThat(TWO_OF_FIVE.of(40).free()).isEqualTo(2);
     assertThat(TWO_OF_FIVE.of(39)).isEqualTo(new Gap(39, 4, 1));
     assertThat(TWO_OF_FIVE.of(38)).isEqualTo(Gap.NONE);
@@ -92,7 +92,7 @@ class GapTest {
   }
 
   @Test
-  void asManyOfTheLastAreFreeAsAreKnownToBe() {
+  void onlyAKnownGapAtTheEndFreesTheLastDepartures() {
     assertThat(Gap.NONE.last()).isZero();
     assertThat(Gap.NONE.with(2, 2).last()).isEqualTo(2);
     assertThat(Gap.NONE.with(3, 2).last()).isZero();

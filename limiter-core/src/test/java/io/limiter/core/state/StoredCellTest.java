@@ -48,7 +48,7 @@ class StoredCellTest {
 
   @ParameterizedTest
   @ValueSource(doubles = {-1, Double.NaN, NOW + 1, Double.POSITIVE_INFINITY})
-  void withoutATimeThatHasBeenTheRuleWasNeverUsed(double first) {
+  void aRuleWithAnImpossibleTimeCountsAsUnused(double first) {
     for (Rule rule : ALL) {
       Cell unused = Cell.unused(rule);
       double[] numbers = new double[10];
@@ -60,7 +60,7 @@ class StoredCellTest {
 
   @ParameterizedTest
   @ValueSource(longs = {0, NOW})
-  void anyTimeFromTheFirstToNowIsATime(long now) {
+  void aTimeFromZeroToNowIsValid(long now) {
     assertThat(read(COUNTER, now, now - now % 1_000_000, 3, 0).remainingBefore()).isEqualTo(7);
     assertThat(read(WINDOW, now, now, 3).remainingBefore()).isEqualTo(7);
     assertThat(read(ALIGNED, now, now - now % 1_000_000, 3).remainingBefore()).isEqualTo(7);
@@ -71,14 +71,14 @@ class StoredCellTest {
   }
 
   @Test
-  void ofACounterTheStartOfItsWindowItsUnitsAndThoseOfTheOneBefore() {
+  void aCounterStoresItsWindowsStartAndTheUnitsOfTwoWindows() {
     assertThat(left(COUNTER, 2_000_000, 3, 4)).isEqualTo(5);
     assertThat(left(COUNTER, 1_000_000, 3, 4)).isEqualTo(8);
     assertThat(left(COUNTER, 0, 3, 4)).isEqualTo(10);
   }
 
   @Test
-  void ofAWindowItsStartAndItsUnits() {
+  void aWindowStoresItsStartAndItsUnits() {
     CellReadout readout = read(WINDOW, NOW, 1_600_000, 3);
     assertThat(readout.remainingBefore()).isEqualTo(7);
     assertThat(readout.resetAfterMicros(false)).isEqualTo(100_000);
@@ -97,7 +97,7 @@ class StoredCellTest {
   }
 
   @Test
-  void ofABucketTheLastTimeAndThePartsThatWereMissing() {
+  void aBucketStoresItsLastTimeAndItsMissingParts() {
     CellReadout readout = read(BUCKET, NOW, 2_000_000, 1_600_000); // 500,000 parts are a token
     assertThat(readout.remainingBefore()).isEqualTo(7);
     assertThat(readout.retryAfterMicros(false)).isEqualTo(100_000);
@@ -105,21 +105,21 @@ class StoredCellTest {
   }
 
   @Test
-  void ofABucketByIntervalTheLastRefillAndTheTokensThatWereMissing() {
+  void aBucketByIntervalStoresItsLastRefillAndItsMissingTokens() {
     CellReadout readout = read(BY_INTERVAL, NOW, 1_200_000, 5);
     assertThat(readout.remainingBefore()).isEqualTo(7);
     assertThat(readout.retryAfterMicros(false)).isEqualTo(700_000);
   }
 
   @Test
-  void ofALeakyBucketTheLastTimeAndThePartsUntilTheNextDeparture() {
+  void aLeakyBucketStoresItsLastTimeAndThePartsUntilTheNextDeparture() {
     CellReadout readout = read(LEAKY, NOW, 2_000_000, 1_600_000);
     assertThat(readout.remainingBefore()).isEqualTo(8);
     assertThat(readout.delayMicros()).isEqualTo(1_100_000);
   }
 
   @Test
-  void ofAnAlgorithmOfTheUsersOwnTheTimeOfTheLastCallAndItsNumbers() {
+  void aCustomAlgorithmStoresTheTimeOfTheLastCallAndItsNumbers() {
     assertThat(left(CUSTOM, 2_000_000, 2_000_000, 8)).isEqualTo(2);
     assertThat(left(CUSTOM, 2_000_000, 1_000_000, 8)).isEqualTo(6);
     assertThat(left(CUSTOM, 500_001, 2_000_000, 8)).isEqualTo(2);

@@ -111,7 +111,7 @@ class EventLoopBlockingTest {
   }
 
   @Test
-  void aSleepElsewhereIsNoneOfItsBusiness() {
+  void aSleepOnAnotherThreadIsNotReported() {
     sleep();
 
     assertThat(EventLoopBlocking.take()).isEmpty();

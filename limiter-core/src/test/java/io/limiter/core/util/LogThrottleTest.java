@@ -37,7 +37,7 @@ class LogThrottleTest {
   }
 
   @Test
-  void ofSeveralThreadsOneLogs() throws InterruptedException {
+  void onlyOneOfSeveralThreadsLogs() throws InterruptedException {
     AtomicLong messages = new AtomicLong();
     ExecutorService threads = Executors.newFixedThreadPool(4);
     for (int i = 0; i < 400; i++) {

@@ -117,7 +117,7 @@ class BreakerProbeTest {
   }
 
   @Test
-  void norDoCallsBegunBeforeItOpenedOpenItAgain() {
+  void callsBegunBeforeItOpenedDoNotOpenItAgain() {
     Period before = breaker.admit();
     fail(5);
     advance(SECOND);

@@ -420,7 +420,7 @@ class UnansweredCommandsTest {
 
   /** Nothing waits for a reply that cannot come. */
   @Test
-  void whatIsCollectedWhenTheChannelClosesFails() {
+  void decisionsCollectedWhenTheChannelClosesFail() {
     List<TimedCommand<byte[], byte[], byte[]>> decisions =
         inOneTurn(
             2,
