@@ -58,7 +58,7 @@ class ForwardedHeaderFuzzTest {
   }
 
   @Test
-  void whatIsReadIsAnAddressInTheOneWayItIsCounted() {
+  void aReadAddressIsInTheFormInWhichItIsCounted() {
     forEachSeed(
         HEADERS / 10,
         seed -> {

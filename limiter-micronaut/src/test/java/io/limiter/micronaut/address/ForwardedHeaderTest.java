@@ -53,7 +53,7 @@ class ForwardedHeaderTest {
         "203.0.113.7, FD12::1 > 203.0.113.7",
         "203.0.113.7, [fd12::1]:80, 10.0.0.1:80 > 203.0.113.7",
       })
-  void theFirstWhoIsNotTrustedFromTheRightIsTheClient(String lines, String client) {
+  void theRightmostUntrustedAddressIsTheClient(String lines, String client) {
     assertThat(clientOf("X-Forwarded-For", lines)).isEqualTo(client);
   }
 
@@ -170,7 +170,7 @@ class ForwardedHeaderTest {
         "=6.6.6.6",
         "",
       })
-  void whatHasNoAddressEndsTheWalkThereToo(String nonsense) {
+  void anElementOfForwardedWithoutAnAddressEndsTheWalk(String nonsense) {
     assertThat(clientOf("Forwarded", "for=6.6.6.6, " + nonsense + ", for=10.0.0.2"))
         .isEqualTo("10.0.0.2");
     assertThat(clientOf("Forwarded", "for=6.6.6.6, " + nonsense)).isEqualTo("-");

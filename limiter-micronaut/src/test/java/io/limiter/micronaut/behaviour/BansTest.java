@@ -67,7 +67,7 @@ class BansTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"address", "user", "argument?who=", "strangers"})
-  void theDenialThatIsOneTooManyBans(String route) {
+  void oneDenialTooManyStartsABan(String route) {
     assertThat(call(route).statusCode()).isEqualTo(200);
     HttpResponse<String> denied = call(route);
     HttpResponse<String> banned = call(route);
@@ -112,7 +112,7 @@ class BansTest {
   }
 
   @Test
-  void whoLiftsABanNamesTheLimitAndTheCaller() {
+  void aResetOfALimitAndItsCallerLiftsTheBan() {
     ban("user");
     Policy anyRules = Policy.of("by-user", SlidingWindowLog.of(1, Duration.ofMinutes(1)));
 

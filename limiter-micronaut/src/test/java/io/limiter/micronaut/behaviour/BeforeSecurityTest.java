@@ -86,7 +86,7 @@ class BeforeSecurityTest {
   }
 
   @Test
-  void whoHasWaitedMayTryAgain() {
+  void aCallerMayTryAgainAfterTheWindow() {
     assertThat(server.get("/doors/short").statusCode()).isEqualTo(401);
     assertThat(server.get("/doors/short", PASSWORD, "right").statusCode()).isEqualTo(429);
 

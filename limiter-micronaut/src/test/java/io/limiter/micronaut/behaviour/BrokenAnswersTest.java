@@ -95,7 +95,7 @@ class BrokenAnswersTest {
   }
 
   @Test
-  void withoutOurFieldsAnswersAreWhatTheyAre() {
+  void answersAreUnchangedIfOurHeaderFieldsFail() {
     try (TestServer server = start("fields")) {
       HttpResponse<String> admitted = server.get("/denials/limited");
       HttpResponse<String> denied = server.get("/denials/limited");

@@ -56,7 +56,7 @@ class BrokenSubjectsTest {
         "/broken/expression/stage",
         "/broken/expression/duplicate-key"
       })
-  void whatItThrowsIsTheApplications(String path) {
+  void anExceptionOfASubjectIsLeftToTheApplication(String path) {
     for (int i = 0; i < 3; i++) {
       assertFailed(path + "?how=thrown", 418, "handled: no tenant");
       assertFailed(path + "?how=checked", 500, "");
@@ -77,7 +77,7 @@ class BrokenSubjectsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"null", "blank"})
-  void anAddressThatIsNoneIsNamedWithTheRemedy(String how) {
+  void aMissingAddressIsReportedWithTheRemedy(String how) {
     assertFailed(
         "/broken/address?how=" + how,
         500,

@@ -217,7 +217,7 @@ class CallersApartTest {
   }
 
   @Test
-  void whatWasUsedStaysWhenTheTierChanges() {
+  void usedUnitsStayCountedWhenTheTierChanges() {
     try (TestServer server = start(TIERS)) {
       assertThat(admitted(server, "/apart/user", USER, "ann")).isEqualTo(3);
       server.bean(UserTiers.class).changed.put("ann", "pro");

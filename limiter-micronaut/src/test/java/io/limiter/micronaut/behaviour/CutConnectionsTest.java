@@ -70,7 +70,7 @@ class CutConnectionsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"places", "submissions"})
-  void whatWasNotSentWhollyHoldsNothing(String route) throws Exception {
+  void anIncompleteRequestHoldsNothing(String route) throws Exception {
     try (TestServer server =
         TestServer.start(SPEC, Map.of("micronaut.server.http-version", "2.0"))) {
       AtomicInteger admitted = server.bean(Behind.class).admitted;

@@ -194,7 +194,7 @@ class DecidedByFieldTest {
   }
 
   @Test
-  void thatOfTheApplicationIsKept() {
+  void aFieldOfTheApplicationIsKept() {
     try (TestServer server = start(DEBUG, true)) {
       assertThat(decided(server, 2, "GET", "/who/own")).containsExactly("200 another", "429 STORE");
     }

@@ -138,7 +138,7 @@ class DenialHeadersTest {
   }
 
   @Test
-  void whatTheApplicationSetsItselfIsKept() {
+  void fieldsOfTheApplicationAreKept() {
     Map<String, Object> settings =
         Map.of(CACHE_CONTROL, "no-store", "limiter.headers.x-rate-limit", "seconds");
     try (TestServer server = start(settings)) {

@@ -101,7 +101,7 @@ class DenialLanguagesTest {
         ";|English",
         "zh;q=high|English"
       })
-  void whatTheCallerPrefersCounts(String accepted, String message) {
+  void theLanguageThatTheCallerPrefersIsUsed(String accepted, String message) {
     try (TestServer server = DenialAnswersTest.start(Map.of())) {
       server.get("/denials/limited");
 
@@ -178,7 +178,7 @@ class DenialLanguagesTest {
 
   @ParameterizedTest
   @CsvSource({";", "','", "*", "x-%s"})
-  void aLanguageThatIsNoneIsNoReasonToFail(String language) {
+  void anInvalidLanguageGetsTheDefaultMessage(String language) {
     try (TestServer server = DenialAnswersTest.start(Map.of(BUNDLES, true))) {
       server.get("/denials/limited");
       HttpResponse<String> denied = server.get("/denials/limited", "Accept-Language", language);

@@ -66,7 +66,7 @@ class DenialTemplateTest {
   }
 
   @Test
-  void ofSeveralRulesTheOneWithTheLongestWaitIsUsed() {
+  void theRuleWithTheLongestWaitFillsTheTemplate() {
     try (TestServer server = start(EVERYTHING)) {
       HttpResponse<String> denied = second(server, "GET", "/denials/stack");
 

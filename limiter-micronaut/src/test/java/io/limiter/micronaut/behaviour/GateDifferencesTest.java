@@ -80,7 +80,7 @@ class GateDifferencesTest {
   }
 
   @Test
-  void suchACallHasHeaderFieldsOnlyWithTheGate() {
+  void aCallWithABrokenBodyHasHeaderFieldsOnlyWithTheGate() {
     assertThat(with.post("/doors/body", BROKEN).headers().firstValue("RateLimit")).isPresent();
     assertThat(without.post("/doors/body", BROKEN).headers().firstValue("RateLimit")).isEmpty();
   }

@@ -40,7 +40,7 @@ class GivingUpTest extends WaitingCaller {
 
   /** It has come: that is what the other rule counts. */
   @Test
-  void whoGoesAwayCountsForOtherRules() throws Exception {
+  void anAbandonedCallCountsForOtherRules() throws Exception {
     assertThat(call("stacked").join().statusCode()).isEqualTo(200);
     leaveWhileWaiting("stacked");
     leaveWhileWaiting("stacked");
@@ -121,7 +121,7 @@ class GivingUpTest extends WaitingCaller {
 
   /** As messages that are sent independently of the request. */
   @Test
-  void whatAnAnsweredRequestHasLeftBehindIsNotGivenUp() throws IOException {
+  void callsThatAnAnsweredRequestLeavesBehindAreNotGivenUp() throws IOException {
     try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
       client
           .getOutputStream()
@@ -136,7 +136,7 @@ class GivingUpTest extends WaitingCaller {
   }
 
   @Test
-  void whatWasToBeSubmittedMayBeSubmittedAgain() throws Exception {
+  void anAbandonedSubmissionMayBeMadeAgain() throws Exception {
     assertThat(call("submission?by=first").join().statusCode()).isEqualTo(200);
     leaveWhileWaiting("submission?by=second");
 

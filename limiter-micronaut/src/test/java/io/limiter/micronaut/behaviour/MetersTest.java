@@ -315,7 +315,7 @@ class MetersTest {
   }
 
   @Test
-  void whatAnObservedPolicyWouldDenyIsCounted() {
+  void callsThatAnObservedPolicyWouldDenyAreCounted() {
     try (TestServer server = start("limiter.policies.search.observe", true)) {
       for (int i = 0; i < 3; i++) {
         assertThat(server.status("/meters/limited")).isEqualTo(200);

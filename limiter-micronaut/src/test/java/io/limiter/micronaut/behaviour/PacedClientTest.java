@@ -65,7 +65,7 @@ class PacedClientTest {
   }
 
   @Test
-  void ofFiveCallsFourLeaveEvenlyAndOneIsDeniedBeforeItIsMade() {
+  void fourOfFiveCallsLeaveEvenlyAndOneIsDeniedBeforeItIsMade() {
     try (TestServer server = TestServer.start(SPEC, Map.of("limiter.fallback", "deny"))) {
       Partner partner = server.bean(Partner.class);
       List<Long> came = server.bean(There.class).came;

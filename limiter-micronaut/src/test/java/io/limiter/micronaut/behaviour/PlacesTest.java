@@ -88,7 +88,7 @@ class PlacesTest {
   }
 
   @Test
-  void whatTheRouteDeniesIsNotTakenFromTheKeyOfItsClass() {
+  void aCallThatTheRouteDeniesTakesNothingFromTheKeyOfItsClass() {
     assertThat(statuses("/keyed/own", 3)).containsExactly(200, 429, 429);
     assertThat(statuses("/keyed/first", 3)).containsExactly(200, 200, 429);
   }

@@ -105,7 +105,7 @@ class ReleaseOnTest {
 
   @ParameterizedTest
   @CsvSource({"MAPPED, 422", "HANDLED, 503"})
-  void whatFailsWithinAStreamIsA500HoweverItWouldBeHandled(Ending end, int status) {
+  void aFailureWithinAStreamIsA500WhateverWouldHandleIt(Ending end, int status) {
     assertThat(submit("flux", end, status)).isEqualTo(500);
     assertThat(submit("flux", end, status)).isEqualTo(409);
   }

@@ -56,7 +56,7 @@ class ResultCostsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"rows", "rows-later", "rows-mono"})
-  void whatWasEstimatedTooHighIsGivenBack(String route) {
+  void anOverestimatedCostIsGivenBack(String route) {
     assertThat(left(rows(route, 3))).as("with the estimate").isEqualTo(90);
     assertThat(left(rows(route, 0))).isEqualTo(87);
     assertThat(left(rows(route, 10))).isEqualTo(87);
@@ -65,7 +65,7 @@ class ResultCostsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"rows", "rows-later", "rows-mono"})
-  void whatWasEstimatedTooLowIsTakenLaterWhateverIsLeft(String route) {
+  void anUnderestimatedCostIsTakenLaterWhateverIsLeft(String route) {
     assertThat(left(rows(route, 85))).isEqualTo(90);
     assertThat(left(rows(route, 50))).isEqualTo(5);
 

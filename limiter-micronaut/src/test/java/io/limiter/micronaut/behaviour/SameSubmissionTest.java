@@ -147,7 +147,7 @@ class SameSubmissionTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"\"", "\"abc", "\"\"", "\"a\\b\"", "a\tb"})
-  void aKeyThatIsNoneIsABadRequestEvenWhereItIsOptional(String malformed) {
+  void aMalformedKeyIsABadRequestEvenWhereItIsOptional(String malformed) {
     for (String route : new String[] {"key", "key-mono", "key-flux", "optional-key"}) {
       assertBadRequest(post(route, KEY, malformed));
     }

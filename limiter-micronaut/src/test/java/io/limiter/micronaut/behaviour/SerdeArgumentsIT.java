@@ -77,7 +77,7 @@ class SerdeArgumentsIT {
   }
 
   @Test
-  void whatItCannotWriteStopsTheStart() {
+  void anArgumentThatSerdeCannotWriteStopsTheStart() {
     assertThat(Starts.mistake(Map.of("spec.name", SPEC + ".mistake")))
         .hasMessageStartingWith(Mistake.class.getName() + ".call(")
         .hasMessageContaining("@RateLimiter.duplicate.by = ARGUMENTS: the parameter 'filters'")

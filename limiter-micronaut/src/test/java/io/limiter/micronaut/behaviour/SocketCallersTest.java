@@ -136,7 +136,8 @@ class SocketCallersTest {
 
   @ParameterizedTest
   @MethodSource("selections")
-  void eachIsWhoOpenedTheSocket(Map<String, Object> selection) throws Exception {
+  void eachMessageCountsForTheCallerWhoOpenedTheSocket(Map<String, Object> selection)
+      throws Exception {
     Map<String, Object> settings = new LinkedHashMap<>(selection);
     settings.put("test.slow-store", true);
     try (TestServer server = TestServer.start(SPEC, settings)) {

@@ -199,7 +199,7 @@ class StandardMetricsTest {
   }
 
   @Test
-  void soIsADenialBeforeSecurity() {
+  void aDenialBeforeSecurityIsRecordedOnce() {
     try (TestServer server = start()) {
       assertThat(server.status("/before-security")).isEqualTo(200);
       assertThat(server.status("/before-security")).isEqualTo(429);
@@ -213,7 +213,7 @@ class StandardMetricsTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void soIsADenialThatTheApplicationHandles(boolean gate) {
+  void aDenialThatTheApplicationHandlesIsRecordedOnce(boolean gate) {
     try (TestServer server = start("limiter.gate.enabled", gate)) {
       assertThat(server.status("/handled")).isEqualTo(200);
       assertThat(server.status("/handled")).isEqualTo(418);
@@ -226,7 +226,7 @@ class StandardMetricsTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void soIsAFailureOfTheGate(boolean gate) {
+  void aFailureOfTheGateIsRecordedOnce(boolean gate) {
     try (TestServer server = start("limiter.gate.enabled", gate)) {
       assertThat(server.status("/metered/broken")).isEqualTo(500);
 
@@ -239,7 +239,7 @@ class StandardMetricsTest {
   }
 
   @Test
-  void whatOtherFiltersAnswerIsLeftAsItIs() {
+  void answersOfOtherFiltersAreNotRecorded() {
     try (TestServer server = start()) {
       assertThat(server.status("/metered/limited/1", "X-Before", "1")).isEqualTo(401);
       assertThat(server.status("/metered/limited/1", "X-Behind", "1")).isEqualTo(401);

@@ -93,7 +93,7 @@ class SubjectsTest {
   }
 
   @Test
-  void ofTwoLinesOfAHeaderTheFirstCounts() {
+  void theFirstOfTwoHeaderLinesCounts() {
     assertTwoAdmitted("header", "X-Api-Key", "a", "X-Api-Key", "b");
 
     assertThat(call("header", "X-Api-Key", "a")).isEqualTo(429);

@@ -79,7 +79,8 @@ class SubscriptionsTest {
 
   @ParameterizedTest
   @MethodSource("methods")
-  void whatIsNeverSubscribedToIsNotCounted(Function<SubscribedBean, Publisher<String>> method) {
+  void aPublisherWithoutASubscriberIsNotCounted(
+      Function<SubscribedBean, Publisher<String>> method) {
     for (int call = 0; call < 5; call++) {
       assertThat(method.apply(bean)).isNotNull();
     }

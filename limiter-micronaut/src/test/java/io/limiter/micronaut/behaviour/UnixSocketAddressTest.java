@@ -49,7 +49,7 @@ class UnixSocketAddressTest {
   }
 
   @Test
-  void whoComesOverTheNetworkIsNotTrustedForThat() throws IOException {
+  void aPeerOverTheNetworkIsNotTrustedAsAUnixSocket() throws IOException {
     try (TestServer server = start(true, "unix")) {
       for (int call = 0; call < 2; call++) {
         assertThat(tcp(server, "6.6.6." + call)).isEqualTo(200);

@@ -223,7 +223,7 @@ class UpgradesTest {
   }
 
   @Test
-  void whatIsLeftToAnErrorMethodIsOneLineAtDebugLevel() {
+  void aDenialLeftToAnErrorMethodIsOneLineAtDebugLevel() {
     try (Logged logged = new Logged();
         TestServer server = TestServer.start(SPEC)) {
       WebSocket socket = open(server, "/dropped", new CompletableFuture<>()).join();

@@ -55,7 +55,7 @@ class VerdictParameterTest {
   }
 
   @Test
-  void aDuplicateIsHandedToTheMethodWhoseVerdictIsNoPartOfIt() {
+  void aVerdictParameterIsNoPartOfTheSubmission() {
     assertThat(server.post("/verdicts/submission", "{\"a\":1}").body()).isEqualTo("ALLOWED []");
     assertThat(server.post("/verdicts/submission", "{\"a\":1}").body()).isEqualTo("DUPLICATE []");
     assertThat(server.post("/verdicts/submission", "{\"a\":2}").body()).isEqualTo("ALLOWED []");

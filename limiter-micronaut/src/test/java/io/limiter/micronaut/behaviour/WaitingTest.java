@@ -60,7 +60,7 @@ class WaitingTest extends WaitingCaller {
   }
 
   @Test
-  void whoWaitsHasNoThread() {
+  void aWaitingCallHoldsNoThread() {
     call("mono").join(); // whatever is started with the first
     await().during(Duration.ofMillis(2 * INTERVAL)).until(() -> true);
     long before = threads();

@@ -186,7 +186,7 @@ class ObeyRateLimitsTest {
   }
 
   @Test
-  void anAbsurdPauseIsNotBelieved() {
+  void aRetryAfterAboveTheMaximumIsIgnored() {
     Obedient client = client(Obedient.class, "limiter.client.max-retry-after", "1s");
     call(client, 429, "Retry-After", "9999999999");
 

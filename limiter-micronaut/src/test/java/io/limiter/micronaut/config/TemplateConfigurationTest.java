@@ -148,7 +148,7 @@ class TemplateConfigurationTest {
         "limiter.denial.template.a[1]=x|limiter.denial.template.a = [1]: there is no item [0]: number the items of a list from 0",
         "limiter.denial.template.a[0]=x;limiter.denial.template.a.b=y|limiter.denial.template.a = [0, b]: there is no item [1]: number the items of a list from 0"
       })
-  void whatIsNoTemplateStopsTheStart(String properties, String mistake) {
+  void anInvalidTemplateStopsTheStart(String properties, String mistake) {
     Map<String, Object> settings = PropertySource.mapOf("limiter.denial.body", "template");
     for (String property : properties.split(";")) {
       settings.put(property.split("=")[0], property.split("=")[1]);

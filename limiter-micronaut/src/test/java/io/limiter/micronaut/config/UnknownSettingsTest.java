@@ -271,7 +271,7 @@ class UnknownSettingsTest {
         "LIMITERS_MAY_BE_OTHERS",
         "A_LIMITER_FALBACK",
       })
-  void whatIsASettingOrClearlyMeantForSomethingElseIsNone(String variable) {
+  void aSettingOrAnUnrelatedVariableCausesNoWarning(String variable) {
     Map<String, Object> values =
         Map.of(
             "LIMITER_FALLBACK", "deny",

@@ -24,7 +24,7 @@ class BoundedLocalesTest {
   }
 
   @Test
-  void whatTextsDependOnIsKept() {
+  void languageScriptAndRegionAreKept() {
     assertThat(bound("pt-BR")).hasToString("pt_BR");
     assertThat(bound("zh-Hant-HK")).isEqualTo(Locale.forLanguageTag("zh-Hant-HK"));
     assertThat(bound("de-AT-1901-u-co-phonebk")).hasToString("de_AT");

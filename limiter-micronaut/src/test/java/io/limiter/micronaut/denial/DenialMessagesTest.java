@@ -89,7 +89,7 @@ class DenialMessagesTest {
 
   @ParameterizedTest
   @ValueSource(strings = {";", ",", ";;q=1", "*", "xx-!!", "-", "zz"})
-  void aLanguageThatIsNoneIsNoReasonToFail(String language) {
+  void anInvalidLanguageGetsTheDefaultMessage(String language) {
     assertThat(render("{limiter.rate-limited}", language))
         .isEqualTo("Too many requests, try again later");
   }

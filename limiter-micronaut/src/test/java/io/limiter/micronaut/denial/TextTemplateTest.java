@@ -31,7 +31,7 @@ class TextTemplateTest {
   }
 
   @Test
-  void whatIsFilledInIsNotReadAgain() {
+  void filledInTextIsNotParsedAgain() {
     assertThat(TextTemplate.parse("{a} {b}").fill(name -> "{b}{{")).isEqualTo("{b}{{ {b}{{");
   }
 

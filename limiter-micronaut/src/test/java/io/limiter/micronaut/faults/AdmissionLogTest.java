@@ -26,7 +26,7 @@ class AdmissionLogTest {
   }
 
   @Test
-  void oneMoreIsSeenThoughTheOthersWereJudgedBefore() {
+  void oneAdmissionTooManyIsFoundAfterAnEarlierCheck() {
     call("1", "ada", true);
     call("2", "ada", true);
     assertThat(log.violations()).isEmpty();

@@ -262,7 +262,7 @@ class HealthTest {
   }
 
   @Test
-  void whatIsConfiguredIsLeftAndNotLogged() throws IOException {
+  void aConfiguredIndicatorIsKeptAndNotLogged() throws IOException {
     try (Lines lines = Lines.begin()) {
       try (HttpService server = start("redis.health.enabled", "true")) {
         assertThat(readiness(server).statusCode()).isEqualTo(503);

@@ -119,7 +119,7 @@ class RateLimitFieldsTest {
 
   @ParameterizedTest
   @CsvSource({"30,60,60", "90,60,90", "90001,60,90001"})
-  void whoIsBannedWaitsForTheBanAndForEveryRule(long ban, long rule, String seconds) {
+  void aBannedCallerWaitsForTheBanAndForEveryRule(long ban, long rule, String seconds) {
     fields()
         .writeDenial(
             verdict(

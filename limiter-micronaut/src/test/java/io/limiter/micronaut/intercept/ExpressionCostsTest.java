@@ -95,7 +95,7 @@ class ExpressionCostsTest {
   @ParameterizedTest
   @NullSource
   @MethodSource("noCosts")
-  void whatIsNoWholeNumberWithinBoundsIsRejectedBeforeAnythingIsCounted(@Nullable Object cost) {
+  void anInvalidCostIsRejectedBeforeAnythingIsCounted(@Nullable Object cost) {
     assertThatExceptionOfType(InvalidCostException.class)
         .isThrownBy(() -> exports.rows(cost))
         .withMessageStartingWith(
@@ -128,7 +128,7 @@ class ExpressionCostsTest {
   }
 
   @Test
-  void aBanIsAnExceededLimitToCodeThatDoesNotDistinguishThem() {
+  void codeThatHandlesExceededLimitsAlsoHandlesBans() {
     exports.banned();
     exports.denied(exports::banned);
 

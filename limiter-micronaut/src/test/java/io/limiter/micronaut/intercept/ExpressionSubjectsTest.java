@@ -88,7 +88,7 @@ class ExpressionSubjectsTest {
   }
 
   @Test
-  void whatWrapsATextOrANumberIsThatTextOrNumber() {
+  void aWrappedTextOrNumberCountsAsItsValue() {
     sender.toObject(Optional.of("555"));
 
     for (Object same : List.of("555", JsonNode.createStringNode("555"))) {
@@ -101,7 +101,7 @@ class ExpressionSubjectsTest {
   }
 
   @Test
-  void whatWrapsNothingIsMissing() {
+  void anEmptyWrapperIsAMissingSubject() {
     assertMissing(() -> sender.toObject(Optional.empty()), "toObject", "null");
     assertMissing(() -> sender.toObject(JsonNode.nullNode()), "toObject", "null");
     assertMissing(
@@ -109,7 +109,7 @@ class ExpressionSubjectsTest {
   }
 
   @Test
-  void whatOneCallLacksIsNoMatterToAnother() {
+  void aCallWithoutASubjectDoesNotAffectTheNextOne() {
     assertMissing(() -> sender.toPhone(null), "toPhone", "@RateLimiter.subject");
 
     sender.toPhone("555-1");

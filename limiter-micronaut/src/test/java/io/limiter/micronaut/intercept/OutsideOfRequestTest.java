@@ -99,7 +99,7 @@ class OutsideOfRequestTest {
       ": its calls are counted by the address of the caller, which is the default (limitType = IP), and it was called outside of an HTTP request";
 
   @Test
-  void aClientThatNoRequestHasLedToHasNoAddressToCount() {
+  void aClientCalledOutsideOfARequestHasNoAddressToCount() {
     assertThatExceptionOfType(IllegalStateException.class)
         .isThrownBy(context.getBean(Quotes.class)::quote)
         .withMessageContaining(Quotes.class.getName() + ".quote()" + BY_DEFAULT)

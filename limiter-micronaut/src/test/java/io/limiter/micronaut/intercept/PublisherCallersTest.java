@@ -161,7 +161,7 @@ class PublisherCallersTest {
 
   @ParameterizedTest
   @EnumSource
-  void whatIsMadeOutsideOfARequestCountsThatOfItsSubscriber(Kind kind) {
+  void aPublisherMadeOutsideOfARequestCountsThatOfItsSubscriber(Kind kind) {
     Publisher<String> made = kind.method.apply(bean);
 
     assertThat(subscribed(made, "b")).isEqualTo("b");
@@ -173,7 +173,7 @@ class PublisherCallersTest {
   /** Else a stored one would keep the first request for as long as it is stored itself. */
   @ParameterizedTest
   @EnumSource
-  void whatOthersSubscribeToDoesNotKeepTheRequestOfItsCall(Kind kind) {
+  void aPublisherWithALaterSubscriberDoesNotKeepTheRequestOfItsCall(Kind kind) {
     HttpRequest<?> first = request("a");
     WeakReference<HttpRequest<?>> kept = new WeakReference<>(first);
     Publisher<String> made = with(first, () -> kind.method.apply(bean));

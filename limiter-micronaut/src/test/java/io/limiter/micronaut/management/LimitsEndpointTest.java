@@ -491,7 +491,7 @@ class LimitsEndpointTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void whoIsDeniedMostIsShownByDigestAndCanBeResetByIt(boolean gate) {
+  void theMostDeniedSubjectsAreShownByDigestAndCanBeResetByIt(boolean gate) {
     HttpService one = redis("limiter.gate.enabled", gate);
     call(12, one, "/routes/search", "192.0.2.1");
     call(6, one, "/routes/search", "192.0.2.2");

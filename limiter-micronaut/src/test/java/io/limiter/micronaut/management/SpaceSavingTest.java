@@ -169,7 +169,7 @@ class SpaceSavingTest {
   }
 
   @Test
-  void whoCountsNeverWaitsForAReader() throws Exception {
+  void countingNeverWaitsForAReader() throws Exception {
     SpaceSaving<String> counts = new SpaceSaving<>(2);
     ExecutorService pool = Executors.newSingleThreadExecutor();
     try {

@@ -109,7 +109,7 @@ class AlgorithmReadingTest {
   }
 
   @Test
-  void whatIsNotWrittenIsAsTheAnnotationDeclares() throws ReflectiveOperationException {
+  void omittedMembersHaveTheDefaultsOfTheAnnotation() throws ReflectiveOperationException {
     assertThat(declared("algorithm")).isEqualTo(Algorithm.SLIDING_WINDOW_LOG);
     for (String group : List.of("fixedWindow", "tokenBucket", "leakyBucket", "custom")) {
       assertThat((Object[]) declared(group)).as(group).isEmpty();

@@ -42,7 +42,7 @@ class ComposedAnnotationsTest {
   }
 
   @Test
-  void severalAddUpAndWhatTwoOfThemSayIsOneRule() {
+  void composedAnnotationsAddUpAndEqualRulesCountOnce() {
     assertThat(plans.logs(Methods.class, "several"))
         .containsExactly("limitType = IP: 6-per-60s, 5-per-60s");
   }

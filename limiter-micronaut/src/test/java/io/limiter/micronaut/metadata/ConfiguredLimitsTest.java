@@ -228,7 +228,7 @@ class ConfiguredLimitsTest {
   }
 
   @Test
-  void whoIsCountedIsReplaced() {
+  void settingsReplaceTheCountedSubject() {
     try (Plans plans =
         with(
             "limiter.policies.named.limit-type", "GLOBAL",
@@ -403,7 +403,7 @@ class ConfiguredLimitsTest {
   }
 
   @Test
-  void whereSettingsComeFromCanBeAsked() {
+  void aPolicyReportsTheSourcesOfItsSettings() {
     try (Plans plans = with("limiter.policies.named.rules.5-per-60s.count", 8)) {
       assertThat(plans.context().getBean(LimitPolicies.class).get("named").configured())
           .extracting(Object::toString)

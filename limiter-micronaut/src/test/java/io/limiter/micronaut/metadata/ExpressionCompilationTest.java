@@ -55,7 +55,7 @@ class ExpressionCompilationTest {
   }
 
   @Test
-  void anExpressionThatIsNoneIsAnError() {
+  void anInvalidExpressionIsAnError() {
     assertThat(errors("#{phone +}")).isNotEmpty();
   }
 

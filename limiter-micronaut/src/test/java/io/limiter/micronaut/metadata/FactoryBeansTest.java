@@ -98,7 +98,7 @@ class FactoryBeansTest {
 
   /** They would count by different rules under one name, that of their class and method. */
   @Test
-  void suchBeansNeedKeysWhereTheirRulesDiffer() {
+  void beansOfOneTypeNeedKeysWhereTheirRulesDiffer() {
     context.getBean(Port.class, Qualifiers.byName("slow")).call();
     Port fast = context.getBean(Port.class, Qualifiers.byName("fast"));
 

@@ -31,7 +31,7 @@ class InheritedClassRulesTest {
   }
 
   @Test
-  void whatAClassInheritsIsLimitedForEachClassByItself() {
+  void anInheritedMethodIsLimitedForEachClassByItself() {
     assertThat(plans.of(Below.class, "kept").policy().limit())
         .isEqualTo(Below.class.getName() + ".kept()");
     assertThat(plans.of(Beside.class, "kept").policy().limit())

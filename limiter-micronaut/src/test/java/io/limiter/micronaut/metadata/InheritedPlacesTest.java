@@ -45,7 +45,7 @@ class InheritedPlacesTest {
 
   /** Metadata does not state from which of them it is. */
   @Test
-  void whatIsInheritedFromSeveralIsOnePlace() {
+  void annotationsInheritedFromSeveralTypesAreOnePlace() {
     assertThat(plans.logs(OfTwo.class, "mixed"))
         .containsExactly("limitType = GLOBAL: 2-per-60s, 1-per-60s");
   }

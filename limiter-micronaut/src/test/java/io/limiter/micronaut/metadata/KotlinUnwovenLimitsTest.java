@@ -80,7 +80,7 @@ class KotlinUnwovenLimitsTest {
   @TempDir private Path hidden;
 
   @Test
-  void whatKaptHidesIsNamedAsItIsWritten() throws Exception {
+  void methodsThatKaptHidesAreNamedAsWritten() throws Exception {
     compile(
         SOURCE.lines().filter(line -> !line.contains("_OQsFyB8")),
         woven,

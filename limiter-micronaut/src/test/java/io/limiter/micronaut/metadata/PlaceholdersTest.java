@@ -62,7 +62,7 @@ class PlaceholdersTest {
   }
 
   @Test
-  void whatIsNotConfiguredHasItsDefault() {
+  void aPlaceholderWithoutAValueHasItsDefault() {
     assertThat(plans.of(Named.class, "byDefault").policy().limit()).isEqualTo("otherwise");
   }
 

@@ -108,7 +108,7 @@ class PlanReadingTest {
   }
 
   @Test
-  void whatIsNotWrittenIsAsTheAnnotationsDeclare() throws ReflectiveOperationException {
+  void omittedMembersHaveTheDefaultsOfTheAnnotations() throws ReflectiveOperationException {
     LimitPlan plan = plan("bare");
 
     DuplicateGuard guard = plan.duplicates().orElseThrow();
@@ -168,7 +168,7 @@ class PlanReadingTest {
   }
 
   @Test
-  void whatIsWrittenIsInThePlan() {
+  void writtenMembersAreInThePlan() {
     LimitPlan plan = plan("written");
 
     assertThat(plan.policy().name()).isEqualTo("sms");

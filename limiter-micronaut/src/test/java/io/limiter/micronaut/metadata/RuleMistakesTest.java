@@ -60,7 +60,7 @@ class RuleMistakesTest extends MistakesContract {
   }
 
   @Test
-  void whatIsWrongIsNoMatterWhileTheLimiterIsOff() {
+  void mistakesAreIgnoredWhileTheLimiterIsOff() {
     assertThatNoException()
         .isThrownBy(
             () ->

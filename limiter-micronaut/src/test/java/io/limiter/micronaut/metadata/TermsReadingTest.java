@@ -58,7 +58,7 @@ class TermsReadingTest {
   }
 
   @Test
-  void whatABanDoesNotSayIsAsTheAnnotationDeclares() throws ReflectiveOperationException {
+  void omittedMembersOfABanHaveTheDefaultsOfTheAnnotation() throws ReflectiveOperationException {
     assertThat(ban("bare")).isEqualTo(USUAL);
     assertThat(declared("violations")).isEqualTo(USUAL.violations());
     assertThat(declared("within")).isEqualTo(USUAL.within().toSeconds());

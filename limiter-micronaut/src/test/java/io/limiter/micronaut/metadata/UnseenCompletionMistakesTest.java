@@ -108,7 +108,7 @@ class UnseenCompletionMistakesTest extends MistakesContract {
   }
 
   @Test
-  void whatDoesNotDependOnItIsAllowed() throws Exception {
+  void limitsThatDoNotDependOnTheEndOfACallAreAllowed() throws Exception {
     try (ApplicationContext context = Starts.inMemory("UnseenEndMistakesTest")) {
       Allowed allowed = context.getBean(Allowed.class);
       assertThat(allowed.limited("7").get()).isEqualTo("ok");

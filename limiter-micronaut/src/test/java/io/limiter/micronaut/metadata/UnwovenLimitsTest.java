@@ -150,7 +150,7 @@ class UnwovenLimitsTest {
 
   /** What the test below relies on: where nothing is named, limits hold. */
   @Test
-  void whatIsNotNamedIsLimited() {
+  void methodsThatAreNotNamedAreLimited() {
     try (ApplicationContext context =
         ApplicationContext.run(EmbeddedServer.class, Map.of("spec.name", SPEC))
             .getApplicationContext()) {

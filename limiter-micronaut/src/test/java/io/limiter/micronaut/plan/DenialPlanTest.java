@@ -31,20 +31,20 @@ class DenialPlanTest {
           "same", DenialText.message("same words"));
 
   @Test
-  void thoseOfTheRuleToWaitLongestFor() {
+  void theRuleWithTheLongestWaitHasTheMessage() {
     assertThat(message(1, 1, SHORT, LONG)).contains("long words");
     assertThat(message(1, 1, LONG, SHORT)).contains("long words");
   }
 
   /** Both wait for units of the same moment. */
   @Test
-  void ofEqualWaitsThoseOfTheFirst() {
+  void theFirstOfRulesWithEqualWaitsHasTheMessage() {
     assertThat(message(2, 1, LONG, SAME)).contains("long words");
     assertThat(message(2, 1, SAME, LONG)).contains("same words");
   }
 
   @Test
-  void ofACallThatIsTooCostlyThoseOfTheRuleThatNeverAdmitsIt() {
+  void theRuleThatNeverAdmitsACallHasItsMessage() {
     assertThat(message(2, 2, SAME, SHORT)).contains("short words");
   }
 

@@ -16,7 +16,7 @@ class GuardReleaseTest {
       new DuplicateGuard.Release.OnStatus(Set.of(404, 503));
 
   @Test
-  void neverIsNever() {
+  void aGuardThatNeverReleasesKeepsFailuresAndSuccesses() {
     assertThat(released(NEVER, true)).isEmpty();
     assertThat(released(NEVER, false)).isEmpty();
   }

@@ -73,7 +73,7 @@ class ConnectingStoreTest {
   }
 
   @Test
-  void whatIsForgottenWhileItConnectsIsForgottenAfterwards() {
+  void aResetWhileItConnectsIsDoneAfterwards() {
     Limiter limiter = new Limiter(store(Duration.ofMinutes(1)));
     CompletableFuture<Verdict> early = limiter.acquire(CALL).toCompletableFuture();
     CompletableFuture<Void> reset = limiter.reset(CALL).toCompletableFuture();

@@ -42,7 +42,7 @@ class PendingConnectionsTest {
           });
 
   @Test
-  void untilTheyAreThereRedisIsNotConnected() {
+  void commandsFailUntilTheConnectionsAreOpen() {
     assertThat(pending.name()).isEqualTo("Redis at redis.example:6379");
     assertThatThrownBy(pending::commands)
         .hasMessage("Redis at redis.example:6379 is not connected yet")
@@ -56,7 +56,7 @@ class PendingConnectionsTest {
   }
 
   @Test
-  void thenTheyAreWhatWasOpenedOnAThreadThatEnds() throws InterruptedException {
+  void openedConnectionsOutliveTheThreadThatOpensThem() throws InterruptedException {
     try (RedisProcess redis = RedisProcess.onFreePort().start();
         ConnectionSource real =
             SharedConnection.open(
@@ -75,7 +75,7 @@ class PendingConnectionsTest {
   }
 
   @Test
-  void whatIsOpenedAfterTheEndIsClosed() {
+  void aConnectionOpenedAfterTheEndIsClosed() {
     Counted late = new Counted();
 
     pending.close();

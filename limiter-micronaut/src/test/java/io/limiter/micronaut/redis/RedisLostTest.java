@@ -74,7 +74,7 @@ class RedisLostTest {
   }
 
   @Test
-  void whatTimedOutRunsOnceAtMostWhenRedisWakesUp() {
+  void commandsThatTimedOutRunAtMostOnceWhenRedisWakesUp() {
     long before = service.used();
     redis.suspend();
     service.fallsBack(5, FailureReason.TIMEOUT);

@@ -55,7 +55,7 @@ class StartLinesTest {
   }
 
   @Test
-  void withARedisThatTheLimiterIsNotToUseTheSameAndNoConnection() {
+  void aDisabledRedisIsNotConnectedToAndTheStartWarns() {
     try (ApplicationContext context =
         ApplicationContext.run(
             Map.of(
@@ -117,7 +117,7 @@ class StartLinesTest {
   }
 
   @Test
-  void withARedisWhichAndHowItIsConnectedTo() {
+  void aStartNamesItsRedisAndHowItConnectsToIt() {
     try (RedisProcess redis = RedisProcess.onFreePort().start();
         ApplicationContext context =
             ApplicationContext.run(
@@ -144,7 +144,7 @@ class StartLinesTest {
   }
 
   @Test
-  void thatServersWithNamesAreNotTheLimiters() {
+  void aStartWarnsThatNamedServersAreNotUsed() {
     try (RedisProcess redis = RedisProcess.onFreePort().start()) {
       String uri = "redis://127.0.0.1:" + redis.port();
       String line =

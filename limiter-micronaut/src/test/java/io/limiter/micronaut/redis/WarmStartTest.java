@@ -60,7 +60,7 @@ class WarmStartTest {
   }
 
   @Test
-  void whatWarmsItIsGoneTwoSecondsLater() {
+  void keysOfTheWarmUpExpireWithinSeconds() {
     List<String> keys = connection.sync().keys("*");
 
     assertThat(keys).isNotEmpty().allMatch(key -> key.startsWith("warm:"));

@@ -130,7 +130,7 @@ class WarmUpTest {
   }
 
   @Test
-  void whatFailsStopsNoStart() {
+  void aFailingWarmUpStepDoesNotStopTheStart() {
     try (HttpService server = start("WarmUpTest.broken")) {
       assertThat(server.context().isRunning()).isTrue();
       assertThat(ASKED).contains("thrown", "failed");

@@ -85,7 +85,7 @@ class IdempotencyKeyTest {
         "\"a\";b=1",
         "\"\\\\\\\""
       })
-  void whatBeginsWithAQuoteIsAQuotedStringOrRejected(String field) {
+  void aMalformedQuotedStringIsRejected(String field) {
     assertRejected(field, NO_STRING);
   }
 

@@ -69,7 +69,7 @@ class SubjectSourcesTest {
   }
 
   @Test
-  void oneAddressIsAnotherSubjectForEachWayInWhichItComesToBeCounted() {
+  void anAddressIsAnotherSubjectForEachSourceOfIt() {
     FakeRequest stranger = new FakeRequest();
 
     assertDifferent(

@@ -90,7 +90,7 @@ class ContinuationsTest {
   }
 
   @Test
-  void whatComesAfterTheEndStillRuns() throws Exception {
+  void aTaskAfterTheEndStillRuns() throws Exception {
     OwnThreads threads = new OwnThreads();
     threads.close();
     CompletableFuture<Boolean> ran = new CompletableFuture<>();
