@@ -35,7 +35,7 @@ class DemoAlgorithmsTest {
 
   /** A token comes back in 200 ms, so within less there is none. */
   @Test
-  void ofManySearchesAtOnceTwentyAreAnsweredAndTheFifthRefusalIsABan() {
+  void twentyOfManySearchesAtOnceAreAnsweredAndTheFifthRefusalIsABan() {
     demo.get("/health-free"); // connected and warm
     long before = System.nanoTime();
     List<HttpResponse<String>> answers =
@@ -96,7 +96,7 @@ class DemoAlgorithmsTest {
   }
 
   @Test
-  void fiveASecondAreOneCallersAndTwentyEverybodys() {
+  void eachCallerHasFiveCallsASecondAndAllTogetherTwenty() {
     HttpResponse<String> first = global("0");
     assertThat(header(first, "RateLimit-Policy"))
         .isEqualTo("\"5-per-1s\";q=5;w=1, \"for-all\";q=20;w=1");
@@ -156,7 +156,7 @@ class DemoAlgorithmsTest {
   }
 
   @Test
-  void noWaitHelpsWhoAsksForMoreThanIsEverAllowed() {
+  void aRequestForTooManyItemsIsDeniedWithoutRetryAfter() {
     HttpResponse<String> refused = demo.get("/items?n=101");
     assertThat(refused.statusCode()).isEqualTo(429);
     assertThat(header(refused, "Retry-After")).isEmpty();
@@ -166,7 +166,7 @@ class DemoAlgorithmsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"?n=0", "?n=-1", "?n=1000001", "?n=many", ""})
-  void anAmountThatIsNoneIsABadRequestAndCostsNothing(String query) {
+  void anInvalidAmountIsABadRequestAndCostsNothing(String query) {
     assertThat(demo.get("/items" + query).statusCode()).isEqualTo(400);
     assertThat(header(demo.get("/items?n=1"), "RateLimit")).startsWith("\"100-per-10s\";r=99;");
   }

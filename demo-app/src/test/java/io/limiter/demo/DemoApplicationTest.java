@@ -43,7 +43,7 @@ class DemoApplicationTest {
   }
 
   @Test
-  void itBringsItsRedisAndTakesItAlongWhenItEnds(@TempDir Path directory) throws Exception {
+  void theDemoStartsItsOwnRedisAndStopsItAtTheEnd(@TempDir Path directory) throws Exception {
     int port = Ports.free();
     Path output = directory.resolve("output");
     ProcessBuilder demo =

@@ -70,7 +70,7 @@ class DemoCallersTest {
   }
 
   @Test
-  void whoIsNotLoggedInIsNotCounted() {
+  void requestsWithoutAValidLogInAreNotCounted() {
     for (int i = 0; i < 5; i++) {
       assertUnauthorized(demo.get("/me"));
       assertUnauthorized(me(basic("ann:wrong")));
@@ -111,7 +111,7 @@ class DemoCallersTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"ann:ann", "ann:wrong", "stranger:nothing", ":"})
-  void whatIsNotSecuredIsOpenWhateverCredentialsComeAlong(String credentials) {
+  void unsecuredRoutesAreOpenWithAnyCredentials(String credentials) {
     HttpResponse<String> free = demo.get("/health-free", "Authorization", basic(credentials));
     assertThat(free.statusCode()).isEqualTo(200);
     assertThat(free.body()).isEqualTo("{\"status\":\"UP\"}");
@@ -126,7 +126,7 @@ class DemoCallersTest {
   /** By itself, security would refuse the second for its two slashes, and bring the last. */
   @ParameterizedTest
   @ValueSource(strings = {"/nothing", "//nothing", "/logout", "/token_info"})
-  void whatDoesNotExistIsNotFound(String path) {
+  void anUnknownPathIsNotFound(String path) {
     HttpResponse<String> answer = demo.get(path);
 
     assertThat(answer.statusCode()).isEqualTo(404);

@@ -50,7 +50,7 @@ class DemoExportTest {
   }
 
   @Test
-  void ofTwentyOneBeginsAtOnceTenWaitAndNineAreRefused() {
+  void oneOfTwentyExportsBeginsAtOnceTenWaitAndNineAreRefused() {
     List<HttpResponse<String>> answers = export(20);
 
     assertThat(answers).filteredOn(answer -> answer.statusCode() == 200).hasSize(11);

@@ -67,7 +67,7 @@ class DemoOperatorsTest {
   }
 
   @Test
-  void notFromAnotherAddress() throws Exception {
+  void theOperatorIsRejectedFromAnotherAddress() throws Exception {
     Optional<String> other = otherAddress();
     Assumptions.assumeTrue(other.isPresent(), "this machine has only its loopback address");
     try (Demo demo = new Demo(Demo.newService(), Map.of("micronaut.server.host", "0.0.0.0"))) {

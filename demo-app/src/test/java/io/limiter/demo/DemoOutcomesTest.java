@@ -68,7 +68,7 @@ class DemoOutcomesTest {
   }
 
   @Test
-  void ofManyGuessesAtOnceThreeAreLookedAt() {
+  void threeOfManyGuessesAtOnceAreLookedAt() {
     List<HttpResponse<String>> answers =
         IntStream.range(0, 100)
             .mapToObj(i -> demo.postLater("/login?user=ann&password=guess-" + i, ""))

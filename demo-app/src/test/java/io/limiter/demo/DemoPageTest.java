@@ -249,7 +249,7 @@ class DemoPageTest {
   }
 
   @Test
-  void whatIsNotDrawnIsCounted() {
+  void callsThatAreNotDrawnAreCounted() {
     int calls = Live.MAX_WAITING * 2;
     try (Stream page = new Stream(demo.port(), "flood")) {
       page.await("event: hello");
@@ -371,7 +371,7 @@ class DemoPageTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"evil.example", "localhost.evil.example:8080", "127.0.0.1.evil.example"})
-  void aNameThatOnlyResolvesToThisMachineIsNotThisMachine(String host) throws IOException {
+  void aHostNameThatIsNotLocalhostIsRejected(String host) throws IOException {
     assertThat(statusFor(host, "POST /page/instances/stop")).contains(" 403 ");
     assertThat(statusFor("localhost:" + demo.port(), "POST /page/instances/stop"))
         .contains(" 200 ");

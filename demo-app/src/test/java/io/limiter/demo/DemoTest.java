@@ -115,7 +115,7 @@ class DemoTest {
   }
 
   @Test
-  void whatIsNotLimitedIsLeftAlone() {
+  void anUnlimitedRouteIsLeftAlone() {
     for (int i = 0; i < 30; i++) {
       HttpResponse<String> answer = demo.get("/health-free");
       assertThat(answer.statusCode()).isEqualTo(200);

@@ -32,7 +32,7 @@ class DemoUnderLoadTest {
   }
 
   @RepeatedTest(5)
-  void ofTwoEqualOrdersAtOnceOneIsTaken() {
+  void oneOfTwoEqualOrdersAtOnceIsTaken() {
     String service = Demo.newService();
     try (Demo one = new Demo(service);
         Demo other = new Demo(service)) {

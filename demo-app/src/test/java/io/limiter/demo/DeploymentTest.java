@@ -220,7 +220,7 @@ class DeploymentTest {
   }
 
   @Test
-  void whatIsMountedExists() {
+  void everyMountedVolumeExists() {
     Set<Object> configMaps = new HashSet<>();
     for (Object generated : (List<?>) KUSTOMIZATION.get("configMapGenerator")) {
       Map<?, ?> map = (Map<?, ?>) generated;
