@@ -70,7 +70,7 @@ class CompareTest {
   }
 
   @Test
-  void whatIsCountedHasNoNoise() {
+  void countedFiguresHaveNoNoise() {
     assertThat(
             Change.of(
                 new Figure(List.of(216.0), true, Table.Better.LESS),
@@ -144,7 +144,7 @@ class CompareTest {
   }
 
   @Test
-  void aRateIsTheMachinesWhereItsRatioHolds() throws IOException {
+  void aRateIsNotReportedWhereItsRatioHolds() throws IOException {
     int worse =
         compare(
             table(rounds(7, 90, 106), rounds(7, 70, 76), rounds(7, 0.7, 0.72)),
@@ -165,7 +165,7 @@ class CompareTest {
   }
 
   @Test
-  void whatGotWorseWithItsYardstickIsTheMachine() throws IOException {
+  void aFigureThatGotWorseWithItsYardstickIsNotReported() throws IOException {
     int worse =
         compare(
             table(rounds(7, 100, 106), rounds(7, 70, 76), rounds(7, 0.7, 0.72)),

@@ -31,7 +31,7 @@ class OptionsTest {
   }
 
   @Test
-  void whatIsGivenCountsInAnyOrder() {
+  void optionsMayBeGivenInAnyOrder() {
     Options options =
         parse(
             "engine",
@@ -53,7 +53,7 @@ class OptionsTest {
   }
 
   @Test
-  void whatIsNotUnderstoodIsNamedWithTheRemedy() {
+  void unknownOptionsAreNamedWithTheRemedy() {
     assertThatThrownBy(() -> parse("engine", "--round", "3"))
         .hasMessage(
             "There is no option '--round': give it one of --rounds, --seconds, --json, --plots, --redis, --quick, --max-subjects");

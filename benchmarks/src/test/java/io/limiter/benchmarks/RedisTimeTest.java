@@ -29,13 +29,13 @@ class RedisTimeTest {
           "used_cpu_sys:1.7\r\nused_cpu_user:2.3\r\nused_cpu_sys_children:9.0\r\n");
 
   @Test
-  void whatAScriptRunsIsInTheScriptsOwnTime() {
+  void commandsOfAScriptCountInTheTimeOfTheScript() {
     assertThat(AFTER.minus(BEFORE).microsPerDecision(100, Optional.empty())).isEqualTo(5.0);
   }
 
   /** 200 GETs, some of them run by scripts: one of them is each decision's own. */
   @Test
-  void ofAPlainCommandTheMeanCountsOnceADecision() {
+  void theMeanOfAPlainCommandCountsOnceADecision() {
     assertThat(AFTER.minus(BEFORE).microsPerDecision(100, Optional.of("get"))).isEqualTo(7.0);
   }
 

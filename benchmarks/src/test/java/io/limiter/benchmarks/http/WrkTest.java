@@ -42,7 +42,7 @@ class WrkTest {
   }
 
   @Test
-  void whatIsNoResultIsShown() {
+  void outputWithoutAResultIsInTheError() {
     assertThatThrownBy(() -> Wrk.read("unable to connect to 127.0.0.1:8080 Connection refused"))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("Connection refused");
