@@ -84,7 +84,7 @@ class OpenApiTest {
   }
 
   @Test
-  void whatTheApplicationDocumentsStays() throws IOException {
+  void documentationOfTheApplicationIsKept() throws IOException {
     Map<String, Object> operation =
         operation(
             "get",

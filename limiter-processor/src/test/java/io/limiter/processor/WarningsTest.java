@@ -42,7 +42,8 @@ class WarningsTest {
     "1, 60, 10, 3600, 0",
     "10, 60, 10, 60, 0", // the same rule
   })
-  void exactlyThoseThatNeverDeny(int count, int time, int otherCount, int otherTime, int warnings) {
+  void onlyRulesThatNeverDenyAreReported(
+      int count, int time, int otherCount, int otherTime, int warnings) {
     String method =
         "@RateRule(count = %d, time = %d) @RateRule(count = %d, time = %d) void call() {}"
             .formatted(count, time, otherCount, otherTime);
@@ -81,7 +82,7 @@ class WarningsTest {
   }
 
   @Test
-  void usersWithoutSecurityAreAddresses() {
+  void aLimitForUsersWithoutSecurityIsReported() {
     assertThat(warnings("@RateRule(limitType = LimitType.USER_ID) void call() {}"))
         .singleElement()
         .satisfies(
@@ -106,7 +107,7 @@ class WarningsTest {
   }
 
   @Test
-  void whatTheConfigurationMayCorrect() {
+  void mistakesThatSettingsMayCorrectAreWarnings() {
     assertThat(warnings("@RateLimiter(\"login\") void call() {}"))
         .singleElement()
         .satisfies(warning -> assertThat(warning.message()).contains("nothing is limited"));
