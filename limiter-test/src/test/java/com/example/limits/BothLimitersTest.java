@@ -53,7 +53,7 @@ class BothLimitersTest {
   }
 
   @Test
-  void oursDeniesFirstAndTakesNothingOfTheirs() {
+  void thisLimiterDeniesFirstAndTakesNothingFromTheOther() {
     Callable<?> read = () -> client.toBlocking().exchange("/rates");
 
     limits.assertAdmits(3, read).thenDenies(5).withStatus(429);

@@ -124,7 +124,7 @@ class LimitsTest {
   }
 
   @Test
-  void aReturnedErrorIsNeither() throws Exception {
+  void aReturnedErrorIsNeitherAdmittedNorDenied() throws Exception {
     java.net.http.HttpClient jdk = java.net.http.HttpClient.newHttpClient();
     java.net.http.HttpRequest request =
         java.net.http.HttpRequest.newBuilder(server.getURI().resolve("/nothing")).build();
