@@ -21,8 +21,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class CellArray {
 
-  private static final int BAN_SIZE = 4;
-
   private static final long UNKNOWN = Long.MIN_VALUE;
 
   private static final Cell[] NONE = {};
@@ -116,13 +114,13 @@ final class CellArray {
   private Cell[] withOthers(Cell[] written, List<Cell> others, long nowMicros) {
     List<Cell> all = new ArrayList<>(List.of(written));
     int count = own + (ban == null ? 0 : 1);
-    int sizes = 1 + count + (ban == null ? 0 : BAN_SIZE);
+    int sizes = 1 + count + (ban == null ? 0 : Cell.BAN_SIZE);
     for (Cell cell : written) {
       sizes += cell.size();
     }
     for (Cell other : others) {
       int more = sizes + other.size() + 1;
-      if (isNeeded(other.timeMicros(), other.memoryMicros(), nowMicros)
+      if (isNeeded(other.timeMicros(), other.longestMemoryMicros(), nowMicros)
           && count < Cell.MOST_CELLS
           && 34 + 5 * count + 8 * more <= Cell.MOST_BYTES) {
         all.add(other);

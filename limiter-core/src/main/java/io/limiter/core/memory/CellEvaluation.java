@@ -4,7 +4,6 @@ package io.limiter.core.memory;
 import io.limiter.core.Charge;
 import io.limiter.core.memory.CellArray.BanState;
 import io.limiter.core.rule.BanRule;
-import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.state.Cell;
 import io.limiter.core.state.CellReadout;
@@ -122,10 +121,10 @@ final class CellEvaluation {
     }
     boolean[] gone = seen.clone();
     for (int c = 0; c < read.length; c++) {
-      int place = begun[c] ? -1 : nearest(known, read[c], rules.cellRule(c), gone);
+      int place = begun[c] ? -1 : nearest(known, read[c], gone);
       if (place >= 0) {
         gone[place] = true;
-        read[c] = Cell.started(rules.cellRule(c), known[place], nowMicros, newestMicros);
+        read[c] = read[c].startedFrom(known[place], nowMicros, newestMicros);
       }
     }
     others = known.length == 0 ? List.of() : new ArrayList<>();
@@ -136,13 +135,14 @@ final class CellEvaluation {
     }
   }
 
-  private static int nearest(Cell[] known, Cell unused, Rule rule, boolean[] gone) {
-    int exponent = Cell.exponent(Cell.longestMemoryMicros(rule));
+  private static int nearest(Cell[] known, Cell unused, boolean[] gone) {
+    int exponent = Cell.exponent(unused.longestMemoryMicros());
+    int kind = unused.algorithm().kind();
     int least = Integer.MAX_VALUE;
     int nearest = -1;
     for (int i = 0; i < gone.length; i++) {
-      int off = Math.abs(Cell.exponent(known[i].memoryMicros()) - exponent);
-      if (!gone[i] && unused.kind() > 0 && known[i].kind() == unused.kind() && off < least) {
+      int off = Math.abs(Cell.exponent(known[i].longestMemoryMicros()) - exponent);
+      if (!gone[i] && kind > 0 && known[i].algorithm().kind() == kind && off < least) {
         nearest = i;
         least = off;
       }

@@ -317,7 +317,7 @@ public final class MemoryStore implements LimitStore {
         if (!known.rules().isEmpty() && used(r) > 0) {
           RuleUse use = known.rules().get(r);
           cell =
-              Cell.used(rule, used(r), decided, use.returnsAfterMicros(), use.resetsAfterMicros());
+              cell.used(rule, used(r), decided, use.returnsAfterMicros(), use.resetsAfterMicros());
         }
         for (PastUnits some : known.since()) {
           long atMicros = Math.max(decided, clockMicros - some.ageMicros());

@@ -5,6 +5,7 @@ import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounter;
 import io.limiter.core.store.Mode;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The cell of a {@link SlidingWindowCounter}. Windows begin at multiples of their length.
@@ -15,9 +16,43 @@ import io.limiter.core.store.Mode;
  */
 record CounterCell(long windowMicros, long start, long current, long previous) implements Cell {
 
-  /** Converts the units of windows of another length, for a cell that is fully replenished. */
-  CounterCell from(CounterCell other, long nowMicros, long newestMicros) {
-    long begin = Math.floorDiv(nowMicros, windowMicros) * windowMicros;
+  static @Nullable Cell unused(Rule rule) {
+    return rule instanceof SlidingWindowCounter
+        ? new CounterCell(Micros.of(rule.window()), 0, 0, 0)
+        : null;
+  }
+
+  @Override
+  public CellAlgorithm algorithm() {
+    return CellAlgorithm.SLIDING_COUNTER;
+  }
+
+  @Override
+  public double[] plan(Rule planned, long wallMicros) {
+    return Cell.doubles(planned.count(), windowMicros);
+  }
+
+  @Override
+  public String meaning() {
+    return "counter " + Micros.toDuration(windowMicros);
+  }
+
+  @Override
+  public Cell withNumbers(long firstMicros, double[] numbers, long nowMicros) {
+    return new CounterCell(
+        windowMicros, firstMicros, Cell.units(numbers[1]), Cell.units(numbers[2]));
+  }
+
+  @Override
+  public Cell used(
+      Rule reading, long used, long nowMicros, long returnsAfterMicros, long resetsAfterMicros) {
+    return new CounterCell(windowMicros, begin(nowMicros), used, 0);
+  }
+
+  @Override
+  public Cell startedFrom(Cell former, long nowMicros, long newestMicros) {
+    CounterCell other = (CounterCell) former;
+    long begin = begin(nowMicros);
     long[] units = new long[2];
     other.addTo(units, other.start, other.current, begin, windowMicros, newestMicros);
     other.addTo(
@@ -25,6 +60,10 @@ record CounterCell(long windowMicros, long start, long current, long previous) i
     return units[0] + units[1] == 0
         ? this
         : new CounterCell(windowMicros, begin, units[0], units[1]);
+  }
+
+  private long begin(long nowMicros) {
+    return Math.floorDiv(nowMicros, windowMicros) * windowMicros;
   }
 
   private void addTo(
@@ -36,11 +75,6 @@ record CounterCell(long windowMicros, long start, long current, long previous) i
     } else if (ends > begin - length) {
       units[1] += some;
     }
-  }
-
-  @Override
-  public int kind() {
-    return 1;
   }
 
   @Override
@@ -70,7 +104,7 @@ record CounterCell(long windowMicros, long start, long current, long previous) i
 
   @Override
   public CellReadout read(Rule rule, long nowMicros, int cost, Mode mode) {
-    CounterCell cell = at(Math.floorDiv(nowMicros, windowMicros) * windowMicros);
+    CounterCell cell = at(begin(nowMicros));
     long past = nowMicros - cell.start;
     long remaining = rule.count() - cell.current - weight(cell.previous, past);
     return new Counted(cell, rule.count(), past, cost, mode, remaining);
@@ -82,7 +116,7 @@ record CounterCell(long windowMicros, long start, long current, long previous) i
    */
   @Override
   public Cell recorded(Rule rule, long nowMicros, int units) {
-    CounterCell cell = at(Math.floorDiv(nowMicros, windowMicros) * windowMicros);
+    CounterCell cell = at(begin(nowMicros));
     long room = Math.max(0, rule.count() - cell.current);
     return cell.with(cell.current + Math.min(units, room), cell.previous);
   }

@@ -9,6 +9,7 @@ import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.store.Mode;
 import java.util.Arrays;
+import java.util.stream.DoubleStream;
 import org.jspecify.annotations.Nullable;
 
 /** The values of a {@link CustomAlgorithm}; null if the rule is fully replenished. */
@@ -27,6 +28,37 @@ final class CustomCell implements Cell {
     this.numbers = numbers;
   }
 
+  static @Nullable Cell unused(Rule rule) {
+    return rule instanceof CustomRule custom ? new CustomCell(custom, 0, null) : null;
+  }
+
+  @Override
+  public CellAlgorithm algorithm() {
+    return CellAlgorithm.CUSTOM;
+  }
+
+  @Override
+  public double[] plan(Rule planned, long wallMicros) {
+    return DoubleStream.concat(
+            DoubleStream.of(
+                (double) rule.count(),
+                (double) Micros.of(rule.window()),
+                (double) Micros.of(rule.memory())),
+            rule.parameters().stream().mapToDouble(parameter -> parameter))
+        .toArray();
+  }
+
+  @Override
+  public String meaning() {
+    return "%s %s %s %s"
+        .formatted(rule.algorithm().name(), rule.window(), rule.parameters(), rule.memory());
+  }
+
+  @Override
+  public Cell withNumbers(long firstMicros, double[] stored, long nowMicros) {
+    return new CustomCell(rule, firstMicros, Arrays.copyOfRange(stored, 1, stored.length));
+  }
+
   @Override
   public int size() {
     return 1 + rule.algorithm().stateSize();
@@ -39,7 +71,7 @@ final class CustomCell implements Cell {
 
   @Override
   public long memoryMicros() {
-    return Cell.longestMemoryMicros(rule);
+    return Micros.of(rule.memory());
   }
 
   @Override

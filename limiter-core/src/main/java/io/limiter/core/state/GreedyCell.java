@@ -6,6 +6,7 @@ import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import java.math.BigInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The cell of a {@link TokenBucketRule} whose tokens come back one by one. It stores what is
@@ -23,20 +24,50 @@ import java.math.BigInteger;
 record GreedyCell(TokenBucketRule rule, long unit, long rate, boolean begun, long last, long debt)
     implements Cell {
 
-  static GreedyCell unused(TokenBucketRule bucket) {
+  static @Nullable Cell unused(Rule rule) {
+    if (!(rule instanceof TokenBucketRule bucket && bucket.greedy())) {
+      return null;
+    }
     long micros = Micros.of(bucket.interval());
     long divisor =
         BigInteger.valueOf(micros).gcd(BigInteger.valueOf(bucket.refill())).longValueExact();
     return new GreedyCell(bucket, micros / divisor, bucket.refill() / divisor, false, 0, 0);
   }
 
-  GreedyCell begun(long atMicros, long missing) {
+  private GreedyCell begun(long atMicros, long missing) {
     return new GreedyCell(rule, unit, rate, true, atMicros, missing);
   }
 
   @Override
-  public int kind() {
-    return 4;
+  public CellAlgorithm algorithm() {
+    return CellAlgorithm.TOKEN_BUCKET;
+  }
+
+  @Override
+  public double[] plan(Rule planned, long wallMicros) {
+    return Cell.doubles(rule.count(), unit, rate, (rule.count() - rule.initial()) * unit);
+  }
+
+  @Override
+  public String meaning() {
+    return "bucket %d %s %b".formatted(rule.refill(), rule.interval(), true);
+  }
+
+  @Override
+  public Cell withNumbers(long firstMicros, double[] numbers, long nowMicros) {
+    return begun(firstMicros, Cell.units(numbers[1]));
+  }
+
+  @Override
+  public Cell used(
+      Rule reading, long used, long nowMicros, long returnsAfterMicros, long resetsAfterMicros) {
+    return begun(nowMicros, Math.min(used * unit, resetsAfterMicros * rate));
+  }
+
+  @Override
+  public Cell startedFrom(Cell former, long nowMicros, long newestMicros) {
+    long parts = Cell.parts(former, unit, rule.count() * unit);
+    return parts > 0 ? begun(former.timeMicros(), parts) : this;
   }
 
   @Override
@@ -56,7 +87,7 @@ record GreedyCell(TokenBucketRule rule, long unit, long rate, boolean begun, lon
 
   @Override
   public long memoryMicros() {
-    return Cell.longestMemoryMicros(rule);
+    return Math.max(Micros.of(rule.window()), Micros.of(rule.memory()));
   }
 
   @Override

@@ -5,6 +5,7 @@ import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The cell of a {@link TokenBucketRule} whose tokens come back at the end of each interval.
@@ -16,9 +17,45 @@ import io.limiter.core.store.Mode;
  */
 record IntervalCell(TokenBucketRule rule, boolean begun, long last, long used) implements Cell {
 
+  static @Nullable Cell unused(Rule rule) {
+    return rule instanceof TokenBucketRule bucket && !bucket.greedy()
+        ? new IntervalCell(bucket, false, 0, 0)
+        : null;
+  }
+
   @Override
-  public int kind() {
-    return 4;
+  public CellAlgorithm algorithm() {
+    return CellAlgorithm.INTERVAL_BUCKET;
+  }
+
+  @Override
+  public double[] plan(Rule planned, long wallMicros) {
+    long interval = Micros.of(rule.interval());
+    return Cell.doubles(rule.count(), interval, rule.refill(), rule.count() - rule.initial());
+  }
+
+  @Override
+  public String meaning() {
+    return "bucket %d %s %b".formatted(rule.refill(), rule.interval(), false);
+  }
+
+  @Override
+  public Cell withNumbers(long firstMicros, double[] numbers, long nowMicros) {
+    return new IntervalCell(rule, true, firstMicros, Cell.units(numbers[1]));
+  }
+
+  @Override
+  public Cell used(
+      Rule reading, long units, long nowMicros, long returnsAfterMicros, long resetsAfterMicros) {
+    long interval = Micros.of(rule.interval());
+    return new IntervalCell(
+        rule, true, nowMicros - interval + Math.min(interval, returnsAfterMicros), units);
+  }
+
+  @Override
+  public Cell startedFrom(Cell former, long nowMicros, long newestMicros) {
+    long tokens = Cell.parts(former, 1, rule.count());
+    return tokens > 0 ? new IntervalCell(rule, true, former.timeMicros(), tokens) : this;
   }
 
   @Override
@@ -38,7 +75,7 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long last, long used) i
 
   @Override
   public long memoryMicros() {
-    return Cell.longestMemoryMicros(rule);
+    return Math.max(Micros.of(rule.window()), Micros.of(rule.memory()));
   }
 
   @Override

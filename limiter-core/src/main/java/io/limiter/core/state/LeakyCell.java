@@ -24,25 +24,42 @@ import org.jspecify.annotations.Nullable;
 record LeakyCell(LeakyBucketRule rule, long unit, long rate, long last, long ahead, Gap gap)
     implements Cell {
 
-  static LeakyCell unused(LeakyBucketRule bucket) {
+  static @Nullable Cell unused(Rule rule) {
+    if (!(rule instanceof LeakyBucketRule bucket)) {
+      return null;
+    }
     long micros = Micros.of(bucket.window());
     long divisor =
         BigInteger.valueOf(micros).gcd(BigInteger.valueOf(bucket.count())).longValueExact();
     return new LeakyCell(bucket, micros / divisor, bucket.count() / divisor, 0, 0, Gap.NONE);
   }
 
-  LeakyCell begun(long atMicros, long parts) {
-    return new LeakyCell(rule, unit, rate, atMicros, parts, Gap.NONE);
-  }
-
-  /** The parts of the longest queue. */
-  long mostParts() {
-    return longestWaitParts() + rule.capacity() * unit;
+  @Override
+  public CellAlgorithm algorithm() {
+    return CellAlgorithm.LEAKY_BUCKET;
   }
 
   @Override
-  public int kind() {
-    return 6;
+  public double[] plan(Rule planned, long wallMicros) {
+    return Cell.doubles(unit, rate, rule.queue(), longestWaitParts(), rule.fair() ? 1 : 0);
+  }
+
+  @Override
+  public String meaning() {
+    return "leaky %d %s".formatted(rule.count(), rule.window());
+  }
+
+  @Override
+  public Cell withNumbers(long firstMicros, double[] numbers, long nowMicros) {
+    long parts = Cell.units(numbers[1]);
+    return new LeakyCell(rule, unit, rate, firstMicros, parts, Gap.stored(numbers[2]));
+  }
+
+  @Override
+  public Cell startedFrom(Cell former, long nowMicros, long newestMicros) {
+    long most = longestWaitParts() + rule.capacity() * unit;
+    long parts = Cell.parts(former, unit, most);
+    return parts > 0 ? new LeakyCell(rule, unit, rate, former.timeMicros(), parts, Gap.NONE) : this;
   }
 
   @Override
@@ -57,7 +74,7 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long last, long ahe
 
   @Override
   public int size() {
-    return LEAKY_SIZE;
+    return 3;
   }
 
   @Override
@@ -65,13 +82,16 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long last, long ahe
     return last == 0 && ahead == 0 ? -1 : last;
   }
 
+  /** For a call that costs more, the script computes the time itself. */
   @Override
   public long memoryMicros() {
-    return Cell.longestMemoryMicros(rule);
+    return Micros.of(rule.maxWait()) + Cell.ceil(Micros.of(rule.window()), rule.count());
   }
 
-  LeakyCell stored(long atMicros, long parts, double[] numbers) {
-    return new LeakyCell(rule, unit, rate, atMicros, parts, Gap.stored(numbers[2]));
+  /** The whole queue may be waiting. */
+  @Override
+  public long longestMemoryMicros() {
+    return memoryMicros() + Cell.ceil(rule.capacity() * Micros.of(rule.window()), rule.count());
   }
 
   @Override

@@ -9,10 +9,13 @@ import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDateTime;
+import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.time.temporal.ChronoUnit;
 import java.time.zone.ZoneOffsetTransition;
 import java.time.zone.ZoneRules;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The cell of a {@link FixedWindowRule}.
@@ -23,19 +26,80 @@ import java.time.zone.ZoneRules;
  */
 record WindowCell(FixedWindowRule rule, long start, long end, long used) implements Cell {
 
-  /** Creates the cell of a window of which only the start is stored. */
-  static WindowCell stored(FixedWindowRule rule, long nowMicros, long start, long used) {
-    if (rule.alignment().isEmpty()) {
-      return new WindowCell(rule, start, start + Micros.of(rule.window()), used);
-    }
-    AlignedWindow window = AlignedWindow.of(rule.alignment().get(), rule.window(), nowMicros);
-    return new WindowCell(
-        rule, window.startMicros(), window.endMicros(), window.startMicros() <= start ? used : 0);
+  /** Clocks may be set back while an aligned window lasts. */
+  private static final long CLOCK_CHANGES_MICROS = Micros.of(Duration.ofHours(2));
+
+  static @Nullable Cell unused(Rule rule) {
+    return rule instanceof FixedWindowRule fixed ? new WindowCell(fixed, 0, 0, 0) : null;
   }
 
   @Override
-  public int kind() {
-    return 2;
+  public CellAlgorithm algorithm() {
+    return rule.alignment().isEmpty() ? CellAlgorithm.FIXED_WINDOW : CellAlgorithm.ALIGNED_WINDOW;
+  }
+
+  @Override
+  public double[] plan(Rule planned, long wallMicros) {
+    long window = Micros.of(rule.window());
+    if (rule.alignment().isEmpty()) {
+      return Cell.doubles(rule.count(), window);
+    }
+    Alignment alignment = rule.alignment().get();
+    long phase = Math.floorMod(AlignedWindow.anchorMicros(alignment), window);
+    ZoneChange change = ZoneChange.nearest(alignment.zone(), wallMicros);
+    return Cell.doubles(
+        rule.count(),
+        window,
+        phase,
+        change.offsetBeforeMicros,
+        change.atMicros,
+        change.offsetAfterMicros);
+  }
+
+  @Override
+  public boolean isZoned() {
+    return rule.alignment().isPresent()
+        && !rule.alignment().get().zone().getRules().isFixedOffset();
+  }
+
+  @Override
+  public String meaning() {
+    return "window %s %s".formatted(rule.window(), rule.alignment());
+  }
+
+  /** Only the start of a window is stored. */
+  @Override
+  public Cell withNumbers(long firstMicros, double[] numbers, long nowMicros) {
+    return started(nowMicros, firstMicros, Cell.units(numbers[1]));
+  }
+
+  private WindowCell started(long nowMicros, long startMicros, long units) {
+    if (rule.alignment().isEmpty()) {
+      return new WindowCell(rule, startMicros, startMicros + Micros.of(rule.window()), units);
+    }
+    AlignedWindow window = AlignedWindow.of(rule.alignment().get(), rule.window(), nowMicros);
+    return new WindowCell(
+        rule,
+        window.startMicros(),
+        window.endMicros(),
+        window.startMicros() <= startMicros ? units : 0);
+  }
+
+  @Override
+  public Cell used(
+      Rule reading, long units, long nowMicros, long returnsAfterMicros, long resetsAfterMicros) {
+    if (rule.alignment().isPresent()) {
+      return Cell.super.used(reading, units, nowMicros, returnsAfterMicros, resetsAfterMicros);
+    }
+    long ends = nowMicros + resetsAfterMicros;
+    return new WindowCell(rule, ends - Micros.of(rule.window()), ends, units);
+  }
+
+  @Override
+  public Cell startedFrom(Cell former, long nowMicros, long newestMicros) {
+    WindowCell other = (WindowCell) former;
+    WindowCell started = started(nowMicros, other.start, other.used);
+    return started.used > 0 && nowMicros < started.end ? started : this;
   }
 
   @Override
@@ -45,7 +109,8 @@ record WindowCell(FixedWindowRule rule, long start, long end, long used) impleme
 
   @Override
   public long memoryMicros() {
-    return Cell.longestMemoryMicros(rule);
+    long window = Micros.of(rule.window());
+    return rule.alignment().isPresent() ? window + CLOCK_CHANGES_MICROS : window;
   }
 
   @Override
@@ -87,6 +152,10 @@ record WindowCell(FixedWindowRule rule, long start, long end, long used) impleme
   @Override
   public String toString() {
     return "WindowCell[start=%d, end=%d, used=%d]".formatted(start, end, used);
+  }
+
+  private static long micros(ZoneOffset offset) {
+    return offset.getTotalSeconds() * 1_000_000L;
   }
 
   private static final class Windowed extends CellReadout.Computed {
@@ -143,9 +212,12 @@ record WindowCell(FixedWindowRule rule, long start, long end, long used) impleme
     /** Returns the window that contains a time. */
     static AlignedWindow of(Alignment alignment, Duration window, long nowMicros) {
       long lengthMicros = Micros.of(window);
-      long phaseMicros =
-          alignment.anchor().map(anchor -> ChronoUnit.MICROS.between(EPOCH, anchor)).orElse(0L);
-      return of(alignment.zone().getRules(), lengthMicros, phaseMicros, nowMicros);
+      return of(alignment.zone().getRules(), lengthMicros, anchorMicros(alignment), nowMicros);
+    }
+
+    /** A local time at which a window begins. */
+    static long anchorMicros(Alignment alignment) {
+      return alignment.anchor().map(anchor -> ChronoUnit.MICROS.between(EPOCH, anchor)).orElse(0L);
     }
 
     private static AlignedWindow of(
@@ -173,9 +245,38 @@ record WindowCell(FixedWindowRule rule, long start, long end, long used) impleme
     private static long at(ZoneOffsetTransition change) {
       return change.toEpochSecond() * 1_000_000;
     }
+  }
 
-    private static long micros(ZoneOffset offset) {
-      return offset.getTotalSeconds() * 1_000_000L;
+  /**
+   * The change of a zone's clocks that is nearest to some time, from which a script computes local
+   * time around then. Times are microseconds.
+   *
+   * @param offsetBeforeMicros offset from UTC before the change
+   * @param atMicros when it happens
+   * @param offsetAfterMicros offset from then on
+   */
+  private record ZoneChange(long offsetBeforeMicros, long atMicros, long offsetAfterMicros) {
+
+    static ZoneChange nearest(ZoneId zone, long nearMicros) {
+      ZoneRules rules = zone.getRules();
+      Instant now = Instant.EPOCH.plus(nearMicros, ChronoUnit.MICROS);
+      long offset = micros(rules.getOffset(now));
+      return Stream.of(rules.previousTransition(now), rules.nextTransition(now))
+          .filter(known -> known != null)
+          .min((a, b) -> Long.compare(away(a, now), away(b, now)))
+          .map(
+              change ->
+                  new ZoneChange(
+                      micros(change.getOffsetBefore()),
+                      change.toEpochSecond() * 1_000_000,
+                      micros(change.getOffsetAfter())))
+          .orElse(new ZoneChange(offset, 0, offset));
+    }
+
+    private static long away(@Nullable ZoneOffsetTransition change, Instant now) {
+      return change == null
+          ? Long.MAX_VALUE
+          : Duration.between(change.getInstant(), now).abs().toSeconds();
     }
   }
 }

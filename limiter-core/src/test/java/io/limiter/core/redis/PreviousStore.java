@@ -8,12 +8,12 @@ import io.limiter.core.FadingCounter;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
-import io.limiter.core.redis.wire.CellCode;
 import io.limiter.core.redis.wire.DecideReply;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.redis.wire.EncodedCall;
 import io.limiter.core.redis.wire.EncodedStack;
 import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.state.CellAlgorithm;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.nio.ByteBuffer;
@@ -43,7 +43,7 @@ public final class PreviousStore implements LimitStore {
     this.units = units;
     String own =
         "if algorithm == %d then%nread = function(now, cost, count, window, p, state)%n%send%nend%n"
-            .formatted(CellCode.CUSTOM, ALGORITHMS.get(0).script());
+            .formatted(CellAlgorithm.CUSTOM.number(), ALGORITHMS.get(0).script());
     this.decide =
         redis.clocked(
             withPresentPlan(RedisScript.read("decide-before.lua")).replace("--%algorithms\n", own));

@@ -39,7 +39,7 @@ class StoredCellTest {
 
   private static CellReadout read(Rule rule, long now, double... numbers) {
     double[] all = Arrays.copyOf(numbers, rule instanceof LeakyBucketRule ? 10 : numbers.length);
-    return Cell.stored(rule, Cell.unused(rule), now, all).read(rule, now, 1, Mode.PEEK);
+    return Cell.unused(rule).stored(now, all).read(rule, now, 1, Mode.PEEK);
   }
 
   private static long left(Rule rule, double... numbers) {
@@ -54,7 +54,7 @@ class StoredCellTest {
       double[] numbers = new double[10];
       Arrays.fill(numbers, 5);
       numbers[0] = first;
-      assertThat(Cell.stored(rule, unused, NOW, numbers)).as("%s", rule).isSameAs(unused);
+      assertThat(unused.stored(NOW, numbers)).as("%s", rule).isSameAs(unused);
     }
   }
 
@@ -149,7 +149,7 @@ class StoredCellTest {
 
   /** The state after five calls in a queue of ten, the first of which departs at once. */
   private static CellReadout queue(boolean fair, double gap) {
-    double[] numbers = new double[Cell.LEAKY_SIZE];
+    double[] numbers = new double[Cell.unused(LEAKY).size()];
     numbers[0] = NOW;
     numbers[1] = 2_500_000;
     numbers[2] = gap;

@@ -3,18 +3,21 @@ package io.limiter.core.redis.wire;
 
 import io.lettuce.core.codec.Base16;
 import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.state.CellAlgorithm;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The scripts of the store, assembled from their parts. Tests put their own clock into copies of
@@ -33,12 +36,19 @@ public record DecisionScripts(
     RedisScript renew,
     List<CustomAlgorithm> algorithms) {
 
-  private static final String ALGORITHMS = "--%algorithms\n";
+  private static final String CUSTOM_ALGORITHMS = "--%custom-algorithms\n";
 
-  /** The place of a part in a script, with the name of its file. */
-  private static final Pattern PART = Pattern.compile("--%(?!algorithms)([a-z-]+)\n");
+  /** The place of a part in a script: a file, or a section of one. */
+  private static final Pattern PART =
+      Pattern.compile("--%(?!custom-algorithms)([a-z-]+(?:\\.[a-z-]+)?)\n");
 
-  /** A section of a script that another script includes as well. */
+  /**
+   * The place of a section of each algorithm, as the branches of an {@code if}; with {@code else},
+   * the statement that follows is such an {@code if}, and continues them.
+   */
+  private static final Pattern EACH = Pattern.compile("--%each ([a-z-]+)( else)?\n");
+
+  /** A section of a file, which other parts may include. */
   private static final Pattern SECTION =
       Pattern.compile("--%begin ([a-z-]+)\n(.*?)--%end \\1\n", Pattern.DOTALL);
 
@@ -48,7 +58,7 @@ public record DecisionScripts(
   private static final Pattern CONSTANT = Pattern.compile("\\b[A-Z][A-Z_]+\\b");
 
   public DecisionScripts(RedisScript decide, RedisScript refund) {
-    this(decide, refund, RedisScript.of(new Files().script("renew.lua")), List.of());
+    this(decide, refund, RedisScript.of(new Files().script("renew")), List.of());
   }
 
   /** Scripts with which each call goes alone. */
@@ -74,7 +84,7 @@ public record DecisionScripts(
 
   /** A script of another file, with numbers for the names of constants. */
   public static RedisScript read(String file) {
-    return RedisScript.of(new Files().script(file));
+    return RedisScript.of(new Files().script(file.replace(".lua", "")));
   }
 
   /** Several connections and the store need them while a service starts. */
@@ -102,25 +112,30 @@ public record DecisionScripts(
           "%s algorithm == %d then%n-- %s%nevaluate = function(now, cost, count, window, p, state)%n%s%nend%n"
               .formatted(
                   i == 0 ? "if" : "elseif",
-                  CellCode.CUSTOM + i,
+                  CellAlgorithm.CUSTOM.number() + i,
                   algorithms.get(i).name(),
                   algorithms.get(i).script()));
     }
     String ownBranches = branches.length() == 0 ? "" : branches + "end\n";
     Files files = new Files();
     return new DecisionScripts(
-        RedisScript.of(files.script("decide.lua").replace(ALGORITHMS, ownBranches)),
+        RedisScript.of(files.script("decide").replace(CUSTOM_ALGORITHMS, ownBranches)),
         Optional.of(
-            RedisScript.of(files.script("decide-batch.lua").replace(ALGORITHMS, ownBranches))),
-        RedisScript.of(files.script("refund.lua")),
-        RedisScript.of(files.script("renew.lua")),
+            RedisScript.of(files.script("decide-batch").replace(CUSTOM_ALGORITHMS, ownBranches))),
+        RedisScript.of(files.script("refund")),
+        RedisScript.of(files.script("renew")),
         algorithms);
   }
 
   /** The files of the scripts, each of which is read once. */
   private static final class Files {
     private final Map<String, String> constants = new HashMap<>();
-    private final Map<String, String> scripts = new HashMap<>();
+
+    /** By the name of a file, or of a file and its section: {@code decide.preamble}. */
+    private final Map<String, String> codes = new HashMap<>();
+
+    /** The conditions of the algorithms, by their files. */
+    private final Map<String, String> conditions = new LinkedHashMap<>();
 
     Files() {
       Matcher line = CONSTANTS.matcher(code(RedisScript.read("constants.lua")));
@@ -131,30 +146,67 @@ public record DecisionScripts(
           constants.put(names[i], numbers[i]);
         }
       }
-      scripts.put("constants.lua", "");
+      codes.put("constants", "");
+      for (CellAlgorithm algorithm : CellAlgorithm.values()) {
+        String number = String.valueOf(algorithm.number());
+        constants.put(algorithm.name(), number);
+        algorithm
+            .script()
+            .ifPresent(
+                file ->
+                    conditions.merge(
+                        file, "algorithm == " + number, (one, other) -> one + " or " + other));
+      }
     }
 
-    /** A file with the parts that it includes, and with numbers for the names of constants. */
-    String script(String file) {
-      String known = scripts.get(file);
-      if (known != null) {
-        return known;
+    /** A file, or a section of one, with its parts and with numbers for the names of constants. */
+    String script(String name) {
+      String code = find(name);
+      if (code == null) {
+        throw new IllegalStateException("The scripts have no " + name);
       }
-      String code =
-          CONSTANT
-              .matcher(code(RedisScript.read(file)))
-              .replaceAll(name -> constants.getOrDefault(name.group(), name.group()));
-      String script =
-          PART.matcher(code)
-              .replaceAll(part -> Matcher.quoteReplacement(script(part.group(1) + ".lua")));
-      script = SECTION.matcher(script).replaceAll(this::section);
-      scripts.put(file, script);
-      return script;
+      String chained =
+          EACH.matcher(code)
+              .replaceAll(
+                  each ->
+                      Matcher.quoteReplacement(
+                          branches(each.group(1)) + (each.group(2) == null ? "end\n" : "else")));
+      return PART.matcher(chained)
+          .replaceAll(part -> Matcher.quoteReplacement(script(part.group(1))));
+    }
+
+    private String branches(String section) {
+      StringBuilder branches = new StringBuilder();
+      conditions.forEach(
+          (file, condition) -> {
+            String code = find(file + "." + section);
+            if (code != null) {
+              branches.append(branches.length() == 0 ? "if " : "elseif ");
+              branches.append(condition).append(" then\n").append(code);
+            }
+          });
+      return branches.toString();
+    }
+
+    /** The code of a file, or of a section of one; null if it has no such section. */
+    private @Nullable String find(String name) {
+      String file = name.replaceFirst("\\..*", "");
+      if (!codes.containsKey(file)) {
+        String code =
+            CONSTANT
+                .matcher(code(RedisScript.read(file + ".lua")))
+                .replaceAll(
+                    word ->
+                        Matcher.quoteReplacement(
+                            constants.getOrDefault(word.group(), word.group())));
+        codes.put(file, SECTION.matcher(code).replaceAll(section -> keep(file, section)));
+      }
+      return codes.get(name);
     }
 
     /** Keeps a section as if it were a file, and returns its code. */
-    private String section(MatchResult section) {
-      scripts.put(section.group(1) + ".lua", section.group(2));
+    private String keep(String file, MatchResult section) {
+      codes.put(file + "." + section.group(1), section.group(2));
       return Matcher.quoteReplacement(section.group(2));
     }
   }

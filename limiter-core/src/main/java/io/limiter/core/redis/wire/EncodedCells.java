@@ -4,13 +4,16 @@ package io.limiter.core.redis.wire;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.state.Cell;
+import io.limiter.core.state.CellAlgorithm;
 import io.limiter.core.state.CellReadout;
 import io.limiter.core.store.Mode;
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.zip.CRC32;
@@ -27,14 +30,23 @@ final class EncodedCells {
   /** A bit of the layout fingerprint that distinguishes cells from a log. */
   static final int CELLS = 1 << 31;
 
+  /** The algorithm of a ban, and its fingerprint. */
+  static final int BAN = 9;
+
+  /** The fingerprint of the first cell, which describes the others. */
+  static final int DESCRIPTION = 10;
+
   /** The longest time that the layout fingerprint can hold, four years. */
   private static final long MOST_SECONDS = (1 << Cell.MOST_EXPONENT) - 1;
 
   private final List<Rule> rules;
   private final Optional<BanRule> ban;
-  private final CellCode code;
-  private final byte[] unused;
+  private final List<CustomAlgorithm> algorithms;
+
+  /** The cell of each rule that is fully replenished. */
   private final Cell[] neverUsed;
+
+  private final byte[] unused;
   private final int replyLength;
 
   /**
@@ -43,21 +55,16 @@ final class EncodedCells {
   EncodedCells(List<Rule> rules, Optional<BanRule> ban, List<CustomAlgorithm> algorithms) {
     this.rules = rules;
     this.ban = ban;
-    this.code = new CellCode(algorithms);
-    this.unused = state();
+    this.algorithms = algorithms;
     this.neverUsed = rules.stream().map(Cell::unused).toArray(Cell[]::new);
-    int numbers = rules.stream().mapToInt(CellCode::size).sum();
-    this.replyLength = 8 + 8 * numbers + (bans() ? 8 * CellCode.BAN_SIZE + 8 : 0);
+    this.unused = state();
+    int numbers = Arrays.stream(neverUsed).mapToInt(Cell::size).sum();
+    this.replyLength = 8 + 8 * numbers + (bans() ? 8 * Cell.BAN_SIZE + 8 : 0);
   }
 
   /** Whether {@link #codes} change with time. */
   boolean isZoned() {
-    return rules.stream()
-        .anyMatch(
-            rule ->
-                rule instanceof FixedWindowRule fixed
-                    && fixed.alignment().isPresent()
-                    && !fixed.alignment().get().zone().getRules().isFixedOffset());
+    return Arrays.stream(neverUsed).anyMatch(Cell::isZoned);
   }
 
   private boolean bans() {
@@ -76,14 +83,14 @@ final class EncodedCells {
 
   /** The longest time that a rule's cell is needed for after it was written. */
   long memoryMicros() {
-    return rules.stream().mapToLong(Cell::memoryMicros).max().orElse(0);
+    return Arrays.stream(neverUsed).mapToLong(Cell::memoryMicros).max().orElse(0);
   }
 
   /** The longest time that any cell may be needed for; usually only the script can compute it. */
   private long mostSeconds() {
     long micros = memoryMicros();
-    for (Rule rule : rules) {
-      micros = Math.max(micros, Cell.longestMemoryMicros(rule));
+    for (Cell cell : neverUsed) {
+      micros = Math.max(micros, cell.longestMemoryMicros());
     }
     if (ban.isPresent()) {
       micros = Math.max(micros, Cell.memoryMicros(ban.get()));
@@ -98,9 +105,59 @@ final class EncodedCells {
    */
   byte[] codes(long wallMicros) {
     ByteArrayOutputStream codes = new ByteArrayOutputStream();
-    rules.forEach(rule -> codes.writeBytes(code.of(rule, wallMicros)));
-    ban.ifPresent(known -> codes.writeBytes(CellCode.of(known)));
+    for (int r = 0; r < neverUsed.length; r++) {
+      double[] plan = neverUsed[r].plan(rules.get(r), wallMicros);
+      codes.writeBytes(
+          rules.get(r) instanceof CustomRule custom
+              ? codeOfCustom(custom, plan)
+              : code(neverUsed[r].algorithm().number(), plan));
+    }
+    ban.ifPresent(known -> codes.writeBytes(codeOf(known)));
     return codes.toByteArray();
+  }
+
+  private static byte[] code(int algorithm, double... plan) {
+    ByteBuffer code = ByteBuffer.allocate(1 + 8 * plan.length).put((byte) algorithm);
+    for (double number : plan) {
+      code.putDouble(number);
+    }
+    return code.array();
+  }
+
+  private static byte[] codeOf(BanRule ban) {
+    return code(
+        BAN,
+        Cell.doubles(
+            ban.violations(),
+            Micros.of(ban.within()),
+            Micros.of(ban.time()),
+            ban.growth(),
+            Micros.of(ban.longest())));
+  }
+
+  /** Also has the number of values, and of parameters. */
+  private byte[] codeOfCustom(CustomRule rule, double[] plan) {
+    int known = 0;
+    while (known < algorithms.size()
+        && !algorithms.get(known).name().equals(rule.algorithm().name())) {
+      known++;
+    }
+    if (known == algorithms.size()) {
+      throw new IllegalArgumentException(
+          "The rule '%s' uses the algorithm '%s', which the Redis store does not have: pass it to the store when it is created"
+              .formatted(rule.name(), rule.algorithm().name()));
+    }
+    int parameters = rule.parameters().size();
+    ByteBuffer code = ByteBuffer.allocate(3 + 8 * plan.length);
+    code.put((byte) (CellAlgorithm.CUSTOM.number() + known));
+    code.put((byte) rule.algorithm().stateSize());
+    for (int n = 0; n < plan.length; n++) {
+      if (n == plan.length - parameters) {
+        code.put((byte) parameters);
+      }
+      code.putDouble(plan[n]);
+    }
+    return code.array();
   }
 
   /** The cells of rules that are fully replenished. */
@@ -112,21 +169,21 @@ final class EncodedCells {
     int[] sizes = new int[size()];
     int numbers = 1 + sizes.length;
     for (int c = 0; c < sizes.length; c++) {
-      sizes[c] = c < rules.size() ? CellCode.size(rules.get(c)) : CellCode.BAN_SIZE;
+      sizes[c] = c < neverUsed.length ? neverUsed[c].size() : Cell.BAN_SIZE;
       numbers += sizes[c];
     }
     int all = sizes.length + 1;
     ByteBuffer state = ByteBuffer.allocate(HEADER + 5 * all + 8 * numbers);
     state.putInt(0).putInt(CELLS + all).putDouble(0).putDouble(0);
-    state.putInt(CellCode.DATA).put((byte) all);
+    state.putInt(DESCRIPTION).put((byte) all);
     for (int c = 0; c < sizes.length; c++) {
       state
-          .putInt(c < rules.size() ? CellCode.fingerprint(rules.get(c)) : CellCode.BAN)
+          .putInt(c < neverUsed.length ? fingerprint(neverUsed[c].meaning()) : BAN)
           .put((byte) sizes[c]);
     }
     state.putDouble(-1); // written by the script, when it first writes any of them
     for (int c = 0; c < sizes.length; c++) {
-      state.putLong(c < rules.size() ? CellCode.description(rules.get(c)) : description());
+      state.putLong(c < neverUsed.length ? description(neverUsed[c]) : descriptionOfBan());
     }
     // Includes the descriptions: rules that are needed for longer are different, though cells may
     // serve both.
@@ -135,7 +192,7 @@ final class EncodedCells {
     // And the time to live, which a script mostly leaves as it is.
     crc.update(ByteBuffer.allocate(Long.BYTES).putLong(0, memoryMicros()).array());
     for (int c = 0; c < sizes.length; c++) {
-      state.putDouble(c < rules.size() ? -1 : 0);
+      state.putDouble(c < neverUsed.length ? -1 : 0);
       state.position(state.position() + 8 * (sizes[c] - 1));
     }
     // 0 marks cells of several stacks, and a log without the cursors of any stack.
@@ -145,8 +202,23 @@ final class EncodedCells {
         .array();
   }
 
-  private long description() {
-    return ban.map(known -> CellCode.description(0, Cell.memoryMicros(known), 0)).orElseThrow();
+  private static int fingerprint(String meaning) {
+    CRC32 crc = new CRC32();
+    crc.update(meaning.getBytes(StandardCharsets.UTF_8));
+    return (int) crc.getValue();
+  }
+
+  /** What the first cell says about another one, for rules of other stacks. */
+  private static long description(Cell cell) {
+    return description(cell.algorithm().kind(), cell.longestMemoryMicros(), cell.scale());
+  }
+
+  private long descriptionOfBan() {
+    return ban.map(known -> description(0, Cell.memoryMicros(known), 0)).orElseThrow();
+  }
+
+  private static long description(int kind, long memoryMicros, long scale) {
+    return ((long) kind << 56) + ((long) Cell.exponent(memoryMicros) << 48) + scale;
   }
 
   /** Length of the reply. */
@@ -164,18 +236,17 @@ final class EncodedCells {
     CellReadout[] readouts = new CellReadout[rules.size()];
     int at = offset + 8;
     for (int r = 0; r < readouts.length; r++) {
-      double[] numbers = new double[CellCode.size(rules.get(r))];
+      double[] numbers = new double[neverUsed[r].size()];
       for (int n = 0; n < numbers.length; n++) {
         double number = reply.getDouble(at + 8 * n);
         numbers[n] = rules.get(r) instanceof CustomRule ? DecideReply.finite(number) : number;
       }
       at += 8 * numbers.length;
       readouts[r] =
-          Cell.stored(rules.get(r), neverUsed[r], nowMicros, numbers)
-              .read(rules.get(r), nowMicros, cost, mode);
+          neverUsed[r].stored(nowMicros, numbers).read(rules.get(r), nowMicros, cost, mode);
       DecideReply.remainingBefore(readouts[r].remainingBefore(), rules.get(r).capacity());
     }
-    double banMicros = bans() ? reply.getDouble(at + 8 * CellCode.BAN_SIZE) : 0;
+    double banMicros = bans() ? reply.getDouble(at + 8 * Cell.BAN_SIZE) : 0;
     return new Readout(
         readouts, bans(), (long) DecideReply.timeMicros(banMicros, DecideReply.LATEST));
   }

@@ -4,6 +4,10 @@
 -- the ban. It runs in the loop over the keys, after the log. It computes only what the decision needs. The caller
 -- computes what remains and when more comes back, from the reported numbers.
 --
+-- Each algorithm has a file of its own, such as token-bucket.lua. "each decide else" stands for their branches, and for
+-- an `else` that goes on in the `if` behind it. A section "decide" moves planPos and cellPos behind the algorithm's
+-- numbers, and sets `remaining`, the units that are left before the call, and newCell, its numbers if it is admitted.
+--
 -- Cells begin as decide.lua describes, then:
 --   25     for each cell its fingerprint (I4: algorithm and parameters, but not the count) and its numbers' count (B)
 --   ..     the numbers (d). The first one of each cell is a time; it is negative if the rule was never used
@@ -15,10 +19,8 @@
 -- Reports the time (d) and the numbers before this call; then, if there is a ban, for how long it still holds (d).
 --
 -- Constants, functions and variables of the script:
--- luacheck: read globals EXACT PEEK ACQUIRE RECORD OBSERVE CELLS_MARK SECONDS_LIMIT BAN_SIZE DESCRIPTION
--- luacheck: read globals SLIDING_COUNTER FIXED_WINDOW ALIGNED_WINDOW TOKEN_BUCKET INTERVAL_BUCKET LEAKY_BUCKET BAN
--- luacheck: read globals MAX_WAIT MAX_DEPARTURES MAX_QUEUE GAP_LENGTH_UNIT GAP_FIRST_UNIT
--- luacheck: read globals ADMITTED LIMITED BANNED call pack unpack sub clock group writes
+-- luacheck: read globals EXACT PEEK ACQUIRE RECORD OBSERVE CELLS_MARK SECONDS_LIMIT BAN BAN_SIZE DESCRIPTION
+-- luacheck: read globals ADMITTED LIMITED BANNED call pack unpack sub clock writes
 -- Of this key:
 -- luacheck: read globals i key plan value arguments mode cost age cellCount logRules cellsLength fingerprint writer
 -- luacheck: read globals logOffset hasForeignCells corruptKey unitBytes
@@ -60,133 +62,8 @@ planPos = planPos + cellsLength
 for _ = 1, cellCount do
   local algorithm, firstNumber, secondNumber = unpack('>Bdd', plan, planPos) -- what most begin with
   local remaining, newCell
-  if algorithm == TOKEN_BUCKET then -- time of the last write, debt in parts of a token
-    local count, unit, rate, initialDebt = firstNumber, secondNumber, unpack('>dd', plan, planPos + 17)
-    local last, debt = unpack('>dd', cellBytes, cellPos)
-    planPos, cellPos = planPos + 33, cellPos + 16
-    local started, surplus = last >= 0 and last <= now, 0 -- time has started, and goes on until the key expires
-    if not started then
-      debt = initialDebt
-    else
-      if not (debt > 0 and debt < EXACT) then debt = 0 end
-      local maxDebt, repaid = count * unit, (now - last) * rate
-      if debt > maxDebt then -- a rule with a larger count took it, and it stays owed
-        surplus, debt = math.max(0, debt - repaid), maxDebt
-      end
-      debt = debt - repaid
-      if debt < 0 then debt = 0 end
-      if surplus > 0 then surplus = surplus - debt end
-    end
-    remaining = (count * unit - debt) / unit
-    remaining = remaining - remaining % 1
-    if remaining < cost and cost <= count and not started and debt > 0 then -- else no token would ever come
-      cellBytes = sub(cellBytes, 1, cellPos - 17) .. pack('>dd', now, debt) .. sub(cellBytes, cellPos)
-      deniedWrite = mode % 2 == ACQUIRE -- or OBSERVE
-    end
-    if group > 0 then -- the last token may have been whole where it was taken
-      debt = math.min(debt + cost * unit, count * unit)
-    else
-      debt = debt + (mode ~= RECORD and cost or math.min(cost, remaining)) * unit
-    end
-    if surplus > 0 then
-      debt, ttls = debt + surplus, ttls or {}
-      ttls[i] = string.format('%.0f', math.max(math.ceil(debt / rate / 1000) + 1000, ttls[i] or arguments[2 * i]))
-    end
-    newCell = pack('>dd', now, debt)
-  elseif algorithm == FIXED_WINDOW or algorithm == ALIGNED_WINDOW then -- start of the window, units used
-    local count, window, start, used = firstNumber, secondNumber, unpack('>dd', cellBytes, cellPos)
-    cellPos = cellPos + 16
-    if algorithm == FIXED_WINDOW then
-      planPos = planPos + 17
-      if not (used > 0 and start >= 0 and start <= now and now - start < window) then start, used = now, 0 end
-    else
-      local windowStart
-      local phase, offsetBefore, changeTime, offsetAfter = unpack('>dddd', plan, planPos + 17)
-      planPos = planPos + 49
-      --%aligned-start
-      if not (used > 0 and start >= windowStart and start <= now) then used = 0 end
-      start = windowStart
-    end
-    remaining = count - used
-    newCell = pack('>dd', start, used + (mode ~= RECORD and cost or math.max(0, math.min(cost, remaining))))
-  elseif algorithm == SLIDING_COUNTER then -- start of the window, units in it, units in the previous window
-    local count, window, start, current, previous = firstNumber, secondNumber, unpack('>ddd', cellBytes, cellPos)
-    planPos, cellPos = planPos + 17, cellPos + 24
-    local windowStart = now - now % window
-    if start ~= windowStart then previous, current = start == windowStart - window and current or 0, 0 end
-    if not (current >= 0 and current < EXACT) then current = 0 end
-    if not (previous >= 0 and previous < EXACT) then previous = 0 end
-    remaining = count - current
-    if previous > 0 then remaining = remaining - math.ceil(previous * (window - now + windowStart) / window) end
-    local most = group > 0 and count - current or remaining -- past units count when the previous window has gone
-    local unitsTaken = mode == RECORD and math.max(0, math.min(cost, most)) or cost
-    newCell = pack('>ddd', windowStart, current + unitsTaken, previous)
-  elseif algorithm == INTERVAL_BUCKET then -- time of the last refill, tokens used
-    local count, interval, refill, initiallyUsed = firstNumber, secondNumber, unpack('>dd', plan, planPos + 17)
-    local last, used = unpack('>dd', cellBytes, cellPos)
-    planPos, cellPos = planPos + 33, cellPos + 16
-    local started, surplus = last >= 0 and last <= now, 0
-    if started then
-      if not (used > 0 and used < EXACT) then used = 0 end
-      local refills = math.floor((now - last) / interval)
-      if used > count then surplus, used = math.max(0, used - refills * refill), count end
-      used, last = used - refills * refill, last + refills * interval
-      if used < 0 then used = 0 end
-      if surplus > 0 then surplus = surplus - used end
-      if used + surplus == 0 then last = now end
-    else
-      used, last = initiallyUsed, now
-    end
-    remaining = count - used
-    if remaining < cost and cost <= count and not started and used > 0 then
-      cellBytes = sub(cellBytes, 1, cellPos - 17) .. pack('>dd', last, used) .. sub(cellBytes, cellPos)
-      deniedWrite = mode % 2 == ACQUIRE -- or OBSERVE
-    end
-    used = used + (mode ~= RECORD and cost or math.min(cost, remaining))
-    if surplus > 0 then
-      used, ttls = used + surplus, ttls or {}
-      local needed = math.ceil(used / refill) * interval
-      ttls[i] = string.format('%.0f', math.max(math.ceil(needed / 1000) + 1000, ttls[i] or arguments[2 * i]))
-    end
-    newCell = pack('>dd', last, used)
-  elseif algorithm == LEAKY_BUCKET then -- time of the last write, parts until the next free departure, the gap
-    local unit, rate, queue, maxWait, fair = firstNumber, secondNumber, unpack('>ddd', plan, planPos + 17)
-    local last, ahead, gap = unpack('>ddd', cellBytes, cellPos) -- `ahead`: parts until the next free departure
-    local gapFirst, gapLength, gapFree = 0, 0, 0
-    planPos, cellPos = planPos + 41, cellPos + 24
-    if last >= 0 and last <= now and ahead > 0 then
-      local maxAhead = MAX_WAIT * rate
-      if maxAhead > MAX_DEPARTURES * unit then maxAhead = MAX_DEPARTURES * unit end
-      maxAhead = maxAhead + (MAX_QUEUE + 1) * unit
-      local stillAhead = (ahead < maxAhead and ahead or maxAhead) - (now - last) * rate
-      if stillAhead > unit and ahead <= maxAhead and gap ~= 0 then -- no rule can have made a longer queue
-        local readGap
-        --%gap
-        gapFirst, gapLength, gapFree = readGap(gap, math.ceil(stillAhead / unit) - 1)
-      end
-      ahead = stillAhead > 0 and stillAhead or 0
-    else
-      ahead = 0
-    end
-    local gapIsUsable = fair == 0 and gapFree > 0 and gapFree == gapLength
-    remaining = queue + 1 - math.ceil(ahead / unit) + gapFree
-    if ahead > maxWait then -- too far ahead: only the gap may be near enough
-      remaining = math.min(remaining, gapIsUsable and ahead - gapFirst * unit <= maxWait and 1 or 0)
-    end
-    local aheadBefore, unitsTaken = ahead, mode == RECORD and math.max(0, math.min(cost, remaining)) or cost
-    if gapIsUsable and unitsTaken == 1 then
-      gapFirst, gapLength, gapFree = gapFirst - 1, gapLength - 1, gapFree - 1
-    else
-      ahead, gapFirst = ahead + unitsTaken * unit, gapFirst + unitsTaken
-    end
-    local needed = (remaining >= cost or mode == RECORD) and ahead or aheadBefore
-    if needed > maxWait + unit then -- longer than after a call of cost 1
-      ttls = ttls or {}
-      ttls[i] = string.format('%.0f', math.max(math.ceil(needed / rate / 1000) + 1000, ttls[i] or arguments[2 * i]))
-    end
-    gap = gapFree > 0 and gapFirst * GAP_FIRST_UNIT + gapLength * GAP_LENGTH_UNIT + gapFree or 0
-    newCell = pack('>ddd', now, ahead, gap)
-  elseif algorithm == BAN then -- after all rules
+  --%each decide else
+  if algorithm == BAN then -- after all rules
     local limit, within, banTime, growth, maxBan = firstNumber, secondNumber, unpack('>ddd', plan, planPos + 17)
     -- The first violation that counts, or the start of the ban less half a microsecond; how many violations; the end of
     -- the ban; how many bans there were in a row.
@@ -230,7 +107,7 @@ for _ = 1, cellCount do
     newCell = sub(cellBytes, cellPos, cellPos + 8 * BAN_SIZE - 1)
   else -- a custom algorithm: time of the last write, its numbers
     local evaluate
-    --%algorithms
+    --%custom-algorithms
     local _, size, count, window, memory, parameterCount = unpack('>BBdddB', plan, planPos)
     local parameters, state = {}, {}
     for p = 1, parameterCount do parameters[p] = unpack('>d', plan, planPos + 19 + 8 * p) end

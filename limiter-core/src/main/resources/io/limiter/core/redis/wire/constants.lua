@@ -22,14 +22,13 @@ local CELLS_MARK, SECONDS_LIMIT = 2147483648, 134217728
 -- The most cells under one key, of all stacks, without the cell that describes them; their most bytes, with it.
 local MAX_CELLS, MAX_CELL_BYTES = 14, 1023
 
--- The algorithm of a cell. Custom algorithms have the numbers from CUSTOM on. BAN is also the ban's fingerprint.
-local SLIDING_COUNTER, FIXED_WINDOW, ALIGNED_WINDOW, TOKEN_BUCKET = 1, 2, 3, 4
-local INTERVAL_BUCKET, LEAKY_BUCKET, BAN, CUSTOM = 5, 6, 9, 64
+-- The algorithm of a ban, and its fingerprint. The numbers of the others come from the Java table CellAlgorithm.
+local BAN = 9
 -- The fingerprint of the first cell, which describes the others.
 local DESCRIPTION = 10
 -- A ban has so many numbers.
 local BAN_SIZE = 4
--- How the gap of a leaky bucket is packed into one number (gap.lua): 2^17, 2^34.
+-- How the gap of a leaky bucket is packed into one number (leaky-bucket.lua): 2^17, 2^34.
 local GAP_LENGTH_UNIT, GAP_FIRST_UNIT = 131072, 17179869184
 -- The most that any leaky bucket may have: microseconds to wait, departures in that time, and units that wait.
 local MAX_WAIT, MAX_DEPARTURES, MAX_QUEUE = 300000000, 120000, 10000

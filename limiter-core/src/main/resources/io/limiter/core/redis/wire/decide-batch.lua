@@ -16,14 +16,14 @@
 -- luacheck: read globals byte ARGV KEYS
 -- luacheck: globals reply
 
---%preamble
+--%decide.preamble
 local reply
 -- What decide.lua sets for each group; here there is only the call itself.
 local group, age, marker, groupUnits = 0, 0, false, 0
 local keyCount, keys, arguments = 0, {}, {} -- luacheck: ignore 241 (the section reads them)
 
 local function decide()
-  --%decision
+  --%decide.decision
   return reply
 end
 

@@ -1,9 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Moves on to the algorithm of the next cell in the plan.
--- luacheck: read globals ALIGNED_WINDOW LEAKY_BUCKET CUSTOM
--- luacheck: read globals byte plan
---   algorithm  of the cell at codePos
--- luacheck: read globals algorithm
+-- Moves codePos on to the algorithm of the next cell in the plan: the section "next" of each algorithm.
+-- luacheck: read globals BAN
+-- luacheck: read globals byte plan algorithm
 -- luacheck: globals codePos
-codePos = codePos + (algorithm == ALIGNED_WINDOW and 49 or algorithm < ALIGNED_WINDOW and 17
-  or algorithm < LEAKY_BUCKET and 33 or algorithm < CUSTOM and 41 or 27 + 8 * byte(plan, codePos + 26))
+--%each next else
+if algorithm == BAN then
+  codePos = codePos + 41
+else -- a custom algorithm, which has as many parameters as its plan says
+  codePos = codePos + 27 + 8 * byte(plan, codePos + 26)
+end

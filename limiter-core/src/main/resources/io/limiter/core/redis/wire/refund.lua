@@ -15,8 +15,7 @@
 --
 -- Defined by the included constants:
 -- luacheck: read globals PLAN_HEADER LOG_HEADER CELLS_HEADER CELLS_MARK MAX_CELL_BYTES DESCRIPTION
--- luacheck: read globals PLAIN_HEADER SHARED_HEADER GAP_LENGTH_UNIT GAP_FIRST_UNIT
--- luacheck: read globals SLIDING_COUNTER FIXED_WINDOW ALIGNED_WINDOW TOKEN_BUCKET INTERVAL_BUCKET LEAKY_BUCKET
+-- luacheck: read globals PLAIN_HEADER SHARED_HEADER
 
 local call, pack, unpack, byte, sub = redis.call, struct.pack, struct.unpack, string.byte, string.sub
 --%constants
@@ -45,54 +44,10 @@ local function withoutUnitsOfCells(cellBytes, takenAt, plan)
         break
       end
     end
-    local first, second = 0, 0
-    if cellPos then first, second = unpack('>dd', cellBytes, cellPos) end
-    if not cellPos or units == 0 then
-      newCell = nil -- the cell is gone, or it gets nothing back, like that of the ban
-    elseif algorithm == SLIDING_COUNTER then
-      local _, _, window = unpack('>Bdd', plan, codePos)
-      local previous = unpack('>d', cellBytes, cellPos + 16)
-      if takenAt >= first and second > 0 then
-        newCell = pack('>ddd', first, math.max(0, second - units), previous)
-      elseif takenAt < first and takenAt >= first - window and previous > 0 then
-        newCell = pack('>ddd', first, second, math.max(0, previous - units))
-      end
-    elseif algorithm == FIXED_WINDOW or algorithm == ALIGNED_WINDOW then
-      if takenAt >= first and second > 0 then newCell = pack('>dd', first, math.max(0, second - units)) end
-    elseif algorithm == TOKEN_BUCKET then
-      local _, _, unit, rate = unpack('>Bddd', plan, codePos)
-      local credit = math.min(units * unit, unitsTaken * unit - math.max(0, first - takenAt) * rate)
-      if credit > 0 and second > 0 then newCell = pack('>dd', first, math.max(0, second - credit)) end
-    elseif algorithm == INTERVAL_BUCKET then
-      local _, _, interval, refill = unpack('>Bddd', plan, codePos)
-      local credit = math.min(units, unitsTaken - math.ceil(math.max(0, first - takenAt) / interval) * refill)
-      if credit > 0 and second > 0 then newCell = pack('>dd', first, math.max(0, second - credit)) end
-    elseif algorithm == LEAKY_BUCKET then
-      local _, unit, rate, _, _, fair = unpack('>Bddddd', plan, codePos)
-      local partsWaited = unpack('>d', plan, #plan - 7)
-      if partsWaited > 0 and units > 0 and units == unitsTaken then
-        local readGap
-        --%gap
-        local redisTime, newest, shift = call('TIME'), unpack('>dd', cellBytes, 9)
-        local now = math.max(redisTime[1] * 1000000 + redisTime[2] + shift, newest)
-        local from = (second - partsWaited + (first - takenAt) * rate) / unit
-        local departures = math.ceil((second - (now - first) * rate) / unit) - 1
-        if first >= takenAt and from % 1 == 0 and from >= units and from <= departures then
-          local gapFirst, gapLength, gapFree = readGap(unpack('>d', cellBytes, cellPos + 16), departures)
-          local earliest, behind = from, from - units
-          if gapFree > 0 then -- one gap covers both, and what stands between them
-            earliest, behind = math.max(gapFirst, from), math.min(gapFirst - gapLength, behind)
-          end
-          local length, free = earliest - behind, gapFree + units
-          if free <= length then -- else some of them are free already
-            local gap = earliest * GAP_FIRST_UNIT + length * GAP_LENGTH_UNIT + free
-            if fair == 0 and free == length and behind == 0 then -- the last departures: not handed out any more
-              second, gap = second - length * unit, 0
-            end
-            newCell = pack('>ddd', first, second, gap)
-          end
-        end
-      end
+    if cellPos and units > 0 then -- else the cell is gone, or it gets nothing back, like that of the ban
+      local first, second = unpack('>dd', cellBytes, cellPos)
+      -- Each algorithm has a file of its own, whose section "give-back" sets newCell if anything is given back.
+      --%each give-back
     end
     --%next-code
     if newCell then

@@ -27,6 +27,7 @@ import io.limiter.core.rule.SlidingWindowCounter;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.state.Cell;
+import io.limiter.core.state.CellAlgorithm;
 import io.limiter.core.store.Mode;
 import java.nio.charset.StandardCharsets;
 import java.time.ZoneOffset;
@@ -36,6 +37,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -51,10 +53,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 public class ScriptSourceTest {
 
   private static final Pattern DECLARED = Pattern.compile("-- luacheck: (?:read )?globals (.*)");
-  private static final Pattern INCLUDED = Pattern.compile("--%([a-z-]+)\n");
 
-  /** Custom algorithms, and sections of decide.lua. */
-  private static final Set<String> NO_FILES = Set.of("algorithms", "preamble", "decision");
+  /** A file, or a section of one, but not the custom algorithms. */
+  private static final Pattern INCLUDED =
+      Pattern.compile("--%(?!custom-algorithms)([a-z-]+)(?:\\.[a-z-]+)?\n");
+
+  private static final Pattern SECTION =
+      Pattern.compile("--%begin ([a-z-]+)\n(.*?)--%end \\1\n", Pattern.DOTALL);
 
   private static final Pattern STRING = Pattern.compile("'[^'\n]*'");
   private static final Pattern CONSTANTS = Pattern.compile("local ([A-Z_, ]+) = ([0-9, ]+)\\b");
@@ -66,6 +71,23 @@ public class ScriptSourceTest {
 
   private static final LoggedRule LOGGED = SlidingWindowLog.of(1, SECOND);
   private static final Rule WINDOW = FixedWindowRule.of(1, SECOND);
+
+  private static final Map<CellAlgorithm, Rule> RULES =
+      Map.of(
+          CellAlgorithm.SLIDING_COUNTER,
+          SlidingWindowCounter.of(1, SECOND),
+          CellAlgorithm.FIXED_WINDOW,
+          WINDOW,
+          CellAlgorithm.ALIGNED_WINDOW,
+          FixedWindowRule.aligned(1, SECOND, ZoneOffset.UTC),
+          CellAlgorithm.TOKEN_BUCKET,
+          TokenBucketRule.of(1, 1, SECOND),
+          CellAlgorithm.INTERVAL_BUCKET,
+          TokenBucketRule.of(1, 1, SECOND).byInterval(),
+          CellAlgorithm.LEAKY_BUCKET,
+          LeakyBucketRule.of(1, SECOND, 1, SECOND),
+          CellAlgorithm.CUSTOM,
+          CustomRule.of(new FadingCounter(), 1, SECOND, 2.0));
 
   private static List<String> sources() {
     DecisionScripts scripts = DecisionScripts.load();
@@ -133,18 +155,21 @@ public class ScriptSourceTest {
     Map<String, String> files = new TreeMap<>();
     List.of("decide", "decide-batch", "refund", "renew", "lift-bans")
         .forEach(script -> collect(script, files));
+    filesOfAlgorithms().forEach(file -> collect(file, files));
     return files;
   }
 
   private static void collect(String name, Map<String, String> files) {
     String text = RedisScript.read(name + ".lua");
-    files.put(name, text);
-    INCLUDED
-        .matcher(text)
-        .results()
-        .map(part -> part.group(1))
-        .filter(part -> !NO_FILES.contains(part))
-        .forEach(part -> collect(part, files));
+    if (files.put(name, text) == null) {
+      INCLUDED.matcher(text).results().forEach(part -> collect(part.group(1), files));
+    }
+  }
+
+  private static Set<String> filesOfAlgorithms() {
+    return Stream.of(CellAlgorithm.values())
+        .flatMap(algorithm -> algorithm.script().stream())
+        .collect(Collectors.toSet());
   }
 
   private static Map<String, Long> constants(String source) {
@@ -185,16 +210,9 @@ public class ScriptSourceTest {
     expected.put("MAX_CELLS", (long) Cell.MOST_CELLS);
     expected.put("MAX_CELL_BYTES", (long) Cell.MOST_BYTES);
 
-    expected.put("SLIDING_COUNTER", algorithm(SlidingWindowCounter.of(1, SECOND)));
-    expected.put("FIXED_WINDOW", algorithm(WINDOW));
-    expected.put("ALIGNED_WINDOW", algorithm(FixedWindowRule.aligned(1, SECOND, ZoneOffset.UTC)));
-    expected.put("TOKEN_BUCKET", algorithm(TokenBucketRule.of(1, 1, SECOND)));
-    expected.put("INTERVAL_BUCKET", algorithm(TokenBucketRule.of(1, 1, SECOND).byInterval()));
-    expected.put("LEAKY_BUCKET", algorithm(LeakyBucketRule.of(1, SECOND, 1, SECOND)));
-    expected.put("BAN", (long) CellCode.of(BanRule.of(1, SECOND, SECOND))[0]);
-    expected.put("CUSTOM", algorithm(CustomRule.of(new FadingCounter(), 1, SECOND, 2.0)));
-    expected.put("DESCRIPTION", (long) CellCode.DATA);
-    expected.put("BAN_SIZE", (long) CellCode.BAN_SIZE);
+    expected.put("BAN", (long) codeOfABan()[0]);
+    expected.put("DESCRIPTION", (long) EncodedCells.DESCRIPTION);
+    expected.put("BAN_SIZE", (long) Cell.BAN_SIZE);
     expected.put("GAP_LENGTH_UNIT", 1L << 17);
     expected.put("GAP_FIRST_UNIT", 1L << 34);
     expected.put("MAX_WAIT", Micros.of(LeakyBucketRule.MAX_WAIT));
@@ -204,17 +222,62 @@ public class ScriptSourceTest {
     Map<String, Long> constants = constants(RedisScript.read("constants.lua"));
     long exactSizeUnits = constants.remove("EXACT_SIZE_UNITS");
     assertThat(constants).isEqualTo(expected);
-    assertThat(expected.get("BAN")).isEqualTo(CellCode.BAN);
-    assertThat(expected.get("CUSTOM")).isEqualTo(CellCode.CUSTOM);
+    assertThat(expected.get("BAN")).isEqualTo(EncodedCells.BAN);
     assertThat(expected.get("LOG_HEADER") + 4 * RuleStack.MAX_RULES + 8 * exactSizeUnits)
         .as("a page")
         .isLessThan(1024);
   }
 
+  /** A script finds the branch of a rule by its number, and the next rule by its length. */
+  @Test
+  void plansHaveTheNumbersAndLengthsOfTheScripts() {
+    assertThat(RULES).containsOnlyKeys(CellAlgorithm.values());
+    RULES.forEach(
+        (algorithm, rule) -> {
+          byte[] code = code(rule);
+          assertThat(code[0]).as("%s", algorithm).isEqualTo((byte) algorithm.number());
+          algorithm
+              .script()
+              .ifPresent(
+                  file -> {
+                    String length = "\\b%d\\b".formatted(code.length);
+                    assertThat(section(file, "decide")).containsPattern("planPos \\+ " + length);
+                    assertThat(section(file, "next")).containsPattern(length);
+                    assertThat(algorithm.number())
+                        .isLessThan(CellAlgorithm.CUSTOM.number())
+                        .isNotEqualTo(EncodedCells.BAN);
+                  });
+        });
+    assertThat(RedisScript.read("next-code.lua")).contains("codePos + " + codeOfABan().length);
+    assertThat(RULES.keySet().stream().map(CellAlgorithm::number)).doesNotHaveDuplicates();
+  }
+
+  /** A section of another name would be left out. */
+  @Test
+  void anAlgorithmDecidesAndGivesBackAndConverts() {
+    for (String file : filesOfAlgorithms()) {
+      assertThat(SECTION.matcher(RedisScript.read(file + ".lua")).results())
+          .as(file)
+          .extracting(section -> section.group(1))
+          .startsWith("decide", "next", "give-back", "convert");
+    }
+  }
+
+  private static String section(String file, String name) {
+    return SECTION
+        .matcher(RedisScript.read(file + ".lua"))
+        .results()
+        .filter(section -> section.group(1).equals(name))
+        .findFirst()
+        .orElseThrow()
+        .group(2);
+  }
+
   /** A script has numbers for these names, and must not define others of the same name. */
   @Test
   void noNameOfAConstantIsLeft() {
-    Set<String> names = constants(RedisScript.read("constants.lua")).keySet();
+    Set<String> names = new TreeSet<>(constants(RedisScript.read("constants.lua")).keySet());
+    Stream.of(CellAlgorithm.values()).map(Enum::name).forEach(names::add);
     assertThat(sources())
         .allSatisfy(
             source ->
@@ -242,8 +305,13 @@ public class ScriptSourceTest {
     return new EncodedStack(RuleStack.of(List.of(rule)), List.of(), () -> 0);
   }
 
-  private static long algorithm(Rule rule) {
-    return new CellCode(List.of(new FadingCounter())).of(rule, 0)[0];
+  private static byte[] code(Rule rule) {
+    return new EncodedCells(List.of(rule), Optional.empty(), List.of(new FadingCounter())).codes(0);
+  }
+
+  private static byte[] codeOfABan() {
+    BanRule ban = BanRule.of(1, SECOND, SECOND);
+    return new EncodedCells(List.of(), Optional.of(ban), List.of()).codes(0);
   }
 
   private static String text(byte[] bytes) {
@@ -254,7 +322,7 @@ public class ScriptSourceTest {
   @Test
   void eachPartDeclaresTheLocalsOfOthersThatItUses() {
     Map<String, String> parts = files();
-    assertThat(parts).hasSize(18);
+    assertThat(parts).hasSize(21);
     parts.forEach(
         (name, text) -> {
           String code =
