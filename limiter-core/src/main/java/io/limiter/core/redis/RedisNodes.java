@@ -29,7 +29,10 @@ final class RedisNodes {
 
   final ConnectionSource connections;
 
-  /** The same connections, if they are those of a Cluster; otherwise null. */
+  /**
+   * The same connections, if they are those of a Cluster, where keys of several slots need several
+   * scripts; otherwise null.
+   */
   final @Nullable ClusterSource cluster;
 
   final NodeBreakers breakers;
@@ -64,11 +67,6 @@ final class RedisNodes {
             new DefaultThreadFactory("limiter-deadline", true), TICK_MILLIS, TimeUnit.MILLISECONDS);
     timer.start();
     return timer;
-  }
-
-  /** Whether keys of several slots need several scripts. */
-  boolean isCluster() {
-    return cluster != null;
   }
 
   /**

@@ -135,7 +135,7 @@ public final class RedisStore implements LimitStore {
                 .map(
                     script ->
                         new DecisionBatching(
-                            scripts.decide(), script, settings.batchSize(), nodes.isCluster()))
+                            scripts.decide(), script, settings.batchSize(), nodes.cluster != null))
                 .orElse(null);
     this.units = new UnitScripts(nodes, scripts, settings);
     this.health =
@@ -146,7 +146,7 @@ public final class RedisStore implements LimitStore {
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
     EncodedCall call = EncodedCall.of(request, mode, settings::name, encoded::get, batching);
     ScriptCall.Time time = ScriptCall.Time.of(settings.deadline(request.policy()), settings);
-    if (nodes.isCluster() && call.size() > 1) {
+    if (nodes.cluster != null && call.size() > 1) {
       // One script for each slot; one slot has all rules and the guard of one subject.
       return MultiSlotDecision.decide(this, call, MultiSlotDecision.SlotGroups.bySlot(call), time)
           .thenApply(found -> verdict(request, mode, found));
@@ -287,7 +287,7 @@ public final class RedisStore implements LimitStore {
     }
     List<byte[]> names = keys.stream().map(settings::name).toList();
     CompletionStage<Long> deleted =
-        nodes.isCluster()
+        nodes.cluster != null
             ? UnitScripts.PerSlotCalls.sum(names, name -> name, this::resetTogether)
             : resetTogether(names);
     return deleted.thenApply(count -> null);
@@ -304,7 +304,7 @@ public final class RedisStore implements LimitStore {
     }
     List<byte[]> names = keys.stream().map(settings::name).toList();
     CompletionStage<Long> lifted =
-        nodes.isCluster()
+        nodes.cluster != null
             ? UnitScripts.PerSlotCalls.sum(names, name -> name, this::liftTogether)
             : liftTogether(names);
     return lifted.thenApply(count -> null);

@@ -45,7 +45,7 @@ final class UnitScripts {
   }
 
   CompletionStage<Long> refund(List<TakenUnits> units, ScriptCall.Time time) {
-    return nodes.isCluster()
+    return nodes.cluster != null
         ? PerSlotCalls.sum(
             units, some -> settings.name(some.key), some -> refundTogether(some, time))
         : refundTogether(units, time);
@@ -69,7 +69,7 @@ final class UnitScripts {
    */
   CompletionStage<Long> renew(List<TakenUnits> permits, Policy policy) {
     ScriptCall.Time time = ScriptCall.Time.of(settings.deadline(policy), settings);
-    return nodes.isCluster()
+    return nodes.cluster != null
         ? PerSlotCalls.sum(
             permits, permit -> settings.name(permit.key), some -> renewTogether(some, time))
         : renewTogether(permits, time);
