@@ -41,7 +41,13 @@ public interface Cell {
 
   /** The cell of a rule that is fully replenished. */
   static Cell unused(Rule rule) {
-    return CellAlgorithm.unused(rule);
+    for (CellAlgorithm algorithm : CellAlgorithm.ALL) {
+      Cell cell = algorithm.unused(rule);
+      if (cell != null) {
+        return cell;
+      }
+    }
+    throw new IllegalArgumentException("A log has no cell: " + rule);
   }
 
   /** Converts what is missing from another bucket, or queued in it, to parts of this one. */
@@ -62,8 +68,9 @@ public interface Cell {
   CellAlgorithm algorithm();
 
   /**
-   * The numbers of a rule that its script gets; they are described there.
+   * The numbers that the script of its algorithm gets; they are described there.
    *
+   * @param rule a rule that this cell {@link #serves}
    * @param wallMicros the wall clock
    */
   double[] plan(Rule rule, long wallMicros);

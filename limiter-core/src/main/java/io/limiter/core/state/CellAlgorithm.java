@@ -22,7 +22,7 @@ public enum CellAlgorithm {
   /** The first {@link CustomAlgorithm}; the others have the numbers that follow. */
   CUSTOM(64, null, 0, CustomCell::unused);
 
-  private static final CellAlgorithm[] ALL = values();
+  static final CellAlgorithm[] ALL = values();
 
   private final int number;
   private final @Nullable String script;
@@ -39,18 +39,15 @@ public enum CellAlgorithm {
     this.unused = unused;
   }
 
-  /** The cell of a rule that is fully replenished. */
-  static Cell unused(Rule rule) {
-    for (CellAlgorithm algorithm : ALL) {
-      Cell cell = algorithm.unused.apply(rule);
-      if (cell != null) {
-        return cell;
-      }
-    }
-    throw new IllegalArgumentException("A log has no cell: " + rule);
+  /** The cell of a rule that is fully replenished; null if the rule has another algorithm. */
+  @Nullable Cell unused(Rule rule) {
+    return unused.apply(rule);
   }
 
-  /** The number in a plan; scripts know it by the name of this constant. */
+  /**
+   * The number in a plan; scripts know it by the name of this constant. It is below that of {@link
+   * #CUSTOM}, and not 9, which is a ban.
+   */
   public int number() {
     return number;
   }
