@@ -57,7 +57,7 @@ class ClusterTest {
   }
 
   @Test
-  @DisplayName("F17: the first decisions after the start are all Redis'")
+  @DisplayName("F17: Redis makes the first decisions after the start")
   void theFirstDecisionsAreNoFallbacks() {
     ClusterBench cold = ClusterBench.on(group);
     List<Verdict> first = calls(100, 10, HOUR).stream().map(cold::ask).toList();
@@ -67,19 +67,19 @@ class ClusterTest {
   }
 
   @Test
-  @DisplayName("F16: a hot slot moves to and fro")
+  @DisplayName("F16: a hot slot moves back and forth")
   void aSlotThatMovesFailsNoCall() {
     moveUnderLoad(2, false);
   }
 
   @Test
-  @DisplayName("F16: a hot slot moves to and fro, two keys a call")
+  @DisplayName("F16: a hot slot moves back and forth, two keys a call")
   void aSlotThatMovesFailsNoCallOfTwoKeys() {
     moveUnderLoad(2, true);
   }
 
   @Test
-  @DisplayName("F16: a hot slot moves to and fro, for long")
+  @DisplayName("F16: a hot slot moves back and forth, for long")
   void aSlotThatMovesForLongFailsNoCall() {
     moveUnderLoad(30, false);
     forget();

@@ -173,7 +173,7 @@ class LostConnectionTest {
   }
 
   @Test
-  @DisplayName("F24: Redis has no place for another client")
+  @DisplayName("F24: Redis accepts no further client")
   void theOpenConnectionIsKeptAndTheOtherIsRetriedSlowly() {
     try (FaultBench bench = FaultBench.start()) {
       LimitRequest call = call("crowd", 1_000, HOUR);
@@ -198,13 +198,13 @@ class LostConnectionTest {
   }
 
   @Test
-  @DisplayName("F37: the way to Redis comes and goes, for three seconds")
+  @DisplayName("F37: the connection to Redis comes and goes, for three seconds")
   void aFlappingRedisDelaysNoCall() {
     flap(Duration.ofSeconds(3));
   }
 
   @Test
-  @DisplayName("F37: the way to Redis comes and goes, for a minute")
+  @DisplayName("F37: the connection to Redis comes and goes, for a minute")
   void aRedisThatFlapsForLongDelaysNoCall() {
     flap(Duration.ofMinutes(1));
   }

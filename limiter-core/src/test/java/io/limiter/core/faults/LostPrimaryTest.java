@@ -52,7 +52,7 @@ class LostPrimaryTest {
   }
 
   @Test
-  @DisplayName("F12: the primary falls silent (SIGSTOP) and stays so")
+  @DisplayName("F12: the primary falls silent (SIGSTOP) for good")
   void aSilentPrimaryIsReplacedWithItsCounts() {
     lose(DOWN_AFTER, RedisProcess::suspend, 500, SILENCE.plus(HEALED));
   }

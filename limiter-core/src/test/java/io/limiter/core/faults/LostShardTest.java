@@ -46,7 +46,7 @@ class LostShardTest {
   }
 
   @Test
-  @DisplayName("F15: a primary is killed, and the Cluster wants all slots or none")
+  @DisplayName("F15: a primary is killed, and the Cluster requires all slots")
   void aClusterThatWantsAllSlotsIsAwayAsAWhole() {
     lose(RedisProcess::kill, true);
   }

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 class SlowRedisTest {
 
   @Test
-  @DisplayName("F5: half the deadline later")
+  @DisplayName("F5: replies come after half the deadline")
   void aReplyWithinTheDeadlineDecides() {
     try (FaultBench bench = FaultBench.start()) {
       bench.proxy.delay(DEADLINE.dividedBy(2));
@@ -43,7 +43,7 @@ class SlowRedisTest {
   }
 
   @Test
-  @DisplayName("F5: twice the deadline later")
+  @DisplayName("F5: replies come after twice the deadline")
   void aLateReplyIsNotGivenToAnotherCall() {
     try (FaultBench bench = FaultBench.start()) {
       bench.proxy.delay(DEADLINE.multipliedBy(2));
@@ -61,7 +61,7 @@ class SlowRedisTest {
   }
 
   @Test
-  @DisplayName("F5: byte by byte")
+  @DisplayName("F5: replies come byte by byte")
   void aReplyThatDripsIsNoReplyUntilItIsWhole() {
     try (FaultBench bench = FaultBench.start()) {
       bench.proxy.drip(Duration.ofMillis(10));
@@ -78,7 +78,7 @@ class SlowRedisTest {
   }
 
   @Test
-  @DisplayName("F5: half a second of somebody else's work in Redis")
+  @DisplayName("F5: a script of another client takes half a second")
   void aRedisThatIsBusyForAMomentDelaysNoCall() {
     try (FaultBench bench = FaultBench.start()) {
       Load load = Load.start(bench.limiter, unlikeCalls(5), 200);

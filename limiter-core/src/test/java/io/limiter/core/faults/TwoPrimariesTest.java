@@ -53,7 +53,7 @@ class TwoPrimariesTest {
   }
 
   @Test
-  @DisplayName("F13: the same with min-replicas-to-write 1")
+  @DisplayName("F13: a replaced primary comes back, with min-replicas-to-write 1")
   void anOldPrimaryThatWantsAReplicaDecidesNothing() {
     try (SentinelBench bench = SentinelBench.start("--min-replicas-to-write", "1")) {
       Collection<Answer> pinned = comeBack(bench);
