@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.resilience;
 
+import static java.time.temporal.ChronoUnit.MICROS;
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitRequest.PastCharge;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.LeakyBucketRule;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.LimitStore.KnownUse;
 import io.limiter.core.store.LimitStore.KnownUse.PastUnits;
 import io.limiter.core.store.LimitStore.KnownUse.RuleUse;
@@ -127,7 +126,7 @@ final class KnownSubject {
       note(NUMBERS * r, rule, charge.cost(), newer, elapsed);
     }
     Optional<Duration> ban = verdict.ban();
-    long rest = ban.isPresent() ? Micros.of(ban.get()) : 0;
+    long rest = ban.isPresent() ? MICROSECONDS.convert(ban.get()) : 0;
     bannedMicros = newer ? rest : Math.max(rest, bannedMicros - elapsed);
     verdictAtNanos = nowNanos;
     decidedAtMicros = verdict.decidedAtMicros();
@@ -138,8 +137,8 @@ final class KnownSubject {
   /** If the order of two verdicts is unknown, the one with fewer remaining units counts. */
   private void note(int at, RuleVerdict rule, int cost, boolean newer, long elapsedMicros) {
     long remaining = rule.remaining();
-    long returns = Micros.of(rule.effectiveWindow());
-    long resets = Micros.of(rule.resetAfter());
+    long returns = MICROSECONDS.convert(rule.effectiveWindow());
+    long resets = MICROSECONDS.convert(rule.resetAfter());
     long returning = rule.violated() ? Math.max(1, cost - remaining) : 1;
     if (!newer) {
       remaining = Math.min(remaining, numbers[at]);
@@ -247,7 +246,7 @@ final class KnownSubject {
    */
   synchronized void addPast(List<PastCharge> past, long nowNanos, KnownSubjectTable all) {
     while (!pending.isEmpty() && isOver(pending.get(0), nowNanos)) {
-      if (pending.size() == 1 || !carriesOver(pending.get(0).charge.stack())) {
+      if (pending.size() == 1 || !carriesOver(pending.get(0))) {
         removePending(List.of(pending.get(0)), all);
       } else if (!joinEldest()) {
         break; // unchanged, until the store has recorded them
@@ -260,9 +259,13 @@ final class KnownSubject {
       if (one.id == null) {
         one.id = all.nextId();
       }
-      Duration age = Micros.toDuration(Math.max(0, nowNanos - one.atNanos) / 1_000);
+      Duration age = Duration.of(Math.max(0, nowNanos - one.atNanos) / 1_000, MICROS);
       past.add(new PastCharge(one.charge.withCost(one.units), age, one.id));
     }
+  }
+
+  private static boolean carriesOver(Pending one) {
+    return one.charge.stack().rules().stream().anyMatch(Rule::carriesOver);
   }
 
   private static boolean isOver(Pending one, long nowNanos) {
@@ -275,18 +278,6 @@ final class KnownSubject {
   private static long horizonNanos(RuleStack rules) {
     boolean logs = rules.logs() == rules.rules().size();
     return longestMicros(rules) * (logs ? 1_000 : 2_000);
-  }
-
-  /** Whether units count for as long as others come after them, like the debt of a bucket. */
-  private static boolean carriesOver(RuleStack rules) {
-    for (Rule rule : rules.rules()) {
-      if (rule instanceof TokenBucketRule
-          || rule instanceof LeakyBucketRule
-          || rule instanceof CustomRule) {
-        return true;
-      }
-    }
-    return false;
   }
 
   /** The store has recorded these units. */

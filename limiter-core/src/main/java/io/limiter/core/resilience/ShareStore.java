@@ -6,10 +6,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Reservation;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.LeakyBucketRule;
-import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.LimitStore.KnownUse;
 import io.limiter.core.store.LimitStore.KnownUse.RuleUse;
@@ -99,42 +96,9 @@ public final class ShareStore implements LimitStore {
   }
 
   private RuleStack share(RuleStack undivided) {
-    RuleStack rules = RuleStack.of(undivided.rules().stream().map(this::share).toList());
+    RuleStack rules =
+        RuleStack.of(undivided.rules().stream().map(rule -> rule.share(instances)).toList());
     return undivided.ban().map(rules::withBan).orElse(rules).withCounting(undivided.counting());
-  }
-
-  private Rule share(Rule undivided) {
-    if (undivided instanceof LeakyBucketRule leaky) {
-      return slower(leaky.withQueue((int) share(leaky.queue())));
-    }
-    Rule share = undivided.withCount(share(undivided.count()));
-    return share instanceof TokenBucketRule bucket && undivided instanceof TokenBucketRule all
-        ? slower(bucket.startingWith(share(all.initial())))
-        : share;
-  }
-
-  private long share(long units) {
-    return (units + instances - 1) / instances;
-  }
-
-  /**
-   * Divides the rate; keeps the whole rate if the divided one is slower than a rule may be, or
-   * cannot be counted exactly.
-   */
-  private TokenBucketRule slower(TokenBucketRule undivided) {
-    try {
-      return undivided.slowedDown(instances);
-    } catch (IllegalArgumentException tooSlow) {
-      return undivided;
-    }
-  }
-
-  private LeakyBucketRule slower(LeakyBucketRule undivided) {
-    try {
-      return undivided.slowedDown(instances);
-    } catch (IllegalArgumentException tooSlow) {
-      return undivided;
-    }
   }
 
   @Override

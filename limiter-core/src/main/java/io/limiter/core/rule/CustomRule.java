@@ -71,4 +71,10 @@ public record CustomRule(
   public CustomRule withCount(long other) {
     return new CustomRule(name, other, window, algorithm, parameters, memory);
   }
+
+  /** Only the algorithm could say more. */
+  @Override
+  public boolean carriesOver() {
+    return true;
+  }
 }

@@ -97,15 +97,6 @@ public record LeakyBucketRule(
     return new LeakyBucketRule(name, count, window, units, maxWait, fair);
   }
 
-  /**
-   * Returns this rule, slower by a factor.
-   *
-   * @throws IllegalArgumentException if the window would then exceed the longest one
-   */
-  public LeakyBucketRule slowedDown(int factor) {
-    return new LeakyBucketRule(name, count, window.multipliedBy(factor), queue, maxWait, fair);
-  }
-
   @Override
   public boolean waits() {
     return true;
@@ -125,5 +116,25 @@ public record LeakyBucketRule(
   @Override
   public LeakyBucketRule withCount(long other) {
     return new LeakyBucketRule(name, other, window, queue, maxWait, fair);
+  }
+
+  @Override
+  public boolean carriesOver() {
+    return true;
+  }
+
+  /**
+   * Divides the queue and the rate. The rate stays whole if the divided one is slower than a rule
+   * may be, or cannot be counted exactly.
+   */
+  @Override
+  public LeakyBucketRule share(int instances) {
+    LeakyBucketRule share = withQueue((int) ((queue + instances - 1L) / instances));
+    try {
+      return new LeakyBucketRule(
+          name, count, window.multipliedBy(instances), share.queue, maxWait, fair);
+    } catch (IllegalArgumentException tooSlow) {
+      return share;
+    }
   }
 }

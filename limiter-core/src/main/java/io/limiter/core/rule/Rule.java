@@ -47,6 +47,14 @@ public sealed interface Rule
     return false;
   }
 
+  /**
+   * Whether units count for as long as others come after them, like the debt of a bucket; otherwise
+   * they no longer count in the window after the next one.
+   */
+  default boolean carriesOver() {
+    return false;
+  }
+
   /** The most units that are ever left: a call that costs more can never be admitted. */
   default long capacity() {
     return count();
@@ -57,6 +65,16 @@ public sealed interface Rule
 
   /** Returns this rule with another count, under the same name. */
   Rule withCount(long count);
+
+  /**
+   * Returns this rule for one of several instances that count for themselves: all of its numbers of
+   * units are divided and rounded up.
+   *
+   * @param instances the number of instances, 1 or more
+   */
+  default Rule share(int instances) {
+    return withCount((count() + instances - 1) / instances);
+  }
 
   /** A name derived from the numbers, such as {@code 10-per-60s} or {@code 3-per-500ms}. */
   static String nameOf(long count, Duration window) {

@@ -81,15 +81,6 @@ public record TokenBucketRule(
   }
 
   /**
-   * Returns this bucket, refilled more slowly by a factor.
-   *
-   * @throws IllegalArgumentException if it would then take longer than 366 days to fill
-   */
-  public TokenBucketRule slowedDown(int factor) {
-    return new TokenBucketRule(name, count, refill, interval.multipliedBy(factor), greedy, initial);
-  }
-
-  /**
    * The time after which a subject without calls is new again, and has the initial tokens: twice
    * the time that it takes to fill a bucket, and at least an hour, so that a subject that calls
    * rarely finds the tokens it has waited for. Zero if a bucket starts full.
@@ -129,6 +120,28 @@ public record TokenBucketRule(
   @Override
   public TokenBucketRule withName(String other) {
     return new TokenBucketRule(other, count, refill, interval, greedy, initial);
+  }
+
+  @Override
+  public boolean carriesOver() {
+    return true;
+  }
+
+  /**
+   * Also divides the initial tokens and the rate. The rate stays whole if the divided one is slower
+   * than a rule may be, or cannot be counted exactly.
+   */
+  @Override
+  public TokenBucketRule share(int instances) {
+    TokenBucketRule share =
+        withCount((count + instances - 1) / instances)
+            .startingWith((initial + instances - 1) / instances);
+    try {
+      return new TokenBucketRule(
+          name, share.count, refill, interval.multipliedBy(instances), greedy, share.initial);
+    } catch (IllegalArgumentException tooSlow) {
+      return share;
+    }
   }
 
   /**
