@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.store.DecisionReadout;
 import org.jspecify.annotations.Nullable;
 
@@ -31,7 +32,7 @@ public record FadingCounter() implements CustomAlgorithm {
   @Override
   public Evaluation read(
       double nowMicros, double cost, CustomRule rule, double @Nullable [] state) {
-    double window = (double) Micros.of(rule.window());
+    double window = (double) MICROSECONDS.convert(rule.window());
     double divisor = rule.parameters().get(0);
     double start = state == null ? nowMicros : state[0];
     double used = state == null ? 0 : state[1];

@@ -3,14 +3,16 @@ package io.limiter.core;
 
 import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
+import static java.time.temporal.ChronoUnit.MICROS;
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounter;
 import io.limiter.core.rule.TokenBucketRule;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
@@ -37,8 +39,9 @@ public interface MixedStackContract extends StoreHarness {
 
   /** So that no window ends soon. */
   private void beginHour() {
-    long past = Math.floorMod(StoreHarness.micros(Instant.EPOCH, now()), Micros.of(HOUR));
-    advance(HOUR.minus(Micros.toDuration(past)));
+    long past =
+        Math.floorMod(StoreHarness.micros(Instant.EPOCH, now()), MICROSECONDS.convert(HOUR));
+    advance(HOUR.minus(Duration.of(past, MICROS)));
   }
 
   @ParameterizedTest

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.CustomAlgorithm;
@@ -8,7 +10,6 @@ import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.LeakyBucketRule;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowCounter;
@@ -151,7 +152,9 @@ public final class RuleGenerator {
     while (true) {
       Duration window = window();
       long wait =
-          random.nextBoolean() ? pick(WAITS) : Micros.of(window) * (1 + random.nextInt(10)) / count;
+          random.nextBoolean()
+              ? pick(WAITS)
+              : MICROSECONDS.convert(window) * (1 + random.nextInt(10)) / count;
       try {
         return LeakyBucketRule.of(count, window, pick(QUEUES), Duration.of(wait, ChronoUnit.MICROS))
             .withFair(random.nextBoolean());
@@ -166,8 +169,8 @@ public final class RuleGenerator {
     int count = pick(FEW);
     Duration window = Duration.of(pick(NEAR_WINDOWS), ChronoUnit.MICROS);
     int queue = 3 + random.nextInt(80);
-    long wait = Micros.of(window) * (queue / 2 + random.nextInt(4 * queue)) / count;
-    long most = Micros.of(LeakyBucketRule.MAX_WAIT);
+    long wait = MICROSECONDS.convert(window) * (queue / 2 + random.nextInt(4 * queue)) / count;
+    long most = MICROSECONDS.convert(LeakyBucketRule.MAX_WAIT);
     LeakyBucketRule made =
         LeakyBucketRule.of(
                 count, window, queue, Duration.of(Math.min(wait, most), ChronoUnit.MICROS))
@@ -221,7 +224,7 @@ public final class RuleGenerator {
     if (random.nextInt(4) > 0) {
       return stack;
     }
-    long window = Micros.of(stack.rules().get(0).window());
+    long window = MICROSECONDS.convert(stack.rules().get(0).window());
     BanRule ban = BanRule.of(1 + random.nextInt(4), upTo(2 * window), upTo(window));
     if (random.nextBoolean()) {
       return stack.withBan(ban);
@@ -232,7 +235,7 @@ public final class RuleGenerator {
   }
 
   private Duration upTo(long micros) {
-    long most = Math.min(micros, Micros.of(Rule.MAX_WINDOW));
+    long most = Math.min(micros, MICROSECONDS.convert(Rule.MAX_WINDOW));
     return Duration.of(1_000 + random.nextLong(Math.max(1, most - 1_000)), ChronoUnit.MICROS);
   }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.Counting;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.Rule.LoggedRule;
 import io.limiter.core.rule.RuleStack;
@@ -193,7 +194,7 @@ public final class ScenarioGenerator {
     if (stack.ban().isPresent() && random.nextInt(20) == 0) {
       BanRule ban = stack.ban().get();
       List<Duration> times = List.of(ban.within(), ban.time(), ban.longest());
-      return Micros.of(pick(times)) - random.nextInt(2);
+      return MICROSECONDS.convert(pick(times)) - random.nextInt(2);
     }
     return step(measure(stack));
   }
@@ -207,7 +208,7 @@ public final class ScenarioGenerator {
     boolean atOnce = rule instanceof TokenBucketRule bucket && !bucket.greedy();
     long each =
         atOnce
-            ? Micros.of(((TokenBucketRule) rule).interval())
+            ? MICROSECONDS.convert(((TokenBucketRule) rule).interval())
             : Math.max(1, window / rule.count());
     // Otherwise a large log would never fill, and no call would wait.
     boolean slowly = queueing ? random.nextInt(200) > 0 : large && random.nextInt(40) > 0;

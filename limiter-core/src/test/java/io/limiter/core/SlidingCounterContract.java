@@ -2,9 +2,10 @@
 package io.limiter.core;
 
 import static io.limiter.core.StoreHarness.call;
+import static java.time.temporal.ChronoUnit.MICROS;
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.SlidingWindowCounter;
 import java.time.Duration;
 import java.time.Instant;
@@ -18,8 +19,9 @@ public interface SlidingCounterContract extends StoreHarness {
 
   /** Moves the clock to the start of a window. */
   private void beginWindow(Duration window) {
-    long past = Math.floorMod(StoreHarness.micros(Instant.EPOCH, now()), Micros.of(window));
-    advance(window.minus(Micros.toDuration(past)));
+    long past =
+        Math.floorMod(StoreHarness.micros(Instant.EPOCH, now()), MICROSECONDS.convert(window));
+    advance(window.minus(Duration.of(past, MICROS)));
   }
 
   @Test

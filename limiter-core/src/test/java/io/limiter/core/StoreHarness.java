@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.store.LimitStore;
@@ -127,7 +127,7 @@ public interface StoreHarness {
 
   /** The microseconds since another time. */
   static long micros(Instant from, Instant to) {
-    return Micros.of(Duration.between(from, to));
+    return MICROSECONDS.convert(Duration.between(from, to));
   }
 
   /** A call under a policy of these rules. */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.benchmarks.engine;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.store.DecisionReadout;
 import org.jspecify.annotations.Nullable;
 
@@ -22,7 +23,7 @@ record OwnWindow() implements CustomAlgorithm {
 
   @Override
   public Evaluation read(double now, double cost, CustomRule rule, double @Nullable [] state) {
-    double window = (double) Micros.of(rule.window());
+    double window = (double) MICROSECONDS.convert(rule.window());
     boolean open = state != null && now - state[0] < window;
     double start = open && state != null ? state[0] : now;
     double used = open && state != null ? state[1] : 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.memory;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import io.limiter.core.rule.BanRule;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.state.Cell;
@@ -261,20 +262,20 @@ final class CellArray {
 
     /** The end of the ban; it has passed if violations were counted after it. */
     private long endMicros(BanRule ban) {
-      return violations > 0 ? until : Math.min(until, since + Micros.of(ban.longest()));
+      return violations > 0 ? until : Math.min(until, since + MICROSECONDS.convert(ban.longest()));
     }
 
     /** Returns this state with one more violation. */
     BanState violated(BanRule ban, long nowMicros) {
-      boolean first = violations == 0 || nowMicros - since >= Micros.of(ban.within());
+      boolean first = violations == 0 || nowMicros - since >= MICROSECONDS.convert(ban.within());
       long from = first ? nowMicros : since;
       int count = first ? 1 : violations + 1;
       if (count < ban.violations()) {
         return new BanState(from, count, endMicros(ban), level);
       }
-      long longest = Micros.of(ban.longest());
+      long longest = MICROSECONDS.convert(ban.longest());
       int grown = nowMicros - endMicros(ban) >= longest ? 0 : level;
-      long time = Micros.of(ban.time());
+      long time = MICROSECONDS.convert(ban.time());
       for (int i = 0; ban.growth() > 1 && i < grown && time < longest; i++) {
         time *= ban.growth();
       }
@@ -283,8 +284,8 @@ final class CellArray {
 
     /** The time from which on the state is not needed. */
     long neededUntilMicros(BanRule ban) {
-      long counting = violations == 0 ? Long.MIN_VALUE : since + Micros.of(ban.within());
-      long growing = level == 0 ? Long.MIN_VALUE : until + Micros.of(ban.longest());
+      long counting = violations == 0 ? Long.MIN_VALUE : since + MICROSECONDS.convert(ban.within());
+      long growing = level == 0 ? Long.MIN_VALUE : until + MICROSECONDS.convert(ban.longest());
       return Math.max(counting, growing);
     }
   }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.memory;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitRequest.PastCharge;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.store.AtMostOnceReservation;
 import io.limiter.core.store.DecisionReadout;
 import io.limiter.core.store.Mode;
@@ -103,7 +104,7 @@ final class MemoryDecision extends AtMostOnceReservation implements DecisionRead
     int stripe = stripes.indexOf(past.charge().key());
     ChargeEvaluation reading =
         new ChargeEvaluation(past.charge(), stripe, stripes.get(stripe).subjects);
-    long thenMicros = clockMicros - Micros.of(past.age());
+    long thenMicros = clockMicros - MICROSECONDS.convert(past.age());
     if (reading.find(thenMicros)) { // what has expired since then may not have expired at that time
       reading.record(thenMicros);
     }

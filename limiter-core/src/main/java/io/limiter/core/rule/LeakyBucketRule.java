@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.rule;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import java.math.BigInteger;
 import java.time.Duration;
 
@@ -63,10 +65,11 @@ public record LeakyBucketRule(
           "The rule '%s' lets calls wait up to %s: give it 1 ms to 5 minutes, in whole microseconds"
               .formatted(name, maxWait));
     }
-    BigInteger micros = BigInteger.valueOf(Micros.of(window));
+    BigInteger micros = BigInteger.valueOf(MICROSECONDS.convert(window));
     BigInteger units = BigInteger.valueOf(count);
     BigInteger part = micros.gcd(units);
-    BigInteger waiting = units.divide(part).multiply(BigInteger.valueOf(Micros.of(maxWait)));
+    BigInteger waiting =
+        units.divide(part).multiply(BigInteger.valueOf(MICROSECONDS.convert(maxWait)));
     BigInteger queued = micros.divide(part).multiply(BigInteger.valueOf(queue + 1L));
     BigInteger departures = waiting.divide(micros.divide(part));
     if (departures.compareTo(BigInteger.valueOf(MAX_DEPARTURES)) > 0) {

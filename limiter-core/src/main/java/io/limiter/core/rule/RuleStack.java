@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.rule;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import io.limiter.core.rule.Rule.LoggedRule;
 import java.time.Duration;
 import java.util.Comparator;
@@ -52,7 +54,7 @@ public final class RuleStack {
     this.hash = 31 * (31 * rules.hashCode() + ban.hashCode()) + counting.hashCode();
     this.waiting = rules.stream().filter(Rule::waits).findFirst();
     this.windows = rules.stream().map(Rule::window).toArray(Duration[]::new);
-    this.windowsMicros = Stream.of(windows).mapToLong(Micros::of).toArray();
+    this.windowsMicros = Stream.of(windows).mapToLong(MICROSECONDS::convert).toArray();
     this.keepers =
         rules.stream().filter(rule -> !(rule instanceof LoggedRule)).toArray(Rule[]::new);
     this.custom = rules.stream().anyMatch(rule -> rule instanceof CustomRule);
@@ -252,7 +254,9 @@ public final class RuleStack {
    * window.
    */
   public Duration duration(long micros, int rule) {
-    return micros == windowsMicros[rule] ? windows[rule] : Micros.toDuration(micros);
+    return micros == windowsMicros[rule]
+        ? windows[rule]
+        : Duration.ofSeconds(micros / 1_000_000, micros % 1_000_000 * 1_000);
   }
 
   /**

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.rule;
 
+import static java.time.temporal.ChronoUnit.MICROS;
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import java.math.BigInteger;
 import java.time.Duration;
 
@@ -44,7 +47,7 @@ public record TokenBucketRule(
               .formatted(name, initial, count));
     }
     if (greedy) {
-      BigInteger micros = BigInteger.valueOf(Micros.of(interval));
+      BigInteger micros = BigInteger.valueOf(MICROSECONDS.convert(interval));
       BigInteger part = micros.gcd(BigInteger.valueOf(refill));
       if (micros.divide(part).multiply(BigInteger.valueOf(count)).compareTo(EXACT) > 0) {
         throw new IllegalArgumentException(
@@ -100,17 +103,17 @@ public record TokenBucketRule(
   }
 
   private static Duration fill(long count, long refill, Duration interval, boolean greedy) {
-    long interval0 = Micros.of(interval);
+    long interval0 = MICROSECONDS.convert(interval);
     if (greedy && count <= Long.MAX_VALUE / interval0 - 1) { // the usual case, without garbage
-      return Micros.toDuration((count * interval0 - 1) / refill + 1);
+      return Duration.of((count * interval0 - 1) / refill + 1, MICROS);
     }
     BigInteger refills = BigInteger.valueOf(count);
-    BigInteger micros = BigInteger.valueOf(Micros.of(interval));
+    BigInteger micros = BigInteger.valueOf(MICROSECONDS.convert(interval));
     BigInteger each = BigInteger.valueOf(refill);
     BigInteger time =
         greedy ? up(refills.multiply(micros), each) : up(refills, each).multiply(micros);
-    BigInteger most = BigInteger.valueOf(Micros.of(MAX_WINDOW)).add(BigInteger.ONE);
-    return Micros.toDuration(time.min(most).longValueExact());
+    BigInteger most = BigInteger.valueOf(MICROSECONDS.convert(MAX_WINDOW)).add(BigInteger.ONE);
+    return Duration.of(time.min(most).longValueExact(), MICROS);
   }
 
   private static BigInteger up(BigInteger dividend, BigInteger divisor) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.state;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import io.limiter.core.rule.BanRule;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.store.Mode;
 import java.util.Arrays;
@@ -30,7 +31,7 @@ public interface Cell {
 
   /** The longest time for which the state of a ban can be needed after the first violation. */
   static long memoryMicros(BanRule ban) {
-    return Math.max(2 * Micros.of(ban.longest()), Micros.of(ban.within()));
+    return Math.max(2 * MICROSECONDS.convert(ban.longest()), MICROSECONDS.convert(ban.within()));
   }
 
   /** The exponent of the smallest power of two, in seconds, that is at least this time. */

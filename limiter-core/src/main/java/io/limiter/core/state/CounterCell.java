@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.state;
 
-import io.limiter.core.rule.Micros;
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounter;
 import io.limiter.core.store.Mode;
@@ -99,7 +100,8 @@ record CounterCell(long windowMicros, long start, long current, long previous) i
 
   @Override
   public boolean serves(Rule rule) {
-    return rule instanceof SlidingWindowCounter && Micros.of(rule.window()) == windowMicros;
+    return rule instanceof SlidingWindowCounter
+        && MICROSECONDS.convert(rule.window()) == windowMicros;
   }
 
   @Override

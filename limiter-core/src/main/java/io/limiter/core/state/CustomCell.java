@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.state;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.store.Mode;
 import java.util.Arrays;
@@ -86,7 +87,8 @@ final class CustomCell implements Cell {
 
   @Override
   public CellReadout read(Rule reading, long nowMicros, int cost, Mode mode) {
-    boolean known = numbers != null && nowMicros - writtenMicros < Micros.of(rule.memory());
+    boolean known =
+        numbers != null && nowMicros - writtenMicros < MICROSECONDS.convert(rule.memory());
     return new Answered((CustomRule) reading, known ? numbers : null, nowMicros, cost, mode);
   }
 
@@ -98,7 +100,7 @@ final class CustomCell implements Cell {
 
   @Override
   public long neededUntilMicros() {
-    return writtenMicros + Micros.of(rule.memory());
+    return writtenMicros + MICROSECONDS.convert(rule.memory());
   }
 
   @Override

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.state;
 
-import io.limiter.core.rule.Micros;
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
@@ -28,7 +29,7 @@ record GreedyCell(TokenBucketRule rule, long unit, long rate, boolean begun, lon
     if (!(rule instanceof TokenBucketRule bucket && bucket.greedy())) {
       return null;
     }
-    long micros = Micros.of(bucket.interval());
+    long micros = MICROSECONDS.convert(bucket.interval());
     long divisor =
         BigInteger.valueOf(micros).gcd(BigInteger.valueOf(bucket.refill())).longValueExact();
     return new GreedyCell(bucket, micros / divisor, bucket.refill() / divisor, false, 0, 0);
@@ -87,7 +88,7 @@ record GreedyCell(TokenBucketRule rule, long unit, long rate, boolean begun, lon
 
   @Override
   public long memoryMicros() {
-    return Math.max(Micros.of(rule.window()), Micros.of(rule.memory()));
+    return Math.max(MICROSECONDS.convert(rule.window()), MICROSECONDS.convert(rule.memory()));
   }
 
   @Override
@@ -145,7 +146,7 @@ record GreedyCell(TokenBucketRule rule, long unit, long rate, boolean begun, lon
 
   @Override
   public long neededUntilMicros() {
-    return last + Math.max(Cell.ceil(debt, rate), Micros.of(rule.memory()));
+    return last + Math.max(Cell.ceil(debt, rate), MICROSECONDS.convert(rule.memory()));
   }
 
   @Override

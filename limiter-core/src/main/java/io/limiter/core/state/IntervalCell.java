@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.state;
 
-import io.limiter.core.rule.Micros;
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
@@ -99,7 +100,7 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long last, long used) i
     long more = 0;
     long from = nowMicros;
     if (begun) {
-      long interval = Micros.of(bucket.interval());
+      long interval = MICROSECONDS.convert(bucket.interval());
       long refills = (nowMicros - last) / interval;
       missing = missing(Math.min(used, bucket.count()), refills);
       more = missing(used, refills) - missing;
@@ -114,7 +115,7 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long last, long used) i
 
   @Override
   public Cell giveBack(long stampMicros, int units, int taken) {
-    long interval = Micros.of(rule.interval());
+    long interval = MICROSECONDS.convert(rule.interval());
     long refills = Cell.ceil(Math.max(0, last - stampMicros), interval);
     long still = refills > taken / rule.refill() ? 0 : taken - refills * rule.refill();
     long credit = Math.min(still, units);
@@ -125,8 +126,8 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long last, long used) i
 
   @Override
   public long neededUntilMicros() {
-    long filled = Cell.ceil(used, rule.refill()) * Micros.of(rule.interval());
-    return last + Math.max(filled, Micros.of(rule.memory()));
+    long filled = Cell.ceil(used, rule.refill()) * MICROSECONDS.convert(rule.interval());
+    return last + Math.max(filled, MICROSECONDS.convert(rule.memory()));
   }
 
   @Override
@@ -151,7 +152,7 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long last, long used) i
       super(cell.rule.count(), cost, mode);
       this.cell = cell;
       this.more = more;
-      this.intervalMicros = Micros.of(cell.rule.interval());
+      this.intervalMicros = MICROSECONDS.convert(cell.rule.interval());
       this.pastMicros = nowMicros - cell.last;
     }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.state;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import io.limiter.core.rule.LeakyBucketRule;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.store.DecisionReadout;
 import io.limiter.core.store.Mode;
@@ -28,7 +29,7 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long last, long ahe
     if (!(rule instanceof LeakyBucketRule bucket)) {
       return null;
     }
-    long micros = Micros.of(bucket.window());
+    long micros = MICROSECONDS.convert(bucket.window());
     long divisor =
         BigInteger.valueOf(micros).gcd(BigInteger.valueOf(bucket.count())).longValueExact();
     return new LeakyCell(bucket, micros / divisor, bucket.count() / divisor, 0, 0, Gap.NONE);
@@ -85,13 +86,15 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long last, long ahe
   /** For a call that costs more, the script computes the time itself. */
   @Override
   public long memoryMicros() {
-    return Micros.of(rule.maxWait()) + Cell.ceil(Micros.of(rule.window()), rule.count());
+    return MICROSECONDS.convert(rule.maxWait())
+        + Cell.ceil(MICROSECONDS.convert(rule.window()), rule.count());
   }
 
   /** The whole queue may be waiting. */
   @Override
   public long longestMemoryMicros() {
-    return memoryMicros() + Cell.ceil(rule.capacity() * Micros.of(rule.window()), rule.count());
+    return memoryMicros()
+        + Cell.ceil(rule.capacity() * MICROSECONDS.convert(rule.window()), rule.count());
   }
 
   @Override
@@ -118,7 +121,9 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long last, long ahe
    */
   private LeakyCell at(LeakyBucketRule bucket, long nowMicros) {
     long longest =
-        Math.min(Micros.of(LeakyBucketRule.MAX_WAIT) * rate, LeakyBucketRule.MAX_DEPARTURES * unit)
+        Math.min(
+                MICROSECONDS.convert(LeakyBucketRule.MAX_WAIT) * rate,
+                LeakyBucketRule.MAX_DEPARTURES * unit)
             + (LeakyBucketRule.MAX_QUEUE + 1) * unit;
     long parts = Math.min(ahead, longest);
     long remainingParts = nowMicros - last > parts / rate ? 0 : parts - (nowMicros - last) * rate;
@@ -138,7 +143,7 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long last, long ahe
   }
 
   private long longestWaitParts() {
-    return Micros.of(rule.maxWait()) * rate;
+    return MICROSECONDS.convert(rule.maxWait()) * rate;
   }
 
   /** The parts until the earliest departure that is known to be free, if calls may take it. */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.state;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.FixedWindowRule.Alignment;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
@@ -27,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 record WindowCell(FixedWindowRule rule, long start, long end, long used) implements Cell {
 
   /** Clocks may be set back while an aligned window lasts. */
-  private static final long CLOCK_CHANGES_MICROS = Micros.of(Duration.ofHours(2));
+  private static final long CLOCK_CHANGES_MICROS = MICROSECONDS.convert(Duration.ofHours(2));
 
   static @Nullable Cell unused(Rule rule) {
     return rule instanceof FixedWindowRule fixed ? new WindowCell(fixed, 0, 0, 0) : null;
@@ -40,7 +41,7 @@ record WindowCell(FixedWindowRule rule, long start, long end, long used) impleme
 
   @Override
   public double[] plan(Rule planned, long wallMicros) {
-    long window = Micros.of(rule.window());
+    long window = MICROSECONDS.convert(rule.window());
     if (rule.alignment().isEmpty()) {
       return Cell.doubles(rule.count(), window);
     }
@@ -75,7 +76,8 @@ record WindowCell(FixedWindowRule rule, long start, long end, long used) impleme
 
   private WindowCell started(long nowMicros, long startMicros, long units) {
     if (rule.alignment().isEmpty()) {
-      return new WindowCell(rule, startMicros, startMicros + Micros.of(rule.window()), units);
+      return new WindowCell(
+          rule, startMicros, startMicros + MICROSECONDS.convert(rule.window()), units);
     }
     AlignedWindow window = AlignedWindow.of(rule.alignment().get(), rule.window(), nowMicros);
     return new WindowCell(
@@ -92,7 +94,7 @@ record WindowCell(FixedWindowRule rule, long start, long end, long used) impleme
       return Cell.super.used(reading, units, nowMicros, returnsAfterMicros, resetsAfterMicros);
     }
     long ends = nowMicros + resetsAfterMicros;
-    return new WindowCell(rule, ends - Micros.of(rule.window()), ends, units);
+    return new WindowCell(rule, ends - MICROSECONDS.convert(rule.window()), ends, units);
   }
 
   @Override
@@ -109,7 +111,7 @@ record WindowCell(FixedWindowRule rule, long start, long end, long used) impleme
 
   @Override
   public long memoryMicros() {
-    long window = Micros.of(rule.window());
+    long window = MICROSECONDS.convert(rule.window());
     return rule.alignment().isPresent() ? window + CLOCK_CHANGES_MICROS : window;
   }
 
@@ -129,7 +131,7 @@ record WindowCell(FixedWindowRule rule, long start, long end, long used) impleme
 
   private WindowCell begun(long nowMicros) {
     if (rule.alignment().isEmpty()) {
-      return new WindowCell(rule, nowMicros, nowMicros + Micros.of(rule.window()), 0);
+      return new WindowCell(rule, nowMicros, nowMicros + MICROSECONDS.convert(rule.window()), 0);
     }
     AlignedWindow window = AlignedWindow.of(rule.alignment().get(), rule.window(), nowMicros);
     return new WindowCell(rule, window.startMicros(), window.endMicros(), 0);
@@ -211,7 +213,7 @@ record WindowCell(FixedWindowRule rule, long start, long end, long used) impleme
 
     /** Returns the window that contains a time. */
     static AlignedWindow of(Alignment alignment, Duration window, long nowMicros) {
-      long lengthMicros = Micros.of(window);
+      long lengthMicros = MICROSECONDS.convert(window);
       return of(alignment.zone().getRules(), lengthMicros, anchorMicros(alignment), nowMicros);
     }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.store;
 
+import static java.time.temporal.ChronoUnit.MICROS;
+
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
@@ -8,7 +10,6 @@ import io.limiter.core.Reservation;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.ConcurrencyLimitRule;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import java.time.Duration;
@@ -125,7 +126,7 @@ public interface DecisionReadout {
     }
     boolean taken = outcome == Outcome.ALLOWED && mode != Mode.PEEK;
     Optional<Duration> ban =
-        banMicros == 0 ? Optional.empty() : Optional.of(Micros.toDuration(banMicros));
+        banMicros > 0 ? Optional.of(Duration.of(banMicros, MICROS)) : Optional.empty();
     boolean waits = outcome == Outcome.ALLOWED && mode != Mode.RECORD;
     Duration delay = waits ? delay(request) : Duration.ZERO;
     Reservation taking = taken ? reservation : Reservation.NOTHING;
@@ -152,7 +153,7 @@ public interface DecisionReadout {
         }
       }
     }
-    return longest == 0 ? Duration.ZERO : Micros.toDuration(longest);
+    return longest == 0 ? Duration.ZERO : Duration.of(longest, MICROS);
   }
 
   /**

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.memory;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import io.limiter.core.Completion;
 import io.limiter.core.LimitStoreContract;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.resilience.DenyCache;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.store.LimitStore;
 import java.time.Duration;
 import java.time.Instant;
@@ -34,7 +35,7 @@ class MemoryBehindDenyCacheTest implements LimitStoreContract {
 
   @Override
   public void advance(Duration duration) {
-    clock += Micros.of(duration);
+    clock += MICROSECONDS.convert(duration);
     nanos += Math.max(0, duration.toNanos()); // never set back
     if (duration.isNegative()) {
       cache.clear();

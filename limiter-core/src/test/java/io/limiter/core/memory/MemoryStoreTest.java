@@ -3,6 +3,7 @@ package io.limiter.core.memory;
 
 import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -18,7 +19,6 @@ import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -45,7 +45,7 @@ class MemoryStoreTest implements LimitStoreContract {
 
   @Override
   public void advance(Duration duration) {
-    clock += Micros.of(duration);
+    clock += MICROSECONDS.convert(duration);
   }
 
   @Override

@@ -4,6 +4,7 @@ package io.limiter.core.redis;
 import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static io.limiter.core.StoreHarness.submit;
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -27,7 +28,6 @@ import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.ClusterGroup;
@@ -106,7 +106,7 @@ class ClusterStoreTest implements LimitStoreContract {
 
   @Override
   public void advance(Duration duration) {
-    clock += Micros.of(duration);
+    clock += MICROSECONDS.convert(duration);
   }
 
   @Override

@@ -4,6 +4,7 @@ package io.limiter.core.redis;
 import static io.limiter.core.StoreHarness.MINUTE;
 import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
@@ -16,7 +17,6 @@ import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.List;
@@ -56,7 +56,7 @@ class DivergentAlgorithmTest {
     public Evaluation read(double now, double cost, CustomRule rule, double @Nullable [] state) {
       double used = state == null ? 0 : state[0];
       double left = rule.count() - used - rule.parameters().get(1);
-      double window = (double) Micros.of(rule.window());
+      double window = (double) MICROSECONDS.convert(rule.window());
       return new Evaluation(left, window, window, new double[] {used + cost});
     }
 
@@ -167,7 +167,7 @@ class DivergentAlgorithmTest {
 
     LimitRequest log = call(rule(5, MINUTE));
     assertThat(decide(log, Mode.PEEK).rules().get(0).remaining()).isEqualTo(4);
-    redis.setClock(1_700_000_000_000_000L + Micros.of(MINUTE));
+    redis.setClock(1_700_000_000_000_000L + MICROSECONDS.convert(MINUTE));
     assertThat(decide(log, Mode.PEEK).rules().get(0).remaining()).isEqualTo(5);
   }
 

@@ -2,6 +2,7 @@
 package io.limiter.core.redis;
 
 import static io.limiter.core.StoreHarness.call;
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.Charge;
@@ -11,7 +12,6 @@ import io.limiter.core.StateKey;
 import io.limiter.core.StoreHarness;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.ConcurrencyLimitRule;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
@@ -54,7 +54,7 @@ class RedisLeasesTest implements StoreHarness {
 
   @Override
   public void advance(Duration duration) {
-    clock += Micros.of(duration);
+    clock += MICROSECONDS.convert(duration);
     redis.setClock(clock);
   }
 

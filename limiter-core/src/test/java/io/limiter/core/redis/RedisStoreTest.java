@@ -4,6 +4,7 @@ package io.limiter.core.redis;
 import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static io.limiter.core.StoreHarness.submit;
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.Charge;
@@ -13,7 +14,6 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.LimitStore;
@@ -74,7 +74,7 @@ class RedisStoreTest implements LimitStoreContract {
 
   @Override
   public void advance(Duration duration) {
-    clock += Micros.of(duration);
+    clock += MICROSECONDS.convert(duration);
     redis.setClock(clock);
   }
 

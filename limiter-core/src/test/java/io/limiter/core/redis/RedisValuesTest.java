@@ -3,6 +3,7 @@ package io.limiter.core.redis;
 
 import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.FadingCounter;
@@ -19,7 +20,6 @@ import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.TokenBucketRule;
@@ -71,7 +71,7 @@ class RedisValuesTest implements StoreHarness {
 
   @Override
   public void advance(Duration duration) {
-    clock += Micros.of(duration);
+    clock += MICROSECONDS.convert(duration);
     redis.setClock(clock);
   }
 

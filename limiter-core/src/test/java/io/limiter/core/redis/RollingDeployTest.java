@@ -6,6 +6,7 @@ import static io.limiter.core.StoreHarness.MINUTE;
 import static io.limiter.core.StoreHarness.SECOND;
 import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.Differential;
@@ -21,7 +22,6 @@ import io.limiter.core.Verdict;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowCounter;
@@ -151,7 +151,7 @@ class RollingDeployTest {
     }
     assertThat(acquire(before, call).allowed()).isFalse();
     assertThat(acquire(now, call).allowed()).isFalse();
-    clock += Micros.of(HOUR) - 400_000;
+    clock += MICROSECONDS.convert(HOUR) - 400_000;
     redis.setClock(clock);
     assertThat(acquire(now, call).rules().get(0).remaining()).isEqualTo(99);
     assertThat(acquire(before, call).rules().get(0).remaining()).isEqualTo(98);
@@ -168,7 +168,7 @@ class RollingDeployTest {
       assertThat(acquire(order.get(0), call).outcome()).isEqualTo(Outcome.ALLOWED);
       assertThat(acquire(order.get(0), call).outcome()).isEqualTo(Outcome.LIMITED);
       assertThat(acquire(order.get(1), call).outcome()).isEqualTo(Outcome.BANNED);
-      clock += Micros.of(MINUTE.plus(SECOND));
+      clock += MICROSECONDS.convert(MINUTE.plus(SECOND));
       redis.setClock(clock);
       assertThat(acquire(order.get(0), call).ban()).contains(HOUR.minus(MINUTE).minus(SECOND));
     }

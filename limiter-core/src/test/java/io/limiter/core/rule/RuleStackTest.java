@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.rule;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
@@ -31,7 +32,7 @@ class RuleStackTest {
   @Test
   void aLogKeepsTheMostUnitsForTheLongestWindowOfAnyOfItsRules() {
     assertThat(stack.kept()).isEqualTo(20);
-    assertThat(stack.horizonMicros()).isEqualTo(Micros.of(HOUR));
+    assertThat(stack.horizonMicros()).isEqualTo(MICROSECONDS.convert(HOUR));
     assertThat(RuleStack.of(List.of(ConcurrencyLimitRule.of(3))).kept()).isEqualTo(6);
   }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.state;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.model.ZoneWindows;
 import io.limiter.core.rule.FixedWindowRule.Alignment;
-import io.limiter.core.rule.Micros;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDateTime;
@@ -69,7 +69,7 @@ class AlignedWindowTest {
   }
 
   private List<Instant> timesAround(Instant change, Duration window) {
-    long micros = Micros.of(window) + Duration.ofHours(3).toNanos() / 1_000;
+    long micros = MICROSECONDS.convert(window) + Duration.ofHours(3).toNanos() / 1_000;
     List<Instant> times = new ArrayList<>();
     for (int i = -2; i <= 2; i++) {
       times.add(change.plus(i, ChronoUnit.MICROS));

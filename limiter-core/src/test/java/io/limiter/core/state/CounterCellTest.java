@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.state;
 
+import static java.time.temporal.ChronoUnit.MICROS;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.SlidingWindowCounter;
 import io.limiter.core.store.Mode;
+import java.time.Duration;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -17,7 +18,7 @@ class CounterCellTest {
   private static final long DAY = 86_400_000_000L;
 
   private static SlidingWindowCounter rule(long count, long window) {
-    return SlidingWindowCounter.of(count, Micros.toDuration(window));
+    return SlidingWindowCounter.of(count, Duration.of(window, MICROS));
   }
 
   private static long left(SlidingWindowCounter rule, Cell cell, long now) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis.wire;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import io.lettuce.core.cluster.SlotHash;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.protocol.CommandArgs;
@@ -8,7 +10,6 @@ import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitRequest.PastCharge;
 import io.limiter.core.StateKey;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.Mode;
 import io.netty.buffer.ByteBuf;
@@ -51,7 +52,7 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
     }
 
     byte[] age() {
-      return ascii(Long.toString(Micros.of(taken.age())));
+      return ascii(Long.toString(MICROSECONDS.convert(taken.age())));
     }
   }
 

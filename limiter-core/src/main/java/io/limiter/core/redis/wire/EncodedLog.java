@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis.wire;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import io.limiter.core.StoreException;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule.LoggedRule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.DecisionReadout;
@@ -40,11 +41,14 @@ public final class EncodedLog {
     this.wireOrder =
         IntStream.range(0, rules.size()).map(i -> rules.indexOf(declared.get(i))).toArray();
     this.counts = declared.stream().mapToLong(LoggedRule::count).toArray();
-    this.windowsMicros = declared.stream().mapToLong(rule -> Micros.of(rule.window())).toArray();
-    this.longestMicros = Micros.of(rules.get(0).window());
+    this.windowsMicros =
+        declared.stream().mapToLong(rule -> MICROSECONDS.convert(rule.window())).toArray();
+    this.longestMicros = MICROSECONDS.convert(rules.get(0).window());
     ByteBuffer numbers = ByteBuffer.allocate(16 * rules.size());
     for (LoggedRule rule : rules) {
-      numbers.putDouble((double) rule.count()).putDouble((double) Micros.of(rule.window()));
+      numbers
+          .putDouble((double) rule.count())
+          .putDouble((double) MICROSECONDS.convert(rule.window()));
     }
     CRC32 crc = new CRC32();
     crc.update(numbers.array());

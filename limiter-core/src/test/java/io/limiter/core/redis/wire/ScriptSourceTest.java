@@ -3,6 +3,7 @@ package io.limiter.core.redis.wire;
 
 import static io.limiter.core.StoreHarness.SECOND;
 import static io.limiter.core.StoreHarness.rule;
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
@@ -19,7 +20,6 @@ import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.Rule.LoggedRule;
 import io.limiter.core.rule.RuleStack;
@@ -189,7 +189,7 @@ public class ScriptSourceTest {
   void constantsOfTheScriptsAreThoseOfTheCode() {
     Map<String, Long> expected = new TreeMap<>();
     expected.put("EXACT", 1L << 53);
-    expected.put("MAX_WINDOW", Micros.of(Rule.MAX_WINDOW));
+    expected.put("MAX_WINDOW", MICROSECONDS.convert(Rule.MAX_WINDOW));
     Charge charge = Charge.of("limit", Subject.global(), RuleStack.of(List.of(LOGGED)));
     expected.put("PEEK", (long) stack(LOGGED).argument(Mode.PEEK, charge)[0]);
     expected.put("ACQUIRE", (long) stack(LOGGED).argument(Mode.ACQUIRE, charge)[0]);
@@ -215,7 +215,7 @@ public class ScriptSourceTest {
     expected.put("BAN_SIZE", (long) Cell.BAN_SIZE);
     expected.put("GAP_LENGTH_UNIT", 1L << 17);
     expected.put("GAP_FIRST_UNIT", 1L << 34);
-    expected.put("MAX_WAIT", Micros.of(LeakyBucketRule.MAX_WAIT));
+    expected.put("MAX_WAIT", MICROSECONDS.convert(LeakyBucketRule.MAX_WAIT));
     expected.put("MAX_DEPARTURES", (long) LeakyBucketRule.MAX_DEPARTURES);
     expected.put("MAX_QUEUE", (long) LeakyBucketRule.MAX_QUEUE);
 
@@ -298,7 +298,7 @@ public class ScriptSourceTest {
     LoggedRule rule = SlidingWindowLog.of(1, SECOND.multipliedBy(16));
     long ttlMicros = 1_000 * Long.parseLong(text(stack(rule).ttl()));
     assertThat(constants(RedisScript.read("decide.lua")))
-        .containsEntry("GRACE", ttlMicros - Micros.of(SECOND.multipliedBy(17)));
+        .containsEntry("GRACE", ttlMicros - MICROSECONDS.convert(SECOND.multipliedBy(17)));
   }
 
   private static EncodedStack stack(Rule rule) {
