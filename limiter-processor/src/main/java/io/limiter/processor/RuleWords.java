@@ -7,9 +7,9 @@ import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.TokenBucketRule;
-import io.limiter.micronaut.plan.Cost;
 import io.limiter.micronaut.plan.DuplicateGuard;
 import io.limiter.micronaut.plan.PlannedCharge;
+import io.limiter.micronaut.plan.PlannedCharge.Cost;
 import io.limiter.micronaut.subject.SubjectSource;
 import java.time.Duration;
 

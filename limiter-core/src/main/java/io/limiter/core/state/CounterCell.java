@@ -6,6 +6,8 @@ import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounter;
 import io.limiter.core.store.Mode;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,7 +21,7 @@ record CounterCell(long windowMicros, long start, long current, long previous) i
 
   static @Nullable Cell unused(Rule rule) {
     return rule instanceof SlidingWindowCounter
-        ? new CounterCell(Micros.of(rule.window()), 0, 0, 0)
+        ? new CounterCell(MICROSECONDS.convert(rule.window()), 0, 0, 0)
         : null;
   }
 
@@ -35,7 +37,7 @@ record CounterCell(long windowMicros, long start, long current, long previous) i
 
   @Override
   public String meaning() {
-    return "counter " + Micros.toDuration(windowMicros);
+    return "counter " + Duration.of(windowMicros, ChronoUnit.MICROS);
   }
 
   @Override

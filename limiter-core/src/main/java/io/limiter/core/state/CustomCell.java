@@ -43,8 +43,8 @@ final class CustomCell implements Cell {
     return DoubleStream.concat(
             DoubleStream.of(
                 (double) rule.count(),
-                (double) Micros.of(rule.window()),
-                (double) Micros.of(rule.memory())),
+                (double) MICROSECONDS.convert(rule.window()),
+                (double) MICROSECONDS.convert(rule.memory())),
             rule.parameters().stream().mapToDouble(parameter -> parameter))
         .toArray();
   }
@@ -72,7 +72,7 @@ final class CustomCell implements Cell {
 
   @Override
   public long memoryMicros() {
-    return Micros.of(rule.memory());
+    return MICROSECONDS.convert(rule.memory());
   }
 
   @Override

@@ -31,7 +31,7 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long last, long used) i
 
   @Override
   public double[] plan(Rule planned, long wallMicros) {
-    long interval = Micros.of(rule.interval());
+    long interval = MICROSECONDS.convert(rule.interval());
     return Cell.doubles(rule.count(), interval, rule.refill(), rule.count() - rule.initial());
   }
 
@@ -48,7 +48,7 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long last, long used) i
   @Override
   public Cell used(
       Rule reading, long units, long nowMicros, long returnsAfterMicros, long resetsAfterMicros) {
-    long interval = Micros.of(rule.interval());
+    long interval = MICROSECONDS.convert(rule.interval());
     return new IntervalCell(
         rule, true, nowMicros - interval + Math.min(interval, returnsAfterMicros), units);
   }
@@ -76,7 +76,7 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long last, long used) i
 
   @Override
   public long memoryMicros() {
-    return Math.max(Micros.of(rule.window()), Micros.of(rule.memory()));
+    return Math.max(MICROSECONDS.convert(rule.window()), MICROSECONDS.convert(rule.memory()));
   }
 
   @Override

@@ -14,7 +14,7 @@ import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.CompletionPlan;
 import io.limiter.micronaut.plan.CompletionPlan.ActualCost;
 import io.limiter.micronaut.plan.Condition;
-import io.limiter.micronaut.plan.Cost;
+import io.limiter.micronaut.plan.PlannedCharge.Cost;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.expressions.EvaluatedExpression;

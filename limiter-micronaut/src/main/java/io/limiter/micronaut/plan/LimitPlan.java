@@ -11,6 +11,7 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.DuplicateGuard.Submission;
+import io.limiter.micronaut.plan.PlannedCharge.Cost;
 import io.limiter.micronaut.subject.CallExpression;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.thread.WarmUpStep;
@@ -93,12 +94,7 @@ public final class LimitPlan {
     this.duplicates = duplicates;
     this.texts = texts;
     this.outcomes = CompletionPlan.of(quotas, failure);
-    this.policy =
-        new Policy(
-            name,
-            quotas.isEmpty() ? duplicates.orElseThrow().limit() : quotas.get(0).limit(),
-            quotas.stream().map(PlannedCharge::rules).toList(),
-            duplicates.map(DuplicateGuard::stack));
+    this.policy = policy(name, quotas, duplicates);
     this.countsUsers =
         Stream.concat(
                 quotas.stream().map(PlannedCharge::source),
@@ -150,11 +146,7 @@ public final class LimitPlan {
     this.policy =
         isEmpty()
             ? whole.policy // nothing is charged by it
-            : new Policy(
-                whole.policy.name(),
-                quotas.isEmpty() ? duplicates.orElseThrow().limit() : quotas.get(0).limit(),
-                quotas.stream().map(PlannedCharge::rules).toList(),
-                duplicates.map(DuplicateGuard::stack));
+            : policy(whole.policy.name(), quotas, duplicates);
     this.countsUsers = whole.countsUsers;
     this.conditions = whole.conditions;
     this.tiers = tiers;
@@ -169,6 +161,15 @@ public final class LimitPlan {
     this.enforced = whole.enforced;
     this.endsAtGate = !countsByCompletion && !waits && !denials.takesVerdict();
     this.decidedByRequest = whole.decidedByRequest;
+  }
+
+  private static Policy policy(
+      String name, List<PlannedCharge> quotas, Optional<DuplicateGuard> duplicates) {
+    return new Policy(
+        name,
+        quotas.isEmpty() ? duplicates.orElseThrow().limit() : quotas.get(0).limit(),
+        quotas.stream().map(PlannedCharge::rules).toList(),
+        duplicates.map(DuplicateGuard::stack));
   }
 
   /**

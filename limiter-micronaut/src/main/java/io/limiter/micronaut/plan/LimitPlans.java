@@ -41,7 +41,6 @@ import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The plans of all limited methods, each built once. Methods of beans are planned when the context
@@ -79,8 +78,9 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
     final SharedLimits shared = new SharedLimits();
     // By the names of the tiers that the settings have.
     final Map<String, InTier> tiers = new TreeMap<>();
-    // Bounded by the methods of beans that are still in use.
-    final Map<Object, Optional<LimitPlan>> known = new ConcurrentHashMap<>();
+    // By their identity hashes; of two methods with one hash the last that was looked up. Bounded
+    // by the methods of beans that are still in use.
+    final Map<Integer, Known> known = new ConcurrentHashMap<>();
     // Bounded by the number of limited methods in the application.
     final Map<Limits, Planned> plans = new ConcurrentHashMap<>();
     volatile RouteLimits routes = RouteLimits.NONE;
@@ -119,43 +119,23 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   }
 
   /**
-   * A method as this very object: the look-up of each request hashes nothing else. Micronaut makes
-   * one or two objects for each method of a singleton, and one for each bean of another scope, so a
-   * bean of a request must not stay in memory for its methods.
+   * A method as this very object, and its plan: the look-up of each request hashes nothing else.
+   * Micronaut makes one or two objects for each method of a singleton, and one for each bean of
+   * another scope, so a bean of a request must not stay in memory for its methods.
    */
   private static final class Known extends WeakReference<ExecutableMethod<?, ?>> {
 
-    private final int hash;
+    final int hash;
+    final Optional<LimitPlan> plan;
 
-    Known(ExecutableMethod<?, ?> method, ReferenceQueue<ExecutableMethod<?, ?>> gone) {
+    Known(
+        ExecutableMethod<?, ?> method,
+        int hash,
+        Optional<LimitPlan> plan,
+        ReferenceQueue<ExecutableMethod<?, ?>> gone) {
       super(method, gone);
-      hash = System.identityHashCode(method);
-    }
-
-    /** Of two that stand for no method any more, each is itself alone. */
-    @Override
-    public boolean equals(@Nullable Object other) {
-      return this == other
-          || (other instanceof Known that && !refersTo(null) && refersTo(that.get()));
-    }
-
-    @Override
-    public int hashCode() {
-      return hash;
-    }
-  }
-
-  /** What a request looks a method up by, without a reference that the collector has to look at. */
-  private record Lookup(ExecutableMethod<?, ?> method) {
-
-    @Override
-    public boolean equals(@Nullable Object other) {
-      return other instanceof Known that && that.refersTo(method);
-    }
-
-    @Override
-    public int hashCode() {
-      return System.identityHashCode(method);
+      this.hash = hash;
+      this.plan = plan;
     }
   }
 
@@ -178,8 +158,8 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   /** The plan of a method; empty if it is not limited. */
   public Optional<LimitPlan> of(ExecutableMethod<?, ?> method) {
     Generation generation = current;
-    Optional<LimitPlan> plan = generation.known.get(new Lookup(method));
-    return plan != null ? plan : find(method, generation);
+    Known known = generation.known.get(System.identityHashCode(method));
+    return known != null && known.refersTo(method) ? known.plan : find(method, generation);
   }
 
   /**
@@ -458,10 +438,11 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
         method.hasStereotype(Limited.class)
             ? plan(Limits.of(source, method), generation)
             : Optional.empty();
-    for (Object unused = gone.poll(); unused != null; unused = gone.poll()) {
-      generation.known.remove(unused);
+    for (Object lost = gone.poll(); lost != null; lost = gone.poll()) {
+      generation.known.remove(((Known) lost).hash, lost);
     }
-    generation.known.put(new Known(method, gone), plan);
+    int hash = System.identityHashCode(method);
+    generation.known.put(hash, new Known(method, hash, plan, gone));
     return plan;
   }
 

@@ -8,6 +8,7 @@ import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.micronaut.plan.CompletionPlan.ActualCost;
+import io.limiter.micronaut.subject.CallExpression;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
 import java.util.LinkedHashSet;
@@ -92,6 +93,39 @@ public record PlannedCharge(
             .toList();
     RuleStack renamed = RuleStack.of(rules).withCounting(stack.counting());
     return stack.ban().map(renamed::withBan).orElse(renamed);
+  }
+
+  /**
+   * What a call takes from each rule of one annotation.
+   *
+   * @param units the same for every call; 1 if the arguments of a call determine its cost
+   * @param byArguments computes the cost of a call from its arguments; empty if it is the same
+   */
+  @Internal
+  public record Cost(int units, Optional<CallExpression> byArguments) {
+
+    /** One unit, the default. */
+    public static final Cost ONE = new Cost(1);
+
+    /** The same for every call. */
+    public Cost(int units) {
+      this(units, Optional.empty());
+    }
+
+    /** Computed from the arguments of the method. */
+    public Cost(CallExpression byArguments) {
+      this(1, Optional.of(byArguments));
+    }
+
+    /** Whether it is computed from the arguments of the method. */
+    public boolean needsArguments() {
+      return byArguments.isPresent();
+    }
+
+    @Override
+    public String toString() {
+      return byArguments.map(Object::toString).orElseGet(() -> Integer.toString(units));
+    }
   }
 
   /**

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis.wire;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.Micros;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.state.Cell;
 import io.limiter.core.state.CellAlgorithm;
@@ -129,10 +130,10 @@ final class EncodedCells {
         BAN,
         Cell.doubles(
             ban.violations(),
-            Micros.of(ban.within()),
-            Micros.of(ban.time()),
+            MICROSECONDS.convert(ban.within()),
+            MICROSECONDS.convert(ban.time()),
             ban.growth(),
-            Micros.of(ban.longest())));
+            MICROSECONDS.convert(ban.longest())));
   }
 
   /** Also has the number of values, and of parameters. */
