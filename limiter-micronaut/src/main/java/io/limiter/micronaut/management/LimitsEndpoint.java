@@ -16,6 +16,7 @@ import io.limiter.micronaut.config.SettingsRefresh;
 import io.limiter.micronaut.config.SettingsRefresh.SettingsShare;
 import io.limiter.micronaut.event.LimiterEvent;
 import io.limiter.micronaut.event.SubjectDigest;
+import io.limiter.micronaut.management.RequestBody.NamedSubject;
 import io.limiter.micronaut.plan.LimitOverrides;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.plan.LimitedPolicy;
@@ -100,8 +101,7 @@ public final class LimitsEndpoint {
   private final LimitPolicies policies;
   private final PoliciesConfiguration settings;
   private final Limiter limiter;
-  private final BeanProvider<TopTalkers> talkers;
-  private final BeanProvider<PolicyCounts> counts;
+  private final BeanProvider<PolicyStatistics> statistics;
   private final BeanProvider<AuditLog> audit;
   private final SubjectDigest digest;
   private final SettingsRefresh own;
@@ -116,8 +116,7 @@ public final class LimitsEndpoint {
       LimitPolicies policies,
       PoliciesConfiguration settings,
       Limiter limiter,
-      BeanProvider<TopTalkers> talkers,
-      BeanProvider<PolicyCounts> counts,
+      BeanProvider<PolicyStatistics> statistics,
       BeanProvider<AuditLog> audit,
       SubjectDigest digest,
       SettingsRefresh own,
@@ -130,8 +129,7 @@ public final class LimitsEndpoint {
     this.policies = policies;
     this.settings = settings;
     this.limiter = limiter;
-    this.talkers = talkers;
-    this.counts = counts;
+    this.statistics = statistics;
     this.audit = audit;
     this.digest = digest;
     this.own = own;
@@ -148,7 +146,7 @@ public final class LimitsEndpoint {
   Map<String, Object> all() {
     Map<String, Object> view = new LinkedHashMap<>();
     view.put("policies", policies.names().stream().map(name -> view(policies.get(name))).toList());
-    view.put("topTalkers", talkers(Optional.empty()));
+    view.put("topTalkers", statistics.get().talkers(Optional.empty()));
     view.put("overrides", overrides(override -> true));
     return view;
   }
@@ -157,7 +155,7 @@ public final class LimitsEndpoint {
   @Read
   Map<String, Object> one(@Selector String policy) {
     Map<String, Object> view = view(policy(policy));
-    view.put("topTalkers", talkers(Optional.of(policy)));
+    view.put("topTalkers", statistics.get().talkers(Optional.of(policy)));
     view.put("overrides", overrides(override -> override.policy().equals(policy)));
     return view;
   }
@@ -168,14 +166,14 @@ public final class LimitsEndpoint {
     RequestBody.read(
             mapper, body, List.of(FORGET_TALKERS), "{\"%s\": true}".formatted(FORGET_TALKERS))
         .requireTrue(FORGET_TALKERS);
-    long before = talkers.get().counted();
-    talkers.get().clear();
+    long before = statistics.get().denials();
+    statistics.get().forgetTalkers();
     audit
         .get()
         .report(
             new LimiterEvent.Audit(
                 who(request), "forget-talkers", "all", "", before + " denials", "0 denials"));
-    return talkers(Optional.empty());
+    return statistics.get().talkers(Optional.empty());
   }
 
   /** Changes a policy. */
@@ -240,7 +238,8 @@ public final class LimitsEndpoint {
     if (operation.equals(OVERRIDE) || operation.equals(END_OVERRIDE)) {
       return overridden(who(request), operation, limited, body);
     }
-    NamedSubject named = NamedSubject.read(mapper, body, limited, talkers.get());
+    NamedSubject named =
+        RequestBody.ofSubject(mapper, body, List.of()).subject(limited, statistics.get());
     Map<String, Object> view = view(limited, named);
     return limiter
         .peek(named.request())
@@ -274,8 +273,8 @@ public final class LimitsEndpoint {
                         .formatted(OverridesConfiguration.PREFIX)));
     boolean begins = operation.equals(OVERRIDE);
     RequestBody body =
-        NamedSubject.body(mapper, text, begins ? List.of(COUNTS, UNLIMITED, TIME) : List.of());
-    NamedSubject named = NamedSubject.of(body, policy, talkers.get());
+        RequestBody.ofSubject(mapper, text, begins ? List.of(COUNTS, UNLIMITED, TIME) : List.of());
+    NamedSubject named = body.subject(policy, statistics.get());
     try {
       String tag = table.tag(named.request());
       Optional<SubjectOverride> before = of(tag, table.inForce());
@@ -417,20 +416,12 @@ public final class LimitsEndpoint {
 
   private Map<String, Object> view(LimitedPolicy policy) {
     Map<String, Object> view = LimitViews.policy(policy, isObserved(policy));
-    view.put("decisions", counts.get().view(policy.name()));
+    view.put("decisions", statistics.get().decisions(policy.name()));
     return view;
   }
 
   private boolean isObserved(LimitedPolicy policy) {
     return settings.of(policy.name()).observed();
-  }
-
-  private Map<String, Object> talkers(Optional<String> policy) {
-    Map<String, Object> view = new LinkedHashMap<>();
-    view.put("since", talkers.get().since().toString());
-    view.put("skipped", talkers.get().skipped(policy));
-    view.put("subjects", talkers.get().top(policy));
-    return view;
   }
 
   private String digests(LimitRequest request) {

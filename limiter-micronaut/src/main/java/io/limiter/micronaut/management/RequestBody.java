@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.management;
 
+import io.limiter.core.LimitRequest;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.core.util.NearestNames;
+import io.limiter.micronaut.plan.LimitedPolicy;
 import io.micronaut.http.HttpStatus;
 import io.micronaut.http.exceptions.HttpStatusException;
 import io.micronaut.json.JsonMapper;
 import io.micronaut.json.tree.JsonNode;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.StringJoiner;
 import org.jspecify.annotations.Nullable;
 
-/** The members of a JSON object that a client has sent. Each mistake is a 400 that names it. */
+/**
+ * The members of a JSON object that a client has sent, and the subjects that they name. Each
+ * mistake is a 400 that names it.
+ */
 final class RequestBody {
 
   /** The most characters of a value: more than a header field has. */
@@ -21,6 +28,31 @@ final class RequestBody {
 
   /** The most characters of what a message quotes. */
   private static final int MAX_QUOTED = 100;
+
+  private static final String METHOD = "method";
+
+  private static final List<String> SUBJECT_MEMBERS =
+      List.of(
+          "subject",
+          "address",
+          "user",
+          "header",
+          "argument",
+          "resolver",
+          "anonymous",
+          "everyone",
+          "digest",
+          METHOD);
+
+  private static final String SUBJECT_EXAMPLE = "{\"user\": \"ada\"}";
+
+  /**
+   * The subjects that a body names, as a request to the store.
+   *
+   * @param request of one call of these subjects
+   * @param clear the subjects in clear
+   */
+  record NamedSubject(LimitRequest request, String clear) {}
 
   private final Map<String, JsonNode> members;
 
@@ -64,6 +96,17 @@ final class RequestBody {
       members.put(member.getKey(), member.getValue());
     }
     return new RequestBody(members);
+  }
+
+  /**
+   * Reads a body that names subjects.
+   *
+   * @param others the other members that it may have
+   */
+  static RequestBody ofSubject(JsonMapper mapper, @Nullable String text, List<String> others) {
+    List<String> known = new ArrayList<>(SUBJECT_MEMBERS);
+    known.addAll(others);
+    return read(mapper, text, known, SUBJECT_EXAMPLE);
   }
 
   static HttpStatusException mistake(@Nullable String what) {
@@ -141,6 +184,91 @@ final class RequestBody {
     if (!flag(member)) {
       throw mistake("The member '%s' is false: give it true, or leave it out".formatted(member));
     }
+  }
+
+  /**
+   * The subjects that this body names.
+   *
+   * @param statistics finds digests
+   */
+  NamedSubject subject(LimitedPolicy policy, PolicyStatistics statistics) {
+    try {
+      return read(has(METHOD) ? policy.method(text(METHOD)) : policy, statistics);
+    } catch (IllegalArgumentException mistake) { // of what the policy counts
+      throw mistake(mistake.getMessage());
+    }
+  }
+
+  private NamedSubject read(LimitedPolicy policy, PolicyStatistics statistics) {
+    StringJoiner clear = new StringJoiner(", ");
+    LimitRequest request =
+        SUBJECT_MEMBERS.stream()
+            .filter(member -> !member.equals(METHOD) && has(member))
+            .map(member -> request(member, policy, statistics, clear))
+            .reduce(LimitRequest::and)
+            .orElseThrow(
+                () ->
+                    mistake(
+                        "The body names no subject: give it one of %s, such as %s"
+                            .formatted(
+                                String.join(
+                                    ", ", SUBJECT_MEMBERS.subList(0, SUBJECT_MEMBERS.size() - 1)),
+                                SUBJECT_EXAMPLE)));
+    return new NamedSubject(request, clear.toString());
+  }
+
+  private LimitRequest request(
+      String member, LimitedPolicy policy, PolicyStatistics statistics, StringJoiner clear) {
+    switch (member) {
+      case "subject" -> {
+        Object value = textOrNumber(member);
+        clear.add(value.toString());
+        return policy.forSubject(value);
+      }
+      case "everyone" -> {
+        requireTrue(member);
+        clear.add(member);
+        return policy.forEveryone();
+      }
+      case "header" -> {
+        Map.Entry<String, String> named = named(member, "{\"X-Api-Key\": \"k1\"}");
+        clear.add(named.getKey() + ' ' + named.getValue());
+        return policy.forHeader(named.getKey(), named.getValue());
+      }
+      case "argument" -> {
+        Map.Entry<String, String> named = named(member, "{\"#{phone}\": \"0100\"}");
+        clear.add(named.getKey() + ' ' + named.getValue());
+        return policy.forArgument(named.getKey(), named.getValue());
+      }
+      case "resolver" -> {
+        Map.Entry<String, String> named = named(member, "{\"com.example.Tenant\": \"t\"}");
+        clear.add(named.getKey() + ' ' + named.getValue());
+        return policy.forResolved(named.getKey(), named.getValue());
+      }
+      case "digest" -> {
+        return ofDigest(text(member), policy, statistics);
+      }
+      default -> {
+        String value = text(member);
+        clear.add(member + ' ' + value);
+        return member.equals("address")
+            ? policy.forAddress(value)
+            : member.equals("user") ? policy.forUser(value) : policy.forAnonymous(value);
+      }
+    }
+  }
+
+  private static LimitRequest ofDigest(
+      String digest, LimitedPolicy policy, PolicyStatistics statistics) {
+    PolicyStatistics.Talker talker =
+        statistics
+            .find(policy.name(), digest)
+            .orElseThrow(
+                () ->
+                    mistake(
+                        "The digest '%s' is not among the top talkers of the policy '%s' on this instance: take it from there, or name the subject"
+                            .formatted(quoted(digest), policy.name())));
+    return policy.forKey(talker.key(), talker.limit(), talker.source(), talker.anonymous());
   }
 
   private JsonNode node(String member) {

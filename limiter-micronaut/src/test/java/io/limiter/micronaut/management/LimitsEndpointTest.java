@@ -279,9 +279,9 @@ class LimitsEndpointTest {
     assertThat(off.status("/limits", "X-User", "root")).isEqualTo(404);
     assertThat(send(off, "/limits/search/reset", "{}").statusCode()).isEqualTo(404);
     assertThat(off.context().getBeansOfType(DenialListener.class))
-        .noneMatch(TopTalkers.class::isInstance);
+        .noneMatch(PolicyStatistics.class::isInstance);
     assertThat(off.context().getBeansOfType(VerdictListener.class))
-        .noneMatch(PolicyCounts.class::isInstance);
+        .noneMatch(PolicyStatistics.class::isInstance);
   }
 
   @Test
@@ -573,7 +573,7 @@ class LimitsEndpointTest {
     calls.forEach(CompletableFuture::join);
 
     JsonNode talkers = read(one, "/limits/search").get("topTalkers");
-    assertThat(talkers.get("subjects")).hasSize(TopTalkers.SIZE);
+    assertThat(talkers.get("subjects")).hasSize(PolicyStatistics.SIZE);
     long all = each(talkers.get("subjects")).mapToLong(each -> each.get("denied").asLong()).sum();
     assertThat(all + talkers.get("skipped").asLong()).isEqualTo(400 + 400 - 3);
     for (String often : List.of("192.0.2.0", "192.0.2.1", "192.0.2.2")) {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.management;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Outcome;
+import io.limiter.core.RuleVerdict;
 import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.AdmissionControl.DenialListener;
+import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
 import io.limiter.micronaut.config.LimiterConfiguration.ManagementConfiguration;
 import io.limiter.micronaut.event.DeniedPart;
 import io.limiter.micronaut.event.SubjectDigest;
@@ -14,31 +18,36 @@ import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.propagation.PropagatedContext;
 import jakarta.inject.Singleton;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who is denied most by this instance: up to {@value #SIZE} subjects of each policy. A denial costs
- * an increment, or taking over a counter. Digests are computed when somebody asks.
+ * How this instance has decided the calls of each policy since it started, and who is denied most:
+ * up to {@value #SIZE} subjects of each policy. A decision costs an increment; a denial one more,
+ * or taking over a counter. Digests are computed when somebody asks.
  */
 @Singleton
 @Requires(beans = LimitsEndpoint.class)
-final class TopTalkers implements DenialListener {
+final class PolicyStatistics implements VerdictListener, DenialListener {
 
-  /** The most subjects of a policy, and of an answer. */
+  /** The most subjects of a policy that are known, and of an answer. */
   static final int SIZE = 100;
 
-  /** The most policies; denials of further ones are not collected. */
+  /** The most policies; decisions of further ones are not counted. */
   private static final int MAX_POLICIES = 1_000;
 
   /** The most characters of a subject in clear. */
@@ -61,35 +70,70 @@ final class TopTalkers implements DenialListener {
       boolean anonymous,
       Optional<String> clear) {}
 
+  /** The decisions of one policy. */
+  private static final class Decisions {
+
+    final Map<Outcome, LongAdder> outcomes = new EnumMap<>(Outcome.class);
+    final LongAdder wouldDeny = new LongAdder();
+    final SpaceSaving<Talker> talkers = new SpaceSaving<>(SIZE);
+
+    Decisions() {
+      for (Outcome outcome : Outcome.values()) {
+        outcomes.put(outcome, new LongAdder());
+      }
+    }
+  }
+
   private final SubjectDigest digest;
   private final boolean showSubjects;
-  private final Map<String, SpaceSaving<Talker>> policies = new ConcurrentHashMap<>();
+  private final Map<String, Decisions> policies = new ConcurrentHashMap<>();
   private volatile Instant since = Instant.now();
 
-  TopTalkers(SubjectDigest digest, ManagementConfiguration management) {
+  PolicyStatistics(SubjectDigest digest, ManagementConfiguration management) {
     this.digest = digest;
     this.showSubjects = management.isShowSubjects();
   }
 
   @Override
+  public void decided(LimitPlan plan, Verdict verdict, PropagatedContext context) {
+    Decisions policy = verdict.decidedBy() == DecidedBy.NONE ? null : of(verdict.policy().name());
+    if (policy == null) {
+      return;
+    }
+    LongAdder outcome = policy.outcomes.get(verdict.outcome());
+    if (outcome != null) {
+      outcome.increment();
+    }
+    if (plan.isObserved() && wouldDeny(verdict)) {
+      policy.wouldDeny.increment();
+    }
+  }
+
+  private static boolean wouldDeny(Verdict verdict) {
+    return !verdict.allowed()
+        || verdict.rules().stream().anyMatch(RuleVerdict::violated)
+        || verdict.duplicate().filter(RuleVerdict::violated).isPresent();
+  }
+
+  @Override
   public void denied(
       LimitPlan plan, LimitRequest asked, Verdict verdict, Function<SubjectSource, Subject> who) {
-    SpaceSaving<Talker> talkers = of(plan.policy().name());
-    if (talkers == null) {
+    Decisions policy = of(plan.policy().name());
+    if (policy == null) {
       return;
     }
     DeniedPart part = DeniedPart.of(asked, verdict);
     String tag = part.charge().key().tag();
-    if (!talkers.hit(tag)) {
-      talkers.miss(tag, talker(plan, part, who));
+    if (!policy.talkers.hit(tag)) {
+      policy.talkers.miss(tag, talker(plan, part, who));
     }
   }
 
-  private @Nullable SpaceSaving<Talker> of(String policy) {
-    SpaceSaving<Talker> known = policies.get(policy);
+  private @Nullable Decisions of(String policy) {
+    Decisions known = policies.get(policy);
     return known != null || policies.size() >= MAX_POLICIES
         ? known
-        : policies.computeIfAbsent(policy, any -> new SpaceSaving<>(SIZE));
+        : policies.computeIfAbsent(policy, any -> new Decisions());
   }
 
   private Talker talker(LimitPlan plan, DeniedPart part, Function<SubjectSource, Subject> who) {
@@ -121,17 +165,31 @@ final class TopTalkers implements DenialListener {
     }
   }
 
-  /** Since when denials are counted. */
-  Instant since() {
-    return since;
+  /** The number of decisions of each outcome, and of calls that an observed policy would deny. */
+  Map<String, Object> decisions(String policy) {
+    Decisions decisions = policies.getOrDefault(policy, new Decisions());
+    Map<String, Object> view = new LinkedHashMap<>();
+    decisions.outcomes.forEach(
+        (outcome, count) -> view.put(outcome.name().toLowerCase(Locale.ROOT), count.sum()));
+    view.put("wouldDeny", decisions.wouldDeny.sum());
+    return view;
   }
 
   /**
-   * The subjects that were denied most.
+   * The subjects that were denied most, since when denials are counted, and how many could not be
+   * counted, so that a subject may have as many more.
    *
    * @param policy that of the denials; empty for all
    */
-  List<Map<String, Object>> top(Optional<String> policy) {
+  Map<String, Object> talkers(Optional<String> policy) {
+    Map<String, Object> view = new LinkedHashMap<>();
+    view.put("since", since.toString());
+    view.put("skipped", some(policy).mapToLong(SpaceSaving::skipped).sum());
+    view.put("subjects", top(policy));
+    return view;
+  }
+
+  private List<Map<String, Object>> top(Optional<String> policy) {
     return estimates(policy)
         .sorted(
             Comparator.<SpaceSaving.Estimate<Talker>>comparingLong(SpaceSaving.Estimate::count)
@@ -146,9 +204,11 @@ final class TopTalkers implements DenialListener {
   }
 
   private Stream<SpaceSaving<Talker>> some(Optional<String> policy) {
-    return policy.isPresent()
-        ? Stream.ofNullable(policies.get(policy.get()))
-        : new ArrayList<>(policies.values()).stream();
+    Stream<Decisions> decisions =
+        policy.isPresent()
+            ? Stream.ofNullable(policies.get(policy.get()))
+            : new ArrayList<>(policies.values()).stream();
+    return decisions.map(each -> each.talkers);
   }
 
   private Map<String, Object> view(SpaceSaving.Estimate<Talker> estimate, boolean named) {
@@ -164,14 +224,9 @@ final class TopTalkers implements DenialListener {
     return view;
   }
 
-  /** How many denials were counted. */
-  long counted() {
+  /** How many denials are counted. */
+  long denials() {
     return estimates(Optional.empty()).mapToLong(SpaceSaving.Estimate::count).sum();
-  }
-
-  /** How many denials could not be counted, so that a subject may have as many more. */
-  long skipped(Optional<String> policy) {
-    return some(policy).mapToLong(SpaceSaving::skipped).sum();
   }
 
   /** The subject of a policy that has this digest; empty if it is not among the top talkers. */
@@ -182,9 +237,9 @@ final class TopTalkers implements DenialListener {
         .findFirst();
   }
 
-  /** Starts again, for all policies. */
-  void clear() {
+  /** Starts again to count who is denied, for all policies. */
+  void forgetTalkers() {
     since = Instant.now();
-    policies.values().forEach(SpaceSaving::clear);
+    policies.values().forEach(policy -> policy.talkers.clear());
   }
 }
