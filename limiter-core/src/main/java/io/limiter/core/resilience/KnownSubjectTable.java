@@ -288,15 +288,6 @@ final class KnownSubjectTable {
     }
   }
 
-  int size() {
-    return subjects.size();
-  }
-
-  /** The number of subjects with unreported units. */
-  int owing() {
-    return owing.get();
-  }
-
   /**
    * The reservation of a call that the fallback has admitted: gives units back to the local store,
    * and those need not be reported to the store, as far as they are not reported yet.
