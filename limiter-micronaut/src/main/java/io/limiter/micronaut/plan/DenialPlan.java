@@ -79,12 +79,11 @@ public final class DenialPlan {
     return observed;
   }
 
-  /** Whether a call may enter the method on this verdict. */
-  boolean admit(Verdict verdict) {
-    if (observed && wouldDeny(verdict)) {
+  /** Counts a call of a policy that is only observed, if the policy would deny it. */
+  void observe(Verdict verdict) {
+    if (wouldDeny(verdict)) {
       report();
     }
-    return verdict.allowed() || observed || takesVerdict;
   }
 
   private static boolean wouldDeny(Verdict verdict) {

@@ -49,6 +49,7 @@ public final class LimitPlan {
   private final CompletionPlan outcomes;
   private final DenialPlan denials;
   private final boolean enforced;
+  private final boolean takesVerdict;
   private final boolean endsAtGate;
   private final boolean exempts;
   private final boolean isSameForAll;
@@ -113,7 +114,8 @@ public final class LimitPlan {
     this.waits = outcomes.waits();
     this.countsByCompletion = outcomes.decide() || duplicates.isPresent();
     this.enforced = !denials.observed();
-    this.endsAtGate = !countsByCompletion && !waits && !denials.takesVerdict();
+    this.takesVerdict = denials.takesVerdict();
+    this.endsAtGate = !countsByCompletion && !waits && !takesVerdict;
     this.decidedByRequest =
         conditions.stream().noneMatch(Condition::needsArguments)
             && quotas.stream()
@@ -159,7 +161,8 @@ public final class LimitPlan {
             || duplicates.isPresent()
             || tiers.values().stream().anyMatch(LimitPlan::countsByCompletion);
     this.enforced = whole.enforced;
-    this.endsAtGate = !countsByCompletion && !waits && !denials.takesVerdict();
+    this.takesVerdict = whole.takesVerdict;
+    this.endsAtGate = !countsByCompletion && !waits && !takesVerdict;
     this.decidedByRequest = whole.decidedByRequest;
   }
 
@@ -457,12 +460,16 @@ public final class LimitPlan {
 
   /** Whether the method has a parameter for the verdict. */
   public boolean takesVerdict() {
-    return denials.takesVerdict();
+    return takesVerdict;
   }
 
   /** Whether a call may enter the method on this verdict. */
   public boolean admits(Verdict verdict) {
-    return (enforced && verdict.allowed()) || denials.admit(verdict);
+    if (!enforced) {
+      denials.observe(verdict);
+      return true;
+    }
+    return verdict.allowed() || takesVerdict;
   }
 
   /**
@@ -534,6 +541,8 @@ public final class LimitPlan {
 
   /** The text of the annotations for a denied call; a ban has none. */
   public DenialText text(Verdict verdict) {
-    return DenialPlan.text(verdict, texts, duplicates);
+    return texts.isEmpty() && duplicates.isEmpty()
+        ? DenialText.NONE
+        : DenialPlan.text(verdict, texts, duplicates);
   }
 }
