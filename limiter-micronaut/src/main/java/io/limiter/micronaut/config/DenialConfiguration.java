@@ -6,7 +6,6 @@ import io.limiter.micronaut.exception.DenialText;
 import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
-import io.micronaut.core.annotation.Internal;
 
 /**
  * Settings of the responses to denied calls. A message is a text, or the key of a message in
@@ -19,23 +18,20 @@ public final class DenialConfiguration {
   /** Prefix of these settings. */
   public static final String PREFIX = LimiterConfiguration.PREFIX + ".denial";
 
-  /** The key, in braces, of the limiter's own message for calls that no wait would help. */
-  public static final String TOO_COSTLY = "{limiter.too-costly}";
-
   private Body body = Body.APPLICATION;
   private int status = 429;
   private String code = "rate_limited";
-  private String message = defaultMessage(Outcome.LIMITED);
-  private String tooCostlyMessage = TOO_COSTLY;
+  private String message = DenialText.ownMessage(Outcome.LIMITED);
+  private String tooCostlyMessage = DenialText.TOO_COSTLY;
   private int bannedStatus = 429;
   private String bannedCode = "banned";
-  private String bannedMessage = defaultMessage(Outcome.BANNED);
+  private String bannedMessage = DenialText.ownMessage(Outcome.BANNED);
   private int duplicateStatus = 409;
   private String duplicateCode = "duplicate_submission";
-  private String duplicateMessage = defaultMessage(Outcome.DUPLICATE);
+  private String duplicateMessage = DenialText.ownMessage(Outcome.DUPLICATE);
   private int unavailableStatus = 503;
   private String unavailableCode = "limiter_unavailable";
-  private String unavailableMessage = defaultMessage(Outcome.UNAVAILABLE);
+  private String unavailableMessage = DenialText.ownMessage(Outcome.UNAVAILABLE);
 
   /** The form of the body. */
   public enum Body {
@@ -61,18 +57,6 @@ public final class DenialConfiguration {
       case BANNED -> DenialText.of(bannedStatus, bannedCode, bannedMessage);
       case DUPLICATE -> DenialText.of(duplicateStatus, duplicateCode, duplicateMessage);
       case UNAVAILABLE -> DenialText.of(unavailableStatus, unavailableCode, unavailableMessage);
-      case ALLOWED -> throw new IllegalArgumentException("Calls that are allowed are not denied");
-    };
-  }
-
-  /** The key, in braces, of the limiter's own message for calls of this outcome. */
-  @Internal
-  public static String defaultMessage(Outcome outcome) {
-    return switch (outcome) {
-      case LIMITED -> "{limiter.rate-limited}";
-      case BANNED -> "{limiter.banned}";
-      case DUPLICATE -> "{limiter.duplicate}";
-      case UNAVAILABLE -> "{limiter.unavailable}";
       case ALLOWED -> throw new IllegalArgumentException("Calls that are allowed are not denied");
     };
   }

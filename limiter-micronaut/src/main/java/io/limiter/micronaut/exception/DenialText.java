@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.exception;
 
+import io.limiter.core.Outcome;
+import io.micronaut.core.annotation.Internal;
 import java.util.Optional;
 import java.util.OptionalInt;
 
@@ -16,6 +18,25 @@ public record DenialText(OptionalInt status, Optional<String> code, Optional<Str
   /** Everything as configured. */
   public static final DenialText NONE =
       new DenialText(OptionalInt.empty(), Optional.empty(), Optional.empty());
+
+  /** The key, in braces, of the limiter's own message for calls that no wait would help. */
+  public static final String TOO_COSTLY = "{limiter.too-costly}";
+
+  /**
+   * The key, in braces, of the limiter's own message for calls of this outcome.
+   *
+   * @throws IllegalArgumentException if such calls are not denied
+   */
+  @Internal
+  public static String ownMessage(Outcome outcome) {
+    return switch (outcome) {
+      case LIMITED -> "{limiter.rate-limited}";
+      case BANNED -> "{limiter.banned}";
+      case DUPLICATE -> "{limiter.duplicate}";
+      case UNAVAILABLE -> "{limiter.unavailable}";
+      case ALLOWED -> throw new IllegalArgumentException("Calls that are allowed are not denied");
+    };
+  }
 
   /** All parts. */
   public static DenialText of(int status, String code, String message) {

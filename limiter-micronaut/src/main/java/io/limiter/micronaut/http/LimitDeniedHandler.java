@@ -107,8 +107,8 @@ public class LimitDeniedHandler implements ExceptionHandler<LimitDeniedException
           messages.render(
               text.message().orElseThrow(),
               isNever(denied)
-                  ? DenialConfiguration.TOO_COSTLY
-                  : DenialConfiguration.defaultMessage(denied.verdict().outcome()),
+                  ? DenialText.TOO_COSTLY
+                  : DenialText.ownMessage(denied.verdict().outcome()),
               withoutMessage.request(),
               () -> Denial.Value.arguments(withoutMessage)),
           "it gave null: let it give a text");

@@ -28,7 +28,7 @@ class ClassesOfARequestTest {
   private static final int MOST_ADMITTED = 89;
 
   /** A denial after a pause of more than a second: its response is made and compared with parts. */
-  private static final int MOST_MORE_DENIED = 13;
+  private static final int MOST_MORE_DENIED = 12;
 
   /** A denial right after others: its response is filled from parts. */
   private static final int MOST_MORE_FLOODED = 10;
