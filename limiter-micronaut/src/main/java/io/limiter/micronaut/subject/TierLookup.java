@@ -3,7 +3,7 @@ package io.limiter.micronaut.subject;
 
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.annotation.Tiers;
-import io.limiter.micronaut.config.TierSettings.TierLookupConfiguration;
+import io.limiter.micronaut.config.CallerConfiguration.TierLookupConfiguration;
 import io.limiter.micronaut.thread.LimiterTimer;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Internal;
