@@ -62,6 +62,12 @@ public record Policy(
     }
   }
 
+  /** By the names alone: policies that share both are few, and a hash of all rules takes time. */
+  @Override
+  public int hashCode() {
+    return 31 * name.hashCode() + limit.hashCode();
+  }
+
   /** Returns a policy whose limit key is its name. */
   public static Policy of(String name, Rule... rules) {
     return new Policy(name, name, List.of(RuleStack.of(List.of(rules))), Optional.empty());

@@ -29,7 +29,7 @@ public final class Verdict {
   private final Policy policy;
   private final Outcome outcome;
 
-  private final @Nullable Rules whenAsked;
+  private final @Nullable LazyRules whenAsked;
   private final List<RuleVerdict> rules;
   private final Optional<RuleVerdict> duplicate;
 
@@ -44,7 +44,7 @@ public final class Verdict {
   private Verdict(
       Policy policy,
       Outcome outcome,
-      @Nullable Rules whenAsked,
+      @Nullable LazyRules whenAsked,
       List<RuleVerdict> rules,
       Optional<RuleVerdict> duplicate,
       Rare rare,
@@ -83,7 +83,7 @@ public final class Verdict {
   public static Verdict decided(
       Policy policy,
       Outcome outcome,
-      @Nullable Rules whenAsked,
+      @Nullable LazyRules whenAsked,
       List<RuleVerdict> rules,
       Optional<RuleVerdict> duplicate,
       Optional<Duration> ban,
@@ -347,7 +347,7 @@ public final class Verdict {
    * asked for. Both methods always return equal values, whatever happens to the subject after the
    * decision, and never throw. Thread-safe.
    */
-  public interface Rules {
+  public interface LazyRules {
 
     /** See {@link Verdict#rules()}; asked once, or once by each of several threads. */
     List<RuleVerdict> rules();

@@ -13,7 +13,7 @@ import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.micronaut.config.LimiterConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
-import io.limiter.micronaut.redis.LimitStores;
+import io.limiter.micronaut.redis.LimitStoreFactory;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Replaces;
 import io.micronaut.context.env.PropertySource;
@@ -89,7 +89,7 @@ final class DocsServer implements AutoCloseable {
   }
 
   @Singleton
-  @Replaces(value = LimitStore.class, factory = LimitStores.class)
+  @Replaces(value = LimitStore.class, factory = LimitStoreFactory.class)
   static class StandingStill implements LimitStore {
 
     private final Function<Policy, Fallback> fallbacks;

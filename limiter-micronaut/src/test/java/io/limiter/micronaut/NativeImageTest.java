@@ -15,7 +15,7 @@ import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
 import io.limiter.core.Limiter;
-import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.PlanRegistry;
 import java.io.IOException;
 import java.net.URISyntaxException;
 import java.nio.file.FileSystem;
@@ -54,7 +54,7 @@ class NativeImageTest {
           "io.limiter.micronaut.denial.DenialMessages.ShippedMessages",
           "io.limiter.micronaut.http.UserWarnings",
           "io.limiter.micronaut.metadata.ConfiguredPolicies",
-          "io.limiter.micronaut.redis.LimitStores",
+          "io.limiter.micronaut.redis.LimitStoreFactory",
           "io.limiter.micronaut.metadata.UnwovenLimits");
 
   private static final Set<String> LOOK_UPS =
@@ -106,7 +106,7 @@ class NativeImageTest {
   @ParameterizedTest
   @CsvSource({"limiter-core", "limiter-micronaut"})
   void everyResourceIsListed(String module) throws IOException, URISyntaxException {
-    Class<?> anchor = module.equals("limiter-core") ? Limiter.class : LimitPlans.class;
+    Class<?> anchor = module.equals("limiter-core") ? Limiter.class : PlanRegistry.class;
     Path place = Path.of(anchor.getProtectionDomain().getCodeSource().getLocation().toURI());
     if (Files.isDirectory(place)) {
       check(place, module);

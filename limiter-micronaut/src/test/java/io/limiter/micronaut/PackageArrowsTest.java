@@ -27,7 +27,7 @@ import io.limiter.micronaut.intercept.LimitInterceptor;
 import io.limiter.micronaut.plan.LimitOverrides;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.plan.LimitedPolicy;
-import io.limiter.micronaut.redis.LimitStores;
+import io.limiter.micronaut.redis.LimitStoreFactory;
 import io.limiter.micronaut.subject.ClientAddress;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.subject.SubjectSource;
@@ -321,7 +321,7 @@ class PackageArrowsTest {
               LimiterEvent.class,
               LimitOverrides.class,
               LimitPolicies.class,
-              LimitStores.class,
+              LimitStoreFactory.class,
               LimitedPolicy.class,
               RateLimitFields.class,
               RequestSubjects.class,

@@ -5,7 +5,7 @@ import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.config.LimiterConfiguration.MemoryConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration;
-import io.limiter.micronaut.redis.LimitStores;
+import io.limiter.micronaut.redis.LimitStoreFactory;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Property;
@@ -33,7 +33,7 @@ final class LimitTestBeans {
 
   @Singleton
   @Requires(property = LimitTestProperties.STORE, value = "memory")
-  @Replaces(value = LimitStore.class, factory = LimitStores.class)
+  @Replaces(value = LimitStore.class, factory = LimitStoreFactory.class)
   TestStore.Driven store(MemoryConfiguration memory, TestClock clock) {
     return new TestStore.Driven(memory.getMaxSubjects(), clock);
   }

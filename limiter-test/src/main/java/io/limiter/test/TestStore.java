@@ -27,12 +27,12 @@ import org.jspecify.annotations.Nullable;
 abstract sealed class TestStore implements LimitStore {
 
   private final AtomicLong decisions = new AtomicLong();
-  private volatile @Nullable Denial latest;
+  private volatile @Nullable ForcedDenial latest;
 
   /**
    * @param number that of the decision
    */
-  private record Denial(long number, Verdict verdict) {}
+  private record ForcedDenial(long number, Verdict verdict) {}
 
   /** The store that decides now. */
   abstract LimitStore store();
@@ -47,7 +47,7 @@ abstract sealed class TestStore implements LimitStore {
 
   /** The latest denial that is not among the first {@code before} decisions. */
   final Optional<Verdict> deniedAfter(long before) {
-    Denial denial = latest;
+    ForcedDenial denial = latest;
     return denial != null && denial.number > before
         ? Optional.of(denial.verdict)
         : Optional.empty();
@@ -64,7 +64,7 @@ abstract sealed class TestStore implements LimitStore {
             verdict -> {
               long number = decisions.incrementAndGet();
               if (!verdict.allowed()) {
-                latest = new Denial(number, verdict);
+                latest = new ForcedDenial(number, verdict);
               }
               return verdict;
             });

@@ -10,7 +10,7 @@ import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisFixture;
-import io.limiter.micronaut.redis.LimitStores;
+import io.limiter.micronaut.redis.LimitStoreFactory;
 import io.limiter.test.LimitTest;
 import io.limiter.test.Limits;
 import io.limiter.test.TestClock;
@@ -228,7 +228,7 @@ class SetupTest {
   @Primary
   @Singleton
   @Requires(property = "own-store")
-  @Replaces(value = LimitStore.class, factory = LimitStores.class)
+  @Replaces(value = LimitStore.class, factory = LimitStoreFactory.class)
   static class OwnStore implements LimitStore {
     private final MemoryStore memory = new MemoryStore();
 

@@ -11,7 +11,7 @@ import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.http.RateLimitFields;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.http.HttpMethod;
@@ -41,7 +41,7 @@ public class Parts {
   private Verdict verdict;
   private RateLimitFields fields;
   private ApplicationContext service;
-  private LimitPlans plans;
+  private PlanRegistry plans;
   private ExecutableMethod<?, ?> method;
   private LimitPlan plan;
   private RequestSubjects subjects;
@@ -51,7 +51,7 @@ public class Parts {
   @Setup
   public void setUp() {
     service = ApplicationContext.run();
-    plans = service.getBean(LimitPlans.class);
+    plans = service.getBean(PlanRegistry.class);
     method =
         service.getBean(Router.class).route(HttpMethod.GET, "/limited").stream()
             .map(match -> ((MethodExecutionHandle<?, ?>) match).getExecutableMethod())

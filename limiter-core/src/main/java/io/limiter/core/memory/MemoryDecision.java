@@ -23,7 +23,8 @@ import java.util.function.ToIntFunction;
  * writes. From then on it is the readout from which the verdict is read, and the reservation of an
  * admitted call, whose stages are complete.
  */
-final class MemoryDecision extends AtMostOnceReservation implements DecisionReadout, Verdict.Rules {
+final class MemoryDecision extends AtMostOnceReservation
+    implements DecisionReadout, Verdict.LazyRules {
 
   private final ChargeEvaluation[] readings;
   private final StripedState stripes;

@@ -27,7 +27,10 @@ final class RedisNodes {
   /** Time for a key to arrive. */
   private static final long PAUSE_MILLIS = 5;
 
-  final ConnectionSource connections;
+  /** Those of the source, once it has opened them; until then the source. */
+  volatile ConnectionSource connections;
+
+  private final ConnectionSource source;
 
   /**
    * The same connections, if they are those of a Cluster, where keys of several slots need several
@@ -58,6 +61,8 @@ final class RedisNodes {
     this.only = breakers.of(connections.name());
     this.timer = timer;
     this.nanoTime = nanoTime;
+    this.source = connections;
+    connections.whenOpened(opened -> this.connections = opened);
   }
 
   /** Otherwise the first decision would start it, and wait for it. */
@@ -118,7 +123,7 @@ final class RedisNodes {
 
   void close() {
     timer.stop();
-    connections.close();
+    source.close();
   }
 
   /**

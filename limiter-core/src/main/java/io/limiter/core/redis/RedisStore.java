@@ -203,7 +203,7 @@ public final class RedisStore implements LimitStore {
     byte[] key = (settings.prefix() + SHARED_SETTINGS).getBytes(StandardCharsets.US_ASCII);
     return new ScriptCall<List<byte[]>>(
             nodes,
-            SharedSettings.SCRIPT,
+            SharedSettingsScripts.SCRIPT,
             ScriptOutputType.MULTI,
             new byte[][] {key},
             new byte[0][],
@@ -243,7 +243,7 @@ public final class RedisStore implements LimitStore {
         .forEach(field -> arguments.addAll(List.of(field.getKey(), field.getValue())));
     return units
         .count(
-            SharedSettings.CHANGE,
+            SharedSettingsScripts.CHANGE,
             new byte[][] {key},
             arguments.stream()
                 .map(text -> text.getBytes(StandardCharsets.UTF_8))
@@ -261,7 +261,7 @@ public final class RedisStore implements LimitStore {
   }
 
   /** Read where it is first used. */
-  private static final class SharedSettings {
+  private static final class SharedSettingsScripts {
     static final RedisScript SCRIPT = RedisScript.of(RedisScript.read("shared-settings.lua"));
     static final RedisScript CHANGE =
         RedisScript.of(RedisScript.read("change-shared-settings.lua"));

@@ -11,13 +11,16 @@ import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.util.LogThrottle;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -54,6 +57,9 @@ public final class FallbackStore implements LimitStore {
   private final LogThrottle failures;
   private final LogThrottle lateness;
   private final List<StoreListener> listeners;
+
+  /** The first attempt to connect; null once it has ended. */
+  private volatile @Nullable CompletableFuture<Void> connecting;
 
   /** Creates a store that asks the local store under every policy. */
   public FallbackStore(LimitStore store, LimitStore local) {
@@ -138,8 +144,43 @@ public final class FallbackStore implements LimitStore {
     this.lateness = new LogThrottle(nanos);
   }
 
+  /**
+   * Lets calls wait while the store connects for the first time, without blocking a thread.
+   * Otherwise the fallback would decide the calls of code that runs while an application starts, as
+   * if the store were away.
+   *
+   * @param firstAttempt ends when the store can be asked, or cannot be reached; its result does not
+   *     matter
+   * @param longest the longest time for which a call waits
+   * @return this store
+   */
+  public FallbackStore whileConnecting(CompletionStage<?> firstAttempt, Duration longest) {
+    connecting =
+        firstAttempt
+            .<Void>handle((opened, failure) -> null)
+            .toCompletableFuture()
+            .completeOnTimeout(null, longest.toMillis(), TimeUnit.MILLISECONDS);
+    return this;
+  }
+
+  /** Runs an action now, or after the first attempt to connect. */
+  private <T> CompletionStage<T> connected(Supplier<CompletionStage<T>> action) {
+    CompletableFuture<Void> first = connecting;
+    if (first != null && first.isDone()) {
+      connecting = null;
+      first = null;
+    }
+    return first == null ? action.get() : first.thenCompose(ended -> action.get());
+  }
+
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+    return connecting == null
+        ? decideNow(request, mode)
+        : connected(() -> decideNow(request, mode));
+  }
+
+  private CompletionStage<Verdict> decideNow(LimitRequest request, Mode mode) {
     Fallback fallback = fallbacks.apply(request.policy());
     @Nullable KnownSubject[] subjects = fallback == Fallback.LOCAL ? known.of(request) : NONE;
     long askedNanos = nanos.getAsLong();
@@ -285,21 +326,27 @@ public final class FallbackStore implements LimitStore {
   /** Resets both stores; fails if the store does. */
   @Override
   public CompletionStage<Void> reset(Collection<StateKey> keys) {
-    known.forget(keys);
-    return local
-        .reset(keys)
-        .thenCompose(done -> store.reset(keys))
-        .whenComplete((done, failure) -> known.forget(keys));
+    return connected(
+        () -> {
+          known.forget(keys);
+          return local
+              .reset(keys)
+              .thenCompose(done -> store.reset(keys))
+              .whenComplete((done, failure) -> known.forget(keys));
+        });
   }
 
   /** Lifts them in both stores; fails if the store does. */
   @Override
   public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
-    known.liftBans(keys);
-    return local
-        .liftBans(keys)
-        .thenCompose(done -> store.liftBans(keys))
-        .whenComplete((done, failure) -> known.liftBans(keys));
+    return connected(
+        () -> {
+          known.liftBans(keys);
+          return local
+              .liftBans(keys)
+              .thenCompose(done -> store.liftBans(keys))
+              .whenComplete((done, failure) -> known.liftBans(keys));
+        });
   }
 
   private static Throwable unwrap(Throwable failure) {

@@ -89,7 +89,7 @@ final class CustomCell implements Cell {
   public CellReadout read(Rule reading, long nowMicros, int cost, Mode mode) {
     boolean known =
         numbers != null && nowMicros - writtenMicros < MICROSECONDS.convert(rule.memory());
-    return new Answered((CustomRule) reading, known ? numbers : null, nowMicros, cost, mode);
+    return new CustomReadout((CustomRule) reading, known ? numbers : null, nowMicros, cost, mode);
   }
 
   /** Nothing is given back: only the algorithm could compute its values without the call. */
@@ -110,7 +110,7 @@ final class CustomCell implements Cell {
   }
 
   /** All code of the algorithm that may throw runs under the lock, before anything is taken. */
-  private static final class Answered implements CellReadout {
+  private static final class CustomReadout implements CellReadout {
 
     private final CustomRule rule;
     private final double @Nullable [] numbers;
@@ -123,7 +123,8 @@ final class CustomCell implements Cell {
     private final int cost;
     private final boolean record;
 
-    Answered(CustomRule rule, double @Nullable [] numbers, long nowMicros, int cost, Mode mode) {
+    CustomReadout(
+        CustomRule rule, double @Nullable [] numbers, long nowMicros, int cost, Mode mode) {
       this.rule = rule;
       this.numbers = numbers;
       this.nowMicros = nowMicros;

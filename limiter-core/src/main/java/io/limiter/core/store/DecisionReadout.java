@@ -108,7 +108,10 @@ public interface DecisionReadout {
    *     and {@link #rule}; null to compute them now
    */
   default Verdict verdict(
-      LimitRequest request, Mode mode, Reservation reservation, Verdict.@Nullable Rules whenAsked) {
+      LimitRequest request,
+      Mode mode,
+      Reservation reservation,
+      Verdict.@Nullable LazyRules whenAsked) {
     int size = request.size();
     int guard = request.charges().size();
     Outcome outcome = Outcome.ALLOWED;

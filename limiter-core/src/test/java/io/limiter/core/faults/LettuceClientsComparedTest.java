@@ -312,7 +312,10 @@ class LettuceClientsComparedTest {
           .isEqualTo(oldPort);
     }
 
-    /** TopologyWatch, ClusterTopology.Views. Lettuce connects to every node for each lookup. */
+    /**
+     * TopologyWatch, ClusterTopology.TopologyLookup. Lettuce connects to every node for each
+     * lookup.
+     */
     @Test
     void lookingTheSlotsUpOpensNoConnection(@TempDir Path directory) {
       int port = Ports.free();

@@ -127,7 +127,7 @@ public record IpAddress(long high, long low) {
   }
 
   private static @Nullable IpAddress ipv6(String text, int from, int to) {
-    Groups groups = new Groups();
+    HexGroups groups = new HexGroups();
     int at = from;
     while (at < to) {
       if (at + 1 < to && text.charAt(at) == ':' && text.charAt(at + 1) == ':') {
@@ -163,7 +163,7 @@ public record IpAddress(long high, long low) {
   }
 
   /** The groups of 16 bits of an IPv6 address, before and after the gap of {@code ::}. */
-  private static final class Groups {
+  private static final class HexGroups {
 
     private long headHigh;
     private long headLow;

@@ -4,7 +4,7 @@ package io.limiter.micronaut.config;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
-import io.limiter.micronaut.config.PolicySettings.PolicySetting;
+import io.limiter.micronaut.config.PolicySettings.WrittenSetting;
 import io.micronaut.core.annotation.Internal;
 import java.time.Duration;
 import java.util.Arrays;
@@ -66,7 +66,7 @@ public record LimitSettings(
    * @param methods the names of HTTP methods in capitals; empty for all
    * @param policy the policy that limits the paths
    */
-  public record RouteSettings(PolicySetting path, Set<String> methods, PolicySetting policy) {
+  public record RouteSettings(WrittenSetting path, Set<String> methods, WrittenSetting policy) {
 
     /** Prefix of these settings. */
     public static final String PREFIX = LimiterConfiguration.PREFIX + ".routes";
@@ -79,16 +79,16 @@ public record LimitSettings(
     /**
      * @param members the settings of one route, by name; not empty
      */
-    static RouteSettings of(Map<String, PolicySetting> members) {
-      PolicySetting path = required(members, "path");
+    static RouteSettings of(Map<String, WrittenSetting> members) {
+      WrittenSetting path = required(members, "path");
       if (!path.value().startsWith("/")) {
         throw path.mistake("a path begins with a slash: write one such as /api/**");
       }
       return new RouteSettings(path, methods(members.get("methods")), required(members, "policy"));
     }
 
-    private static PolicySetting required(Map<String, PolicySetting> members, String member) {
-      PolicySetting setting = members.get(member);
+    private static WrittenSetting required(Map<String, WrittenSetting> members, String member) {
+      WrittenSetting setting = members.get(member);
       if (setting == null || setting.value().isBlank()) {
         throw members
             .values()
@@ -101,7 +101,7 @@ public record LimitSettings(
       return setting;
     }
 
-    private static Set<String> methods(@Nullable PolicySetting written) {
+    private static Set<String> methods(@Nullable WrittenSetting written) {
       if (written == null) {
         return Set.of();
       }

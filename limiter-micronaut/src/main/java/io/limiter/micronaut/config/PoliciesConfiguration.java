@@ -8,7 +8,7 @@ import io.limiter.core.util.NearestNames;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
 import io.limiter.micronaut.config.LimitSettings.RouteSettings;
-import io.limiter.micronaut.config.PolicySettings.PolicySetting;
+import io.limiter.micronaut.config.PolicySettings.WrittenSetting;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.env.Environment;
@@ -153,7 +153,7 @@ public final class PoliciesConfiguration {
       BlockConfiguration block,
       Map<String, String> shared,
       Map<String, String> own) {
-    Reader reader = new Reader(environment);
+    PoliciesReader reader = new PoliciesReader(environment);
     environment.getPropertySources().stream()
         .sorted(Comparator.comparingInt(PropertySource::getOrder)) // the last one takes precedence
         .forEach(reader::read);
@@ -226,31 +226,32 @@ public final class PoliciesConfiguration {
   }
 
   /** Collects the settings of all sources, that of the lowest precedence first. */
-  private static final class Reader {
+  private static final class PoliciesReader {
 
     /** The settings of one policy; of a rule by its name or, from a variable, in capitals. */
-    private record Written(
-        Map<String, PolicySetting> members,
-        Map<Integer, Map<String, PolicySetting>> rules,
-        Map<String, Map<String, PolicySetting>> changes) {}
+    private record WrittenPolicy(
+        Map<String, WrittenSetting> members,
+        Map<Integer, Map<String, WrittenSetting>> rules,
+        Map<String, Map<String, WrittenSetting>> changes) {}
 
     private final Environment environment;
-    private final Map<String, Written> policies = new TreeMap<>();
-    private final Map<Integer, Map<String, PolicySetting>> routes = new TreeMap<>();
+    private final Map<String, WrittenPolicy> policies = new TreeMap<>();
+    private final Map<Integer, Map<String, WrittenSetting>> routes = new TreeMap<>();
 
     /** The policies of whose rules the current source has a list. */
     private final Set<String> listed = new TreeSet<>();
 
     private boolean routesListed;
 
-    private final TierSettings.Reader tiers = new TierSettings.Reader();
+    private final TierSettings.TiersReader tiers = new TierSettings.TiersReader();
 
-    Reader(Environment environment) {
+    PoliciesReader(Environment environment) {
       this.environment = environment;
     }
 
     void read(Map<String, String> settings, String origin) {
-      settings.forEach((name, value) -> put(new PolicySetting(PREFIX + '.' + name, value, origin)));
+      settings.forEach(
+          (name, value) -> put(new WrittenSetting(PREFIX + '.' + name, value, origin)));
     }
 
     void read(PropertySource source) {
@@ -283,11 +284,11 @@ public final class PoliciesConfiguration {
           read(key + '[' + i + ']', list.get(i), origin);
         }
       } else if (isUnder(PREFIX, key)) {
-        put(new PolicySetting(key, text(key, value), origin));
+        put(new WrittenSetting(key, text(key, value), origin));
       } else if (isUnder(RouteSettings.PREFIX, key)) {
-        putRoute(new PolicySetting(key, text(key, value), origin));
+        putRoute(new WrittenSetting(key, text(key, value), origin));
       } else if (isUnder(TierSettings.PREFIX, key)) {
-        tiers.put(new PolicySetting(key, text(key, value), origin));
+        tiers.put(new WrittenSetting(key, text(key, value), origin));
       }
     }
 
@@ -295,7 +296,7 @@ public final class PoliciesConfiguration {
       return key.equals(prefix) || key.startsWith(prefix + '.') || key.startsWith(prefix + '[');
     }
 
-    private void putRoute(PolicySetting setting) {
+    private void putRoute(WrittenSetting setting) {
       Matcher path = ROUTE.matcher(setting.key());
       if (!path.matches()) {
         throw setting.mistake(
@@ -315,14 +316,14 @@ public final class PoliciesConfiguration {
       return routes.values().stream().map(RouteSettings::of).toList();
     }
 
-    private void put(PolicySetting setting) {
+    private void put(WrittenSetting setting) {
       Matcher path =
           PATH.matcher(
               setting.key().substring(Math.min(setting.key().length(), PREFIX.length() + 1)));
       if (!path.matches() || setting.key().charAt(PREFIX.length()) != '.') {
         throw unknown(setting);
       }
-      Written policy = policy(path.group("policy"));
+      WrittenPolicy policy = policy(path.group("policy"));
       if (path.group("member") != null) {
         policy.members.put(path.group("member"), setting);
       } else if (path.group("index") != null) {
@@ -335,9 +336,9 @@ public final class PoliciesConfiguration {
             .put(path.group("listed"), setting);
       } else {
         String rule = path.group("rule");
-        Map<String, PolicySetting> ofVariables =
+        Map<String, WrittenSetting> ofVariables =
             policy.changes.remove(UnknownSettings.variable(rule));
-        Map<String, PolicySetting> changes =
+        Map<String, WrittenSetting> changes =
             policy.changes.computeIfAbsent(rule, any -> new TreeMap<>());
         if (ofVariables != null) {
           changes.putAll(ofVariables);
@@ -351,8 +352,9 @@ public final class PoliciesConfiguration {
       if (!path.matches()) {
         return; // UnknownSettings warns
       }
-      PolicySetting setting = new PolicySetting(name, text(name, value), origin);
-      Written policy = policy(path.group("policy").toLowerCase(Locale.ROOT).replace('_', '-'));
+      WrittenSetting setting = new WrittenSetting(name, text(name, value), origin);
+      WrittenPolicy policy =
+          policy(path.group("policy").toLowerCase(Locale.ROOT).replace('_', '-'));
       if (path.group("member") != null) {
         policy.members.put(
             spelled(
@@ -381,9 +383,9 @@ public final class PoliciesConfiguration {
           .orElseThrow();
     }
 
-    private Written policy(String name) {
+    private WrittenPolicy policy(String name) {
       return policies.computeIfAbsent(
-          name, any -> new Written(new TreeMap<>(), new TreeMap<>(), new TreeMap<>()));
+          name, any -> new WrittenPolicy(new TreeMap<>(), new TreeMap<>(), new TreeMap<>()));
     }
 
     /** The text of a value with resolved placeholders. */
@@ -417,7 +419,7 @@ public final class PoliciesConfiguration {
     }
 
     /** The nearest of the settings that the name may mean, else an example. */
-    private static ConfigurationException unknown(PolicySetting setting) {
+    private static ConfigurationException unknown(WrittenSetting setting) {
       String key = setting.key();
       boolean ofRule = key.contains(".rules");
       List<String> paths =

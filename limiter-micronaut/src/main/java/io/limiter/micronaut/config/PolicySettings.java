@@ -80,9 +80,9 @@ public final class PolicySettings {
   public static final PolicySettings NONE =
       new PolicySettings(Map.of(), List.of(), Map.of(), Optional.empty());
 
-  private final Map<String, PolicySetting> members;
-  private final List<Map<String, PolicySetting>> rules;
-  private final Map<String, Map<String, PolicySetting>> changes;
+  private final Map<String, WrittenSetting> members;
+  private final List<Map<String, WrittenSetting>> rules;
+  private final Map<String, Map<String, WrittenSetting>> changes;
   private final boolean enabled;
   private final boolean observed;
   private final boolean denyCache;
@@ -99,9 +99,9 @@ public final class PolicySettings {
    *     sense
    */
   PolicySettings(
-      Map<String, PolicySetting> members,
-      List<Map<String, PolicySetting>> rules,
-      Map<String, Map<String, PolicySetting>> changes,
+      Map<String, WrittenSetting> members,
+      List<Map<String, WrittenSetting>> rules,
+      Map<String, Map<String, WrittenSetting>> changes,
       Optional<ConversionService> conversion) {
     this.members = members;
     this.rules = rules;
@@ -122,7 +122,7 @@ public final class PolicySettings {
   private PolicySettings(PolicySettings usual, TierSettings.OfPolicy tier) {
     members = usual.members;
     rules = tier.rules().isEmpty() ? usual.rules : tier.rules();
-    Map<String, Map<String, PolicySetting>> merged = new TreeMap<>();
+    Map<String, Map<String, WrittenSetting>> merged = new TreeMap<>();
     if (tier.rules().isEmpty()) { // else there are other rules
       usual.changes.forEach((rule, settings) -> merged.put(rule, new TreeMap<>(settings)));
     }
@@ -150,11 +150,11 @@ public final class PolicySettings {
   }
 
   private boolean isOn(String path, boolean otherwise) {
-    PolicySetting setting = members.get(path);
+    WrittenSetting setting = members.get(path);
     return setting == null ? otherwise : EnumSetting.isOn(setting.key(), setting.value());
   }
 
-  private static Duration deadline(PolicySetting setting, ConversionService conversion) {
+  private static Duration deadline(WrittenSetting setting, ConversionService conversion) {
     return conversion
         .convert(setting.value(), Duration.class)
         .filter(time -> time.compareTo(RedisSettings.MIN_DEADLINE) >= 0)
@@ -193,12 +193,12 @@ public final class PolicySettings {
   }
 
   /** The settings of the policy itself, by path, such as {@code ban.time}. */
-  public Map<String, PolicySetting> members() {
+  public Map<String, WrittenSetting> members() {
     return members;
   }
 
   /** The rules that replace those of the annotation, by path; none if it keeps them. */
-  public List<Map<String, PolicySetting>> rules() {
+  public List<Map<String, WrittenSetting>> rules() {
     return rules;
   }
 
@@ -207,14 +207,14 @@ public final class PolicySettings {
    *
    * @param rule the name that the rule has without them
    */
-  public Map<String, PolicySetting> changes(String rule) {
-    Map<String, PolicySetting> own = changes.get(rule);
+  public Map<String, WrittenSetting> changes(String rule) {
+    Map<String, WrittenSetting> own = changes.get(rule);
     return own != null ? own : changes.getOrDefault(UnknownSettings.variable(rule), Map.of());
   }
 
   /** The names of the rules with settings, as they are written; each with one of the settings. */
-  public Map<String, PolicySetting> changedRules() {
-    Map<String, PolicySetting> names = new TreeMap<>();
+  public Map<String, WrittenSetting> changedRules() {
+    Map<String, WrittenSetting> names = new TreeMap<>();
     changes.forEach((rule, settings) -> names.put(rule, settings.values().iterator().next()));
     return names;
   }
@@ -225,8 +225,8 @@ public final class PolicySettings {
   }
 
   /** All settings, sorted by key. */
-  public List<PolicySetting> all() {
-    List<PolicySetting> all = new ArrayList<>(members.values());
+  public List<WrittenSetting> all() {
+    List<WrittenSetting> all = new ArrayList<>(members.values());
     Stream.concat(rules.stream(), changes.values().stream())
         .forEach(rule -> all.addAll(rule.values()));
     all.sort((one, other) -> one.key().compareTo(other.key()));
@@ -240,7 +240,7 @@ public final class PolicySettings {
    * @param value its text; of a list, its items, separated by commas
    * @param source where it was written, such as {@code application.yml} or {@code env}
    */
-  public record PolicySetting(String key, String value, String source) {
+  public record WrittenSetting(String key, String value, String source) {
 
     /**
      * A mistake in this setting: always its key, its value, where it was written and the remedy.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.config;
 
-import io.limiter.micronaut.config.PolicySettings.PolicySetting;
+import io.limiter.micronaut.config.PolicySettings.WrittenSetting;
 import io.micronaut.core.annotation.Internal;
 import java.util.HashSet;
 import java.util.List;
@@ -38,9 +38,9 @@ public record TierSettings(
    * @param unlimited whether it has no rules at all
    */
   public record OfPolicy(
-      PolicySetting setting,
-      List<Map<String, PolicySetting>> rules,
-      Map<String, Map<String, PolicySetting>> changes,
+      WrittenSetting setting,
+      List<Map<String, WrittenSetting>> rules,
+      Map<String, Map<String, WrittenSetting>> changes,
       boolean unlimited) {}
 
   /** Whether a setting has the name of this tier. */
@@ -49,20 +49,20 @@ public record TierSettings(
   }
 
   /** The policy under a name in a tier, as far as it is read. */
-  private static final class Written {
+  private static final class WrittenTier {
 
-    final PolicySetting first;
-    final Map<Integer, Map<String, PolicySetting>> rules = new TreeMap<>();
-    final Map<String, Map<String, PolicySetting>> changes = new TreeMap<>();
+    final WrittenSetting first;
+    final Map<Integer, Map<String, WrittenSetting>> rules = new TreeMap<>();
+    final Map<String, Map<String, WrittenSetting>> changes = new TreeMap<>();
     boolean unlimited;
 
-    Written(PolicySetting first) {
+    WrittenTier(WrittenSetting first) {
       this.first = first;
     }
   }
 
   /** Collects settings, those of the lowest precedence first. */
-  static final class Reader {
+  static final class TiersReader {
 
     private static final Pattern PATH =
         Pattern.compile(
@@ -70,7 +70,7 @@ public record TierSettings(
                 + "\\.(?<tier>[a-z][a-z0-9-]*)\\.(?:(?<policy>.+?)\\.rules(?:\\[(?<index>\\d{1,4})]\\.(?<listed>%s)|\\.(?<rule>.+)\\.(?<changed>%s))|(?<whole>.+))"
                     .replace("%s", PoliciesConfiguration.RULE_PATHS));
 
-    private final Map<String, Map<String, Written>> tiers = new TreeMap<>();
+    private final Map<String, Map<String, WrittenTier>> tiers = new TreeMap<>();
     private Optional<String> usual = Optional.empty();
     private Set<Object> listed = Set.of();
 
@@ -79,7 +79,7 @@ public record TierSettings(
       listed = new HashSet<>();
     }
 
-    void put(PolicySetting setting) {
+    void put(WrittenSetting setting) {
       if (setting.key().equals(DEFAULT)) {
         usual = Optional.of(name(setting));
         return;
@@ -100,7 +100,7 @@ public record TierSettings(
         written(tier, path.group("whole"), setting).unlimited = true;
         return;
       }
-      Written policy = written(tier, path.group("policy"), setting);
+      WrittenTier policy = written(tier, path.group("policy"), setting);
       policy.unlimited = false;
       if (path.group("index") != null) {
         if (listed.add(policy)) {
@@ -118,15 +118,15 @@ public record TierSettings(
       }
     }
 
-    private Written written(String tier, String policy, PolicySetting setting) {
-      Map<String, Written> policies = tiers.computeIfAbsent(tier, any -> new TreeMap<>());
+    private WrittenTier written(String tier, String policy, WrittenSetting setting) {
+      Map<String, WrittenTier> policies = tiers.computeIfAbsent(tier, any -> new TreeMap<>());
       if (tiers.size() > MAX_TIERS) {
         throw setting.mistake("there may be %d tiers at most".formatted(MAX_TIERS));
       }
-      return policies.computeIfAbsent(policy, any -> new Written(setting));
+      return policies.computeIfAbsent(policy, any -> new WrittenTier(setting));
     }
 
-    private static String name(PolicySetting setting) {
+    private static String name(WrittenSetting setting) {
       if (!setting.value().matches("[a-z][a-z0-9-]*")) {
         throw setting.mistake("name a tier in small letters, digits and hyphens, such as free");
       }

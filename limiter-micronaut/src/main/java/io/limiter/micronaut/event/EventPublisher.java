@@ -56,7 +56,8 @@ public final class EventPublisher implements DenialListener, NodeListener {
 
   // One bit for each type of event.
   static {
-    Objects.requireNonNull(Denial.class); // loads it now, not when an event loop denies first
+    Objects.requireNonNull(
+        PublishedDenial.class); // loads it now, not when an event loop denies first
   }
 
   private static final int DENIED = 1;
@@ -86,7 +87,7 @@ public final class EventPublisher implements DenialListener, NodeListener {
   private final Executor thread;
   private final Runnable publishing = this::publishAll;
 
-  /** Each is an event, or a {@link Denial}. */
+  /** Each is an event, or a {@link PublishedDenial}. */
   private final Queue<Object> queue = new ConcurrentLinkedQueue<>();
 
   /** The events in the queue, and the one that is being published. */
@@ -194,7 +195,7 @@ public final class EventPublisher implements DenialListener, NodeListener {
     }
   }
 
-  private LimiterEvent.CallDenied denial(Denial of) {
+  private LimiterEvent.CallDenied denial(PublishedDenial of) {
     Verdict verdict = of.verdict;
     DeniedPart call = DeniedPart.of(of.asked, verdict);
     return new LimiterEvent.CallDenied(
@@ -207,7 +208,7 @@ public final class EventPublisher implements DenialListener, NodeListener {
         digest.of(call.charge().key()));
   }
 
-  private LimiterEvent.DuplicateDenied duplicate(Denial of) {
+  private LimiterEvent.DuplicateDenied duplicate(PublishedDenial of) {
     Verdict verdict = of.verdict;
     return new LimiterEvent.DuplicateDenied(
         verdict.policy().name(),
@@ -217,7 +218,7 @@ public final class EventPublisher implements DenialListener, NodeListener {
         digest.of(DeniedPart.of(of.asked, verdict).charge().key()));
   }
 
-  private void publishBan(Denial of) {
+  private void publishBan(PublishedDenial of) {
     Verdict verdict = of.verdict;
     Duration ban = verdict.ban().orElse(Duration.ZERO);
     String subject = digest.of(DeniedPart.of(of.asked, verdict).charge().key());
@@ -275,12 +276,14 @@ public final class EventPublisher implements DenialListener, NodeListener {
    * @param type the bit of its type
    * @param nanos when a ban begins, by {@link System#nanoTime}; otherwise 0
    */
-  private record Denial(
+  private record PublishedDenial(
       int type, LimitPlan plan, LimitRequest asked, Verdict verdict, long nanos) {}
 
   private void offerDenial(int type, LimitPlan plan, LimitRequest asked, Verdict verdict) {
     if ((unheard & type) == 0) {
-      offer(type, new Denial(type, plan, asked, verdict, type == BANNED ? System.nanoTime() : 0));
+      offer(
+          type,
+          new PublishedDenial(type, plan, asked, verdict, type == BANNED ? System.nanoTime() : 0));
     }
   }
 
@@ -305,7 +308,7 @@ public final class EventPublisher implements DenialListener, NodeListener {
   }
 
   private void publish(Object next) {
-    if (next instanceof Denial denial) {
+    if (next instanceof PublishedDenial denial) {
       switch (denial.type) {
         case DUPLICATE -> publish(DUPLICATE, duplicates, () -> duplicate(denial));
         case BANNED -> publishBan(denial);

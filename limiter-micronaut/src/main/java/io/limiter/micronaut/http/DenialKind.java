@@ -53,7 +53,7 @@ final class DenialKind {
 
   private final AtomicBoolean checking = new AtomicBoolean();
   private volatile long checkedNanos;
-  private volatile State state = State.NEW;
+  private volatile Progress state = Progress.NEW;
 
   // Of the response. The thread that finds them writes them, before the state says so.
   private int status;
@@ -64,7 +64,7 @@ final class DenialKind {
   private Hole[] holes = {}; // between the pieces
   private int length; // of all pieces
 
-  private enum State {
+  private enum Progress {
     /** No parts yet. */
     NEW,
     /** Parts that were found once. */
@@ -158,18 +158,18 @@ final class DenialKind {
   }
 
   boolean isNew() {
-    return state == State.NEW;
+    return state == Progress.NEW;
   }
 
   boolean isProved() {
-    return state == State.PROVED;
+    return state == Progress.PROVED;
   }
 
   /** Whether the time has come to check a response. If so, only the caller does it. */
   boolean isToBeChecked(long nanos) {
-    State now = state;
-    if (now == State.NEVER
-        || nanos - checkedNanos < (now == State.PROVED ? CHECK_NANOS : PROVING_NANOS)
+    Progress now = state;
+    if (now == Progress.NEVER
+        || nanos - checkedNanos < (now == Progress.PROVED ? CHECK_NANOS : PROVING_NANOS)
         || !checking.compareAndSet(false, true)) {
       return false;
     }
@@ -184,9 +184,9 @@ final class DenialKind {
    */
   void checked(boolean same) {
     if (same) {
-      state = state == State.NEW ? State.FOUND : State.PROVED;
+      state = state == Progress.NEW ? Progress.FOUND : Progress.PROVED;
     } else {
-      state = State.NEVER;
+      state = Progress.NEVER;
     }
     checking.set(false);
   }
@@ -245,7 +245,7 @@ final class DenialKind {
 
   /** The response to a request; null if it has to be made in the ordinary way. */
   @Nullable MutableHttpResponse<?> respond(HttpRequest<?> request, LimitDeniedException denied) {
-    byte[] filled = state == State.PROVED ? fill(values(request, denied)) : null;
+    byte[] filled = state == Progress.PROVED ? fill(values(request, denied)) : null;
     if (filled == null) {
       return null;
     }

@@ -112,8 +112,8 @@ final class DirectDenials {
   }
 
   /** The kinds of denials of a plan, which are forgotten with it. */
-  DenialKinds kinds(LimitPlan plan) {
-    return plan.derived(DenialKinds.class, () -> new DenialKinds(handler, writers));
+  EncodedDenials kinds(LimitPlan plan) {
+    return plan.derived(EncodedDenials.class, () -> new EncodedDenials(handler, writers));
   }
 
   /** As the server writes them into each response of a route or a handler. */

@@ -12,7 +12,7 @@ import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.subject.CallExpression;
 import io.limiter.micronaut.subject.CallerLists;
 import io.limiter.micronaut.subject.RequestSubjects;
@@ -60,7 +60,7 @@ public final class GateFilter implements ConditionalFilter {
       CompletableFuture.completedFuture(Optional.empty());
 
   private final boolean decides;
-  private final LimitPlans plans;
+  private final PlanRegistry plans;
   private final PoliciesConfiguration settings;
   private final CallerLists lists;
   private final CallerPlans callers;
@@ -72,7 +72,7 @@ public final class GateFilter implements ConditionalFilter {
   @Inject
   GateFilter(
       GateConfiguration gate,
-      LimitPlans plans,
+      PlanRegistry plans,
       PoliciesConfiguration settings,
       CallerLists lists,
       CallerPlans callers,
@@ -181,7 +181,7 @@ public final class GateFilter implements ConditionalFilter {
   private CompletionStage<Optional<MutableHttpResponse<?>>> decideByPart(
       HttpRequest<?> request, LimitPlan inTier) {
     LimitPlan part = callers.part(inTier, Optional.of(request), arguments -> true);
-    LimitPlans.decideBy(part, request);
+    PlanRegistry.decideBy(part, request);
     return decideBy(request, part);
   }
 

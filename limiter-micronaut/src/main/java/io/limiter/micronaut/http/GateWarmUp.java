@@ -176,18 +176,18 @@ final class GateWarmUp implements WarmUpStep {
     CompletableFuture<Void> late = new CompletableFuture<>(); // as memory's decisions never are
     CompletionStage<Void> calls = threads.back(late, Optional.of(request(Locale.ENGLISH)));
     late.complete(null);
-    for (Call call :
+    for (WarmUpCall call :
         List.of(
-            new Call(limited, Locale.ENGLISH),
-            new Call(limited, Locale.ENGLISH),
-            new Call(submitted, Locale.CHINESE),
-            new Call(submitted, Locale.CHINESE))) {
+            new WarmUpCall(limited, Locale.ENGLISH),
+            new WarmUpCall(limited, Locale.ENGLISH),
+            new WarmUpCall(submitted, Locale.CHINESE),
+            new WarmUpCall(submitted, Locale.CHINESE))) {
       calls = calls.thenCompose(before -> make(call, filters));
     }
     return calls;
   }
 
-  private CompletionStage<Void> make(Call call, Filters filters) {
+  private CompletionStage<Void> make(WarmUpCall call, Filters filters) {
     HttpRequest<?> request = request(call.language());
     var unused = gate.isEnabled(request);
     return filters
@@ -250,7 +250,7 @@ final class GateWarmUp implements WarmUpStep {
   }
 
   /** A call by this plan, in this language. */
-  private record Call(LimitPlan plan, Locale language) {}
+  private record WarmUpCall(LimitPlan plan, Locale language) {}
 
   /** What a limited request passes. */
   private record Filters(GateFilter gate, LimitedResponseFilter response) {}

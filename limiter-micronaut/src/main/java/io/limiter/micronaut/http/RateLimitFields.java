@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
+import io.limiter.core.Policy;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.ConcurrencyLimitRule;
@@ -45,14 +46,14 @@ public class RateLimitFields {
   private static final String NO_STORE = "no-store";
   private static final String BAN = "\"abnormal-usage-detected\"";
 
-  /** Stacks of rules whose field is cached; others are formatted each time. */
+  /** Policies whose fields are cached; those of others are formatted each time. */
   private static final int MAX_REMEMBERED = 4_096;
 
   private final boolean rateLimit;
   private final boolean retryAfter;
   private final Legacy legacy;
   private final boolean debug;
-  private final Map<Rule, Formatted> formatted = new ConcurrentHashMap<>();
+  private final Map<Policy, Formatted> formatted = new ConcurrentHashMap<>();
 
   public RateLimitFields(HeadersConfiguration configuration) {
     this.rateLimit = configuration.rateLimit();
@@ -71,7 +72,7 @@ public class RateLimitFields {
       return;
     }
     if (rateLimit && !headers.contains(LIMIT)) {
-      Formatted constant = constant(verdict.rules());
+      Formatted constant = constant(verdict);
       headers.set(POLICY, policy(verdict, constant));
       headers.set(LIMIT, limit(verdict, constant));
     }
@@ -165,18 +166,22 @@ public class RateLimitFields {
         : field;
   }
 
-  /** The rules of a method are the same objects each time, so they are formatted once. */
-  private Formatted constant(List<RuleVerdict> verdicts) {
-    Rule first = verdicts.get(0).rule();
-    Formatted known = formatted.get(first);
-    if (known != null && known.isOf(verdicts)) {
-      return known;
+  /**
+   * The rules of a policy are formatted once. Those of a verdict are others if an operator has
+   * changed the limits of its subject.
+   */
+  private Formatted constant(Verdict verdict) {
+    Policy policy = verdict.policy();
+    Formatted known = formatted.get(policy);
+    if (known == null) {
+      known = new Formatted(policy.rules());
+      if (formatted.size() < MAX_REMEMBERED) {
+        formatted.put(policy, known);
+      }
     }
-    Formatted made = new Formatted(verdicts);
-    if (known != null || formatted.size() < MAX_REMEMBERED) {
-      formatted.put(first, made);
-    }
-    return made;
+    return known.isOf(verdict.rules())
+        ? known
+        : new Formatted(verdict.rules().stream().map(RuleVerdict::rule).toList());
   }
 
   /** What is the same in the fields of each request. */
@@ -187,18 +192,17 @@ public class RateLimitFields {
     /** As many as a long has. */
     private static final int MAX_DIGITS = 19;
 
-    private final Rule[] rules; // by the first of which it is found
+    private final Rule[] rules;
     private final String policy;
     private final byte[][] items; // of each rule, up to what remains
     private final int length; // the most that a field may have
 
-    Formatted(List<RuleVerdict> verdicts) {
-      this.rules = new Rule[verdicts.size()];
+    Formatted(List<Rule> all) {
+      this.rules = all.toArray(Rule[]::new);
       this.items = new byte[rules.length][];
       StringBuilder field = new StringBuilder(32 * rules.length);
       int most = 0;
       for (int r = 0; r < rules.length; r++) {
-        rules[r] = verdicts.get(r).rule();
         field.append(r == 0 ? "" : ", ").append(item(rules[r]));
         items[r] =
             ((r == 0 ? "\"" : ", \"") + rules[r].name() + "\";r=")

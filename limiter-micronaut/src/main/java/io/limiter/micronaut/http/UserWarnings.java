@@ -2,7 +2,7 @@
 package io.limiter.micronaut.http;
 
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.PlanRegistry;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.StartupEvent;
@@ -30,11 +30,11 @@ final class UserWarnings implements ApplicationEventListener<StartupEvent> {
   /** The method that a request without a user at the gate was for. */
   private static final String UNKNOWN = "io.limiter.user-unknown";
 
-  private final LimitPlans plans;
+  private final PlanRegistry plans;
   private final BeanContext beans;
   private final AtomicBoolean late = new AtomicBoolean();
 
-  UserWarnings(LimitPlans plans, BeanContext beans) {
+  UserWarnings(PlanRegistry plans, BeanContext beans) {
     this.plans = plans;
     this.beans = beans;
   }
@@ -48,7 +48,7 @@ final class UserWarnings implements ApplicationEventListener<StartupEvent> {
           methods.size(),
           GateFilter.ORDER,
           ServerFilterPhase.SECURITY.order(),
-          LimitPlans.listed(methods));
+          PlanRegistry.listed(methods));
     }
   }
 

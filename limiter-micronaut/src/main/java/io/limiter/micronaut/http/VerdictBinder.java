@@ -5,7 +5,7 @@ import io.limiter.core.Verdict;
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.plan.DenialPlan;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.PlanRegistry;
 import io.micronaut.core.convert.ArgumentConversionContext;
 import io.micronaut.core.type.Argument;
 import io.micronaut.http.HttpRequest;
@@ -21,9 +21,9 @@ import java.util.Optional;
 @Singleton
 final class VerdictBinder implements TypedRequestArgumentBinder<Verdict> {
 
-  private final LimitPlans plans;
+  private final PlanRegistry plans;
 
-  VerdictBinder(LimitPlans plans) {
+  VerdictBinder(PlanRegistry plans) {
     this.plans = plans;
   }
 

@@ -3,7 +3,7 @@ package io.limiter.micronaut.intercept;
 
 import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.micronaut.context.BeanProvider;
 import io.micronaut.context.event.BeanCreatedEvent;
@@ -35,13 +35,13 @@ import java.util.concurrent.TimeUnit;
 @Singleton
 final class BlockingRoutes implements BeanCreatedEventListener<ExecutorSelector> {
 
-  private final BeanProvider<LimitPlans> plans;
+  private final BeanProvider<PlanRegistry> plans;
   private final BeanProvider<ExecutorService> blocking;
   private final BeanProvider<CallerThreads> threads;
   private final GateConfiguration gate;
 
   BlockingRoutes(
-      BeanProvider<LimitPlans> plans,
+      BeanProvider<PlanRegistry> plans,
       BeanProvider<CallerThreads> threads,
       @Named(TaskExecutors.BLOCKING) BeanProvider<ExecutorService> blocking,
       GateConfiguration gate) {
@@ -70,7 +70,7 @@ final class BlockingRoutes implements BeanCreatedEventListener<ExecutorSelector>
   }
 
   private ExecutorService waiting(MethodReference<?, ?> reference) {
-    return method(reference).filter(LimitPlans::isOfWebSocket).isPresent()
+    return method(reference).filter(PlanRegistry::isOfWebSocket).isPresent()
         ? new OneByOne(threads.get(), blocking.get())
         : blocking.get();
   }
@@ -91,7 +91,7 @@ final class BlockingRoutes implements BeanCreatedEventListener<ExecutorSelector>
 
   private boolean waits(ExecutableMethod<?, ?> method) {
     // The guard decides the calls of a WebSocket, and no answer begins with what they stream.
-    boolean socket = LimitPlans.isOfWebSocket(method);
+    boolean socket = PlanRegistry.isOfWebSocket(method);
     Optional<LimitPlan> plan = plans.get().of(method);
     return plan.isPresent()
         && (socket || decidedByGuard(plan.get()))

@@ -7,7 +7,7 @@ import io.limiter.micronaut.call.CallerPlans;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.subject.SubmissionDigest;
 import io.limiter.micronaut.thread.CallerThreads;
@@ -52,7 +52,7 @@ final class GuardWarmUp implements WarmUpStep {
   private final LimitInterceptor interceptor;
   private final AdmissionControl admission;
   private final CallerPlans callers;
-  private final LimitPlans plans;
+  private final PlanRegistry plans;
   private final Continuations continuations;
   private final CallSubjects subjects;
   private final Optional<SubmissionDigest> digest;
@@ -63,7 +63,7 @@ final class GuardWarmUp implements WarmUpStep {
       LimitInterceptor interceptor,
       AdmissionControl admission,
       CallerPlans callers,
-      LimitPlans plans,
+      PlanRegistry plans,
       BeanProvider<SubmissionDigest> digests,
       Continuations continuations) {
     this.beans = beans;

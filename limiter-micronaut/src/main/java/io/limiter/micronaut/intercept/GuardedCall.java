@@ -12,7 +12,7 @@ import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.intercept.LimitInterceptor.AsyncCompletion;
 import io.limiter.micronaut.plan.DenialPlan;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.limiter.micronaut.thread.CallerThreads.CallContext;
@@ -53,7 +53,7 @@ final class GuardedCall {
       AdmissionControl admission,
       CallSubjects subjects,
       CallerPlans callers,
-      LimitPlans plans,
+      PlanRegistry plans,
       BeanContext beans) {}
 
   // By name, because micronaut-websocket is optional.
@@ -397,7 +397,7 @@ final class GuardedCall {
 
   /** Whether the method is one of a WebSocket, whose denial has no response. */
   boolean isOfWebSocket() {
-    return LimitPlans.isOfWebSocket(context.getExecutableMethod());
+    return PlanRegistry.isOfWebSocket(context.getExecutableMethod());
   }
 
   /**

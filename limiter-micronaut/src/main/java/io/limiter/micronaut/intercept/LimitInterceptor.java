@@ -6,7 +6,7 @@ import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.call.LimitedCall.Event;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.PlanRegistry;
 import io.micronaut.aop.InterceptPhase;
 import io.micronaut.aop.InterceptedMethod;
 import io.micronaut.aop.InterceptorBean;
@@ -37,11 +37,11 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
   /** Behind {@link InterceptPhase#VALIDATE}, before {@link InterceptPhase#CACHE}. */
   public static final int POSITION = InterceptPhase.VALIDATE.getPosition() + 10;
 
-  private final LimitPlans plans;
+  private final PlanRegistry plans;
   private final GuardedCall.Parts parts;
   private final ConversionService conversions;
 
-  LimitInterceptor(LimitPlans plans, GuardedCall.Parts parts, ConversionService conversions) {
+  LimitInterceptor(PlanRegistry plans, GuardedCall.Parts parts, ConversionService conversions) {
     this.plans = plans;
     this.parts = parts;
     this.conversions = conversions;
@@ -71,7 +71,7 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
     ReturnType<?> returned = context.getReturnType();
     return !returned.isAsyncOrReactive()
         && !returned.isSuspended()
-        && !LimitPlans.isOfWebSocket(context.getExecutableMethod());
+        && !PlanRegistry.isOfWebSocket(context.getExecutableMethod());
   }
 
   /** Enters the method of this call. */

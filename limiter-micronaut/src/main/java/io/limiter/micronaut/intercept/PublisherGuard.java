@@ -20,11 +20,11 @@ final class PublisherGuard {
   private PublisherGuard() {}
 
   /** The calls of one publisher. */
-  private static final class Calls {
+  private static final class SubscribedCalls {
 
     private volatile GuardedCall made;
 
-    Calls(GuardedCall made) {
+    SubscribedCalls(GuardedCall made) {
       this.made = made;
     }
 
@@ -43,7 +43,7 @@ final class PublisherGuard {
   }
 
   static Publisher<?> enter(GuardedCall made, Supplier<Publisher<?>> method) {
-    Calls calls = new Calls(made);
+    SubscribedCalls calls = new SubscribedCalls(made);
     return made.single()
         ? Mono.deferContextual(subscriber -> single(calls.of(subscriber), method))
         : Flux.deferContextual(subscriber -> stream(calls.of(subscriber), method));
@@ -70,7 +70,7 @@ final class PublisherGuard {
     AtomicReference<@Nullable Flux<Object>> first =
         new AtomicReference<>(
             admitted.hasResponse() ? noted(admitted, begun) : guarded(call, admitted, begun));
-    Calls calls = new Calls(call);
+    SubscribedCalls calls = new SubscribedCalls(call);
     return Flux.deferContextual(
         subscriber -> {
           Flux<Object> answer = first.getAndSet(null);

@@ -5,7 +5,7 @@ import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
 import io.limiter.core.override.SubjectOverride;
 import io.limiter.core.rule.Rule;
-import io.limiter.micronaut.config.PolicySettings.PolicySetting;
+import io.limiter.micronaut.config.PolicySettings.WrittenSetting;
 import io.limiter.micronaut.plan.LimitedPolicy;
 import io.micronaut.core.naming.NameUtils;
 import java.time.Duration;
@@ -36,7 +36,7 @@ final class LimitViews {
     return view;
   }
 
-  private static Map<String, Object> limit(LimitedPolicy.Limit limit) {
+  private static Map<String, Object> limit(LimitedPolicy.SubjectLimit limit) {
     Map<String, Object> view = new LinkedHashMap<>();
     view.put("key", limit.key());
     view.put("countedBy", limit.subject());
@@ -67,7 +67,7 @@ final class LimitViews {
         type.endsWith("Rule") ? type.substring(0, type.length() - 4) : type);
   }
 
-  private static Map<String, Object> setting(PolicySetting setting) {
+  private static Map<String, Object> setting(WrittenSetting setting) {
     Map<String, Object> view = new LinkedHashMap<>();
     view.put("key", setting.key());
     view.put("value", setting.value());

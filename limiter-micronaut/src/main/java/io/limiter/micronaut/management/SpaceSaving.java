@@ -56,11 +56,11 @@ final class SpaceSaving<V> {
 
   private record Counter<V>(String key, V value, long error, AtomicLong count) {}
 
-  private record Pending<V>(String key, V value) {}
+  private record PendingValue<V>(String key, V value) {}
 
   private final int capacity;
   private final Map<String, Counter<V>> counters = new ConcurrentHashMap<>();
-  private final Queue<Pending<V>> pending = new ConcurrentLinkedQueue<>();
+  private final Queue<PendingValue<V>> pending = new ConcurrentLinkedQueue<>();
   private final AtomicInteger waiting = new AtomicInteger();
   private final LongAdder skipped = new LongAdder();
   private final ReentrantLock lock = new ReentrantLock();
@@ -97,7 +97,7 @@ final class SpaceSaving<V> {
         lock.unlock();
       }
     } else if (waiting.incrementAndGet() <= MAX_PENDING) {
-      pending.add(new Pending<>(key, value)); // the next miss, or a reader, counts it
+      pending.add(new PendingValue<>(key, value)); // the next miss, or a reader, counts it
     } else {
       waiting.decrementAndGet();
       skipped.increment();
@@ -106,7 +106,7 @@ final class SpaceSaving<V> {
 
   private void putPending(int atMost) {
     for (int i = 0; i < atMost; i++) {
-      Pending<V> next = pending.poll();
+      PendingValue<V> next = pending.poll();
       if (next == null) {
         return;
       }

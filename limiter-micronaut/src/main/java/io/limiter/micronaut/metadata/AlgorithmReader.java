@@ -176,7 +176,7 @@ final class AlgorithmReader {
   }
 
   private CustomRule custom(AnnotationMembers own, long count, Duration window) {
-    NamedBeans.NamedBean<CustomAlgorithm> bean = beans.ofType(own, VALUE, CustomAlgorithm.class);
+    NamedBeans.FoundBean<CustomAlgorithm> bean = beans.ofType(own, VALUE, CustomAlgorithm.class);
     if (!bean.isSingleton()) {
       throw own.error(
           VALUE,

@@ -3,7 +3,7 @@ package io.limiter.micronaut.metadata;
 
 import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.config.EnumSetting;
-import io.limiter.micronaut.config.PolicySettings.PolicySetting;
+import io.limiter.micronaut.config.PolicySettings.WrittenSetting;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.AnnotationValue;
 import io.micronaut.core.convert.ConversionService;
@@ -34,7 +34,7 @@ final class AnnotationMembers {
   private final String name;
   private final AnnotationValue<?> annotation;
   // By member, such as count or tokenBucket.refill.
-  private final Map<String, PolicySetting> settings;
+  private final Map<String, WrittenSetting> settings;
   private final Set<String> hidden;
 
   /**
@@ -50,7 +50,7 @@ final class AnnotationMembers {
       String method,
       String name,
       AnnotationValue<?> annotation,
-      Map<String, PolicySetting> settings,
+      Map<String, WrittenSetting> settings,
       Set<String> hidden) {
     this.method = method;
     this.name = name;
@@ -65,11 +65,11 @@ final class AnnotationMembers {
    * @param changes by the path of the setting, such as {@code token-bucket.refill}
    * @param replaced members of the annotation that no longer count
    */
-  AnnotationMembers with(Map<String, PolicySetting> changes, Set<String> replaced) {
+  AnnotationMembers with(Map<String, WrittenSetting> changes, Set<String> replaced) {
     if (changes.isEmpty() && replaced.isEmpty()) {
       return this;
     }
-    Map<String, PolicySetting> all = new HashMap<>(settings);
+    Map<String, WrittenSetting> all = new HashMap<>(settings);
     changes.forEach((path, setting) -> all.put(member(path), setting));
     Set<String> none = new HashSet<>(hidden);
     none.addAll(replaced);
@@ -107,7 +107,7 @@ final class AnnotationMembers {
   }
 
   /** The setting in place of a member. */
-  Optional<PolicySetting> setting(String member) {
+  Optional<WrittenSetting> setting(String member) {
     return Optional.ofNullable(settings.get(member));
   }
 
@@ -117,7 +117,7 @@ final class AnnotationMembers {
 
   /** The raw value of a member: any other way of reading would evaluate an expression. */
   @Nullable Object raw(String member) {
-    PolicySetting setting = settings.get(member);
+    WrittenSetting setting = settings.get(member);
     if (setting != null) {
       return setting.value();
     }
@@ -153,9 +153,9 @@ final class AnnotationMembers {
           "#{…}",
           "it is read once, when the service starts, and only subject, cost and the key of a duplicate may be expressions: write a text");
     }
-    Optional<PolicySetting> setting = setting(member);
+    Optional<WrittenSetting> setting = setting(member);
     if (setting.isPresent()) {
-      return setting.map(PolicySetting::value).filter(text -> !text.isEmpty());
+      return setting.map(WrittenSetting::value).filter(text -> !text.isEmpty());
     }
     if (hidden.contains(member)) {
       return Optional.empty();
@@ -173,7 +173,7 @@ final class AnnotationMembers {
 
   /** The whole number in a member; empty if it is not written. */
   OptionalLong number(String member) {
-    Optional<PolicySetting> setting = setting(member);
+    Optional<WrittenSetting> setting = setting(member);
     if (setting.isPresent()) {
       try {
         return OptionalLong.of(Long.parseLong(setting.get().value().strip()));
@@ -192,7 +192,7 @@ final class AnnotationMembers {
 
   /** The whole numbers in a member; none if it is not written. */
   int[] numbers(String member) {
-    Optional<PolicySetting> setting = setting(member);
+    Optional<WrittenSetting> setting = setting(member);
     if (setting.isEmpty()) {
       return hidden.contains(member) ? new int[0] : annotation.intValues(member);
     }
@@ -277,19 +277,19 @@ final class AnnotationMembers {
   }
 
   private Optional<Boolean> is(String member) {
-    Optional<PolicySetting> setting = setting(member);
+    Optional<WrittenSetting> setting = setting(member);
     if (setting.isPresent()) {
       return setting.map(AnnotationMembers::isOn);
     }
     return hidden.contains(member) ? Optional.empty() : annotation.booleanValue(member);
   }
 
-  static boolean isOn(PolicySetting setting) {
+  static boolean isOn(WrittenSetting setting) {
     return EnumSetting.isOn(setting.key(), setting.value());
   }
 
   <E extends Enum<E>> Optional<E> constant(String member, Class<E> type) {
-    Optional<PolicySetting> setting = setting(member);
+    Optional<WrittenSetting> setting = setting(member);
     if (setting.isPresent()) {
       return setting.map(it -> EnumSetting.of(type, it.key(), it.value().replace('_', '-')));
     }
@@ -326,7 +326,7 @@ final class AnnotationMembers {
     if (written.isEmpty() && !hasNested(member)) {
       return Optional.empty();
     }
-    Map<String, PolicySetting> inner = new HashMap<>();
+    Map<String, WrittenSetting> inner = new HashMap<>();
     settings.forEach(
         (path, setting) -> {
           if (path.startsWith(member + '.')) {
@@ -356,8 +356,8 @@ final class AnnotationMembers {
   }
 
   ConfigurationException error(String member, @Nullable Object value, String remedy) {
-    PolicySetting setting =
-        setting(member).orElseGet(() -> raw(member) instanceof PolicySetting inner ? inner : null);
+    WrittenSetting setting =
+        setting(member).orElseGet(() -> raw(member) instanceof WrittenSetting inner ? inner : null);
     return setting != null
         ? new ConfigurationException("%s: %s: %s".formatted(method, setting, remedy))
         : mistake(method, name + '.' + member, String.valueOf(value), remedy);

@@ -8,7 +8,7 @@ import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.config.PolicySettings;
 import io.limiter.micronaut.plan.DenialPlan;
-import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.subject.SubmissionDigest;
 import io.limiter.micronaut.subject.WritableTypes;
 import io.micronaut.context.BeanContext;
@@ -44,7 +44,7 @@ import java.util.stream.Stream;
 
 /** Creates the plan of a method from its annotations, and rejects invalid ones. */
 @Singleton
-final class AnnotationPlanSource implements LimitPlans.Source {
+final class AnnotationPlanSource implements PlanRegistry.Source {
 
   /** Types of arguments that Micronaut derives from a request or that this limiter passes. */
   private static final List<Class<?>> PROVIDED =
@@ -64,12 +64,12 @@ final class AnnotationPlanSource implements LimitPlans.Source {
   private static final String HTTP_ANNOTATIONS = Body.class.getPackageName();
 
   private final BeanContext beans;
-  private final PlanDraft.Readers readers;
+  private final PlanDraft.MemberReaders readers;
 
   /** Read from the binders' definitions: it would be too early to create the binders here. */
   private final Supplier<List<Argument<?>>> typesOfBinders;
 
-  AnnotationPlanSource(BeanContext beans, PlanDraft.Readers readers) {
+  AnnotationPlanSource(BeanContext beans, PlanDraft.MemberReaders readers) {
     this.beans = beans;
     this.readers = readers;
     typesOfBinders = SupplierUtil.memoized(() -> typesOfBinders(beans));
@@ -84,23 +84,23 @@ final class AnnotationPlanSource implements LimitPlans.Source {
   }
 
   @Override
-  public LimitPlans.Planned plan(
+  public PlanRegistry.Planned plan(
       ExecutableMethod<?, ?> method, Map<String, PolicySettings> settings) {
     LimitedMethod limitedMethod = new BeanMethod(method);
     List<AnnotatedPlace> limited = AnnotatedPlace.limiting(limitedMethod);
     if (limited.isEmpty()) {
-      return LimitPlans.Planned.NOTHING;
+      return PlanRegistry.Planned.NOTHING;
     }
     PlanDraft draft = new PlanDraft(readers, settings, limitedMethod.description(), limitedMethod);
     limited.forEach(draft::add);
-    return new LimitPlans.Planned(draft.plan(), draft.ruleNames());
+    return new PlanRegistry.Planned(draft.plan(), draft.ruleNames());
   }
 
   @Override
-  public LimitPlans.Planned plan(String policy, Map<String, PolicySettings> settings) {
+  public PlanRegistry.Planned plan(String policy, Map<String, PolicySettings> settings) {
     PlanDraft draft = new PlanDraft(readers, settings, policy, null);
     draft.add(AnnotatedPlace.NONE);
-    return new LimitPlans.Planned(draft.plan(), draft.ruleNames());
+    return new PlanRegistry.Planned(draft.plan(), draft.ruleNames());
   }
 
   /** The types that a binder provides without an annotation, except the body. */

@@ -46,10 +46,10 @@ final class ChargePlanner {
     }
   }
 
-  private record Rules(List<Rule> known, List<Rule> anonymous) {}
+  private record RulesOfOwner(List<Rule> known, List<Rule> anonymous) {}
 
   private final String method;
-  private final Map<Owner, Rules> quotas = new LinkedHashMap<>();
+  private final Map<Owner, RulesOfOwner> quotas = new LinkedHashMap<>();
   private final Set<Owner> denyingAnonymous = new HashSet<>();
   private final Map<Owner, Price> prices = new HashMap<>();
   private final Map<Owner, BanRule> bans = new HashMap<>();
@@ -122,8 +122,9 @@ final class ChargePlanner {
       denyingAnonymous.add(owner);
     }
     agree(owner, terms);
-    Rules rules =
-        quotas.computeIfAbsent(owner, any -> new Rules(new ArrayList<>(), new ArrayList<>()));
+    RulesOfOwner rules =
+        quotas.computeIfAbsent(
+            owner, any -> new RulesOfOwner(new ArrayList<>(), new ArrayList<>()));
     Map<RateRuleReader.Read, Rule> named = new HashMap<>();
     put(known, rules.known, named, terms.text());
     put(anonymous, rules.anonymous, named, terms.text());

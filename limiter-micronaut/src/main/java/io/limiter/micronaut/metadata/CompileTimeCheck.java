@@ -42,7 +42,7 @@ public final class CompileTimeCheck {
   /** The error about a limit on a static method. */
   private static final String STATIC = "a static method";
 
-  private final PlanDraft.Readers readers = readers();
+  private final PlanDraft.MemberReaders readers = readers();
 
   /**
    * What was found.
@@ -53,14 +53,14 @@ public final class CompileTimeCheck {
    */
   public record Findings(Optional<String> error, List<String> warnings, Optional<LimitPlan> plan) {}
 
-  private static PlanDraft.Readers readers() {
+  private static PlanDraft.MemberReaders readers() {
     NamedBeans beans = new StandIns();
     LimiterConfiguration configuration = new LimiterConfiguration();
     configuration.setMaxCount(SlidingWindowLog.MAX_COUNT);
     RateRuleReader rules = new RateRuleReader(new AlgorithmReader(beans, configuration));
     TermsReader terms =
         new TermsReader(beans, message -> DenialMessages.requireUsable(message, key -> true));
-    return new PlanDraft.Readers(
+    return new PlanDraft.MemberReaders(
         rules,
         new SubjectSourceReader(beans, configuration),
         terms,
@@ -256,21 +256,21 @@ public final class CompileTimeCheck {
     private final Map<String, Object> known = new HashMap<>();
 
     @Override
-    public <T> NamedBean<T> ofType(AnnotationMembers annotation, String member, Class<T> type) {
+    public <T> FoundBean<T> ofType(AnnotationMembers annotation, String member, Class<T> type) {
       String name = annotation.annotation().stringValue(member).orElse("");
       return bean(type, name);
     }
 
     @Override
-    public <T> Optional<NamedBean<T>> named(Class<T> type, String name) {
+    public <T> Optional<FoundBean<T>> named(Class<T> type, String name) {
       return Optional.of(bean(type, name));
     }
 
     @SuppressWarnings("unchecked") // a proxy of the type
-    private <T> NamedBean<T> bean(Class<T> type, String name) {
+    private <T> FoundBean<T> bean(Class<T> type, String name) {
       T object =
           type.cast(known.computeIfAbsent(type.getName() + ' ' + name, any -> standIn(type)));
-      return new NamedBean<>((Class<? extends T>) object.getClass(), name, true, () -> object);
+      return new FoundBean<>((Class<? extends T>) object.getClass(), name, true, () -> object);
     }
 
     /** Classes of two class loaders are two classes. */

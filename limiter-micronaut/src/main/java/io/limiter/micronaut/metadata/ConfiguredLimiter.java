@@ -4,7 +4,7 @@ package io.limiter.micronaut.metadata;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.PolicySettings;
-import io.limiter.micronaut.config.PolicySettings.PolicySetting;
+import io.limiter.micronaut.config.PolicySettings.WrittenSetting;
 import io.micronaut.core.annotation.AnnotationValue;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -36,7 +36,7 @@ record ConfiguredLimiter(String policy, PolicySettings settings) {
    * @param shorthand whether a {@code @PreventDuplicate} beside it has those of the duplicate guard
    */
   AnnotationMembers change(AnnotationMembers limiter, boolean shorthand) {
-    Map<String, PolicySetting> changes = new HashMap<>();
+    Map<String, WrittenSetting> changes = new HashMap<>();
     settings
         .members()
         .forEach(
@@ -64,7 +64,7 @@ record ConfiguredLimiter(String policy, PolicySettings settings) {
         .ifPresent(
             any ->
                 changes.put(
-                    "prevent-duplicate", new PolicySetting(any.key(), "true", any.source())));
+                    "prevent-duplicate", new WrittenSetting(any.key(), "true", any.source())));
     return limiter.with(changes, replaced);
   }
 
@@ -73,7 +73,7 @@ record ConfiguredLimiter(String policy, PolicySettings settings) {
     if (!allowsGuard()) {
       return Optional.empty();
     }
-    Map<String, PolicySetting> changes = new HashMap<>();
+    Map<String, WrittenSetting> changes = new HashMap<>();
     settings
         .members()
         .forEach(
@@ -89,7 +89,7 @@ record ConfiguredLimiter(String policy, PolicySettings settings) {
   /** What is written of a duplicate guard and contradicts a setting. */
   private Set<String> replacedDetails(String prefix) {
     Set<String> replaced = new HashSet<>();
-    Map<String, PolicySetting> members = settings.members();
+    Map<String, WrittenSetting> members = settings.members();
     if (members.containsKey(DUPLICATE + "by")) {
       replaced.add(prefix + "key");
     }
@@ -104,12 +104,12 @@ record ConfiguredLimiter(String policy, PolicySettings settings) {
 
   /** Whether configuration does not switch the duplicate guard off. */
   boolean allowsGuard() {
-    PolicySetting enabled = settings.members().get(ENABLED);
+    WrittenSetting enabled = settings.members().get(ENABLED);
     return enabled == null || AnnotationMembers.isOn(enabled);
   }
 
   /** A setting that asks for a duplicate guard; any detail of one does. */
-  private Optional<PolicySetting> guard() {
+  private Optional<WrittenSetting> guard() {
     return allowsGuard()
         ? settings.members().entrySet().stream()
             .filter(member -> member.getKey().startsWith(DUPLICATE))
@@ -132,7 +132,7 @@ record ConfiguredLimiter(String policy, PolicySettings settings) {
     List<AnnotationMembers> rules = written;
     if (!settings.rules().isEmpty()) {
       rules = new ArrayList<>();
-      for (Map<String, PolicySetting> rule : settings.rules()) {
+      for (Map<String, WrittenSetting> rule : settings.rules()) {
         String key = rule.values().iterator().next().key();
         AnnotationValue<RateRule> empty = AnnotationValue.builder(RateRule.class).build();
         String name = key.substring(0, key.indexOf(']', PoliciesConfiguration.PREFIX.length()) + 1);
@@ -162,7 +162,7 @@ record ConfiguredLimiter(String policy, PolicySettings settings) {
   }
 
   private static AnnotationMembers change(
-      AnnotationMembers rule, Map<String, PolicySetting> changes) {
+      AnnotationMembers rule, Map<String, WrittenSetting> changes) {
     Set<String> replaced = new HashSet<>();
     if (SUBJECT.stream().anyMatch(changes::containsKey)) {
       replaced.addAll(SUBJECT_MEMBERS);

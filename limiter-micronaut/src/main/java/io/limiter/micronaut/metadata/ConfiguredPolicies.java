@@ -11,11 +11,11 @@ import io.limiter.micronaut.config.LimitSettings;
 import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.PolicySettings;
-import io.limiter.micronaut.config.PolicySettings.PolicySetting;
+import io.limiter.micronaut.config.PolicySettings.WrittenSetting;
 import io.limiter.micronaut.config.SettingsRefresh;
 import io.limiter.micronaut.config.TierSettings;
 import io.limiter.micronaut.event.EventPublisher;
-import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.limiter.micronaut.thread.Continuations;
 import io.micronaut.context.ApplicationContext;
@@ -67,14 +67,14 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
   private static final int MAX_LISTED = 20;
 
   private final PoliciesConfiguration configured;
-  private final LimitPlans plans;
+  private final PlanRegistry plans;
   private final GateConfiguration gate;
   private final ApplicationContext context;
   private volatile Set<String> disabled = Set.of();
 
   ConfiguredPolicies(
       PoliciesConfiguration configured,
-      LimitPlans plans,
+      PlanRegistry plans,
       GateConfiguration gate,
       ApplicationContext context) {
     this.configured = configured;
@@ -153,7 +153,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
   }
 
   private static ConfigurationException unknown(
-      String policy, PolicySetting setting, Set<String> known) {
+      String policy, WrittenSetting setting, Set<String> known) {
     List<String> nearest = NearestNames.of(known, policy);
     return setting.mistake(
         "no policy is named '%s': %suse one of %s, give a @RateLimiter this name, give it rules here, or, for a policy from code, make it a bean of type %s"
@@ -166,7 +166,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
 
   /** Rejects settings that a policy from code cannot have: that code itself decides them. */
   private static void rejectForCode(PolicySettings settings) {
-    for (PolicySetting setting : settings.all()) {
+    for (WrittenSetting setting : settings.all()) {
       String member = setting.key().substring(setting.key().lastIndexOf('.') + 1);
       if (!OF_CODE.contains(member)) {
         throw setting.mistake(
@@ -257,14 +257,14 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
           "{} methods count only by a header or an argument: {}. The methods are {}",
           methods.size(),
           COUNTED_BY_CHOICE,
-          LimitPlans.listed(methods));
+          PlanRegistry.listed(methods));
     }
     List<String> guards = plans.duplicatesByDefault();
     if (!guards.isEmpty()) {
       LOG.info(
           "{} methods use the default for comparing submissions; set by or key of @Duplicate to change that. The default chose {}",
           guards.size(),
-          LimitPlans.listed(guards));
+          PlanRegistry.listed(guards));
     }
   }
 
@@ -281,7 +281,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
 
     private final PoliciesConfiguration configuration;
     private final ConfiguredPolicies policies;
-    private final LimitPlans plans;
+    private final PlanRegistry plans;
     private final EventPublisher events;
     private volatile Map<String, String> shared = Map.of();
     private volatile Map<String, String> own = Map.of();
@@ -291,7 +291,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
     PoliciesRefresh(
         PoliciesConfiguration configuration,
         ConfiguredPolicies policies,
-        LimitPlans plans,
+        PlanRegistry plans,
         EventPublisher events,
         CallerThreads threads,
         Continuations executor) {

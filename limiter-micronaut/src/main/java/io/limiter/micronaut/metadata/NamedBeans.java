@@ -22,10 +22,10 @@ interface NamedBeans {
    * @param type what the bean implements
    * @throws ConfigurationException if there is no such bean, or if there are several
    */
-  <T> NamedBean<T> ofType(AnnotationMembers annotation, String member, Class<T> type);
+  <T> FoundBean<T> ofType(AnnotationMembers annotation, String member, Class<T> type);
 
   /** The bean of a type with a name; empty if there is none. */
-  <T> Optional<NamedBean<T>> named(Class<T> type, String name);
+  <T> Optional<FoundBean<T>> named(Class<T> type, String name);
 
   /**
    * A bean.
@@ -35,7 +35,7 @@ interface NamedBeans {
    * @param isSingleton whether there is one object of it
    * @param object that object, created when it is first needed
    */
-  record NamedBean<T>(
+  record FoundBean<T>(
       Class<? extends T> type, String name, boolean isSingleton, Supplier<T> object) {}
 
   /** Those of the context. */
@@ -49,7 +49,7 @@ interface NamedBeans {
     }
 
     @Override
-    public <T> NamedBean<T> ofType(AnnotationMembers annotation, String member, Class<T> type) {
+    public <T> FoundBean<T> ofType(AnnotationMembers annotation, String member, Class<T> type) {
       Class<? extends T> written =
           annotation
               .annotation()
@@ -59,7 +59,7 @@ interface NamedBeans {
                       annotation.error(
                           member, annotation.raw(member), "this class cannot be loaded"));
       try {
-        return new NamedBean<>(
+        return new FoundBean<>(
             written,
             written.getName(),
             beans.getBeanDefinition(written).isSingleton(),
@@ -74,13 +74,13 @@ interface NamedBeans {
     }
 
     @Override
-    public <T> Optional<NamedBean<T>> named(Class<T> type, String name) {
+    public <T> Optional<FoundBean<T>> named(Class<T> type, String name) {
       Qualifier<T> qualifier = Qualifiers.byName(name);
       return beans.findBeanDefinition(type, qualifier).map(bean -> named(type, qualifier, bean));
     }
 
-    private <T> NamedBean<T> named(Class<T> type, Qualifier<T> qualifier, BeanDefinition<T> bean) {
-      return new NamedBean<>(
+    private <T> FoundBean<T> named(Class<T> type, Qualifier<T> qualifier, BeanDefinition<T> bean) {
+      return new FoundBean<>(
           bean.getBeanType(),
           bean.getBeanType().getName(),
           bean.isSingleton(),

@@ -39,7 +39,7 @@ final class PlanDraft {
   private static final String NEVER_ANONYMOUS =
       "only limitType = USER_ID or HEADER and a resolver have anonymous callers: remove it";
 
-  private final Readers readers;
+  private final MemberReaders readers;
   private final Map<String, PolicySettings> settings;
 
   private final String description;
@@ -59,7 +59,7 @@ final class PlanDraft {
    *     is the description
    */
   PlanDraft(
-      Readers readers,
+      MemberReaders readers,
       Map<String, PolicySettings> settings,
       String description,
       @Nullable LimitedMethod method) {
@@ -340,7 +340,7 @@ final class PlanDraft {
 
   /** The readers of the parts of an annotation, and the configuration of the gate. */
   @Singleton
-  record Readers(
+  record MemberReaders(
       RateRuleReader rules,
       SubjectSourceReader subjects,
       TermsReader terms,

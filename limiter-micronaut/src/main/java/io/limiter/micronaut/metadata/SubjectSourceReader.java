@@ -5,7 +5,7 @@ import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.config.LimiterConfiguration;
-import io.limiter.micronaut.config.PolicySettings.PolicySetting;
+import io.limiter.micronaut.config.PolicySettings.WrittenSetting;
 import io.limiter.micronaut.subject.CallExpression;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.expressions.EvaluatedExpression;
@@ -118,8 +118,8 @@ final class SubjectSourceReader {
   }
 
   /** A configured subject is the name of a resolver: an expression is compiled. */
-  private SubjectSource namedResolver(PolicySetting bean, Anonymous anonymous) {
-    NamedBeans.NamedBean<SubjectResolver> named =
+  private SubjectSource namedResolver(WrittenSetting bean, Anonymous anonymous) {
+    NamedBeans.FoundBean<SubjectResolver> named =
         beans
             .named(SubjectResolver.class, bean.value())
             .orElseThrow(
@@ -131,7 +131,7 @@ final class SubjectSourceReader {
   }
 
   private SubjectSource resolver(AnnotationMembers who, Anonymous anonymous) {
-    NamedBeans.NamedBean<SubjectResolver> bean =
+    NamedBeans.FoundBean<SubjectResolver> bean =
         beans.ofType(who, "resolver", SubjectResolver.class);
     return new SubjectSource.Resolver(bean.type(), anonymous, bean.object());
   }

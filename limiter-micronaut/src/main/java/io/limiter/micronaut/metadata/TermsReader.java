@@ -110,7 +110,7 @@ final class TermsReader {
           new Condition.OfArguments(SubjectSourceReader.expression(limiter, CONDITION, "")));
     }
     String name = limiter.text(CONDITION).orElse("");
-    NamedBeans.NamedBean<LimitCondition> bean =
+    NamedBeans.FoundBean<LimitCondition> bean =
         beans
             .named(LimitCondition.class, name)
             .orElseThrow(
@@ -211,7 +211,7 @@ final class TermsReader {
           RESULT_COST,
           "no rule takes a cost: a concurrency limit takes one permit for each call: add other rules, or remove it");
     }
-    NamedBeans.NamedBean<ResultCost> bean = beans.ofType(limiter, RESULT_COST, ResultCost.class);
+    NamedBeans.FoundBean<ResultCost> bean = beans.ofType(limiter, RESULT_COST, ResultCost.class);
     if (!limiter.hasText(COST)) {
       throw limiter.error(
           RESULT_COST,

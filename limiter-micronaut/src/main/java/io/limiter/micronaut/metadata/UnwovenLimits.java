@@ -3,7 +3,7 @@ package io.limiter.micronaut.metadata;
 
 import io.limiter.micronaut.annotation.Limited;
 import io.limiter.micronaut.annotation.NoRateLimit;
-import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.PlanRegistry;
 import io.micronaut.aop.Intercepted;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.BeanRegistration;
@@ -96,7 +96,7 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
         LOG.warn(
             "Limits in {} places have no effect, since the compiler has not woven them: {}",
             unwoven.size(),
-            LimitPlans.listed(unwoven));
+            PlanRegistry.listed(unwoven));
       }
     } catch (InterruptedException | RuntimeException e) { // the context was closed, for example
       LOG.debug("The beans were not checked for limits that are not woven", e);

@@ -76,19 +76,19 @@ public sealed interface Condition {
     try {
       return limits.test(condition);
     } catch (RuntimeException failure) {
-      Failures.report(condition, failure);
+      FailureLog.report(condition, failure);
       return true;
     }
   }
 
   /** Logs failures of conditions, at most once in ten seconds. */
   @Internal
-  final class Failures {
+  final class FailureLog {
 
     private static final Logger LOG = LoggerFactory.getLogger(Condition.class);
     private static final LogThrottle THROTTLE = new LogThrottle();
 
-    private Failures() {}
+    private FailureLog() {}
 
     private static void report(Condition condition, RuntimeException failure) {
       long calls = THROTTLE.count();

@@ -11,7 +11,7 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.SubjectResolver;
-import io.limiter.micronaut.config.PolicySettings.PolicySetting;
+import io.limiter.micronaut.config.PolicySettings.WrittenSetting;
 import io.limiter.micronaut.plan.DuplicateGuard.Submission;
 import io.limiter.micronaut.subject.CallExpression;
 import io.limiter.micronaut.subject.RequestSubjects;
@@ -51,7 +51,7 @@ public final class LimitedPolicy {
 
   private final String name;
   private final Supplier<List<LimitPlan>> plans;
-  private final Supplier<List<PolicySetting>> settings;
+  private final Supplier<List<WrittenSetting>> settings;
   private final RequestSubjects subjects;
 
   /**
@@ -61,7 +61,7 @@ public final class LimitedPolicy {
   LimitedPolicy(
       String name,
       Supplier<List<LimitPlan>> plans,
-      Supplier<List<PolicySetting>> settings,
+      Supplier<List<WrittenSetting>> settings,
       RequestSubjects subjects) {
     this.name = name;
     this.plans = plans;
@@ -83,9 +83,10 @@ public final class LimitedPolicy {
    * @param rules the rules for calls with a subject
    * @param anonymousRules the rules for calls without one, which are counted by address
    */
-  public record Limit(String key, String subject, List<Rule> rules, List<Rule> anonymousRules) {
+  public record SubjectLimit(
+      String key, String subject, List<Rule> rules, List<Rule> anonymousRules) {
 
-    public Limit {
+    public SubjectLimit {
       rules = List.copyOf(rules);
       anonymousRules = List.copyOf(anonymousRules);
     }
@@ -100,7 +101,7 @@ public final class LimitedPolicy {
    * What the configuration says about it: where each number comes from that differs from the
    * annotation. Sorted by key; empty if everything is as annotated.
    */
-  public List<PolicySetting> configured() {
+  public List<WrittenSetting> configured() {
     return settings.get();
   }
 
@@ -113,12 +114,12 @@ public final class LimitedPolicy {
   }
 
   /** What it limits, except duplicates; methods with one limit key share a limit. */
-  public List<Limit> limits() {
+  public List<SubjectLimit> limits() {
     return plans.get().stream()
         .flatMap(plan -> plan.quotas().stream())
         .map(
             quota ->
-                new Limit(
+                new SubjectLimit(
                     quota.limit(),
                     quota.source().written(),
                     quota.rules().rules(),
@@ -148,7 +149,7 @@ public final class LimitedPolicy {
     if (some.get().isEmpty() && !plans.get().isEmpty()) {
       throw new IllegalArgumentException(
           "The policy '%s' limits no method %s: use one of %s"
-              .formatted(name, method, LimitPlans.listed(methods())));
+              .formatted(name, method, PlanRegistry.listed(methods())));
     }
     return new LimitedPolicy(name, some, settings, subjects);
   }
@@ -335,7 +336,7 @@ public final class LimitedPolicy {
       if (!same) {
         throw new IllegalArgumentException(
             "The policy '%s' limits several methods separately: choose one by method(…), of %s"
-                .formatted(name, LimitPlans.listed(methods())));
+                .formatted(name, PlanRegistry.listed(methods())));
       }
     }
     return first;

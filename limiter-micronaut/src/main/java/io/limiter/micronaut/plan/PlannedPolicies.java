@@ -21,7 +21,7 @@ import java.util.TreeSet;
 @Requires(missingBeans = LimitPolicies.class)
 final class PlannedPolicies implements LimitPolicies {
 
-  private final LimitPlans plans;
+  private final PlanRegistry plans;
   private final PoliciesConfiguration policies;
   private final RequestSubjects subjects;
   private final SettingsRefresh settings;
@@ -29,7 +29,7 @@ final class PlannedPolicies implements LimitPolicies {
   private volatile boolean complete;
 
   PlannedPolicies(
-      LimitPlans plans,
+      PlanRegistry plans,
       PoliciesConfiguration policies,
       RequestSubjects subjects,
       SettingsRefresh settings,
@@ -57,9 +57,9 @@ final class PlannedPolicies implements LimitPolicies {
     return new IllegalArgumentException(
         nearest.isEmpty()
             ? "No policy is named '%s': use one of %s"
-                .formatted(name, LimitPlans.listed(List.copyOf(known)))
+                .formatted(name, PlanRegistry.listed(List.copyOf(known)))
             : "No policy is named '%s': did you mean %s?"
-                .formatted(name, LimitPlans.listed(nearest)));
+                .formatted(name, PlanRegistry.listed(nearest)));
   }
 
   @Override

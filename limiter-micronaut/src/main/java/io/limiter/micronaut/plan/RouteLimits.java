@@ -28,9 +28,9 @@ final class RouteLimits {
   private static final int MAX_STACKED = 10_000;
 
   /** The limit on one pattern. */
-  record RouteLimit(String pattern, Set<String> methods, LimitPlan plan) {
+  record LimitedPath(String pattern, Set<String> methods, LimitPlan plan) {
 
-    RouteLimit(RouteSettings route, LimitPlan plan) {
+    LimitedPath(RouteSettings route, LimitPlan plan) {
       this(withoutLastSlash(route.path().value()), route.methods(), plan);
     }
 
@@ -40,10 +40,10 @@ final class RouteLimits {
     }
   }
 
-  private final List<RouteLimit> limits;
+  private final List<LimitedPath> limits;
   private final Map<List<LimitPlan>, LimitPlan> stacked = new ConcurrentHashMap<>();
 
-  RouteLimits(List<RouteLimit> limits) {
+  RouteLimits(List<LimitedPath> limits) {
     this.limits = limits;
   }
 
@@ -57,7 +57,7 @@ final class RouteLimits {
     String plain = plain(raw);
     List<LimitPlan> plans = new ArrayList<>();
     method.ifPresent(plans::add);
-    for (RouteLimit limit : limits) {
+    for (LimitedPath limit : limits) {
       if (limit.holds(request.getMethodName(), raw, plain) && !plans.contains(limit.plan())) {
         plans.add(limit.plan());
       }

@@ -42,6 +42,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -293,6 +294,11 @@ final class RedisConnections {
     @Override
     public CompletionStage<Boolean> firstAttempt() {
       return opening.thenCompose(ConnectionSource::firstAttempt);
+    }
+
+    @Override
+    public void whenOpened(Consumer<ConnectionSource> user) {
+      var unused = opening.thenAccept(user);
     }
 
     @Override

@@ -56,7 +56,7 @@ final class SharedSettings implements ApplicationEventListener<StartupEvent>, Se
   private String problem = "";
 
   SharedSettings(
-      LimitStores.RedisAlone redis,
+      LimitStoreFactory.RedisAlone redis,
       SharedSettingsConfiguration configuration,
       SettingsRefresh settings) {
     this.store = redis.store();

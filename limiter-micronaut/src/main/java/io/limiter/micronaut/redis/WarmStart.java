@@ -147,8 +147,8 @@ final class WarmStart
   /** Empty if Redis is not used, or the store is the application's own. */
   private Optional<LimitStore> redis() {
     var unused = context.getBean(LimitStore.class); // creates the other bean if it depends on it
-    for (BeanRegistration<LimitStores.RedisAlone> made :
-        context.getActiveBeanRegistrations(LimitStores.RedisAlone.class)) {
+    for (BeanRegistration<LimitStoreFactory.RedisAlone> made :
+        context.getActiveBeanRegistrations(LimitStoreFactory.RedisAlone.class)) {
       return Optional.of(apart(made.getBean().store()));
     }
     return Optional.empty();

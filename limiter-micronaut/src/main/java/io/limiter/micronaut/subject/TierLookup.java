@@ -40,9 +40,9 @@ public final class TierLookup {
   private final LogThrottle throttle = new LogThrottle();
   private final AtomicLong cleanedNanos = new AtomicLong(System.nanoTime() - CLEANING_NANOS);
   // Bounded by the cache size of the configuration.
-  private final Map<String, Known> known = new ConcurrentHashMap<>();
+  private final Map<String, KnownTier> known = new ConcurrentHashMap<>();
 
-  private record Known(CompletableFuture<Optional<String>> tier, long untilNanos) {}
+  private record KnownTier(CompletableFuture<Optional<String>> tier, long untilNanos) {}
 
   TierLookup(Tiers tiers, TierLookupConfiguration configuration, LimiterTimer timer) {
     this.tiers = tiers;
@@ -63,13 +63,13 @@ public final class TierLookup {
       return USUAL;
     }
     long now = System.nanoTime();
-    Known before = known.get(caller);
+    KnownTier before = known.get(caller);
     if (before != null && before.untilNanos - now > 0) {
       return before.tier;
     }
     CompletableFuture<Optional<String>> asked = ask(request);
     CompletableFuture<Optional<String>> tier = asked.exceptionally(failed -> Optional.empty());
-    remember(caller, new Known(tier, now + configuration.getCacheTime().toNanos()), now);
+    remember(caller, new KnownTier(tier, now + configuration.getCacheTime().toNanos()), now);
     var unused =
         asked.whenComplete(
             (found, failure) -> {
@@ -80,7 +80,7 @@ public final class TierLookup {
     return tier;
   }
 
-  private void remember(String caller, Known tier, long now) {
+  private void remember(String caller, KnownTier tier, long now) {
     if (known.size() >= configuration.getCacheSize() && !known.containsKey(caller)) {
       long last = cleanedNanos.get();
       if (now - last < CLEANING_NANOS || !cleanedNanos.compareAndSet(last, now)) {

@@ -14,7 +14,7 @@ import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.redis.LimitStores;
+import io.limiter.micronaut.redis.LimitStoreFactory;
 import io.micronaut.context.annotation.Replaces;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.annotation.Value;
@@ -112,7 +112,7 @@ class BrokenStoreTest {
   }
 
   @Singleton
-  @Replaces(value = LimitStore.class, factory = LimitStores.class)
+  @Replaces(value = LimitStore.class, factory = LimitStoreFactory.class)
   @Requires(property = "spec.name", value = SPEC)
   static class OwnStore implements LimitStore {
 

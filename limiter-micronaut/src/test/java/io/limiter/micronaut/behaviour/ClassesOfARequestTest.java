@@ -24,8 +24,7 @@ import org.junit.jupiter.api.Test;
 @Tag("matrix")
 class ClassesOfARequestTest {
 
-  /** Including the log of a breaker, which knows whether its node is lost. */
-  private static final int MOST_ADMITTED = 89;
+  private static final int MOST_ADMITTED = 45;
 
   /** A denial after a pause of more than a second: its response is made and compared with parts. */
   private static final int MOST_MORE_DENIED = 12;
@@ -49,10 +48,10 @@ class ClassesOfARequestTest {
         .contains("io/limiter/micronaut/http/GateFilter", "io/limiter/core/redis/RedisStore")
         .hasSizeLessThanOrEqualTo(MOST_ADMITTED);
     assertThat(more)
-        .contains("io/limiter/micronaut/denial/Denial", "io/limiter/micronaut/http/DenialKinds")
+        .contains("io/limiter/micronaut/denial/Denial", "io/limiter/micronaut/http/EncodedDenials")
         .hasSizeLessThanOrEqualTo(MOST_MORE_DENIED);
     assertThat(flooded)
-        .contains("io/limiter/micronaut/http/DenialKinds")
+        .contains("io/limiter/micronaut/http/EncodedDenials")
         .hasSizeLessThanOrEqualTo(MOST_MORE_FLOODED);
   }
 

@@ -567,7 +567,7 @@ class LimitPoliciesTest {
     assertThat(shared.name()).isEqualTo("shared-one");
     assertThat(shared.methods()).containsExactly(Routes.class.getName() + ".sharedOne()");
     assertThat(shared.limits()).isEqualTo(policies.get("shared-two").limits());
-    LimitedPolicy.Limit limit = shared.limits().get(0);
+    LimitedPolicy.SubjectLimit limit = shared.limits().get(0);
     assertThat(limit.key()).isEqualTo("shared-by-two");
     assertThat(limit.subject()).isEqualTo("limitType = IP");
     assertThat(limit.rules()).extracting(rule -> rule.name()).containsExactly("2-per-3600s");
@@ -576,7 +576,7 @@ class LimitPoliciesTest {
         .extracting(rule -> rule.name())
         .containsExactly("1-per-3600s");
     assertThat(policies.get("several").limits())
-        .extracting(LimitedPolicy.Limit::subject)
+        .extracting(LimitedPolicy.SubjectLimit::subject)
         .containsExactly("limitType = IP", "limitType = GLOBAL", "limitType = USER_ID");
   }
 

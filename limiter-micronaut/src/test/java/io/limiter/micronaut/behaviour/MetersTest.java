@@ -28,7 +28,7 @@ import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
 import io.limiter.micronaut.event.LimiterEvent.CallDenied;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.testing.HttpService;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -347,7 +347,7 @@ class MetersTest {
           server.context().getBeanDefinition(Routes.class).getExecutableMethods().stream()
               .filter(method -> method.getMethodName().equals("limited"))
               .findFirst()
-              .flatMap(server.bean(LimitPlans.class)::of)
+              .flatMap(server.bean(PlanRegistry.class)::of)
               .orElseThrow();
       for (int i = 1; i <= 1_002; i++) {
         SlidingWindowLog rule = SlidingWindowLog.of(1, Duration.ofSeconds(i));

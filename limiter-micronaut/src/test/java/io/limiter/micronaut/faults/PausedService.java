@@ -13,7 +13,7 @@ import io.limiter.core.store.Mode;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.redis.LimitStores;
+import io.limiter.micronaut.redis.LimitStoreFactory;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Factory;
@@ -160,7 +160,7 @@ final class PausedService {
 
     @Singleton
     @Bean(preDestroy = "close")
-    @Replaces(value = LimitStore.class, factory = LimitStores.class)
+    @Replaces(value = LimitStore.class, factory = LimitStoreFactory.class)
     LimitStore store(AuditedStore audited, Endings endings) {
       LimitStore store = new FallbackStore(audited, new MemoryStore());
       return new LimitStore() {

@@ -22,7 +22,7 @@ import io.limiter.micronaut.denial.DenialMessages;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
@@ -108,11 +108,11 @@ class DenialPartsTest {
   @ValueSource(strings = {"application", "problem", "template"})
   void itIsTheSameForEachKindOfDenialFormatAndLanguage(String format) throws Exception {
     try (EmbeddedServer server = start(SPEC, format)) {
-      DenialKinds kinds = kinds(server);
+      EncodedDenials kinds = kinds(server);
       int filled = 0;
       for (LimitDeniedException denied : denials(60)) {
         for (String language : new String[] {"", "en", "zh-CN", "zh-TW,en;q=0.5"}) {
-          if (kinds.size() > DenialKinds.MOST / 2) {
+          if (kinds.size() > EncodedDenials.MOST / 2) {
             kinds = kinds(server);
           }
           prove(kinds, request(HttpMethod.GET, "/first", language, ""), denied);
@@ -141,7 +141,7 @@ class DenialPartsTest {
   @ValueSource(strings = {"application", "problem", "template"})
   void methodsDifferAndHeadAndBrowsersHaveNoParts(String format) throws Exception {
     try (EmbeddedServer server = start(SPEC, format)) {
-      DenialKinds kinds = kinds(server);
+      EncodedDenials kinds = kinds(server);
       LimitDeniedException denied = denials(60).get(0);
       prove(kinds, request(HttpMethod.GET, "/a", "", ""), denied);
 
@@ -157,7 +157,7 @@ class DenialPartsTest {
   @Test
   void aBodyThatIsDifferentEachTimeIsNeverFilled() throws Exception {
     try (EmbeddedServer server = start(SPEC + "Counting", "application")) {
-      DenialKinds kinds = kinds(server);
+      EncodedDenials kinds = kinds(server);
       LimitDeniedException denied = denials(60).get(0);
       HttpRequest<?> request = request(HttpMethod.GET, "/a", "", "");
       for (int i = 0; i < 10; i++) {
@@ -175,7 +175,7 @@ class DenialPartsTest {
             SPEC,
             Map.of(
                 "limiter.denial.body", "template", "limiter.denial.template.at", "{timestamp}"))) {
-      DenialKinds kinds = kinds(server);
+      EncodedDenials kinds = kinds(server);
       LimitDeniedException denied = denials(60).get(0);
       HttpRequest<?> request = request(HttpMethod.GET, "/a", "", "");
       var unused = kinds.respond(request, denied);
@@ -195,8 +195,8 @@ class DenialPartsTest {
     try (EmbeddedServer server = start(SPEC, "application")) {
       AtomicInteger part = new AtomicInteger();
       LimitDeniedHandler usual = handler(server);
-      DenialKinds kinds =
-          new DenialKinds(
+      EncodedDenials kinds =
+          new EncodedDenials(
               new LimitDeniedHandler(
                   server.getApplicationContext().getBean(DenialConfiguration.class),
                   server.getApplicationContext().getBean(DenialMessages.class),
@@ -223,29 +223,29 @@ class DenialPartsTest {
   @Test
   void kindsAreBounded() throws Exception {
     try (EmbeddedServer server = start(SPEC, "application")) {
-      DenialKinds kinds = kinds(server);
+      EncodedDenials kinds = kinds(server);
       LimitDeniedException denied = denials(60).get(0);
-      for (int i = 0; i < 3 * DenialKinds.MOST; i++) {
+      for (int i = 0; i < 3 * EncodedDenials.MOST; i++) {
         var unused =
             kinds.respond(
                 request(
                     HttpMethod.GET, "/a", "x" + (char) ('a' + i % 26) + (char) ('a' + i / 26), ""),
                 denied);
       }
-      assertThat(kinds.size()).isEqualTo(DenialKinds.MOST);
+      assertThat(kinds.size()).isEqualTo(EncodedDenials.MOST);
 
       nanos.addAndGet(Duration.ofSeconds(2).toNanos());
       prove(kinds, request(HttpMethod.GET, "/a", "en", ""), denied);
       assertThat(kinds.areFilled()).as("a language that comes later, too").isTrue();
-      assertThat(kinds.size()).isEqualTo(DenialKinds.MOST);
+      assertThat(kinds.size()).isEqualTo(EncodedDenials.MOST);
     }
   }
 
   @Test
   void noCallerReceivesThePathOrTheSecondsOfAnother() throws Exception {
     try (EmbeddedServer server = start(SPEC, "template")) {
-      DenialKinds kinds =
-          new DenialKinds(handler(server), writers(server)); // by the clock, while others fill
+      EncodedDenials kinds =
+          new EncodedDenials(handler(server), writers(server)); // by the clock, while others fill
       ExecutorService threads = Executors.newFixedThreadPool(8);
       try {
         List<Callable<Void>> callers = new ArrayList<>();
@@ -300,7 +300,7 @@ class DenialPartsTest {
   void inAFloodEachResponseHasItsOwnLinkAndType() {
     try (HttpService service = HttpService.start(SPEC + "Http", Map.of())) {
       assertThat(service.status("/parts/first")).isEqualTo(200);
-      DenialKinds kinds = kinds(service);
+      EncodedDenials kinds = kinds(service);
       for (int round = 0; round < 1_000 && !kinds.areFilled(); round++) {
         flood(service, 8);
       }
@@ -317,7 +317,7 @@ class DenialPartsTest {
     try (HttpService service =
         HttpService.start(SPEC + "Http", Map.of("limiter.headers.debug", debug))) {
       assertThat(service.status("/parts/first")).isEqualTo(200);
-      DenialKinds kinds = kinds(service);
+      EncodedDenials kinds = kinds(service);
       for (int round = 0; round < 1_000 && !kinds.areFilled(); round++) {
         flood(service, 8);
       }
@@ -364,10 +364,10 @@ class DenialPartsTest {
         });
   }
 
-  private static DenialKinds kinds(HttpService service) {
+  private static EncodedDenials kinds(HttpService service) {
     LimitPlan plan =
         service
-            .bean(LimitPlans.class)
+            .bean(PlanRegistry.class)
             .of(
                 service
                     .context()
@@ -382,7 +382,7 @@ class DenialPartsTest {
   /** Whether it is filled; fails if it is not the one that is made. */
   private static boolean same(
       EmbeddedServer server,
-      DenialKinds kinds,
+      EncodedDenials kinds,
       HttpRequest<?> request,
       LimitDeniedException denied) {
     MutableHttpResponse<?> made = handler(server).handle(request, denied);
@@ -421,15 +421,15 @@ class DenialPartsTest {
   }
 
   /** Three responses with some time in between. */
-  private void prove(DenialKinds kinds, HttpRequest<?> request, LimitDeniedException denied) {
+  private void prove(EncodedDenials kinds, HttpRequest<?> request, LimitDeniedException denied) {
     for (int i = 0; i < 2; i++) {
       var unused = kinds.respond(request, denied);
       nanos.addAndGet(Duration.ofMillis(50).toNanos());
     }
   }
 
-  private DenialKinds kinds(EmbeddedServer server) {
-    return new DenialKinds(handler(server), writers(server), nanos::get);
+  private EncodedDenials kinds(EmbeddedServer server) {
+    return new EncodedDenials(handler(server), writers(server), nanos::get);
   }
 
   private static LimitDeniedHandler handler(EmbeddedServer server) {

@@ -7,7 +7,7 @@ import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
@@ -41,7 +41,7 @@ class CalledByMicronautTest {
     return context.getBeanDefinition(bean).getExecutableMethods().stream()
         .filter(candidate -> candidate.getMethodName().equals(method))
         .findFirst()
-        .flatMap(context.getBean(LimitPlans.class)::of)
+        .flatMap(context.getBean(PlanRegistry.class)::of)
         .isPresent();
   }
 

@@ -16,8 +16,8 @@ import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.annotation.TokenBucket;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.LimitPlans;
 import io.limiter.micronaut.plan.LimitPolicies;
+import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.testing.Sources;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
@@ -280,7 +280,7 @@ class ConfiguredLimitsTest {
                     - {count: 3, time: 60s}
                     - {count: 20, time: 1s, token-bucket: {refill: 5}}
             """)) {
-      LimitPlan plan = plans.context().getBean(LimitPlans.class).configured("api").orElseThrow();
+      LimitPlan plan = plans.context().getBean(PlanRegistry.class).configured("api").orElseThrow();
       assertThat(Plans.logs(plan)).containsExactly("limitType = IP: 3-per-60s, 20-at-5-per-1s");
       LimitPolicies policies = plans.context().getBean(LimitPolicies.class);
       assertThat(policies.names()).contains("api");

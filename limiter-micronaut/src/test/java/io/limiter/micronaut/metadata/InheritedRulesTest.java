@@ -9,7 +9,7 @@ import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.testing.Starts;
@@ -76,7 +76,7 @@ class InheritedRulesTest {
     return context.getBeanDefinition(bean).getExecutableMethods().stream()
         .filter(candidate -> candidate.getMethodName().equals(method))
         .findFirst()
-        .flatMap(context.getBean(LimitPlans.class)::of)
+        .flatMap(context.getBean(PlanRegistry.class)::of)
         .orElseThrow();
   }
 

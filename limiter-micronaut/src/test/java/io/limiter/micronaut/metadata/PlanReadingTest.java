@@ -16,7 +16,7 @@ import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.DuplicateGuard;
 import io.limiter.micronaut.plan.DuplicateGuard.Submission;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.testing.RecordedDecisions;
 import io.limiter.micronaut.testing.Starts;
@@ -69,7 +69,7 @@ class PlanReadingTest {
   /** The start names it by its bean, a request does not: it would be planned on an event loop. */
   @Test
   void aMethodIsPlannedOnceHoweverItIsNamed() {
-    LimitPlans plans = context.getBean(LimitPlans.class);
+    PlanRegistry plans = context.getBean(PlanRegistry.class);
     BeanDefinition<Annotated> bean = context.getBeanDefinition(Annotated.class);
     ExecutableMethod<Annotated, Object> method = bean.getRequiredMethod("stacked");
 
@@ -208,7 +208,7 @@ class PlanReadingTest {
     return context.getBeanDefinition(Annotated.class).getExecutableMethods().stream()
         .filter(candidate -> candidate.getMethodName().equals(method))
         .findFirst()
-        .flatMap(context.getBean(LimitPlans.class)::of);
+        .flatMap(context.getBean(PlanRegistry.class)::of);
   }
 
   private static Object declared(Class<?> annotation, String member)

@@ -4,7 +4,7 @@ package io.limiter.micronaut.metadata;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import java.util.List;
@@ -39,7 +39,7 @@ final class Plans implements AutoCloseable {
     return context.getBeanDefinition(bean).getExecutableMethods().stream()
         .filter(candidate -> candidate.getMethodName().equals(method))
         .findFirst()
-        .map(found -> context.getBean(LimitPlans.class).of(found))
+        .map(found -> context.getBean(PlanRegistry.class).of(found))
         .orElseThrow(() -> new AssertionError(bean + " has no executable method " + method));
   }
 

@@ -9,7 +9,7 @@ import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.SubjectResolver;
-import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.testing.Starts;
@@ -59,7 +59,7 @@ class SameSubjectTest {
 
   private List<PlannedCharge> quotas(String method) {
     return context
-        .getBean(LimitPlans.class)
+        .getBean(PlanRegistry.class)
         .of(context.getBeanDefinition(Service.class).getRequiredMethod(method))
         .orElseThrow()
         .quotas();

@@ -19,7 +19,7 @@ import io.limiter.micronaut.exception.DuplicateSubmissionException;
 import io.limiter.micronaut.exception.RateLimitExceededException;
 import io.limiter.micronaut.plan.DuplicateGuard.Submission;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.LimitPlans;
+import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.testing.Starts;
@@ -63,7 +63,7 @@ class ShorthandsTest {
     return context.getBeanDefinition(Orders.class).getExecutableMethods().stream()
         .filter(each -> each.getMethodName().equals(method))
         .findFirst()
-        .flatMap(context.getBean(LimitPlans.class)::of)
+        .flatMap(context.getBean(PlanRegistry.class)::of)
         .orElseThrow();
   }
 
@@ -147,7 +147,7 @@ class ShorthandsTest {
     LimitPlan plan =
         context.getBeanDefinition(LimitedClass.class).getExecutableMethods().stream()
             .findFirst()
-            .flatMap(context.getBean(LimitPlans.class)::of)
+            .flatMap(context.getBean(PlanRegistry.class)::of)
             .orElseThrow();
 
     assertThat(plan.quotas().stream().flatMap(quota -> quota.rules().rules().stream()))

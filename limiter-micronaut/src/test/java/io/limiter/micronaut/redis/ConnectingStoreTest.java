@@ -12,6 +12,7 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.connection.ConnectionSource;
+import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.testing.RedisFixture;
@@ -39,7 +40,8 @@ class ConnectingStoreTest {
   private final CompletableFuture<Boolean> attempt = new CompletableFuture<>();
 
   private LimitStore store(Duration longest) {
-    return new LimitStores.ConnectingStore(new MemoryStore(), new Attempted(attempt), longest);
+    return new FallbackStore(new MemoryStore(), new MemoryStore())
+        .whileConnecting(attempt, longest);
   }
 
   @Test

@@ -57,7 +57,7 @@ public final class ClusterConnections implements ClusterSource {
   private final DecisionScripts scripts;
 
   private final RedisClient seedClient;
-  private final ClusterTopology.Views views;
+  private final ClusterTopology.TopologyLookup views;
   private final TopologyWatch watch;
   private final String name;
   private final Set<String> warned = ConcurrentHashMap.newKeySet();
@@ -74,7 +74,7 @@ public final class ClusterConnections implements ClusterSource {
     this.settings = settings;
     this.scripts = DecisionScripts.load(settings.algorithms());
     this.seedClient = LettuceClients.ofNode(resources);
-    this.views = new ClusterTopology.Views(seedClient, seeds);
+    this.views = new ClusterTopology.TopologyLookup(seedClient, seeds);
     this.watch = new TopologyWatch(resources.eventExecutorGroup(), this::look);
     this.name =
         seeds.stream()

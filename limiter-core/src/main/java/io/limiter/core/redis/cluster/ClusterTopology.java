@@ -154,7 +154,7 @@ final class ClusterTopology {
    * Asks some nodes of a Cluster for the map of slots: connected nodes, or, if there are none,
    * those of the configuration.
    */
-  static final class Views {
+  static final class TopologyLookup {
 
     /** More than one, since a node may be cut off from the others without detecting it. */
     private static final int MOST_ASKED = 3;
@@ -168,7 +168,7 @@ final class ClusterTopology {
     /**
      * @param client for connections to the seeds, each of which ends with the reply
      */
-    Views(RedisClient client, List<RedisURI> seeds) {
+    TopologyLookup(RedisClient client, List<RedisURI> seeds) {
       this.client = client;
       this.seeds = seeds.stream().map(ManagedConnection::bounded).toList();
     }
@@ -177,7 +177,8 @@ final class ClusterTopology {
     CompletionStage<Collection<View>> ask(Collection<ClusterNode> nodes) {
       List<ClusterNode> open = new ArrayList<>(nodes);
       open.removeIf(node -> !node.isOpen());
-      return ask(open, Views::askNode).exceptionallyCompose(failure -> ask(seeds, this::askSeed));
+      return ask(open, TopologyLookup::askNode)
+          .exceptionallyCompose(failure -> ask(seeds, this::askSeed));
     }
 
     private static <T> CompletionStage<Collection<View>> ask(
@@ -232,7 +233,7 @@ final class ClusterTopology {
             .orTimeout(ManagedConnection.HANDSHAKE_MILLIS, TimeUnit.MILLISECONDS)
             .whenComplete(
                 (answer, failure) -> {
-                  var unused = connecting.thenAccept(Views::end);
+                  var unused = connecting.thenAccept(TopologyLookup::end);
                 })
             .thenApply(answer -> new View(seed.getHost(), answer));
       } catch (RuntimeException failure) {

@@ -92,7 +92,7 @@ final class AsyncClient extends RedisClient {
     /** Called by the super constructor: this class's fields are not set yet. */
     @Override
     protected RedisAsyncCommandsImpl<K, V> newRedisAsyncCommandsImpl() {
-      return new TimedCommands<>(this, getCodec());
+      return new TimedCommandsApi<>(this, getCodec());
     }
 
     /** Called by the super constructor. */
@@ -131,11 +131,11 @@ final class AsyncClient extends RedisClient {
   }
 
   /** Commands that are timed. */
-  static final class TimedCommands<K, V> extends RedisAsyncCommandsImpl<K, V> {
+  static final class TimedCommandsApi<K, V> extends RedisAsyncCommandsImpl<K, V> {
 
     private final StatefulRedisConnection<K, V> connection;
 
-    TimedCommands(StatefulRedisConnection<K, V> connection, RedisCodec<K, V> codec) {
+    TimedCommandsApi(StatefulRedisConnection<K, V> connection, RedisCodec<K, V> codec) {
       super(connection, codec);
       this.connection = connection;
     }

@@ -8,6 +8,7 @@ import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -53,6 +54,12 @@ public interface ConnectionSource extends AutoCloseable {
   default CompletionStage<Boolean> firstAttempt() {
     return CompletableFuture.completedFuture(true);
   }
+
+  /**
+   * Gives the connections that this source opens later to their user, who asks them directly from
+   * then on. By default this source is asked for every command.
+   */
+  default void whenOpened(Consumer<ConnectionSource> user) {}
 
   /**
    * The node has become a replica. A source that opens connections itself closes this one and looks

@@ -88,7 +88,7 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
    */
   public static @Nullable RedisFuture<byte[]> send(
       EncodedCall decision, RedisClusterAsyncCommands<byte[], byte[]> commands) {
-    if (!(commands instanceof AsyncClient.TimedCommands<byte[], byte[]> timed)) {
+    if (!(commands instanceof AsyncClient.TimedCommandsApi<byte[], byte[]> timed)) {
       return null;
     }
     TimedCommand<byte[], byte[], byte[]> command =

@@ -49,7 +49,7 @@ import java.util.stream.Stream;
  */
 @Internal
 @Singleton
-public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
+public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
 
   private static final int MAX_LISTED = 20;
 
@@ -66,7 +66,7 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   private final ReferenceQueue<ExecutableMethod<?, ?>> gone = new ReferenceQueue<>();
   private volatile Generation current;
 
-  LimitPlans(Source source, PoliciesConfiguration policies) {
+  PlanRegistry(Source source, PoliciesConfiguration policies) {
     this.source = source;
     this.current = new Generation(policies.current());
   }
@@ -80,9 +80,9 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
     final Map<String, InTier> tiers = new TreeMap<>();
     // By their identity hashes; of two methods with one hash the last that was looked up. Bounded
     // by the methods of beans that are still in use.
-    final Map<Integer, Known> known = new ConcurrentHashMap<>();
+    final Map<Integer, KnownMethod> known = new ConcurrentHashMap<>();
     // Bounded by the number of limited methods in the application.
-    final Map<Limits, Planned> plans = new ConcurrentHashMap<>();
+    final Map<AnnotatedMethod, Planned> plans = new ConcurrentHashMap<>();
     volatile RouteLimits routes = RouteLimits.NONE;
     // Bounded by the number of policies.
     final Map<String, Optional<LimitPlan>> configured = new ConcurrentHashMap<>();
@@ -123,12 +123,12 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
    * Micronaut makes one or two objects for each method of a singleton, and one for each bean of
    * another scope, so a bean of a request must not stay in memory for its methods.
    */
-  private static final class Known extends WeakReference<ExecutableMethod<?, ?>> {
+  private static final class KnownMethod extends WeakReference<ExecutableMethod<?, ?>> {
 
     final int hash;
     final Optional<LimitPlan> plan;
 
-    Known(
+    KnownMethod(
         ExecutableMethod<?, ?> method,
         int hash,
         Optional<LimitPlan> plan,
@@ -140,11 +140,11 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   }
 
   /** A method and what limits it: a factory may make two beans of one class with other limits. */
-  private record Limits(ExecutableMethod<?, ?> method, List<String> annotations) {
+  private record AnnotatedMethod(ExecutableMethod<?, ?> method, List<String> annotations) {
 
-    static Limits of(Source source, ExecutableMethod<?, ?> method) {
+    static AnnotatedMethod of(Source source, ExecutableMethod<?, ?> method) {
       // The start names a method by its bean, a request does not: else it would be planned twice.
-      return new Limits(
+      return new AnnotatedMethod(
           method instanceof DelegatingExecutableMethod<?, ?> named ? named.getTarget() : method,
           source.limits(method));
     }
@@ -158,7 +158,7 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   /** The plan of a method; empty if it is not limited. */
   public Optional<LimitPlan> of(ExecutableMethod<?, ?> method) {
     Generation generation = current;
-    Known known = generation.known.get(System.identityHashCode(method));
+    KnownMethod known = generation.known.get(System.identityHashCode(method));
     return known != null && known.refersTo(method) ? known.plan : find(method, generation);
   }
 
@@ -237,7 +237,7 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   }
 
   private RouteLimits routes(Generation generation) {
-    List<RouteLimits.RouteLimit> limits = new ArrayList<>();
+    List<RouteLimits.LimitedPath> limits = new ArrayList<>();
     for (RouteSettings route : generation.settings.routes()) {
       String policy = route.policy().value();
       LimitPlan plan =
@@ -252,7 +252,7 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
                                       .formatted(PoliciesConfiguration.PREFIX)
                                   : "no policy of this name has rules: write them under %s.%s.rules, or set duplicate.enabled there"
                                       .formatted(PoliciesConfiguration.PREFIX, policy)));
-      limits.add(new RouteLimits.RouteLimit(route, plan));
+      limits.add(new RouteLimits.LimitedPath(route, plan));
     }
     return limits.isEmpty() ? RouteLimits.NONE : new RouteLimits(List.copyOf(limits));
   }
@@ -436,21 +436,21 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
   private Optional<LimitPlan> find(ExecutableMethod<?, ?> method, Generation generation) {
     Optional<LimitPlan> plan =
         method.hasStereotype(Limited.class)
-            ? plan(Limits.of(source, method), generation)
+            ? plan(AnnotatedMethod.of(source, method), generation)
             : Optional.empty();
     for (Object lost = gone.poll(); lost != null; lost = gone.poll()) {
-      generation.known.remove(((Known) lost).hash, lost);
+      generation.known.remove(((KnownMethod) lost).hash, lost);
     }
     int hash = System.identityHashCode(method);
-    generation.known.put(hash, new Known(method, hash, plan, gone));
+    generation.known.put(hash, new KnownMethod(method, hash, plan, gone));
     return plan;
   }
 
-  private Optional<LimitPlan> plan(Limits limits, Generation generation) {
+  private Optional<LimitPlan> plan(AnnotatedMethod limits, Generation generation) {
     return generation.plans.computeIfAbsent(limits, any -> build(limits, generation)).plan();
   }
 
-  private Planned build(Limits limits, Generation generation) {
+  private Planned build(AnnotatedMethod limits, Generation generation) {
     return built(generation, all -> source.plan(limits.method(), all));
   }
 
@@ -513,7 +513,7 @@ public final class LimitPlans implements ExecutableMethodProcessor<Limited> {
     public static final Planned NOTHING = new Planned(Optional.empty(), Map.of());
   }
 
-  /** Where {@link LimitPlans} come from. */
+  /** Where {@link PlanRegistry} come from. */
   @Internal
   public interface Source {
 

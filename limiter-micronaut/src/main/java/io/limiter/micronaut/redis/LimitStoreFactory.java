@@ -33,21 +33,17 @@ import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.env.Environment;
 import io.micronaut.context.exceptions.ConfigurationException;
 import jakarta.inject.Singleton;
-import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Provides the store. Your own store can replace a bean of this factory. */
 @Factory
-public final class LimitStores {
+public final class LimitStoreFactory {
 
-  private static final Logger LOG = LoggerFactory.getLogger(LimitStores.class);
+  private static final Logger LOG = LoggerFactory.getLogger(LimitStoreFactory.class);
 
   // By name, since micronaut-redis is optional.
   private static final String LETTUCE = "io.micronaut.configuration.lettuce.RedisSetting";
@@ -104,17 +100,15 @@ public final class LimitStores {
       FallbackCounts counts,
       List<StoreListener> listeners) {
     LimitStore store =
-        new ConnectingStore(
-            new FallbackStore(
+        new FallbackStore(
                 alone.store(),
                 inMemory(memory),
                 policies.fallbacks(limiter.fallback()),
                 counts,
                 memory.getMaxSubjects(),
                 System::nanoTime,
-                listeners),
-            connections,
-            redis.getWarmUp());
+                listeners)
+            .whileConnecting(connections.firstAttempt(), redis.getWarmUp());
     if (!denials.enabled()) {
       return store;
     }
@@ -199,68 +193,5 @@ public final class LimitStores {
 
     @Override
     public void close() {}
-  }
-
-  /**
-   * A store that is used once the first attempt to connect has ended. Earlier decisions, of code
-   * that runs while the application starts, wait for that attempt for a bounded time, without
-   * blocking a thread. Otherwise memory would decide them, as if Redis were away.
-   */
-  static final class ConnectingStore implements LimitStore {
-
-    private final LimitStore store;
-
-    /** The first attempt; null once it has ended. */
-    private volatile @Nullable CompletableFuture<Void> connecting;
-
-    /**
-     * @param longest longest time for which a decision waits
-     */
-    ConnectingStore(LimitStore store, ConnectionSource connections, Duration longest) {
-      this.store = store;
-      this.connecting =
-          connections
-              .firstAttempt()
-              .<Void>handle((warm, failure) -> null)
-              .toCompletableFuture()
-              .completeOnTimeout(null, longest.toMillis(), TimeUnit.MILLISECONDS);
-    }
-
-    /** The first attempt; null if it has ended. */
-    private @Nullable CompletableFuture<Void> pending() {
-      CompletableFuture<Void> first = connecting;
-      if (first != null && first.isDone()) {
-        connecting = null;
-        return null;
-      }
-      return first;
-    }
-
-    @Override
-    public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
-      CompletableFuture<Void> first = pending();
-      return first == null
-          ? store.decide(request, mode)
-          : first.thenCompose(ended -> store.decide(request, mode));
-    }
-
-    @Override
-    public CompletionStage<Void> reset(Collection<StateKey> keys) {
-      CompletableFuture<Void> first = pending();
-      return first == null ? store.reset(keys) : first.thenCompose(ended -> store.reset(keys));
-    }
-
-    @Override
-    public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
-      CompletableFuture<Void> first = pending();
-      return first == null
-          ? store.liftBans(keys)
-          : first.thenCompose(ended -> store.liftBans(keys));
-    }
-
-    @Override
-    public void close() {
-      store.close();
-    }
   }
 }

@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  * made-up values, some time apart, and to a real request; then to one request in each second. A
  * difference, such as a time of day that the application's serializer adds, ends that for the kind.
  */
-final class DenialKinds {
+final class EncodedDenials {
 
   /** Of one plan. When there are more, one is replaced at most once in {@link #REPLACE_NANOS}. */
   static final int MOST = 32;
@@ -49,14 +49,14 @@ final class DenialKinds {
   private volatile DenialKind[] kinds = {};
   private int next; // guarded by this
 
-  DenialKinds(LimitDeniedHandler handler, Optional<MessageBodyHandlerRegistry> writers) {
+  EncodedDenials(LimitDeniedHandler handler, Optional<MessageBodyHandlerRegistry> writers) {
     this(handler, writers, System::nanoTime);
   }
 
   /**
    * @param nanos a monotonic clock in nanoseconds
    */
-  DenialKinds(
+  EncodedDenials(
       LimitDeniedHandler handler,
       Optional<MessageBodyHandlerRegistry> writers,
       LongSupplier nanos) {
