@@ -75,7 +75,7 @@ final class RedisOverrides implements OverrideTable {
   }
 
   private List<SubjectOverride> read(@Nullable List<byte[]> found) {
-    requireDone(found);
+    RedisStore.requireDone(found);
     List<SubjectOverride> overrides = new ArrayList<>();
     for (int i = 0; found != null && i + FIELDS <= found.size(); i += FIELDS) {
       String tag = new String(found.get(i), StandardCharsets.UTF_8);
@@ -85,16 +85,6 @@ final class RedisOverrides implements OverrideTable {
           .ifPresentOrElse(overrides::add, () -> report(tag));
     }
     return List.copyOf(overrides);
-  }
-
-  /**
-   * Fails if a reply is a single text: the reason why the script did nothing. An error reply would
-   * count as a failure of Redis.
-   */
-  static void requireDone(@Nullable List<byte[]> reply) {
-    if (reply != null && reply.size() == 1) {
-      throw new IllegalStateException(new String(reply.get(0), StandardCharsets.UTF_8));
-    }
   }
 
   private void report(String tag) {

@@ -211,7 +211,7 @@ public final class RedisStore implements LimitStore {
         .start()
         .thenApply(
             found -> {
-              RedisOverrides.requireDone(found);
+              requireDone(found);
               Map<String, String> fields = new TreeMap<>();
               for (int i = 0; found != null && i + 1 < found.size(); i += 2) {
                 fields.put(
@@ -220,6 +220,16 @@ public final class RedisStore implements LimitStore {
               }
               return fields;
             });
+  }
+
+  /**
+   * Fails if a reply is a single text: the reason why the script did nothing. An error reply would
+   * count as a failure of Redis.
+   */
+  static void requireDone(@Nullable List<byte[]> reply) {
+    if (reply != null && reply.size() == 1) {
+      throw new IllegalStateException(new String(reply.get(0), StandardCharsets.UTF_8));
+    }
   }
 
   /**
