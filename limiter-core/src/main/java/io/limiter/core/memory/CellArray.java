@@ -145,8 +145,8 @@ final class CellArray {
     BanRule by = bannedBy;
     return state != null
         && by != null
-        && (isNeeded(state.since(), Cell.memoryMicros(by), nowMicros)
-            || (state.level() > 0 && state.until() > nowMicros));
+        && (isNeeded(state.sinceMicros(), Cell.memoryMicros(by), nowMicros)
+            || (state.level() > 0 && state.untilMicros() > nowMicros));
   }
 
   /**
@@ -242,13 +242,13 @@ final class CellArray {
    * The state of one subject's violations under a {@link BanRule}. Immutable; times are
    * microseconds.
    *
-   * @param since the first violation that counts; if there are none, the time at which the last ban
-   *     began
+   * @param sinceMicros the first violation that counts; if there are none, the time at which the
+   *     last ban began
    * @param violations how many count
-   * @param until the end of the last ban, if there was one
+   * @param untilMicros the end of the last ban, if there was one
    * @param level one more than the number of times the ban has grown; 0 if there was none
    */
-  record BanState(long since, int violations, long until, int level) {
+  record BanState(long sinceMicros, int violations, long untilMicros, int level) {
 
     static final BanState NONE = new BanState(0, 0, 0, 0);
 
@@ -262,31 +262,36 @@ final class CellArray {
 
     /** The end of the ban; it has passed if violations were counted after it. */
     private long endMicros(BanRule ban) {
-      return violations > 0 ? until : Math.min(until, since + MICROSECONDS.convert(ban.longest()));
+      return violations > 0
+          ? untilMicros
+          : Math.min(untilMicros, sinceMicros + MICROSECONDS.convert(ban.longest()));
     }
 
     /** Returns this state with one more violation. */
     BanState violated(BanRule ban, long nowMicros) {
-      boolean first = violations == 0 || nowMicros - since >= MICROSECONDS.convert(ban.within());
-      long from = first ? nowMicros : since;
+      boolean first =
+          violations == 0 || nowMicros - sinceMicros >= MICROSECONDS.convert(ban.within());
+      long from = first ? nowMicros : sinceMicros;
       int count = first ? 1 : violations + 1;
       if (count < ban.violations()) {
         return new BanState(from, count, endMicros(ban), level);
       }
-      long longest = MICROSECONDS.convert(ban.longest());
-      int grown = nowMicros - endMicros(ban) >= longest ? 0 : level;
-      long time = MICROSECONDS.convert(ban.time());
-      for (int i = 0; ban.growth() > 1 && i < grown && time < longest; i++) {
-        time *= ban.growth();
+      long longestMicros = MICROSECONDS.convert(ban.longest());
+      int grown = nowMicros - endMicros(ban) >= longestMicros ? 0 : level;
+      long timeMicros = MICROSECONDS.convert(ban.time());
+      for (int i = 0; ban.growth() > 1 && i < grown && timeMicros < longestMicros; i++) {
+        timeMicros *= ban.growth();
       }
-      return new BanState(nowMicros, 0, nowMicros + Math.min(time, longest), grown + 1);
+      return new BanState(nowMicros, 0, nowMicros + Math.min(timeMicros, longestMicros), grown + 1);
     }
 
     /** The time from which on the state is not needed. */
     long neededUntilMicros(BanRule ban) {
-      long counting = violations == 0 ? Long.MIN_VALUE : since + MICROSECONDS.convert(ban.within());
-      long growing = level == 0 ? Long.MIN_VALUE : until + MICROSECONDS.convert(ban.longest());
-      return Math.max(counting, growing);
+      long countingMicros =
+          violations == 0 ? Long.MIN_VALUE : sinceMicros + MICROSECONDS.convert(ban.within());
+      long growingMicros =
+          level == 0 ? Long.MIN_VALUE : untilMicros + MICROSECONDS.convert(ban.longest());
+      return Math.max(countingMicros, growingMicros);
     }
   }
 }

@@ -58,8 +58,8 @@ public final class OverrideStore implements LimitStore {
   private record InForce(
       SubjectOverride override, long endNanos, Map<RuleStack, RuleStack> stacks) {
 
-    boolean holds(long now) {
-      return endNanos - now > 0;
+    boolean holds(long nowNanos) {
+      return endNanos - nowNanos > 0;
     }
 
     RuleStack change(RuleStack stack) {
@@ -89,7 +89,7 @@ public final class OverrideStore implements LimitStore {
 
   /** The overrides that hold from now on, instead of those before. */
   public void use(List<SubjectOverride> overrides) {
-    long now = System.nanoTime();
+    long nowNanos = System.nanoTime();
     Map<String, InForce> before = inForce;
     Map<String, InForce> next = new HashMap<>();
     for (SubjectOverride override : overrides) {
@@ -98,17 +98,17 @@ public final class OverrideStore implements LimitStore {
           known != null && known.override.counts().equals(override.counts())
               ? known.stacks
               : new ConcurrentHashMap<>();
-      next.put(override.tag(), new InForce(override, now + override.left().toNanos(), stacks));
+      next.put(override.tag(), new InForce(override, nowNanos + override.left().toNanos(), stacks));
     }
     inForce = next;
   }
 
   /** The overrides that hold now. */
   public List<SubjectOverride> inForce() {
-    long now = System.nanoTime();
+    long nowNanos = System.nanoTime();
     return inForce.values().stream()
-        .filter(each -> each.holds(now))
-        .map(each -> each.override.withLeft(Duration.ofNanos(each.endNanos - now)))
+        .filter(each -> each.holds(nowNanos))
+        .map(each -> each.override.withLeft(Duration.ofNanos(each.endNanos - nowNanos)))
         .toList();
   }
 
@@ -148,11 +148,11 @@ public final class OverrideStore implements LimitStore {
   private @Nullable List<Charge> changed(LimitRequest request, Map<String, InForce> overrides) {
     List<Charge> charges = request.charges();
     List<Charge> changed = null;
-    long now = System.nanoTime();
+    long nowNanos = System.nanoTime();
     for (int c = 0; c < charges.size(); c++) {
       Charge charge = charges.get(c);
       InForce found = overrides.get(tags.apply(charge.key()));
-      if (found == null || !found.holds(now)) {
+      if (found == null || !found.holds(nowNanos)) {
         if (changed != null) {
           changed.add(charge);
         }

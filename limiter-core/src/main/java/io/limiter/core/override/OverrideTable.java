@@ -62,11 +62,12 @@ public interface OverrideTable {
 
     @Override
     public synchronized CompletionStage<List<SubjectOverride>> all() {
-      long now = System.nanoTime();
-      kept.values().removeIf(each -> each.endNanos - now <= 0);
+      long nowNanos = System.nanoTime();
+      kept.values().removeIf(each -> each.endNanos - nowNanos <= 0);
       List<SubjectOverride> all = new ArrayList<>(kept.size());
       kept.forEach(
-          (tag, each) -> all.add(each.override.withLeft(Duration.ofNanos(each.endNanos - now))));
+          (tag, each) ->
+              all.add(each.override.withLeft(Duration.ofNanos(each.endNanos - nowNanos))));
       return CompletableFuture.completedFuture(List.copyOf(all));
     }
 

@@ -13,11 +13,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * The cell of a {@link SlidingWindowCounter}. Windows begin at multiples of their length.
  *
- * @param start the start of the current window, as of the last admitted call
+ * @param startMicros the start of the current window, as of the last admitted call
  * @param current units in it
  * @param previous units in the window before it
  */
-record CounterCell(long windowMicros, long start, long current, long previous) implements Cell {
+record CounterCell(long windowMicros, long startMicros, long current, long previous)
+    implements Cell {
 
   static @Nullable Cell unused(Rule rule) {
     return rule instanceof SlidingWindowCounter
@@ -57,9 +58,14 @@ record CounterCell(long windowMicros, long start, long current, long previous) i
     CounterCell other = (CounterCell) former;
     long begin = begin(nowMicros);
     long[] units = new long[2];
-    other.addTo(units, other.start, other.current, begin, windowMicros, newestMicros);
+    other.addTo(units, other.startMicros, other.current, begin, windowMicros, newestMicros);
     other.addTo(
-        units, other.start - other.windowMicros, other.previous, begin, windowMicros, newestMicros);
+        units,
+        other.startMicros - other.windowMicros,
+        other.previous,
+        begin,
+        windowMicros,
+        newestMicros);
     return units[0] + units[1] == 0
         ? this
         : new CounterCell(windowMicros, begin, units[0], units[1]);
@@ -92,7 +98,7 @@ record CounterCell(long windowMicros, long start, long current, long previous) i
 
   @Override
   public long timeMicros() {
-    return start == 0 && current + previous == 0 ? -1 : start;
+    return startMicros == 0 && current + previous == 0 ? -1 : startMicros;
   }
 
   @Override
@@ -109,7 +115,7 @@ record CounterCell(long windowMicros, long start, long current, long previous) i
   @Override
   public CellReadout read(Rule rule, long nowMicros, int cost, Mode mode) {
     CounterCell cell = at(begin(nowMicros));
-    long past = nowMicros - cell.start;
+    long past = nowMicros - cell.startMicros;
     long remaining = rule.count() - cell.current - weight(cell.previous, past);
     return new Counted(cell, rule.count(), past, cost, mode, remaining);
   }
@@ -126,9 +132,10 @@ record CounterCell(long windowMicros, long start, long current, long previous) i
   }
 
   private CounterCell at(long begin) {
-    return begin == start
+    return begin == startMicros
         ? this
-        : new CounterCell(windowMicros, begin, 0, begin - windowMicros == start ? current : 0);
+        : new CounterCell(
+            windowMicros, begin, 0, begin - windowMicros == startMicros ? current : 0);
   }
 
   /** The units of a window that still count, {@code past} microseconds after it has ended. */
@@ -155,21 +162,21 @@ record CounterCell(long windowMicros, long start, long current, long previous) i
 
   @Override
   public Cell giveBack(long stampMicros, int units, int taken) {
-    if (stampMicros >= start) {
+    if (stampMicros >= startMicros) {
       return current == 0 ? this : with(Math.max(0, current - units), previous);
     }
-    return stampMicros < start - windowMicros || previous == 0
+    return stampMicros < startMicros - windowMicros || previous == 0
         ? this
         : with(current, Math.max(0, previous - units));
   }
 
   private CounterCell with(long nowUnits, long before) {
-    return new CounterCell(windowMicros, start, nowUnits, before);
+    return new CounterCell(windowMicros, startMicros, nowUnits, before);
   }
 
   @Override
   public long neededUntilMicros() {
-    return start + 2 * windowMicros;
+    return startMicros + 2 * windowMicros;
   }
 
   private static final class Counted extends CellReadout.Computed {

@@ -19,10 +19,11 @@ import org.jspecify.annotations.Nullable;
  * @param rate parts that come back in a microsecond
  * @param begun whether time has started for this subject: false if it is new. From then on the
  *     bucket fills
- * @param last when something was last taken, or time started
+ * @param lastMicros when something was last taken, or time started
  * @param debt the parts that were missing then
  */
-record GreedyCell(TokenBucketRule rule, long unit, long rate, boolean begun, long last, long debt)
+record GreedyCell(
+    TokenBucketRule rule, long unit, long rate, boolean begun, long lastMicros, long debt)
     implements Cell {
 
   static @Nullable Cell unused(Rule rule) {
@@ -83,7 +84,7 @@ record GreedyCell(TokenBucketRule rule, long unit, long rate, boolean begun, lon
 
   @Override
   public long timeMicros() {
-    return begun ? last : -1;
+    return begun ? lastMicros : -1;
   }
 
   @Override
@@ -102,7 +103,7 @@ record GreedyCell(TokenBucketRule rule, long unit, long rate, boolean begun, lon
 
   @Override
   public Cell under(Rule other) {
-    return new GreedyCell((TokenBucketRule) other, unit, rate, begun, last, debt);
+    return new GreedyCell((TokenBucketRule) other, unit, rate, begun, lastMicros, debt);
   }
 
   @Override
@@ -112,8 +113,8 @@ record GreedyCell(TokenBucketRule rule, long unit, long rate, boolean begun, lon
     long more = 0;
     if (begun) {
       long room = bucket.count() * unit;
-      missing = missing(Math.min(debt, room), nowMicros - last);
-      more = debt <= room ? 0 : missing(debt, nowMicros - last) - missing;
+      missing = missing(Math.min(debt, room), nowMicros - lastMicros);
+      more = debt <= room ? 0 : missing(debt, nowMicros - lastMicros) - missing;
     }
     return new GreedyFilling(this, bucket, nowMicros, missing, more, cost, mode);
   }
@@ -137,21 +138,21 @@ record GreedyCell(TokenBucketRule rule, long unit, long rate, boolean begun, lon
   @Override
   public Cell giveBack(long stampMicros, int units, int taken) {
     // As a double, since both may exceed a long; exact where it affects the result.
-    double still = (double) taken * unit - (double) Math.max(0, last - stampMicros) * rate;
+    double still = (double) taken * unit - (double) Math.max(0, lastMicros - stampMicros) * rate;
     double credit = Math.min(still, (double) units * unit);
     return credit > 0 && debt > 0
-        ? new GreedyCell(rule, unit, rate, begun, last, (long) Math.max(0, debt - credit))
+        ? new GreedyCell(rule, unit, rate, begun, lastMicros, (long) Math.max(0, debt - credit))
         : this;
   }
 
   @Override
   public long neededUntilMicros() {
-    return last + Math.max(Cell.ceil(debt, rate), MICROSECONDS.convert(rule.memory()));
+    return lastMicros + Math.max(Cell.ceil(debt, rate), MICROSECONDS.convert(rule.memory()));
   }
 
   @Override
   public String toString() {
-    return "GreedyCell[begun=%b, last=%d, debt=%d]".formatted(begun, last, debt);
+    return "GreedyCell[begun=%b, last=%d, debt=%d]".formatted(begun, lastMicros, debt);
   }
 
   private static final class GreedyFilling extends CellReadout.Computed {

@@ -13,10 +13,11 @@ import org.jspecify.annotations.Nullable;
  *
  * @param begun whether time has started for this subject: false if it is new. From then on the
  *     bucket fills
- * @param last the start of the interval in which something was last taken, or time started
+ * @param lastMicros the start of the interval in which something was last taken, or time started
  * @param used the tokens that were missing then
  */
-record IntervalCell(TokenBucketRule rule, boolean begun, long last, long used) implements Cell {
+record IntervalCell(TokenBucketRule rule, boolean begun, long lastMicros, long used)
+    implements Cell {
 
   static @Nullable Cell unused(Rule rule) {
     return rule instanceof TokenBucketRule bucket && !bucket.greedy()
@@ -31,8 +32,8 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long last, long used) i
 
   @Override
   public double[] plan(Rule planned, long wallMicros) {
-    long interval = MICROSECONDS.convert(rule.interval());
-    return Cell.doubles(rule.count(), interval, rule.refill(), rule.count() - rule.initial());
+    long intervalMicros = MICROSECONDS.convert(rule.interval());
+    return Cell.doubles(rule.count(), intervalMicros, rule.refill(), rule.count() - rule.initial());
   }
 
   @Override
@@ -48,9 +49,12 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long last, long used) i
   @Override
   public Cell used(
       Rule reading, long units, long nowMicros, long returnsAfterMicros, long resetsAfterMicros) {
-    long interval = MICROSECONDS.convert(rule.interval());
+    long intervalMicros = MICROSECONDS.convert(rule.interval());
     return new IntervalCell(
-        rule, true, nowMicros - interval + Math.min(interval, returnsAfterMicros), units);
+        rule,
+        true,
+        nowMicros - intervalMicros + Math.min(intervalMicros, returnsAfterMicros),
+        units);
   }
 
   @Override
@@ -71,7 +75,7 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long last, long used) i
 
   @Override
   public long timeMicros() {
-    return begun ? last : -1;
+    return begun ? lastMicros : -1;
   }
 
   @Override
@@ -90,7 +94,7 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long last, long used) i
 
   @Override
   public Cell under(Rule other) {
-    return new IntervalCell((TokenBucketRule) other, begun, last, used);
+    return new IntervalCell((TokenBucketRule) other, begun, lastMicros, used);
   }
 
   @Override
@@ -100,11 +104,11 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long last, long used) i
     long more = 0;
     long from = nowMicros;
     if (begun) {
-      long interval = MICROSECONDS.convert(bucket.interval());
-      long refills = (nowMicros - last) / interval;
+      long intervalMicros = MICROSECONDS.convert(bucket.interval());
+      long refills = (nowMicros - lastMicros) / intervalMicros;
       missing = missing(Math.min(used, bucket.count()), refills);
       more = missing(used, refills) - missing;
-      from = missing + more == 0 ? nowMicros : last + refills * interval;
+      from = missing + more == 0 ? nowMicros : lastMicros + refills * intervalMicros;
     }
     return new Filling(new IntervalCell(bucket, begun, from, missing), more, nowMicros, cost, mode);
   }
@@ -115,24 +119,24 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long last, long used) i
 
   @Override
   public Cell giveBack(long stampMicros, int units, int taken) {
-    long interval = MICROSECONDS.convert(rule.interval());
-    long refills = Cell.ceil(Math.max(0, last - stampMicros), interval);
+    long intervalMicros = MICROSECONDS.convert(rule.interval());
+    long refills = Cell.ceil(Math.max(0, lastMicros - stampMicros), intervalMicros);
     long still = refills > taken / rule.refill() ? 0 : taken - refills * rule.refill();
     long credit = Math.min(still, units);
     return credit > 0 && used > 0
-        ? new IntervalCell(rule, begun, last, Math.max(0, used - credit))
+        ? new IntervalCell(rule, begun, lastMicros, Math.max(0, used - credit))
         : this;
   }
 
   @Override
   public long neededUntilMicros() {
     long filled = Cell.ceil(used, rule.refill()) * MICROSECONDS.convert(rule.interval());
-    return last + Math.max(filled, MICROSECONDS.convert(rule.memory()));
+    return lastMicros + Math.max(filled, MICROSECONDS.convert(rule.memory()));
   }
 
   @Override
   public String toString() {
-    return "IntervalCell[begun=%b, last=%d, used=%d]".formatted(begun, last, used);
+    return "IntervalCell[begun=%b, last=%d, used=%d]".formatted(begun, lastMicros, used);
   }
 
   private static final class Filling extends CellReadout.Computed {
@@ -153,7 +157,7 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long last, long used) i
       this.cell = cell;
       this.more = more;
       this.intervalMicros = MICROSECONDS.convert(cell.rule.interval());
-      this.pastMicros = nowMicros - cell.last;
+      this.pastMicros = nowMicros - cell.lastMicros;
     }
 
     @Override
@@ -182,7 +186,7 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long last, long used) i
 
     @Override
     Cell with(long taken) {
-      return new IntervalCell(cell.rule, true, cell.last, cell.used + taken + more);
+      return new IntervalCell(cell.rule, true, cell.lastMicros, cell.used + taken + more);
     }
 
     /**

@@ -21,11 +21,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * The cell of a {@link FixedWindowRule}.
  *
- * @param start the start of the window, as of the last admitted call
- * @param end the end of that window
+ * @param startMicros the start of the window, as of the last admitted call
+ * @param endMicros the end of that window
  * @param used units in it
  */
-record WindowCell(FixedWindowRule rule, long start, long end, long used) implements Cell {
+record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long used)
+    implements Cell {
 
   /** Clocks may be set back while an aligned window lasts. */
   private static final long CLOCK_CHANGES_MICROS = MICROSECONDS.convert(Duration.ofHours(2));
@@ -41,16 +42,16 @@ record WindowCell(FixedWindowRule rule, long start, long end, long used) impleme
 
   @Override
   public double[] plan(Rule planned, long wallMicros) {
-    long window = MICROSECONDS.convert(rule.window());
+    long windowMicros = MICROSECONDS.convert(rule.window());
     if (rule.alignment().isEmpty()) {
-      return Cell.doubles(rule.count(), window);
+      return Cell.doubles(rule.count(), windowMicros);
     }
     Alignment alignment = rule.alignment().get();
-    long phase = Math.floorMod(AlignedWindow.anchorMicros(alignment), window);
+    long phase = Math.floorMod(AlignedWindow.anchorMicros(alignment), windowMicros);
     ZoneChange change = ZoneChange.nearest(alignment.zone(), wallMicros);
     return Cell.doubles(
         rule.count(),
-        window,
+        windowMicros,
         phase,
         change.offsetBeforeMicros,
         change.atMicros,
@@ -79,12 +80,12 @@ record WindowCell(FixedWindowRule rule, long start, long end, long used) impleme
       return new WindowCell(
           rule, startMicros, startMicros + MICROSECONDS.convert(rule.window()), units);
     }
-    AlignedWindow window = AlignedWindow.of(rule.alignment().get(), rule.window(), nowMicros);
+    AlignedWindow windowMicros = AlignedWindow.of(rule.alignment().get(), rule.window(), nowMicros);
     return new WindowCell(
         rule,
-        window.startMicros(),
-        window.endMicros(),
-        window.startMicros() <= startMicros ? units : 0);
+        windowMicros.startMicros(),
+        windowMicros.endMicros(),
+        windowMicros.startMicros() <= startMicros ? units : 0);
   }
 
   @Override
@@ -100,19 +101,19 @@ record WindowCell(FixedWindowRule rule, long start, long end, long used) impleme
   @Override
   public Cell startedFrom(Cell former, long nowMicros, long newestMicros) {
     WindowCell other = (WindowCell) former;
-    WindowCell started = started(nowMicros, other.start, other.used);
-    return started.used > 0 && nowMicros < started.end ? started : this;
+    WindowCell started = started(nowMicros, other.startMicros, other.used);
+    return started.used > 0 && nowMicros < started.endMicros ? started : this;
   }
 
   @Override
   public long timeMicros() {
-    return end == 0 ? -1 : start;
+    return endMicros == 0 ? -1 : startMicros;
   }
 
   @Override
   public long memoryMicros() {
-    long window = MICROSECONDS.convert(rule.window());
-    return rule.alignment().isPresent() ? window + CLOCK_CHANGES_MICROS : window;
+    long windowMicros = MICROSECONDS.convert(rule.window());
+    return rule.alignment().isPresent() ? windowMicros + CLOCK_CHANGES_MICROS : windowMicros;
   }
 
   @Override
@@ -125,7 +126,8 @@ record WindowCell(FixedWindowRule rule, long start, long end, long used) impleme
 
   @Override
   public CellReadout read(Rule reading, long nowMicros, int cost, Mode mode) {
-    WindowCell cell = used > 0 && start <= nowMicros && nowMicros < end ? this : begun(nowMicros);
+    WindowCell cell =
+        used > 0 && startMicros <= nowMicros && nowMicros < endMicros ? this : begun(nowMicros);
     return new Windowed(cell, reading.count(), nowMicros, cost, mode);
   }
 
@@ -133,27 +135,27 @@ record WindowCell(FixedWindowRule rule, long start, long end, long used) impleme
     if (rule.alignment().isEmpty()) {
       return new WindowCell(rule, nowMicros, nowMicros + MICROSECONDS.convert(rule.window()), 0);
     }
-    AlignedWindow window = AlignedWindow.of(rule.alignment().get(), rule.window(), nowMicros);
-    return new WindowCell(rule, window.startMicros(), window.endMicros(), 0);
+    AlignedWindow windowMicros = AlignedWindow.of(rule.alignment().get(), rule.window(), nowMicros);
+    return new WindowCell(rule, windowMicros.startMicros(), windowMicros.endMicros(), 0);
   }
 
   @Override
   public Cell giveBack(long stampMicros, int units, int taken) {
-    return stampMicros < start || used == 0 ? this : with(Math.max(0, used - units));
+    return stampMicros < startMicros || used == 0 ? this : with(Math.max(0, used - units));
   }
 
   private WindowCell with(long units) {
-    return new WindowCell(rule, start, end, units);
+    return new WindowCell(rule, startMicros, endMicros, units);
   }
 
   @Override
   public long neededUntilMicros() {
-    return end;
+    return endMicros;
   }
 
   @Override
   public String toString() {
-    return "WindowCell[start=%d, end=%d, used=%d]".formatted(start, end, used);
+    return "WindowCell[start=%d, end=%d, used=%d]".formatted(startMicros, endMicros, used);
   }
 
   private static long micros(ZoneOffset offset) {
@@ -168,7 +170,7 @@ record WindowCell(FixedWindowRule rule, long start, long end, long used) impleme
     Windowed(WindowCell cell, long count, long nowMicros, int cost, Mode mode) {
       super(count, cost, mode);
       this.cell = cell;
-      this.restMicros = cell.end - nowMicros;
+      this.restMicros = cell.endMicros - nowMicros;
     }
 
     @Override
@@ -212,8 +214,8 @@ record WindowCell(FixedWindowRule rule, long start, long end, long used) impleme
     private static final LocalDateTime EPOCH = LocalDateTime.of(1970, 1, 1, 0, 0);
 
     /** Returns the window that contains a time. */
-    static AlignedWindow of(Alignment alignment, Duration window, long nowMicros) {
-      long lengthMicros = MICROSECONDS.convert(window);
+    static AlignedWindow of(Alignment alignment, Duration windowMicros, long nowMicros) {
+      long lengthMicros = MICROSECONDS.convert(windowMicros);
       return of(alignment.zone().getRules(), lengthMicros, anchorMicros(alignment), nowMicros);
     }
 
@@ -228,20 +230,21 @@ record WindowCell(FixedWindowRule rule, long start, long end, long used) impleme
       long offset = micros(zone.getOffset(instant));
       long local =
           nowMicros + offset - Math.floorMod(nowMicros + offset - phaseMicros, lengthMicros);
-      long start = local - offset;
-      long end = start + lengthMicros;
+      long startMicros = local - offset;
+      long endMicros = startMicros + lengthMicros;
       ZoneOffsetTransition last = zone.previousTransition(instant.plusNanos(1));
-      if (last != null && start < at(last)) {
+      if (last != null && startMicros < at(last)) {
         long before = local - micros(last.getOffsetBefore());
         boolean continued = before < at(last) && before + lengthMicros >= at(last);
-        start = continued ? before : at(last);
+        startMicros = continued ? before : at(last);
       }
       ZoneOffsetTransition next = zone.nextTransition(instant);
-      if (next != null && at(next) <= end) {
-        boolean continues = of(zone, lengthMicros, phaseMicros, at(next)).startMicros == start;
-        end = continues ? local + lengthMicros - micros(next.getOffsetAfter()) : at(next);
+      if (next != null && at(next) <= endMicros) {
+        boolean continues =
+            of(zone, lengthMicros, phaseMicros, at(next)).startMicros == startMicros;
+        endMicros = continues ? local + lengthMicros - micros(next.getOffsetAfter()) : at(next);
       }
-      return new AlignedWindow(start, end);
+      return new AlignedWindow(startMicros, endMicros);
     }
 
     private static long at(ZoneOffsetTransition change) {

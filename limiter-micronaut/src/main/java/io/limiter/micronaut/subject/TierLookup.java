@@ -62,14 +62,15 @@ public final class TierLookup {
     if (caller == null) {
       return USUAL;
     }
-    long now = System.nanoTime();
+    long nowNanos = System.nanoTime();
     KnownTier before = known.get(caller);
-    if (before != null && before.untilNanos - now > 0) {
+    if (before != null && before.untilNanos - nowNanos > 0) {
       return before.tier;
     }
     CompletableFuture<Optional<String>> asked = ask(request);
     CompletableFuture<Optional<String>> tier = asked.exceptionally(failed -> Optional.empty());
-    remember(caller, new KnownTier(tier, now + configuration.getCacheTime().toNanos()), now);
+    remember(
+        caller, new KnownTier(tier, nowNanos + configuration.getCacheTime().toNanos()), nowNanos);
     var unused =
         asked.whenComplete(
             (found, failure) -> {
@@ -80,13 +81,14 @@ public final class TierLookup {
     return tier;
   }
 
-  private void remember(String caller, KnownTier tier, long now) {
+  private void remember(String caller, KnownTier tier, long nowNanos) {
     if (known.size() >= configuration.getCacheSize() && !known.containsKey(caller)) {
-      long last = cleanedNanos.get();
-      if (now - last < CLEANING_NANOS || !cleanedNanos.compareAndSet(last, now)) {
+      long lastNanos = cleanedNanos.get();
+      if (nowNanos - lastNanos < CLEANING_NANOS
+          || !cleanedNanos.compareAndSet(lastNanos, nowNanos)) {
         return;
       }
-      known.values().removeIf(old -> old.untilNanos - now <= 0);
+      known.values().removeIf(old -> old.untilNanos - nowNanos <= 0);
       if (known.size() >= configuration.getCacheSize()) {
         return;
       }
