@@ -16,6 +16,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.parallel.Execution;
@@ -23,9 +24,10 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * What the pages show is what is compiled, and what is answered with micronaut-serde, the JSON
- * mapper that Micronaut has by default: the build runs it with that.
+ * mapper that Micronaut has by default: the build runs it with that. What starts services, some
+ * hundred of them, is part of the matrix.
  */
-@Execution(ExecutionMode.CONCURRENT) // most of its time is the start of some hundred services
+@Execution(ExecutionMode.CONCURRENT)
 class DocsIT {
 
   private static final Path ROOT = Path.of("..");
@@ -66,12 +68,14 @@ class DocsIT {
                             .isTrue()));
   }
 
+  @Tag("matrix")
   @TestFactory
   Stream<DynamicTest> aServiceStartsWithTheConfiguration() throws IOException {
     return snippets("yaml")
         .map(snippet -> DynamicTest.dynamicTest(snippet.where(), () -> server(snippet)));
   }
 
+  @Tag("matrix")
   @TestFactory
   Stream<DynamicTest> answersAreAsShown() throws IOException {
     return snippets("http")
