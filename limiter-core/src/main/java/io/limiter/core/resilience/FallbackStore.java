@@ -155,21 +155,19 @@ public final class FallbackStore implements LimitStore {
    * @return this store
    */
   public FallbackStore whileConnecting(CompletionStage<?> firstAttempt, Duration longest) {
-    connecting =
+    CompletableFuture<Void> first =
         firstAttempt
             .<Void>handle((opened, failure) -> null)
             .toCompletableFuture()
             .completeOnTimeout(null, longest.toMillis(), TimeUnit.MILLISECONDS);
+    connecting = first;
+    var unused = first.thenRun(() -> connecting = null);
     return this;
   }
 
   /** Runs an action now, or after the first attempt to connect. */
   private <T> CompletionStage<T> connected(Supplier<CompletionStage<T>> action) {
     CompletableFuture<Void> first = connecting;
-    if (first != null && first.isDone()) {
-      connecting = null;
-      first = null;
-    }
     return first == null ? action.get() : first.thenCompose(ended -> action.get());
   }
 

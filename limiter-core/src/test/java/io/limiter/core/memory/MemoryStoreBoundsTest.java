@@ -24,9 +24,11 @@ import java.time.Duration;
 import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The cost of a flood of subjects, and its effect on other subjects. */
+@Tag("matrix")
 class MemoryStoreBoundsTest {
 
   private static final Duration SECOND = Duration.ofSeconds(1);

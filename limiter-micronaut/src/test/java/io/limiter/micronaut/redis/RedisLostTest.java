@@ -15,9 +15,11 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Redis is lost under use: calls are answered in time, and none is counted twice. */
+@Tag("faults")
 class RedisLostTest {
 
   private static final Duration HEALS_WITHIN = Duration.ofSeconds(5);

@@ -19,11 +19,13 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Redis is configured by a name, and the name server fails, is silent, or gives another address.
  */
+@Tag("faults")
 class NamedRedisTest {
 
   /** The two seconds of the promise, on a machine that is busy with other work. */
