@@ -167,14 +167,22 @@ final class DenialKind {
 
   /** Whether the time has come to check a response. If so, only the caller does it. */
   boolean isToBeChecked(long nanos) {
-    Progress now = state;
-    if (now == Progress.NEVER
-        || nanos - checkedNanos < (now == Progress.PROVED ? CHECK_NANOS : PROVING_NANOS)
-        || !checking.compareAndSet(false, true)) {
+    if (!isDue(nanos) || !checking.compareAndSet(false, true)) {
       return false;
     }
-    checkedNanos = nanos;
-    return true;
+    boolean due = isDue(nanos); // unless another thread has just checked it
+    if (due) {
+      checkedNanos = nanos;
+    } else {
+      checking.set(false);
+    }
+    return due;
+  }
+
+  private boolean isDue(long nanos) {
+    Progress now = state;
+    return now != Progress.NEVER
+        && nanos - checkedNanos >= (now == Progress.PROVED ? CHECK_NANOS : PROVING_NANOS);
   }
 
   /**

@@ -300,6 +300,7 @@ class DenialPartsTest {
   void inAFloodEachResponseHasItsOwnLinkAndType() {
     try (HttpService service = HttpService.start(SPEC + "Http", Map.of())) {
       assertThat(service.status("/parts/first")).isEqualTo(200);
+      assertThat(service.status("/parts/alone")).isEqualTo(429); // two at once may make two kinds
       EncodedDenials kinds = kinds(service);
       for (int round = 0; round < 1_000 && !kinds.areFilled(); round++) {
         flood(service, 8);
