@@ -17,14 +17,13 @@ module io.limiter.core {
   requires static io.netty.resolver;
   requires static io.netty.resolver.dns;
   requires static reactor.core;
-  requires org.slf4j;
+  requires transitive org.slf4j;
 
   exports io.limiter.core;
   exports io.limiter.core.memory;
   exports io.limiter.core.override;
   exports io.limiter.core.redis;
   exports io.limiter.core.redis.cluster;
-  exports io.limiter.core.redis.connection;
   exports io.limiter.core.resilience;
   exports io.limiter.core.rule;
   exports io.limiter.core.store;

@@ -7,7 +7,7 @@ import io.limiter.core.Outcome;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
-import io.limiter.core.redis.connection.NodeBreakers.NodeListener;
+import io.limiter.core.redis.RedisHealth.NodeListener;
 import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
 import io.limiter.micronaut.event.LimiterEvent;
 import io.limiter.micronaut.plan.LimitPlan;

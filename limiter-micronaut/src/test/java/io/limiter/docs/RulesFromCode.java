@@ -6,7 +6,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
-import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;

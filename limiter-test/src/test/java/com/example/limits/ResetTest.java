@@ -3,7 +3,7 @@ package com.example.limits;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.redis.connection.ConnectionSource;
+import io.limiter.core.redis.ConnectionSource;
 import io.limiter.test.LimitTest;
 import io.limiter.test.Limits;
 import io.limiter.test.TestClock;

@@ -12,10 +12,9 @@ import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
+import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
-import io.limiter.core.redis.connection.LettuceClients;
-import io.limiter.core.redis.connection.RedisSettings;
-import io.limiter.core.redis.connection.SharedConnection;
+import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -58,8 +57,7 @@ final class OurEngine implements AutoCloseable {
   static OurEngine open(BenchRedis redis, int subjects) throws Exception {
     RedisSettings settings =
         new RedisSettings(redis.prefix(), DEADLINE).withAlgorithms(List.of(new OwnWindow()));
-    SharedConnection connection =
-        SharedConnection.open(LettuceClients.create(), RedisURI.create(redis.uri()), settings);
+    SharedConnection connection = SharedConnection.open(RedisURI.create(redis.uri()), settings);
     if (!connection.firstAttempt().toCompletableFuture().get(10, TimeUnit.SECONDS)) {
       connection.close();
       throw new IllegalStateException("Redis does not answer at " + RedisURI.create(redis.uri()));

@@ -2,7 +2,7 @@
 package io.limiter.benchmarks.server;
 
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
-import io.limiter.core.redis.connection.ConnectionSource;
+import io.limiter.core.redis.ConnectionSource;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.benchmarks.server;
 
-import io.limiter.core.redis.connection.ConnectionSource;
+import io.limiter.core.redis.ConnectionSource;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.BeanCreatedEvent;
 import io.micronaut.context.event.BeanCreatedEventListener;

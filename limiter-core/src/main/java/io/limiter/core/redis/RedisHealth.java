@@ -4,11 +4,7 @@ package io.limiter.core.redis;
 import io.lettuce.core.cluster.SlotHash;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
-import io.limiter.core.redis.cluster.ClusterSource;
-import io.limiter.core.redis.connection.ConnectionSource;
-import io.limiter.core.redis.connection.NodeBreakers;
 import io.limiter.core.redis.connection.RedisFailures;
-import io.limiter.core.redis.connection.RedisSettings;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -17,6 +13,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -121,4 +118,35 @@ public final class RedisHealth {
    * @param breakerOpen whether calls fail without asking it, until a probe succeeds
    */
   public record NodeStatus(String name, Optional<StoreException> failure, boolean breakerOpen) {}
+
+  /**
+   * Receives the loss of Redis nodes, and their return, in turn for each node. All methods run on
+   * threads of the store, event loops among them: they must not block or throw.
+   */
+  public interface NodeListener {
+
+    /**
+     * A node is called for the first time. Once for each node, before its other events.
+     *
+     * @param node its name in messages, such as {@code Redis at db:6379}
+     * @param breakerOpen whether its breaker is open, at any later time
+     */
+    default void added(String node, BooleanSupplier breakerOpen) {}
+
+    /**
+     * A node failed so often that its breaker opened, or five calls in a row found no connection to
+     * it.
+     *
+     * @param node its name in messages, such as {@code Redis at db:6379}
+     * @param why the last failure
+     */
+    void lost(String node, StoreException why);
+
+    /**
+     * A lost node has answered a call: it decides again.
+     *
+     * @param node its name in messages
+     */
+    void back(String node);
+  }
 }

@@ -5,7 +5,6 @@ import io.lettuce.core.ScriptOutputType;
 import io.limiter.core.StateKey;
 import io.limiter.core.override.OverrideTable;
 import io.limiter.core.override.SubjectOverride;
-import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.util.LogThrottle;
 import java.nio.charset.StandardCharsets;

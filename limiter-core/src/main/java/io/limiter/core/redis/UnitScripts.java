@@ -6,7 +6,6 @@ import io.lettuce.core.cluster.SlotHash;
 import io.limiter.core.FailureReason;
 import io.limiter.core.Policy;
 import io.limiter.core.StoreException;
-import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.redis.wire.DecideReply.TakenUnits;
 import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;

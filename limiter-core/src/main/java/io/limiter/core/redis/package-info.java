@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The Redis store: one script and one round trip for a call, whatever its rules. {@code decide.lua}
- * in the package {@code wire} describes the state and the wire format.
+ * The Redis store: one script and one round trip for a call, whatever its rules. {@link
+ * io.limiter.core.redis.RedisStore} takes {@link io.limiter.core.redis.LoopConnections}, {@link
+ * io.limiter.core.redis.SharedConnection} or a Cluster's {@link
+ * io.limiter.core.redis.cluster.ClusterConnections}, and has a breaker for each node.
  */
 @NullMarked
 package io.limiter.core.redis;

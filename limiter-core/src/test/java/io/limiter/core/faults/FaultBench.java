@@ -8,9 +8,8 @@ import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
 import io.limiter.core.redis.AuditedStore;
-import io.limiter.core.redis.connection.LettuceClients;
-import io.limiter.core.redis.connection.RedisSettings;
-import io.limiter.core.redis.connection.SharedConnection;
+import io.limiter.core.redis.RedisSettings;
+import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.testing.FaultProxy;
 import io.limiter.core.testing.RedisProcess;
 import java.io.IOException;
@@ -53,8 +52,7 @@ public final class FaultBench extends LimiterBench {
     RedisProcess redis = RedisProcess.onFreePort(settings).start();
     FaultProxy proxy = new FaultProxy(redis.port());
     SharedConnection connection =
-        SharedConnection.open(
-            LettuceClients.create(), RedisURI.create(proxy.uri()), RedisSettings.defaults());
+        SharedConnection.open(RedisURI.create(proxy.uri()), RedisSettings.defaults());
     return new FaultBench(redis, proxy, connection, deadline);
   }
 

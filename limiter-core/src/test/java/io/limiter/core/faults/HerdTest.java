@@ -9,9 +9,8 @@ import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisURI;
 import io.limiter.core.StoreException;
-import io.limiter.core.redis.connection.LettuceClients;
-import io.limiter.core.redis.connection.RedisSettings;
-import io.limiter.core.redis.connection.SharedConnection;
+import io.limiter.core.redis.RedisSettings;
+import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.testing.FaultProxy;
 import io.limiter.core.testing.RedisProcess;
 import java.time.Duration;
@@ -73,7 +72,7 @@ class HerdTest {
   private void connect() {
     RedisURI uri = RedisURI.create(proxy.uri());
     for (int i = 0; i < INSTANCES; i++) {
-      instances.add(SharedConnection.open(LettuceClients.create(), uri, RedisSettings.defaults()));
+      instances.add(SharedConnection.open(uri, RedisSettings.defaults()));
     }
     awaitAll();
   }

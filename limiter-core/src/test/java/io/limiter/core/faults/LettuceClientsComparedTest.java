@@ -38,12 +38,12 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
+import io.limiter.core.redis.LoopConnections;
+import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
+import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.redis.cluster.ClusterConnections;
 import io.limiter.core.redis.connection.LettuceClients;
-import io.limiter.core.redis.connection.LoopConnections;
-import io.limiter.core.redis.connection.RedisSettings;
-import io.limiter.core.redis.connection.SharedConnection;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -681,9 +681,7 @@ class LettuceClientsComparedTest {
     private LimitStore shared(String uri, Duration deadline) {
       RedisSettings settings = new RedisSettings(RedisSettings.DEFAULT_PREFIX, deadline);
       return closed(
-          new RedisStore(
-              SharedConnection.open(LettuceClients.create(), RedisURI.create(uri), settings),
-              settings));
+          new RedisStore(SharedConnection.open(RedisURI.create(uri), settings), settings));
     }
 
     private LimitStore onLoops(List<EventLoop> loops) {

@@ -10,10 +10,9 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
+import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
-import io.limiter.core.redis.connection.LettuceClients;
-import io.limiter.core.redis.connection.RedisSettings;
-import io.limiter.core.redis.connection.SharedConnection;
+import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -55,8 +54,7 @@ class LostInstanceTest {
 
   private LimitStore instance() {
     RedisSettings settings = new RedisSettings("limiter:", SLACK);
-    SharedConnection shared =
-        SharedConnection.open(LettuceClients.create(), RedisURI.create(redis.uri()), settings);
+    SharedConnection shared = SharedConnection.open(RedisURI.create(redis.uri()), settings);
     assertThat(shared.firstAttempt()).succeedsWithin(SLACK).isEqualTo(true);
     LimitStore store = new RedisStore(shared, settings);
     instances.add(store);

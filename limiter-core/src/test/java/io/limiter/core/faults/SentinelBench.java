@@ -11,9 +11,8 @@ import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.AuditedStore;
-import io.limiter.core.redis.connection.LettuceClients;
-import io.limiter.core.redis.connection.RedisSettings;
-import io.limiter.core.redis.connection.SharedConnection;
+import io.limiter.core.redis.RedisSettings;
+import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -63,10 +62,7 @@ final class SentinelBench extends LimiterBench {
 
   private static AuditedStore storeAt(String uri, UnaryOperator<String> change) {
     return new AuditedStore(
-        SharedConnection.open(
-            LettuceClients.create(), RedisURI.create(uri), RedisSettings.defaults()),
-        DEADLINE,
-        change);
+        SharedConnection.open(RedisURI.create(uri), RedisSettings.defaults()), DEADLINE, change);
   }
 
   /** The limiter of another instance, which does not use sentinels and stays with its server. */

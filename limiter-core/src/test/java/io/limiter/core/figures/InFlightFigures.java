@@ -11,10 +11,9 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.Reservation;
 import io.limiter.core.Subject;
+import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
-import io.limiter.core.redis.connection.LettuceClients;
-import io.limiter.core.redis.connection.RedisSettings;
-import io.limiter.core.redis.connection.SharedConnection;
+import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -48,7 +47,7 @@ public final class InFlightFigures {
     try (RedisProcess redis = RedisProcess.onFreePort().start()) {
       RedisURI uri = RedisURI.create(redis.uri());
       RedisClient client = RedisClient.create(uri);
-      SharedConnection shared = SharedConnection.open(LettuceClients.create(), uri, settings);
+      SharedConnection shared = SharedConnection.open(uri, settings);
       await().ignoreExceptions().until(() -> shared.commands() != null);
       try (LimitStore store = new RedisStore(shared, settings)) {
         System.out.println("redis-server " + redis.version());

@@ -12,10 +12,9 @@ import io.limiter.core.FadingCounter;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
+import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
-import io.limiter.core.redis.connection.LettuceClients;
-import io.limiter.core.redis.connection.RedisSettings;
-import io.limiter.core.redis.connection.SharedConnection;
+import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
@@ -69,7 +68,7 @@ public final class RedisFigures {
     try (RedisProcess redis = RedisProcess.onFreePort().start()) {
       RedisURI uri = RedisURI.create(redis.uri());
       RedisClient client = RedisClient.create(uri);
-      SharedConnection shared = SharedConnection.open(LettuceClients.create(), uri, settings);
+      SharedConnection shared = SharedConnection.open(uri, settings);
       await().ignoreExceptions().until(() -> shared.commands() != null);
       try (LimitStore store = new RedisStore(shared, settings)) {
         System.out.printf(

@@ -13,8 +13,6 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Step;
 import io.limiter.core.StoreHarness;
 import io.limiter.core.Verdict;
-import io.limiter.core.redis.connection.LoopConnections;
-import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisFixture;

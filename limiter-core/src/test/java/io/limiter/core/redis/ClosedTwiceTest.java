@@ -8,8 +8,6 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.lettuce.core.RedisURI;
-import io.limiter.core.redis.connection.LoopConnections;
-import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.testing.RedisProcess;
 import io.netty.channel.EventLoop;
 import io.netty.channel.MultiThreadIoEventLoopGroup;

@@ -11,7 +11,6 @@ import io.lettuce.core.cluster.SlotHash;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Verdict;
 import io.limiter.core.redis.cluster.ClusterConnections;
-import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.ClusterGroup;
 import io.limiter.core.testing.SlotMove;

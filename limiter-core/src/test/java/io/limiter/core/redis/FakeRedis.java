@@ -3,7 +3,6 @@ package io.limiter.core.redis;
 
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
-import io.limiter.core.redis.connection.ConnectionSource;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;

@@ -12,8 +12,6 @@ import io.limiter.core.Policy;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.redis.connection.LoopConnections;
-import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;

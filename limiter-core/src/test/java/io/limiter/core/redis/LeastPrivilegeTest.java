@@ -28,9 +28,6 @@ import io.limiter.core.Step;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.redis.connection.LettuceClients;
-import io.limiter.core.redis.connection.RedisSettings;
-import io.limiter.core.redis.connection.SharedConnection;
 import io.limiter.core.redis.wire.ScriptSourceTest;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.ConcurrencyLimitRule;
@@ -103,7 +100,7 @@ class LeastPrivilegeTest {
 
   private static RedisStore store(RedisURI uri) {
     RedisSettings settings = new RedisSettings(RedisSettings.DEFAULT_PREFIX, PATIENCE);
-    SharedConnection connection = SharedConnection.open(LettuceClients.create(), uri, settings);
+    SharedConnection connection = SharedConnection.open(uri, settings);
     await().atMost(PATIENCE).until(() -> connection.firstAttempt().toCompletableFuture().join());
     return new RedisStore(connection, settings);
   }

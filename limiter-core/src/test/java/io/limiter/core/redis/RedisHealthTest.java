@@ -7,9 +7,6 @@ import static org.awaitility.Awaitility.await;
 import io.lettuce.core.RedisURI;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
-import io.limiter.core.redis.connection.LettuceClients;
-import io.limiter.core.redis.connection.RedisSettings;
-import io.limiter.core.redis.connection.SharedConnection;
 import io.limiter.core.testing.RedisProcess;
 import java.time.Duration;
 import java.util.Optional;
@@ -25,9 +22,7 @@ class RedisHealthTest {
 
   private final RedisProcess redis = RedisProcess.onFreePort().start();
   private final RedisStore store =
-      new RedisStore(
-          SharedConnection.open(LettuceClients.create(), RedisURI.create(redis.uri()), SETTINGS),
-          SETTINGS);
+      new RedisStore(SharedConnection.open(RedisURI.create(redis.uri()), SETTINGS), SETTINGS);
 
   @BeforeEach
   void connect() {

@@ -11,8 +11,6 @@ import io.limiter.core.Policy;
 import io.limiter.core.Reservation;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
-import io.limiter.core.redis.connection.ConnectionSource;
-import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.redis.wire.DecideReply;
 import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.rule.ConcurrencyLimitRule;

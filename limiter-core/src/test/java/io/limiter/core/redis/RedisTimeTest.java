@@ -18,9 +18,6 @@ import io.limiter.core.Policy;
 import io.limiter.core.StoreHarness;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.redis.connection.LettuceClients;
-import io.limiter.core.redis.connection.RedisSettings;
-import io.limiter.core.redis.connection.SharedConnection;
 import io.limiter.core.redis.wire.DecideReply.TakenUnits;
 import io.limiter.core.redis.wire.EncodedLog;
 import io.limiter.core.redis.wire.EncodedStack;
@@ -86,8 +83,7 @@ class RedisTimeTest {
   private final RedisSettings settings = new RedisSettings("limiter:", Duration.ofSeconds(10));
   private final RedisURI uri = RedisURI.create(redis.uri());
   private final RedisClient client = RedisClient.create(uri);
-  private final SharedConnection shared =
-      SharedConnection.open(LettuceClients.create(), uri, settings);
+  private final SharedConnection shared = SharedConnection.open(uri, settings);
   private final RedisStore store = new RedisStore(shared, settings);
   private final RedisCommands<byte[], byte[]> commands =
       client.connect(ByteArrayCodec.INSTANCE).sync();

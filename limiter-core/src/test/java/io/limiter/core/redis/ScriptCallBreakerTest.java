@@ -7,8 +7,6 @@ import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
-import io.limiter.core.redis.connection.NodeBreakers;
-import io.limiter.core.redis.connection.RecordedPeriod;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;

@@ -11,8 +11,6 @@ import io.lettuce.core.ScriptOutputType;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import io.limiter.core.redis.FakeRedis.Sent;
-import io.limiter.core.redis.connection.NodeBreakers;
-import io.limiter.core.redis.connection.RecordedPeriod;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import java.time.Duration;
 import java.util.ArrayList;

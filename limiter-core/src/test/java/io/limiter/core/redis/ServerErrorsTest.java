@@ -14,10 +14,6 @@ import io.limiter.core.Policy;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.redis.connection.Breaker;
-import io.limiter.core.redis.connection.LettuceClients;
-import io.limiter.core.redis.connection.RedisSettings;
-import io.limiter.core.redis.connection.SharedConnection;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
 import java.nio.charset.StandardCharsets;
@@ -43,9 +39,7 @@ class ServerErrorsTest {
   private final RedisClient admin = RedisClient.create(redis.uri());
   private final RedisCommands<String, String> commands = admin.connect().sync();
   private final RedisStore store =
-      new RedisStore(
-          SharedConnection.open(LettuceClients.create(), RedisURI.create(redis.uri()), SETTINGS),
-          SETTINGS);
+      new RedisStore(SharedConnection.open(RedisURI.create(redis.uri()), SETTINGS), SETTINGS);
 
   @BeforeEach
   void connect() {

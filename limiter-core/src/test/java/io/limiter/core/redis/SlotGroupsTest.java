@@ -8,7 +8,6 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.StoreHarness;
 import io.limiter.core.Subject;
-import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.redis.wire.EncodedCall;
 import io.limiter.core.redis.wire.EncodedStack;
 import io.limiter.core.rule.LeakyBucketRule;

@@ -8,10 +8,9 @@ import io.lettuce.core.RedisURI;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
+import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
-import io.limiter.core.redis.connection.LettuceClients;
-import io.limiter.core.redis.connection.RedisSettings;
-import io.limiter.core.redis.connection.SharedConnection;
+import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -120,9 +119,7 @@ class EventLoopBlockingTest {
   private static LimitStore store(RedisProcess redis, Duration deadline) {
     RedisSettings settings =
         new RedisSettings(RedisSettings.DEFAULT_PREFIX, deadline).withHardDeadline(deadline);
-    return new RedisStore(
-        SharedConnection.open(LettuceClients.create(), RedisURI.create(redis.uri()), settings),
-        settings);
+    return new RedisStore(SharedConnection.open(RedisURI.create(redis.uri()), settings), settings);
   }
 
   private static boolean decided(CompletionStage<?> stage) {

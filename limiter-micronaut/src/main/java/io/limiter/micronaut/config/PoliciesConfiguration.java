@@ -2,7 +2,7 @@
 package io.limiter.micronaut.config;
 
 import io.limiter.core.Policy;
-import io.limiter.core.redis.connection.RedisSettings.PolicyDeadlines;
+import io.limiter.core.redis.RedisSettings.PolicyDeadlines;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.util.NearestNames;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;

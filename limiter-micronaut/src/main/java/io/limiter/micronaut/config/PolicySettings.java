@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.config;
 
-import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.resilience.Fallback;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.Internal;

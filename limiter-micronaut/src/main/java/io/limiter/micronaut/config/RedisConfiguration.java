@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.config;
 
-import io.limiter.core.redis.connection.RedisSettings;
-import io.limiter.core.redis.connection.RedisSettings.KeySecret;
-import io.limiter.core.redis.connection.RedisSettings.PolicyDeadlines;
+import io.limiter.core.redis.RedisSettings;
+import io.limiter.core.redis.RedisSettings.KeySecret;
+import io.limiter.core.redis.RedisSettings.PolicyDeadlines;
 import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;

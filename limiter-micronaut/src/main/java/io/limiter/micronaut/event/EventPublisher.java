@@ -7,7 +7,7 @@ import io.limiter.core.Outcome;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.redis.connection.NodeBreakers.NodeListener;
+import io.limiter.core.redis.RedisHealth.NodeListener;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.AdmissionControl.DenialListener;

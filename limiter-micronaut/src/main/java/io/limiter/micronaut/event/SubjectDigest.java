@@ -2,8 +2,8 @@
 package io.limiter.micronaut.event;
 
 import io.limiter.core.StateKey;
-import io.limiter.core.redis.connection.RedisSettings;
-import io.limiter.core.redis.connection.RedisSettings.KeySecret;
+import io.limiter.core.redis.RedisSettings;
+import io.limiter.core.redis.RedisSettings.KeySecret;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.util.SupplierUtil;
 import jakarta.inject.Singleton;

@@ -8,7 +8,7 @@ import io.limiter.core.RuleVerdict;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.override.OverrideStore;
-import io.limiter.core.redis.connection.NodeBreakers.NodeListener;
+import io.limiter.core.redis.RedisHealth.NodeListener;
 import io.limiter.core.resilience.DenyCache;
 import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.resilience.FallbackStore.StoreListener;

@@ -5,12 +5,11 @@ import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
+import io.limiter.core.redis.ConnectionSource;
+import io.limiter.core.redis.LoopConnections;
+import io.limiter.core.redis.RedisSettings;
+import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.redis.cluster.ClusterConnections;
-import io.limiter.core.redis.connection.ConnectionSource;
-import io.limiter.core.redis.connection.LettuceClients;
-import io.limiter.core.redis.connection.LoopConnections;
-import io.limiter.core.redis.connection.RedisSettings;
-import io.limiter.core.redis.connection.SharedConnection;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.config.PoliciesConfiguration;
@@ -177,7 +176,7 @@ final class RedisConnections {
       Optional<ServerLoops> server) {
     List<EventLoop> loops = loops(limiter, server);
     if (loops.isEmpty()) {
-      return SharedConnection.open(LettuceClients.create(), uri, settings);
+      return SharedConnection.open(uri, settings);
     }
     return LoopConnections.open(loops, uri, settings);
   }

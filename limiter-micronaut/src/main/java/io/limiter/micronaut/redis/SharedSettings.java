@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.redis;
 
+import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.redis.RedisStore;
-import io.limiter.core.redis.connection.ConnectionSource;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration.SharedSettingsConfiguration;
 import io.limiter.micronaut.config.SettingsRefresh;

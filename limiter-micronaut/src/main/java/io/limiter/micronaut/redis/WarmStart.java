@@ -7,7 +7,7 @@ import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.redis.connection.ConnectionSource;
+import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.resilience.DenyCache;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackCounts;

@@ -24,7 +24,7 @@ public final class LoggedWarnings implements AutoCloseable {
   private static final List<String> EXPECTED =
       List.of(
           "io.limiter.core.resilience.FallbackStore",
-          "io.limiter.core.redis.connection.Breaker",
+          "io.limiter.core.redis.Breaker",
           "io.limiter.core.redis.connection.SilenceWatch");
 
   private final Queue<ILoggingEvent> events = new ConcurrentLinkedQueue<>();

@@ -13,7 +13,7 @@ import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.testing.RedisFixture;
 import io.limiter.micronaut.testing.Starts;

@@ -6,7 +6,7 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.AuditedStore;
-import io.limiter.core.redis.connection.ConnectionSource;
+import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;

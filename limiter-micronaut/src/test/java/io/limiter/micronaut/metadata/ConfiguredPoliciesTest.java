@@ -4,7 +4,7 @@ package io.limiter.micronaut.metadata;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.Policy;
-import io.limiter.core.redis.connection.RedisSettings;
+import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.micronaut.annotation.RateLimiter;

@@ -11,7 +11,7 @@ import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.redis.connection.ConnectionSource;
+import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.store.LimitStore;

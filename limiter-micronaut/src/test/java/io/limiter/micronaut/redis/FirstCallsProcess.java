@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.redis;
 
-import io.limiter.core.redis.connection.ConnectionSource;
+import io.limiter.core.redis.ConnectionSource;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.ApplicationContext;

@@ -8,10 +8,9 @@ import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
-import io.limiter.core.redis.connection.ConnectionSource;
-import io.limiter.core.redis.connection.LettuceClients;
-import io.limiter.core.redis.connection.RedisSettings;
-import io.limiter.core.redis.connection.SharedConnection;
+import io.limiter.core.redis.ConnectionSource;
+import io.limiter.core.redis.RedisSettings;
+import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.testing.RedisProcess;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Factory;
@@ -59,8 +58,7 @@ class PendingConnectionsTest {
   void openedConnectionsOutliveTheThreadThatOpensThem() throws InterruptedException {
     try (RedisProcess redis = RedisProcess.onFreePort().start();
         ConnectionSource real =
-            SharedConnection.open(
-                LettuceClients.create(), RedisURI.create(redis.uri()), RedisSettings.defaults())) {
+            SharedConnection.open(RedisURI.create(redis.uri()), RedisSettings.defaults())) {
       opened.complete(real);
 
       assertThat(pending.firstAttempt()).succeedsWithin(SOON).isEqualTo(true);

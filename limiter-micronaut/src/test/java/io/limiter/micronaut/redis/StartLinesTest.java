@@ -10,7 +10,7 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.limiter.core.override.OverrideTable;
-import io.limiter.core.redis.connection.ConnectionSource;
+import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;

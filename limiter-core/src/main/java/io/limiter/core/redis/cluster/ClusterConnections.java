@@ -8,12 +8,13 @@ import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.resource.ClientResources;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
+import io.limiter.core.redis.ClusterSource;
+import io.limiter.core.redis.ClusterSource.Redirection;
+import io.limiter.core.redis.ConnectionSource.NodeAddress;
+import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.connection.ConnectionLog;
-import io.limiter.core.redis.connection.ConnectionSource.NodeAddress;
 import io.limiter.core.redis.connection.LettuceClients;
 import io.limiter.core.redis.connection.ManagedConnection;
-import io.limiter.core.redis.connection.RedisFailures.Redirection;
-import io.limiter.core.redis.connection.RedisSettings;
 import io.limiter.core.redis.wire.DecisionScripts;
 import java.util.ArrayList;
 import java.util.BitSet;
@@ -171,7 +172,8 @@ public final class ClusterConnections implements ClusterSource {
             address,
             LettuceClients.ofNode(resources),
             seed,
-            ManagedConnection.WarmUp.ofNode(settings, scripts, slots),
+            ManagedConnection.WarmUp.ofNode(
+                scripts, settings.batchSize() > 1, settings::name, slots),
             new ConnectionLog(LOG, nodeName, 0, "", warned),
             watch::soon);
     if (closed) {

@@ -6,7 +6,7 @@ import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.SlotHash;
 import io.lettuce.core.codec.ByteArrayCodec;
-import io.limiter.core.redis.connection.ConnectionSource.NodeAddress;
+import io.limiter.core.redis.ConnectionSource.NodeAddress;
 import io.limiter.core.redis.connection.ManagedConnection;
 import java.util.ArrayList;
 import java.util.BitSet;

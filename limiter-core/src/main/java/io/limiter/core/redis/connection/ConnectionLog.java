@@ -3,6 +3,8 @@ package io.limiter.core.redis.connection;
 
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -57,6 +59,19 @@ public final class ConnectionLog {
     this.missing = new AtomicInteger(count);
     this.connections = connections;
     this.check = new ServerCheck(log, node, warned);
+  }
+
+  /** {@code host:port}, an IPv6 address in brackets. */
+  public static String hostAndPort(String host, int port) {
+    boolean bare = host.indexOf(':') >= 0 && !host.startsWith("[");
+    return (bare ? '[' + host + ']' : host) + ':' + port;
+  }
+
+  /** The remote address of a channel; null if it has none, or no port. */
+  static @Nullable String hostAndPort(@Nullable SocketAddress address) {
+    return address instanceof InetSocketAddress known
+        ? hostAndPort(known.getHostString(), known.getPort())
+        : null;
   }
 
   /**

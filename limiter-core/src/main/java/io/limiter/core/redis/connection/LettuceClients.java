@@ -57,7 +57,7 @@ public final class LettuceClients {
     return create(resources());
   }
 
-  static RedisClient create(ClientResources.Builder resources) {
+  public static RedisClient create(ClientResources.Builder resources) {
     return client(resources.nettyCustomizer(new WatchedChannel(false)).build());
   }
 
@@ -68,7 +68,7 @@ public final class LettuceClients {
   }
 
   /** A client that runs on one event loop, and shares everything else. */
-  static RedisClient onLoop(ClientResources shared, EventLoop loop) {
+  public static RedisClient onLoop(ClientResources shared, EventLoop loop) {
     return client(
         shared
             .mutate()
@@ -189,7 +189,7 @@ public final class LettuceClients {
    * record allows, since it is needed only when the previous one has failed; negative answers are
    * not cached.
    */
-  static final class NameResolution {
+  public static final class NameResolution {
 
     /**
      * Time limit for one name server, so that another can be asked within one attempt to connect.
@@ -207,7 +207,7 @@ public final class LettuceClients {
 
     private NameResolution() {}
 
-    static DnsNameResolverBuilder builder() {
+    public static DnsNameResolverBuilder builder() {
       return new DnsNameResolverBuilder()
           .datagramChannelType(Transports.datagramChannelClass())
           .socketChannelType(Transports.socketChannelClass().asSubclass(SocketChannel.class))

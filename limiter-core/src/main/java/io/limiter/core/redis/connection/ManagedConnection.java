@@ -15,7 +15,6 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
-import io.limiter.core.redis.connection.ConnectionSource.NodeAddress;
 import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.redis.wire.EncodedCall;
@@ -32,6 +31,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -71,13 +71,6 @@ public final class ManagedConnection {
   }
 
   /** Begins to connect. */
-  public static ManagedConnection open(
-      RedisClient client, RedisURI uri, RedisSettings settings, ConnectionLog log) {
-    return open(
-        client, uri, new WarmUp(settings, DecisionScripts.load(settings.algorithms())), log);
-  }
-
-  /** Begins to connect, with a warm-up of the caller's. */
   public static ManagedConnection open(
       RedisClient client, RedisURI uri, WarmUp warmUp, ConnectionLog log) {
     ManagedConnection connection = new ManagedConnection(client, bounded(uri), warmUp, log);
@@ -123,7 +116,9 @@ public final class ManagedConnection {
 
   /** How this Redis is found and set up, for messages. */
   private String topology() {
-    return uri.getSentinels().isEmpty() ? "stand-alone" : "now at " + NodeAddress.text(address);
+    return uri.getSentinels().isEmpty()
+        ? "stand-alone"
+        : "now at " + ConnectionLog.hostAndPort(address);
   }
 
   private void connect() {
@@ -252,38 +247,46 @@ public final class ManagedConnection {
     /** Many more than needed to find a key in one given slot. */
     private static final int MAX_TRIES = 20 * SlotHash.SLOT_COUNT;
 
-    private final RedisSettings settings;
     private final DecisionScripts scripts;
-    private final StateKey key;
+    private final Optional<RedisScript> batch;
+    private final byte[] key;
 
-    WarmUp(RedisSettings settings, DecisionScripts scripts) {
-      this(settings, scripts, PROBE.charge(0).key());
+    private WarmUp(DecisionScripts scripts, boolean batched, byte[] key) {
+      this.scripts = scripts;
+      this.batch = batched ? scripts.batch() : Optional.empty();
+      this.key = key;
     }
 
-    private WarmUp(RedisSettings settings, DecisionScripts scripts, StateKey key) {
-      this.settings = settings;
-      this.scripts = scripts;
-      this.key = key;
+    /**
+     * The warm-up of a Redis that has all keys.
+     *
+     * @param batched whether calls share commands, for which there is a script
+     * @param naming the names of keys in Redis
+     */
+    public static WarmUp of(
+        DecisionScripts scripts, boolean batched, Function<StateKey, byte[]> naming) {
+      return new WarmUp(scripts, batched, naming.apply(PROBE.charge(0).key()));
     }
 
     /**
      * The warm-up of a Cluster node that has these slots: it can decide only about a key of its
      * own.
      */
-    public static WarmUp ofNode(RedisSettings settings, DecisionScripts scripts, BitSet slots) {
-      return new WarmUp(settings, scripts, keyIn(settings, slots));
+    public static WarmUp ofNode(
+        DecisionScripts scripts, boolean batched, Function<StateKey, byte[]> naming, BitSet slots) {
+      return new WarmUp(scripts, batched, keyIn(naming, slots));
     }
 
-    private static StateKey keyIn(RedisSettings settings, BitSet slots) {
+    private static byte[] keyIn(Function<StateKey, byte[]> naming, BitSet slots) {
       if (!slots.isEmpty()) {
         for (int i = 0; i < MAX_TRIES; i++) {
-          StateKey key = new StateKey("limiter.warm-up." + i, "");
-          if (slots.get(SlotHash.getSlot(settings.name(key)))) {
+          byte[] key = naming.apply(new StateKey("limiter.warm-up." + i, ""));
+          if (slots.get(SlotHash.getSlot(key))) {
             return key;
           }
         }
       }
-      return PROBE.charge(0).key();
+      return naming.apply(PROBE.charge(0).key());
     }
 
     /**
@@ -294,31 +297,22 @@ public final class ManagedConnection {
       var unusedDecide = commands.scriptLoad(scripts.decide().text());
       var unusedRefund = commands.scriptLoad(scripts.refund().text());
       var unusedRenew = commands.scriptLoad(scripts.renew().text());
-      batch()
-          .ifPresent(
-              script -> {
-                var unusedBatch = commands.scriptLoad(script.text());
-              });
-    }
-
-    /** The script for several calls, if calls share commands. */
-    private Optional<RedisScript> batch() {
-      return settings.batchSize() > 1 ? scripts.batch() : Optional.empty();
+      batch.ifPresent(
+          script -> {
+            var unusedBatch = commands.scriptLoad(script.text());
+          });
     }
 
     CompletionStage<Void> run(RedisClusterAsyncCommands<byte[], byte[]> commands) {
       EncodedCall probe =
           EncodedCall.of(
-              PROBE,
-              Mode.PEEK,
-              own -> settings.name(key),
-              stack -> new EncodedStack(stack, List.of(), () -> 0));
+              PROBE, Mode.PEEK, own -> key, stack -> new EncodedStack(stack, List.of(), () -> 0));
       return commands
           .scriptLoad(scripts.refund().text())
           .thenCompose(loaded -> commands.scriptLoad(scripts.renew().text()))
           .thenCompose(
               loaded ->
-                  batch()
+                  batch
                       .map(script -> (CompletionStage<String>) commands.scriptLoad(script.text()))
                       .orElseGet(() -> CompletableFuture.completedFuture(loaded)))
           .thenCompose(loaded -> commands.scriptLoad(scripts.decide().text()))
@@ -336,9 +330,9 @@ public final class ManagedConnection {
     /** A node that has no slot, or has just lost one, is warm once it has answered. */
     private static CompletionStage<Void> unlessItIsAnothers(Throwable failure) {
       Throwable cause = RedisFailures.unwrap(failure);
-      return RedisFailures.Redirection.of(cause) == null
-          ? CompletableFuture.failedFuture(cause)
-          : CompletableFuture.completedFuture(null);
+      return RedisFailures.isRedirection(cause)
+          ? CompletableFuture.completedFuture(null)
+          : CompletableFuture.failedFuture(cause);
     }
   }
 }

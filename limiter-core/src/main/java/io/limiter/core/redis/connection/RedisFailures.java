@@ -5,14 +5,12 @@ import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisException;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
-import io.limiter.core.redis.connection.ConnectionSource.NodeAddress;
 import java.io.IOException;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
 /** Translates failures of Redis into messages that contain no key and no secret. */
 public final class RedisFailures {
@@ -63,7 +61,7 @@ public final class RedisFailures {
   private RedisFailures() {}
 
   /**
-   * @param node the name of the server, as {@link ConnectionSource#name}
+   * @param node the name of the server, such as {@code Redis at db:6379}
    */
   public static StoreException translate(Throwable failure, String node) {
     if (failure instanceof StoreException known) {
@@ -90,20 +88,27 @@ public final class RedisFailures {
 
   /** Whether the node was a primary, and no longer is. */
   public static boolean isDemotion(Throwable failure) {
-    return failure instanceof RedisCommandExecutionException reply
-        && code(String.valueOf(reply.getMessage())).equals("READONLY");
+    return isReply(failure, "READONLY");
   }
 
   /** Whether a slot is migrating to another node, and some keys of the call have moved already. */
   public static boolean isTryAgain(Throwable failure) {
-    return failure instanceof RedisCommandExecutionException reply
-        && code(String.valueOf(reply.getMessage())).equals("TRYAGAIN");
+    return isReply(failure, "TRYAGAIN");
   }
 
   /** Whether a slot is migrating: whatever is replied then is about all keys of the command. */
   public static boolean isOfMovingSlot(Throwable failure) {
-    Redirection redirection = Redirection.of(failure);
-    return redirection != null ? redirection.ask() : isTryAgain(failure);
+    return isReply(failure, "ASK") || isTryAgain(failure);
+  }
+
+  /** Whether another node of a Cluster has the key. */
+  static boolean isRedirection(Throwable failure) {
+    return isReply(failure, "MOVED") || isReply(failure, "ASK");
+  }
+
+  private static boolean isReply(Throwable failure, String code) {
+    return failure instanceof RedisCommandExecutionException reply
+        && code(String.valueOf(reply.getMessage())).equals(code);
   }
 
   /** The failure without the exceptions that futures wrap around it. */
@@ -143,33 +148,5 @@ public final class RedisFailures {
     }
     Matcher code = CODE.matcher(message);
     return code.lookingAt() ? code.group() : "(without a code)";
-  }
-
-  /**
-   * A Cluster node's reply to a call about a key that it does not have: nothing ran.
-   *
-   * @param slot of the key
-   * @param address the node that has it; without a host if that is the host of the replying node
-   * @param ask whether the slot is migrating there, so that the node answers about this key only
-   *     after ASKING; otherwise it has the slot for good
-   */
-  public record Redirection(int slot, NodeAddress address, boolean ask) {
-
-    private static final Pattern REDIRECTION =
-        Pattern.compile("(MOVED|ASK) (\\d{1,5}) (\\S*:\\d+)");
-
-    /** Parses a failure; null if it is not a redirection. */
-    public static @Nullable Redirection of(Throwable failure) {
-      if (!(failure instanceof RedisCommandExecutionException)) {
-        return null;
-      }
-      Matcher matcher = REDIRECTION.matcher(String.valueOf(failure.getMessage()));
-      return matcher.lookingAt()
-          ? new Redirection(
-              Integer.parseInt(matcher.group(2)),
-              NodeAddress.parse(matcher.group(3)),
-              matcher.group(1).equals("ASK"))
-          : null;
-    }
   }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis.connection;
 
-import io.limiter.core.redis.connection.ConnectionSource.NodeAddress;
 import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
@@ -72,7 +71,7 @@ final class SilenceWatch extends ChannelDuplexHandler {
   private void tick(ChannelHandlerContext context) {
     silentTicks = asked ? silentTicks + 1 : 0;
     if (silentTicks > MAX_SILENT_TICKS) {
-      String address = NodeAddress.text(context.channel().remoteAddress());
+      String address = ConnectionLog.hostAndPort(context.channel().remoteAddress());
       LOG.warn(
           "Redis{} has been silent for {} ms: the connection is closed, and another opened",
           address == null ? "" : " at " + address,

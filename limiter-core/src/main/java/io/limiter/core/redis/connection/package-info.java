@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * Connections to Redis: one for each event loop, or one that all threads share, with or without
- * Sentinel. A connection is opened without blocking, warmed before it is used, and never writes a
- * command twice. Each node has a {@link io.limiter.core.redis.connection.Breaker}.
+ * One connection to Redis, found directly or by Sentinel, and the commands on it. It is opened
+ * without blocking, warmed before it is used, and never writes a command twice. Internal: not
+ * exported.
  */
 @NullMarked
 package io.limiter.core.redis.connection;

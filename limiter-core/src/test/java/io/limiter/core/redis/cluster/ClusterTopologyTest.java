@@ -3,7 +3,7 @@ package io.limiter.core.redis.cluster;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.redis.connection.ConnectionSource.NodeAddress;
+import io.limiter.core.redis.ConnectionSource.NodeAddress;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;

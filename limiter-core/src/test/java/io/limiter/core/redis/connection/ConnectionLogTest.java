@@ -12,6 +12,10 @@ import io.lettuce.core.AclSetuserArgs;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisConnectionException;
 import io.lettuce.core.RedisURI;
+import io.limiter.core.redis.ConnectionSource;
+import io.limiter.core.redis.LoopConnections;
+import io.limiter.core.redis.RedisSettings;
+import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.redis.cluster.ClusterConnections;
 import io.limiter.core.testing.ClusterGroup;
 import io.limiter.core.testing.RedisProcess;
@@ -178,7 +182,7 @@ class ConnectionLogTest {
   }
 
   private static SharedConnection shared(RedisURI uri) {
-    return SharedConnection.open(LettuceClients.create(), uri, RedisSettings.defaults());
+    return SharedConnection.open(uri, RedisSettings.defaults());
   }
 
   private static RedisURI uri(RedisProcess redis) {

@@ -8,6 +8,8 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.lettuce.core.RedisURI;
+import io.limiter.core.redis.RedisSettings;
+import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.redis.connection.ConnectionLog.ServerCheck;
 import io.limiter.core.testing.RedisProcess;
 import java.time.Duration;
@@ -51,8 +53,7 @@ class ServerCheckTest {
         RedisProcess.onFreePort("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
             .start()) {
       SharedConnection connection =
-          SharedConnection.open(
-              LettuceClients.create(), RedisURI.create(redis.uri()), RedisSettings.defaults());
+          SharedConnection.open(RedisURI.create(redis.uri()), RedisSettings.defaults());
       try {
         await()
             .atMost(Duration.ofSeconds(5))

@@ -19,6 +19,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
+import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.wire.DecisionBatching;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.redis.wire.EncodedCall;

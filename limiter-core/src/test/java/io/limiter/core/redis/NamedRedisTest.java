@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.redis.connection;
+package io.limiter.core.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.resource.ClientResources;
+import io.limiter.core.redis.connection.LettuceClients;
 import io.limiter.core.testing.FaultProxy;
 import io.limiter.core.testing.NameServer;
 import io.limiter.core.testing.RedisProcess;

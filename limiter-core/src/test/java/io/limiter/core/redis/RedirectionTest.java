@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.redis.connection;
+package io.limiter.core.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lettuce.core.RedisCommandExecutionException;
-import io.limiter.core.redis.connection.ConnectionSource.NodeAddress;
-import io.limiter.core.redis.connection.RedisFailures.Redirection;
+import io.limiter.core.redis.ClusterSource.Redirection;
+import io.limiter.core.redis.ConnectionSource.NodeAddress;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;

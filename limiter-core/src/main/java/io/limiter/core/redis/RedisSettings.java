@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.redis.connection;
+package io.limiter.core.redis;
 
 import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
+import io.limiter.core.redis.connection.ManagedConnection.WarmUp;
+import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.rule.CustomAlgorithm;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
@@ -194,6 +196,11 @@ public record RedisSettings(
       to[start + i] = (byte) text.charAt(i);
     }
     return start + text.length();
+  }
+
+  /** How a connection to a Redis that has all keys is prepared for decisions. */
+  WarmUp warmUp() {
+    return WarmUp.of(DecisionScripts.load(algorithms), batchSize > 1, this::name);
   }
 
   public static RedisSettings defaults() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.redis.connection;
+package io.limiter.core.redis;
 
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
@@ -7,6 +7,9 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
+import io.limiter.core.redis.connection.ConnectionLog;
+import io.limiter.core.redis.connection.LettuceClients;
+import io.limiter.core.redis.connection.ManagedConnection;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.LoggerFactory;
@@ -26,12 +29,15 @@ public final class SharedConnection implements ConnectionSource {
     this.connection = connection;
   }
 
+  /** Begins to connect. */
+  public static SharedConnection open(RedisURI uri, RedisSettings settings) {
+    return open(LettuceClients.create(), uri, settings);
+  }
+
   /**
-   * Begins to connect.
-   *
-   * @param client created by {@link LettuceClients#create}; closed with the connection
+   * @param client closed with the connection
    */
-  public static SharedConnection open(RedisClient client, RedisURI uri, RedisSettings settings) {
+  static SharedConnection open(RedisClient client, RedisURI uri, RedisSettings settings) {
     String name = ConnectionSource.name(uri);
     ConnectionLog log =
         new ConnectionLog(
@@ -39,7 +45,7 @@ public final class SharedConnection implements ConnectionSource {
             name,
             1,
             "one connection for all threads");
-    ManagedConnection connection = ManagedConnection.open(client, uri, settings, log);
+    ManagedConnection connection = ManagedConnection.open(client, uri, settings.warmUp(), log);
     return new SharedConnection(name, client, connection);
   }
 

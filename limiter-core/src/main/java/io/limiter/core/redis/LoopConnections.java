@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.redis.connection;
+package io.limiter.core.redis;
 
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
@@ -9,6 +9,10 @@ import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.Transports;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
+import io.limiter.core.redis.connection.ConnectionLog;
+import io.limiter.core.redis.connection.LettuceClients;
+import io.limiter.core.redis.connection.ManagedConnection;
+import io.limiter.core.redis.connection.ManagedConnection.WarmUp;
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
 import io.netty.channel.ReflectiveChannelFactory;
@@ -49,10 +53,10 @@ public final class LoopConnections implements ConnectionSource {
     this.resources = resources;
   }
 
-  private void connect(EventLoop loop, RedisURI uri, RedisSettings settings, ConnectionLog log) {
+  private void connect(EventLoop loop, RedisURI uri, WarmUp warmUp, ConnectionLog log) {
     RedisClient client = LettuceClients.onLoop(resources, loop);
     clients.add(client);
-    ManagedConnection connection = ManagedConnection.open(client, uri, settings, log);
+    ManagedConnection connection = ManagedConnection.open(client, uri, warmUp, log);
     connections.add(connection);
     loop.execute(() -> byThread.put(Thread.currentThread(), connection));
   }
@@ -81,8 +85,9 @@ public final class LoopConnections implements ConnectionSource {
             ? "one connection on an event loop"
             : loops.size() + " connections, each on an event loop of its own";
     ConnectionLog log = new ConnectionLog(LOG, opened.name, loops.size(), how);
+    WarmUp warmUp = settings.warmUp();
     try {
-      loops.forEach(loop -> opened.connect(loop, uri, settings, log));
+      loops.forEach(loop -> opened.connect(loop, uri, warmUp, log));
     } catch (RuntimeException ended) { // a loop that has ended accepts no task
       opened.close();
       throw ended;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.redis.connection;
+package io.limiter.core.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import io.lettuce.core.cluster.SlotHash;
 import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
-import io.limiter.core.redis.connection.RedisSettings.KeySecret;
+import io.limiter.core.redis.RedisSettings.KeySecret;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.Rule;

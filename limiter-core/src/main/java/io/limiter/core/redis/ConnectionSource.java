@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.redis.connection;
+package io.limiter.core.redis;
 
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.StoreException;
-import java.net.InetSocketAddress;
-import java.net.SocketAddress;
+import io.limiter.core.redis.connection.ConnectionLog;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Supplies the connection for a decision. Called on the thread that decides, so it must not block.
@@ -90,18 +88,10 @@ public interface ConnectionSource extends AutoCloseable {
       return new NodeAddress(uri.getHost(), uri.getPort()).toString();
     }
 
-    /** The remote address of a channel, for messages. */
-    static @Nullable String text(@Nullable SocketAddress address) {
-      return address instanceof InetSocketAddress known
-          ? new NodeAddress(known.getHostString(), known.getPort()).toString()
-          : null;
-    }
-
     /** For messages: {@code host:port}, an IPv6 address in brackets. */
     @Override
     public String toString() {
-      boolean bare = host.indexOf(':') >= 0 && !host.startsWith("[");
-      return (bare ? '[' + host + ']' : host) + ':' + port;
+      return ConnectionLog.hostAndPort(host, port);
     }
   }
 }

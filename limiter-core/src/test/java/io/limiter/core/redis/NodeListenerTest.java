@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.redis.connection;
+package io.limiter.core.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
-import io.limiter.core.redis.connection.NodeBreakers.NodeListener;
+import io.limiter.core.redis.RedisHealth.NodeListener;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

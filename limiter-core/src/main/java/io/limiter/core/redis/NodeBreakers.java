@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.redis.connection;
+package io.limiter.core.redis;
 
 import io.limiter.core.StoreException;
+import io.limiter.core.redis.RedisHealth.NodeListener;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory;
 /**
  * A breaker for each Redis node, so that a node that is down does not affect calls to the others.
  */
-public final class NodeBreakers {
+final class NodeBreakers {
 
   /** The most breakers; if more addresses come and go, the remaining ones share a breaker. */
   private static final int MAX_NODES = 1_000;
@@ -24,14 +24,14 @@ public final class NodeBreakers {
   private final Function<String, Breaker> make;
   private final Map<String, Breaker> breakers = new ConcurrentHashMap<>();
 
-  public NodeBreakers() {
+  NodeBreakers() {
     this(List.of());
   }
 
   /**
    * @param listeners receive the loss of each node, and its return
    */
-  public NodeBreakers(List<NodeListener> listeners) {
+  NodeBreakers(List<NodeListener> listeners) {
     this(node -> breaker(node, listeners));
   }
 
@@ -42,14 +42,14 @@ public final class NodeBreakers {
     return made;
   }
 
-  public NodeBreakers(Function<String, Breaker> make) {
+  NodeBreakers(Function<String, Breaker> make) {
     this.make = make;
   }
 
   /**
    * @param node its name in messages
    */
-  public Breaker of(String node) {
+  Breaker of(String node) {
     Breaker known = breakers.get(node);
     if (known != null) {
       return known;
@@ -59,40 +59,9 @@ public final class NodeBreakers {
   }
 
   /** Whether calls to a node are rejected now; false if there was none yet. */
-  public boolean isOpen(String node) {
+  boolean isOpen(String node) {
     Breaker known = breakers.get(node);
     return known != null && known.isOpen();
-  }
-
-  /**
-   * Receives the loss of Redis nodes, and their return, in turn for each node. All methods run on
-   * threads of the store, event loops among them: they must not block or throw.
-   */
-  public interface NodeListener {
-
-    /**
-     * A node is called for the first time. Once for each node, before its other events.
-     *
-     * @param node its name in messages, such as {@code Redis at db:6379}
-     * @param breakerOpen whether its breaker is open, at any later time
-     */
-    default void added(String node, BooleanSupplier breakerOpen) {}
-
-    /**
-     * A node failed so often that its breaker opened, or five calls in a row found no connection to
-     * it.
-     *
-     * @param node its name in messages, such as {@code Redis at db:6379}
-     * @param why the last failure
-     */
-    void lost(String node, StoreException why);
-
-    /**
-     * A lost node has answered a call: it decides again.
-     *
-     * @param node its name in messages
-     */
-    void back(String node);
   }
 
   /**
@@ -101,7 +70,7 @@ public final class NodeBreakers {
    * message a second in the long run, and the last one is true. Listeners receive each loss of the
    * node and each return.
    */
-  public static final class BreakerLog {
+  static final class BreakerLog {
 
     private static final long INTERVAL_NANOS = Duration.ofSeconds(2).toNanos();
 
@@ -116,7 +85,7 @@ public final class NodeBreakers {
     /**
      * @param node the name of the node in messages
      */
-    public BreakerLog(Logger log, String node) {
+    BreakerLog(Logger log, String node) {
       this(log, node, List.of());
     }
 
@@ -124,7 +93,7 @@ public final class NodeBreakers {
      * @param node the name of the node in messages
      * @param listeners receive each loss of the node and each return
      */
-    public BreakerLog(Logger log, String node, List<NodeListener> listeners) {
+    BreakerLog(Logger log, String node, List<NodeListener> listeners) {
       this.log = log;
       this.node = node;
       this.listeners = List.copyOf(listeners);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.redis.connection;
+package io.limiter.core.redis;
 
 import io.limiter.core.StoreException;
 import java.time.Duration;
@@ -23,9 +23,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Admitting a call neither locks nor allocates; only transitions do.
  */
-public final class Breaker {
+final class Breaker {
 
-  public static final int IN_A_ROW = 5;
+  static final int IN_A_ROW = 5;
   static final int MIN_CALLS = 20;
 
   private static final long OPEN_NANOS = Duration.ofSeconds(1).toNanos();
@@ -42,7 +42,7 @@ public final class Breaker {
   private volatile boolean lost;
 
   /** A breaker on the clock of {@link System#nanoTime}. */
-  public Breaker(NodeBreakers.BreakerLog log) {
+  Breaker(NodeBreakers.BreakerLog log) {
     this(log, System::nanoTime, () -> ThreadLocalRandom.current().nextDouble());
   }
 
@@ -50,7 +50,7 @@ public final class Breaker {
    * @param nanos the clock; its origin is irrelevant
    * @param random 0 to 1, for the time it stays open
    */
-  public Breaker(NodeBreakers.BreakerLog log, LongSupplier nanos, DoubleSupplier random) {
+  Breaker(NodeBreakers.BreakerLog log, LongSupplier nanos, DoubleSupplier random) {
     this.nanos = nanos;
     this.random = random;
     this.log = log;
@@ -62,7 +62,7 @@ public final class Breaker {
    * The time between two transitions. Every call that it admits reports its end to it; reports that
    * arrive after the period's end do not affect later periods.
    */
-  public interface Period {
+  interface Period {
 
     /** The node has answered, if only with an error that concerns one key. */
     void answered();
@@ -86,7 +86,7 @@ public final class Breaker {
   }
 
   /** For a call that waits for no node. */
-  public static final Period UNCONCERNED =
+  static final Period UNCONCERNED =
       new Period() {
         @Override
         public void answered() {}
@@ -99,14 +99,13 @@ public final class Breaker {
       };
 
   /** Returns the period that admits a call; null if the call must not be sent. */
-  @Nullable
-  public Period admit() {
+  @Nullable Period admit() {
     Period current = period.get();
     return current instanceof Open open && !open.takeProbe() ? null : current;
   }
 
   /** The exception for calls that are not admitted. */
-  public StoreException rejection() {
+  StoreException rejection() {
     Duration wait =
         period.get() instanceof Open open ? Duration.ofNanos(open.untilProbe()) : Duration.ZERO;
     return StoreException.notAsked(notAsked, wait);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.redis.connection;
+package io.limiter.core.redis;
 
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
-import io.limiter.core.redis.cluster.ClusterSource;
-import io.limiter.core.redis.connection.RedisFailures.Redirection;
+import io.limiter.core.redis.ClusterSource.Redirection;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;

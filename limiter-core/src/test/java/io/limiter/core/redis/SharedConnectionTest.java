@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.redis.connection;
+package io.limiter.core.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -14,7 +14,6 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
-import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.store.Mode;
@@ -185,9 +184,7 @@ class SharedConnectionTest {
   }
 
   private SharedConnection open() {
-    connection =
-        SharedConnection.open(
-            LettuceClients.create(), RedisURI.create(redis.uri()), RedisSettings.defaults());
+    connection = SharedConnection.open(RedisURI.create(redis.uri()), RedisSettings.defaults());
     return connection;
   }
 
