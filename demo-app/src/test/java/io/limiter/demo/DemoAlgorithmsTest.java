@@ -49,27 +49,27 @@ class DemoAlgorithmsTest {
     assertThat(answers)
         .filteredOn(answer -> answer.statusCode() != 200)
         .allSatisfy(DemoAlgorithmsTest::assertLimited);
-    long refused = 24 - admitted;
+    long denied = 24 - admitted;
     HttpResponse<String> next = demo.get("/search");
     while (!next.body().contains("\"banned\"")) {
       if (next.statusCode() != 200) {
         assertLimited(next);
-        refused++;
+        denied++;
       }
       next = demo.get("/search");
     }
-    assertThat(refused).isEqualTo(4);
+    assertThat(denied).isEqualTo(4);
     assertThat(next.statusCode()).isEqualTo(429);
     assertThat(header(next, "Retry-After")).isEqualTo("30");
     assertThat(demo.get("/search").body()).contains("\"banned\"");
   }
 
-  private static void assertLimited(HttpResponse<String> refused) {
-    assertThat(refused.statusCode()).isEqualTo(429);
-    assertThat(refused.body()).contains("\"logref\":\"rate_limited\"");
-    assertThat(header(refused, "Retry-After")).isEqualTo("1");
-    assertThat(header(refused, "RateLimit-Policy")).isEqualTo("\"20-at-5-per-1s\";q=20;w=4");
-    assertThat(header(refused, "RateLimit")).isEqualTo("\"20-at-5-per-1s\";r=0;t=1");
+  private static void assertLimited(HttpResponse<String> denied) {
+    assertThat(denied.statusCode()).isEqualTo(429);
+    assertThat(denied.body()).contains("\"logref\":\"rate_limited\"");
+    assertThat(header(denied, "Retry-After")).isEqualTo("1");
+    assertThat(header(denied, "RateLimit-Policy")).isEqualTo("\"20-at-5-per-1s\";q=20;w=4");
+    assertThat(header(denied, "RateLimit")).isEqualTo("\"20-at-5-per-1s\";r=0;t=1");
   }
 
   @Test
@@ -148,19 +148,19 @@ class DemoAlgorithmsTest {
     assertThat(header(sixty, "RateLimit-Policy")).isEqualTo("\"100-per-10s\";q=100;w=10");
     assertThat(header(sixty, "RateLimit")).startsWith("\"100-per-10s\";r=40;");
 
-    HttpResponse<String> refused = demo.get("/items?n=90");
-    assertThat(refused.statusCode()).isEqualTo(429);
+    HttpResponse<String> denied = demo.get("/items?n=90");
+    assertThat(denied.statusCode()).isEqualTo(429);
     // Until the window ends, and five sixths of the next are over.
-    assertThat(Long.parseLong(header(refused, "Retry-After"))).isBetween(1L, 19L);
+    assertThat(Long.parseLong(header(denied, "Retry-After"))).isBetween(1L, 19L);
     assertThat(demo.get("/items?n=40").statusCode()).as("it has taken nothing").isEqualTo(200);
   }
 
   @Test
   void aRequestForTooManyItemsIsDeniedWithoutRetryAfter() {
-    HttpResponse<String> refused = demo.get("/items?n=101");
-    assertThat(refused.statusCode()).isEqualTo(429);
-    assertThat(header(refused, "Retry-After")).isEmpty();
-    assertThat(refused.body()).contains("exceeds the amount that is allowed at once");
+    HttpResponse<String> denied = demo.get("/items?n=101");
+    assertThat(denied.statusCode()).isEqualTo(429);
+    assertThat(header(denied, "Retry-After")).isEmpty();
+    assertThat(denied.body()).contains("exceeds the amount that is allowed at once");
     assertThat(header(demo.get("/items?n=100"), "RateLimit")).startsWith("\"100-per-10s\";r=0;");
   }
 

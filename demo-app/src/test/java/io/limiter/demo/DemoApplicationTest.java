@@ -84,7 +84,7 @@ class DemoApplicationTest {
   private static boolean isOpen(int port) {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
       return socket.isConnected();
-    } catch (IOException refused) {
+    } catch (IOException unreachable) {
       return false;
     }
   }

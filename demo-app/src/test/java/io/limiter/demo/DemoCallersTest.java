@@ -36,14 +36,14 @@ class DemoCallersTest {
     for (int left = 2; left >= 0; left--) {
       assertAdmitted(me(ANN), "{\"name\":\"ann\"}", "\"3-per-10s\";r=" + left + ";");
     }
-    HttpResponse<String> refused = me(ANN);
-    assertRefused(refused, "\"3-per-10s\";r=0;");
-    assertThat(header(refused, "RateLimit-Policy")).isEqualTo("\"3-per-10s\";q=3;w=10");
+    HttpResponse<String> denied = me(ANN);
+    assertDenied(denied, "\"3-per-10s\";r=0;");
+    assertThat(header(denied, "RateLimit-Policy")).isEqualTo("\"3-per-10s\";q=3;w=10");
 
     for (int left = 2; left >= 0; left--) {
       assertAdmitted(me(BOB), "{\"name\":\"bob\"}", "\"3-per-10s\";r=" + left + ";");
     }
-    assertRefused(me(BOB), "\"3-per-10s\";r=0;");
+    assertDenied(me(BOB), "\"3-per-10s\";r=0;");
   }
 
   @Test
@@ -91,13 +91,13 @@ class DemoCallersTest {
       for (int left = 4; left >= 0; left--) {
         assertAdmitted(partners(key), PARTNERS, "\"5-per-10s\";r=" + left + ";");
       }
-      assertRefused(partners(key), "\"5-per-10s\";r=0;");
+      assertDenied(partners(key), "\"5-per-10s\";r=0;");
     }
 
     for (int left = 1; left >= 0; left--) {
       assertAdmitted(demo.get("/partners"), PARTNERS, "\"2-per-10s\";r=" + left + ";");
     }
-    assertRefused(demo.get("/partners"), "\"2-per-10s\";r=0;");
+    assertDenied(demo.get("/partners"), "\"2-per-10s\";r=0;");
     assertThat(header(demo.get("/partners"), "RateLimit-Policy"))
         .isEqualTo("\"2-per-10s\";q=2;w=10");
   }
@@ -106,7 +106,7 @@ class DemoCallersTest {
   void anEmptyApiKeyIsNone() {
     assertAdmitted(partners(""), PARTNERS, "\"2-per-10s\";r=1;");
     assertAdmitted(demo.get("/partners"), PARTNERS, "\"2-per-10s\";r=0;");
-    assertRefused(partners(""), "\"2-per-10s\";r=0;");
+    assertDenied(partners(""), "\"2-per-10s\";r=0;");
   }
 
   @ParameterizedTest
@@ -123,7 +123,7 @@ class DemoCallersTest {
         .hasValueSatisfying(field -> assertThat(field).startsWith("\"10-per-60s\";r=8;"));
   }
 
-  /** By itself, security would refuse the second for its two slashes, and bring the last. */
+  /** By itself, security would reject the second for its two slashes, and bring the last. */
   @ParameterizedTest
   @ValueSource(strings = {"/nothing", "//nothing", "/logout", "/token_info"})
   void anUnknownPathIsNotFound(String path) {
@@ -149,7 +149,7 @@ class DemoCallersTest {
     assertThat(header(answer, "RateLimit")).startsWith(field);
   }
 
-  private static void assertRefused(HttpResponse<String> answer, String field) {
+  private static void assertDenied(HttpResponse<String> answer, String field) {
     assertThat(answer.statusCode()).isEqualTo(429);
     assertThat(header(answer, "RateLimit")).startsWith(field);
     assertThat(Long.parseLong(header(answer, "Retry-After"))).isBetween(1L, 10L);

@@ -31,11 +31,11 @@ class DemoOutcomesTest {
     assertThat(answers)
         .filteredOn(answer -> answer.statusCode() == 429)
         .allSatisfy(
-            refused -> {
-              assertThat(field(refused, "Retry-After")).isEmpty();
-              assertThat(field(refused, "RateLimit-Policy"))
+            denied -> {
+              assertThat(field(denied, "Retry-After")).isEmpty();
+              assertThat(field(denied, "RateLimit-Policy"))
                   .isEqualTo("\"3-in-flight\";q=3;qu=\"concurrent-requests\"");
-              assertThat(field(refused, "RateLimit")).isEqualTo("\"3-in-flight\";r=0");
+              assertThat(field(denied, "RateLimit")).isEqualTo("\"3-in-flight\";r=0");
             });
     assertThat(slow(3)).extracting(HttpResponse::statusCode).containsOnly(200);
   }

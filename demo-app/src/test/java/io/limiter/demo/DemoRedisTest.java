@@ -73,7 +73,7 @@ class DemoRedisTest {
     redis.start();
     try (Demo demo = Demo.with(redis)) {
       awaitStore(demo);
-      for (int left = 9; left >= 0; left--) { // a refusal would be known for a second
+      for (int left = 9; left >= 0; left--) { // a denial would be known for a second
         assertThat(demo.timed("GET", "/articles").field("RateLimit"))
             .startsWith("\"10-per-60s\";r=" + left + ";");
       }

@@ -35,14 +35,13 @@ class DemoTest {
         .isEqualTo("\"10-per-60s\";q=10;w=60, \"20-per-120s\";q=20;w=120");
     assertThat(header(answers.get(0), "RateLimit"))
         .isEqualTo("\"10-per-60s\";r=9;t=60, \"20-per-120s\";r=19;t=120");
-    HttpResponse<String> refused = answers.get(10);
+    HttpResponse<String> denied = answers.get(10);
     // 60 s less what has passed since the first call, rounded up.
-    assertThat(Long.parseLong(header(refused, "Retry-After")))
-        .isBetween(60 - took.toSeconds(), 60L);
-    assertThat(header(refused, "RateLimit"))
+    assertThat(Long.parseLong(header(denied, "Retry-After"))).isBetween(60 - took.toSeconds(), 60L);
+    assertThat(header(denied, "RateLimit"))
         .matches("\"10-per-60s\";r=0;t=\\d+, \"20-per-120s\";r=10;t=\\d+");
-    assertThat(header(refused, "Content-Type")).isEqualTo("application/json");
-    assertThat(refused.body())
+    assertThat(header(denied, "Content-Type")).isEqualTo("application/json");
+    assertThat(denied.body())
         .contains(
             "\"message\":\"Too Many Requests\"", "\"logref\":\"rate_limited\"", "\"/articles\"")
         .contains("Too many requests, try again later");
@@ -108,10 +107,10 @@ class DemoTest {
       assertThat(header(answer, "RateLimit")).startsWith("\"5-per-10s\";r=" + left + ";");
     }
 
-    HttpResponse<String> refused = demo.get(path);
-    assertThat(refused.statusCode()).isEqualTo(429);
-    assertThat(Long.parseLong(header(refused, "Retry-After"))).isBetween(1L, 10L);
-    assertThat(refused.body()).contains("\"logref\":\"rate_limited\"");
+    HttpResponse<String> denied = demo.get(path);
+    assertThat(denied.statusCode()).isEqualTo(429);
+    assertThat(Long.parseLong(header(denied, "Retry-After"))).isBetween(1L, 10L);
+    assertThat(denied.body()).contains("\"logref\":\"rate_limited\"");
   }
 
   @Test

@@ -109,7 +109,7 @@ public record LimitRequest(
   private static LimitRequest of(Policy policy, StateKey counted, StateKey submission) {
     if (policy.stacks().size() > 1) {
       throw new IllegalArgumentException(
-          "The policy '%s' has %d stacks of rules, each for a subject of its own: make a request of one policy for each of them, and join these by LimitRequest.and"
+          "The policy '%s' has %d stacks of rules, one for each subject: create a policy and a request for each stack, and join the requests with LimitRequest.and"
               .formatted(policy.name(), policy.stacks().size()));
     }
     List<Charge> charges =

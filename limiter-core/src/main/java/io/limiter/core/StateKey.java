@@ -91,7 +91,7 @@ public record StateKey(String tag, String name, int breadth) {
             || name.equals(WAITING);
     if (counts && !name.equals(nameOf(stack))) {
       throw new IllegalArgumentException(
-          "The rules %s count by a key of other calls, '%s': take the key from StateKey.of(limit, subject).of(stack)"
+          "The rules %s cannot use the state key '%s', which is for other calls: use StateKey.of(limit, subject).of(stack)"
               .formatted(stack, name));
     }
   }

@@ -35,7 +35,7 @@ public record Subject(String kind, String value) {
     RuleStack.requireName("subject kind", kind);
     if (value.isEmpty()) {
       throw new IllegalArgumentException(
-          "A subject of kind '%s' has an empty value: everybody without one would be counted as one"
+          "A subject of kind '%s' has an empty value: all callers without a value would be counted as one subject"
               .formatted(kind));
     }
   }

@@ -77,8 +77,8 @@ public final class Verdict {
    * The verdict of a store, all at once: it is made for each call. For authors of stores; the parts
    * are those of the {@link Builder}.
    *
-   * @param whenAsked computes {@code rules} and {@code duplicate}, which are empty then, when they
-   *     are asked for; the verdict keeps it. Null if they are known
+   * @param whenAsked computes {@code rules} and {@code duplicate} when they are first read; these
+   *     two arguments are empty then. Null if they are given
    */
   public static Verdict decided(
       Policy policy,
@@ -217,8 +217,8 @@ public final class Verdict {
 
   /**
    * The rule that denies the call for the longest time: the one that messages, events and meters
-   * name. When a permit of a {@link ConcurrencyLimitRule} becomes free is unknown, so another rule
-   * that denies too goes first. Empty if no rule denies the call.
+   * name. A {@link ConcurrencyLimitRule}, whose wait is unknown, is returned only if no other rule
+   * denies the call. Empty if no rule denies it.
    */
   public Optional<RuleVerdict> denying() {
     RuleVerdict longest = null;

@@ -86,7 +86,7 @@ public interface LeaverContract extends StoreHarness {
   }
 
   @Test
-  default void inAnUnfairBucketTheLastDepartureIsAsIfNeverTaken() {
+  default void anUnfairBucketReusesTheLastDepartureThatWasGivenUp() {
     LimitRequest call = call(twoASecond().withFair(false));
     acquire(2, call);
     Verdict middle = acquire(call);

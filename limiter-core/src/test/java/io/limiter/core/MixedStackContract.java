@@ -98,7 +98,7 @@ public interface MixedStackContract extends StoreHarness {
   }
 
   @Test
-  default void aRefundGivesBackToEveryRuleButAnOwnOne() {
+  default void aRefundGivesBackToEveryRuleExceptACustomOne() {
     LimitRequest call = call(everyAlgorithm(9).toArray(Rule[]::new));
     beginHour();
     acquire(1, call);

@@ -47,7 +47,7 @@ class OutcomeRecordsTest {
     for (Duration wrong : List.of(Duration.ofMillis(999), Duration.ofHours(1).plusMillis(1))) {
       assertRejected(
           () -> ConcurrencyLimitRule.of(1, wrong),
-          "The rule '1-in-flight' has a lease of %s: give it 1 s to 1 h, since a concurrency permit is renewed every third of it and has to survive a pause of its instance"
+          "The rule '1-in-flight' has a permit duration of %s: give it 1 s to 1 h, since a concurrency permit is renewed every third of it and has to survive a pause of its instance"
               .formatted(wrong));
     }
   }
@@ -85,14 +85,14 @@ class OutcomeRecordsTest {
     RuleStack waiting = stack(LeakyBucketRule.of(2, MINUTE, 5, MINUTE).withName("turns"));
     assertRejected(
         () -> waiting.withCounting(Counting.SUCCESSES),
-        "The rule 'turns', which makes calls wait, counts SUCCESSES: let it count ALL, since a departure that has passed cannot be given back, and give the rules that count by outcome a stack of their own");
+        "The rule 'turns' makes calls wait and counts SUCCESSES: use Counting.ALL, since a departure that has passed cannot be given back, and put rules that count by outcome into another stack");
   }
 
   @Test
   void aConcurrencyLimitHasNoBan() {
     assertRejected(
         () -> stack(THREE).withBan(BanRule.of(3, MINUTE, MINUTE)),
-        "The rule '3-in-flight' has a ban: give it none, since its callers cannot know when a permit becomes free; put the ban on the other rules of the subject");
+        "The rule '3-in-flight' is a concurrency limit, which cannot have a ban, since it is unknown when a permit becomes free: put the ban on the other rules of the subject");
   }
 
   @Test
@@ -141,12 +141,12 @@ class OutcomeRecordsTest {
       assertThat(new Charge("limit", own, rules.withCounting(counting), 1).key()).isEqualTo(own);
       assertThatIllegalArgumentException()
           .isThrownBy(() -> new Charge("limit", own, rules, 1))
-          .withMessageEndingWith("take the key from StateKey.of(limit, subject).of(stack)");
+          .withMessageEndingWith("use StateKey.of(limit, subject).of(stack)");
     }
     assertThatIllegalArgumentException()
         .isThrownBy(() -> new Charge("limit", all, stack(THREE), 1))
         .withMessageEndingWith(
-            "count by a key of other calls, 'r': take the key from StateKey.of(limit, subject).of(stack)");
+            "cannot use the state key 'r', which is for other calls: use StateKey.of(limit, subject).of(stack)");
   }
 
   @Test

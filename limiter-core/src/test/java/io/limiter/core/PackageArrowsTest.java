@@ -20,6 +20,12 @@ class PackageArrowsTest {
   private static final String STATE = "io.limiter.core.state";
   private static final String MEMORY = "io.limiter.core.memory";
   private static final String REDIS = "io.limiter.core.redis..";
+  private static final String OVERRIDE = "io.limiter.core.override";
+  private static final String UTIL = "io.limiter.core.util";
+  private static final String STORE_OVER_REDIS = "io.limiter.core.redis";
+  private static final String CONNECTION = "io.limiter.core.redis.connection";
+  private static final String CLUSTER = "io.limiter.core.redis.cluster";
+  private static final String WIRE = "io.limiter.core.redis.wire";
   private static final String RESILIENCE = "io.limiter.core.resilience";
 
   @ArchTest static final ArchRule coreKnowsNothingOfMicronaut = none("..", "io.micronaut..");
@@ -51,6 +57,21 @@ class PackageArrowsTest {
   @ArchTest static final ArchRule redisStandsAlone = none(REDIS, MEMORY, RESILIENCE);
 
   @ArchTest static final ArchRule decoratorsKnowNoRedis = none(RESILIENCE, REDIS);
+
+  @ArchTest static final ArchRule overridesKnowNoRedis = none(OVERRIDE, REDIS);
+
+  @ArchTest
+  static final ArchRule utilitiesStandAlone =
+      none(UTIL, CORE, RULE, STORE, STATE, MEMORY, REDIS, RESILIENCE, OVERRIDE);
+
+  @ArchTest
+  static final ArchRule theWireFormatKnowsNoConnection =
+      none(WIRE, STORE_OVER_REDIS, CONNECTION, CLUSTER);
+
+  @ArchTest
+  static final ArchRule aConnectionKnowsNoStore = none(CONNECTION, STORE_OVER_REDIS, CLUSTER);
+
+  @ArchTest static final ArchRule theStoreKnowsNoClusterClient = none(STORE_OVER_REDIS, CLUSTER);
 
   @ArchTest
   static final ArchRule onlyRedisUsesLettuce =

@@ -134,7 +134,7 @@ public class RecordsTest {
         .allMatch(stack -> stack.ban().isPresent());
     assertRejected(
         () -> LimitRequest.of(policy, Subject.global()),
-        "The policy 'name' has 2 stacks of rules, each for a subject of its own: make a request of one policy for each of them, and join these by LimitRequest.and");
+        "The policy 'name' has 2 stacks of rules, one for each subject: create a policy and a request for each stack, and join the requests with LimitRequest.and");
   }
 
   @Test
@@ -162,7 +162,7 @@ public class RecordsTest {
   void aSubjectHasAKindAndAValue() {
     assertRejected(
         () -> new Subject("ip", ""),
-        "A subject of kind 'ip' has an empty value: everybody without one would be counted as one");
+        "A subject of kind 'ip' has an empty value: all callers without a value would be counted as one subject");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> new Subject("", "x"))
         .withMessageStartingWith("The subject kind name ''");

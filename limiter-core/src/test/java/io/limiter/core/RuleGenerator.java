@@ -102,7 +102,7 @@ public final class RuleGenerator {
       int count = pick(large ? MANY : FEW);
       Duration permitDuration =
           Duration.of(PERMIT_DURATIONS[random.nextInt(PERMIT_DURATIONS.length)], ChronoUnit.MICROS);
-      made.add(ConcurrencyLimitRule.of(count, permitDuration).withName("leases-" + made.size()));
+      made.add(ConcurrencyLimitRule.of(count, permitDuration).withName("permits-" + made.size()));
     }
     return RuleStack.of(made);
   }

@@ -56,7 +56,7 @@ class DocsIT {
 
   @TestFactory
   Stream<DynamicTest> javaIsCompiled() throws IOException {
-    Sources sources = new Sources(EXAMPLES, OWN_ALGORITHM, KIT);
+    DocumentedSources sources = new DocumentedSources(EXAMPLES, OWN_ALGORITHM, KIT);
     return snippets("java")
         .map(
             snippet ->

@@ -28,7 +28,7 @@ final class EndingsFromCode {
 
   static LimitRequest export(Subject user) {
     Policy exports =
-        Policy.of("exports", ConcurrencyLimitRule.of(3)); // 3-in-flight, leased for 30 s
+        Policy.of("exports", ConcurrencyLimitRule.of(3)); // 3-in-flight, each permit for up to 30 s
 
     return LimitRequest.of(exports, user);
   }

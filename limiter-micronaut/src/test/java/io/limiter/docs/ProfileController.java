@@ -23,7 +23,7 @@ class ProfileController {
   @Get("/mine")
   @RateLimiter(
       limitType = LimitType.USER_ID,
-      anonymous = Anonymous.REFUSE,
+      anonymous = Anonymous.REJECT,
       rules = @RateRule(count = 3, time = 10))
   String mine() {
     return "mine";

@@ -58,7 +58,7 @@ class RecipesController {
   @Get("/stock")
   @RateLimiter(
       header = "X-Api-Key",
-      anonymous = Anonymous.REFUSE,
+      anonymous = Anonymous.REJECT,
       rules = {
         @RateRule(count = 100, time = 60),
         @RateRule(count = 1_000, time = 60, limitType = LimitType.IP)

@@ -128,6 +128,15 @@ class PackageArrowsTest {
               REDIS, "io.limiter.core.redis..", "io.limiter.core.memory..", "io.lettuce..");
 
   @ArchTest
+  static final ArchRule metadataKnowsNoCalls =
+      noClasses()
+          .that()
+          .resideInAPackage(METADATA)
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(CALL, HTTP, INTERCEPT);
+
+  @ArchTest
   static final ArchRule onlyTheStartReadsMetadata =
       noClasses()
           .that()

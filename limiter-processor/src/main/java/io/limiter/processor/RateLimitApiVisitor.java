@@ -113,7 +113,7 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
         .forEach(
             (status, reason) -> {
               if (documented.add(status)) {
-                responses.add(response(status, reason, !plan.quotas().isEmpty()));
+                responses.add(response(status, reason, !plan.charges().isEmpty()));
               }
             });
     List<AnnotationValue<?>> extensions = new ArrayList<>(written(operation, EXTENSIONS));
@@ -144,8 +144,8 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
     if (plan.waits()) {
       reasons.put("503", "The call was abandoned while it waited for its turn");
     }
-    plan.quotas().stream()
-        .flatMap(quota -> Stream.of(quota.rules(), quota.anonymousRules()))
+    plan.charges().stream()
+        .flatMap(planned -> Stream.of(planned.rules(), planned.anonymousRules()))
         .flatMap(stack -> stack.rules().stream())
         .map(rule -> plan.texts().getOrDefault(rule.name(), DenialText.NONE))
         .forEach(text -> reasons.put(status(text, 429), "Too many requests"));
@@ -158,20 +158,20 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
 
   /** Whether there are calls without a subject, a cost or a submission, which are bad requests. */
   private static boolean needsValues(LimitPlan plan) {
-    return plan.quotas().stream()
-            .anyMatch(quota -> isRefused(quota.source()) || quota.cost().needsArguments())
+    return plan.charges().stream()
+            .anyMatch(planned -> isRejected(planned.source()) || planned.cost().needsArguments())
         || plan.duplicates()
             .filter(
                 guard ->
-                    isRefused(guard.submitter())
+                    isRejected(guard.submitter())
                         || guard.submission() instanceof Submission.ByExpression
                         || (guard.submission() instanceof Submission.ByIdempotencyKey key
                             && key.required()))
             .isPresent();
   }
 
-  private static boolean isRefused(SubjectSource source) {
-    return source.needsArguments() || source.anonymous() == Anonymous.REFUSE;
+  private static boolean isRejected(SubjectSource source) {
+    return source.needsArguments() || source.anonymous() == Anonymous.REJECT;
   }
 
   private static AnnotationValue<?> response(String status, String reason, boolean counted) {
@@ -213,11 +213,11 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
 
   private static AnnotationValue<?> rules(LimitPlan plan) {
     Map<String, String> rules = new LinkedHashMap<>();
-    for (PlannedCharge quota : plan.quotas()) {
-      quota
+    for (PlannedCharge planned : plan.charges()) {
+      planned
           .rules()
           .rules()
-          .forEach(rule -> rules.put(rule.name(), RuleWords.of(rule, quota) + ", as annotated"));
+          .forEach(rule -> rules.put(rule.name(), RuleWords.of(rule, planned) + ", as annotated"));
     }
     plan.duplicates()
         .ifPresent(guard -> rules.put("duplicates", RuleWords.of(guard) + ", as annotated"));

@@ -19,8 +19,8 @@ final class RuleWords {
   private RuleWords() {}
 
   /** Such as {@code 10 calls in 60 s for each user}. */
-  static String of(Rule rule, PlannedCharge quota) {
-    String units = units(quota);
+  static String of(Rule rule, PlannedCharge planned) {
+    String units = units(planned);
     String numbers;
     if (rule instanceof ConcurrencyLimitRule) {
       numbers = "%d calls at the same time".formatted(rule.count());
@@ -39,7 +39,7 @@ final class RuleWords {
     } else {
       numbers = "%d %s in %s".formatted(rule.count(), units, time(rule.window()));
     }
-    return numbers + " for " + subject(quota.source());
+    return numbers + " for " + subject(planned.source());
   }
 
   /** Such as {@code 1 equal submission in 5 s for each client address}. */
@@ -53,15 +53,15 @@ final class RuleWords {
             subject(guard.submitter()));
   }
 
-  private static String units(PlannedCharge quota) {
-    Counting counting = quota.rules().counting();
+  private static String units(PlannedCharge planned) {
+    Counting counting = planned.rules().counting();
     if (counting == Counting.FAILURES) {
       return "failed calls";
     }
     if (counting == Counting.SUCCESSES) {
       return "successful calls";
     }
-    return quota.cost().equals(Cost.ONE) ? "calls" : "units";
+    return planned.cost().equals(Cost.ONE) ? "calls" : "units";
   }
 
   private static String subject(SubjectSource source) {

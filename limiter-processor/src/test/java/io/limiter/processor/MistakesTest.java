@@ -62,7 +62,7 @@ class MistakesTest {
             "a leaky bucket assigns each call its turn on arrival"),
         arguments(
             "@RateRule(leakyBucket = @LeakyBucket(queue = 5)) @RateRule(leakyBucket = @LeakyBucket(queue = 5), limitType = LimitType.GLOBAL) void call() {}",
-            "all of them would make one call wait"),
+            "a call can wait under one rule only"),
         arguments(
             "@RateLimiter(preventDuplicate = true, duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS)) void call(String name, java.io.InputStream in) {}",
             "the parameter 'in' cannot be digested because of java.io.InputStream"),
@@ -74,7 +74,7 @@ class MistakesTest {
             "the method has no arguments: use DuplicateBy.CALLER"),
         arguments(
             "@RateRule(counts = Counts.FAILURES) Future<String> call() { return null; }",
-            "the method returns java.util.concurrent.Future, which does not show when its calls end"),
+            "the method returns java.util.concurrent.Future, which does not show when a call ends"),
         arguments(
             "@RateLimiter(subject = \"#{phone}\", header = \"X-Key\", rules = @RateRule) void call(String phone) {}",
             "subject already defines who is counted: remove one of them"),

@@ -99,7 +99,7 @@ class WarningsTest {
             warning ->
                 assertThat(warning.message())
                     .startsWith("compiled.Bean.call(): it counts only by header = x-api-key")
-                    .contains("A rule with limitType = IP or GLOBAL in addition prevents that"));
+                    .contains("An additional rule with limitType = IP or GLOBAL prevents that"));
     assertThat(
             warnings(
                 "@RateRule(header = \"X-Api-Key\") @RateRule(limitType = LimitType.GLOBAL) void call() {}"))

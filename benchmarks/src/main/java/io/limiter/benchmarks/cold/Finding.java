@@ -12,7 +12,7 @@ import java.util.Set;
  */
 record Finding(
     String situation,
-    Answers answers,
+    CallOutcomes answers,
     long admitted,
     long expected,
     Set<String> deciders,

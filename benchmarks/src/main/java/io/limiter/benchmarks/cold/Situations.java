@@ -60,7 +60,7 @@ final class Situations {
   /** Runs the measuring code once, against a demo that is not measured. */
   void warmUpThisProcess() {
     try (JavaProcess demo = fresh(ANYWHERE)) {
-      var unused = Answers.to(calls(WARMING_CALLS, i -> partner(demo)), AT_ONCE);
+      var unused = CallOutcomes.to(calls(WARMING_CALLS, i -> partner(demo)), AT_ONCE);
     }
   }
 
@@ -75,7 +75,9 @@ final class Situations {
           REDIS_OR_REMEMBERED,
           OK,
           ARTICLES,
-          () -> Answers.to(calls(400, i -> get(i % 2 == 0 ? one : other, "/articles")), AT_ONCE));
+          () ->
+              CallOutcomes.to(
+                  calls(400, i -> get(i % 2 == 0 ? one : other, "/articles")), AT_ONCE));
     }
   }
 
@@ -92,7 +94,7 @@ final class Situations {
                 REDIS,
                 UNAUTHORIZED,
                 GUESSES,
-                () -> Answers.to(calls(100, i -> post(demo, guess)), AT_ONCE)));
+                () -> CallOutcomes.to(calls(100, i -> post(demo, guess)), AT_ONCE)));
       }
       findings.add(
           find(
@@ -100,7 +102,7 @@ final class Situations {
               REDIS,
               OK,
               EXPORTS,
-              () -> Answers.to(calls(20, i -> post(demo, "/export")), 20)));
+              () -> CallOutcomes.to(calls(20, i -> post(demo, "/export")), 20)));
     }
     return findings;
   }
@@ -112,7 +114,7 @@ final class Situations {
       one.awaitListens();
       other.awaitListens();
       IntFunction<HttpRequest> call = i -> partner(i % 2 == 0 ? one : other);
-      var unused = Answers.to(calls(WARMING_CALLS, call), AT_ONCE);
+      var unused = CallOutcomes.to(calls(WARMING_CALLS, call), AT_ONCE);
       int number = busy * Runtime.getRuntime().availableProcessors();
       try (BusyLoops loops = BusyLoops.start(number, ANYWHERE)) {
         return find(
@@ -122,10 +124,10 @@ final class Situations {
             OK,
             BURSTS * BURST,
             () -> {
-              Answers answers = new Answers(List.of());
+              CallOutcomes answers = new CallOutcomes(List.of());
               for (int burst = 0; burst < BURSTS; burst++) {
                 LockSupport.parkNanos(PAUSE_NANOS);
-                answers = answers.and(Answers.to(calls(BURST, call), BURST));
+                answers = answers.and(CallOutcomes.to(calls(BURST, call), BURST));
               }
               return answers;
             });
@@ -143,7 +145,7 @@ final class Situations {
           OK,
           100 + ARTICLES,
           () ->
-              Answers.to(
+              CallOutcomes.to(
                   calls(200, i -> i % 2 == 0 ? get(demo, "/articles") : partner(demo)), AT_ONCE));
     }
   }
@@ -153,9 +155,9 @@ final class Situations {
       Set<String> deciders,
       int admitted,
       long expected,
-      Supplier<Answers> calls) {
+      Supplier<CallOutcomes> calls) {
     Pings pings = Pings.start(redis);
-    Answers answers;
+    CallOutcomes answers;
     try (pings) {
       answers = calls.get();
     }

@@ -58,7 +58,7 @@ final class Bytes {
   private long after(Policy policy, int calls) throws Exception {
     redis.deleteKeys();
     LimitRequest request = LimitRequest.of(policy, new Subject("user", "user-1"));
-    var unused = Load.times(calls, 1, 1, subject -> limiter.record(request));
+    var unused = CallsInFlight.times(calls, 1, 1, subject -> limiter.record(request));
     return redis.keys().stream().mapToLong(key -> redis.commands().memoryUsage(key)).sum();
   }
 }

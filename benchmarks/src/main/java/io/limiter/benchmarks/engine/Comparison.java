@@ -72,11 +72,11 @@ final class Comparison {
     redis.deleteKeys();
     one.prepare().run();
     if (!options.quick()) {
-      var unused = Load.times(CALLS_BEFORE * subjects, IN_FLIGHT, subjects, one.call());
+      var unused = CallsInFlight.times(CALLS_BEFORE * subjects, IN_FLIGHT, subjects, one.call());
     }
     long client = clientNanos();
     RedisTime before = RedisTime.read(redis.commands());
-    Load.Done done = Load.during(options.time(), IN_FLIGHT, subjects, one.call());
+    CallsInFlight.Done done = CallsInFlight.during(options.time(), IN_FLIGHT, subjects, one.call());
     RedisTime spent = RedisTime.read(redis.commands()).minus(before);
     return Map.of(
         RATE,

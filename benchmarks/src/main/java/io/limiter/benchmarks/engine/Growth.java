@@ -92,7 +92,7 @@ final class Growth {
     report.progress("filling %,d logs of %,d units".formatted(subjects, count));
     for (int part = 0; part < parts; part++) {
       var unused =
-          Load.times(
+          CallsInFlight.times(
               subjects,
               Comparison.IN_FLIGHT,
               subjects,
@@ -108,8 +108,8 @@ final class Growth {
       Policy policy, int subjects, Function<LimitRequest, CompletionStage<?>> call) {
     return () -> {
       RedisTime before = RedisTime.read(redis.commands());
-      Load.Done done =
-          Load.during(
+      CallsInFlight.Done done =
+          CallsInFlight.during(
               options.time(),
               Comparison.IN_FLIGHT,
               subjects,

@@ -20,7 +20,7 @@ record ByMemory(double worst) {
   static ByMemory in(Turns.Results results) {
     return new ByMemory(
         Stream.of(Route.values())
-            .mapToDouble(route -> results.value(route.name(), Services.BY_MEMORY).max())
+            .mapToDouble(route -> results.value(route.name(), ServicesByScript.BY_MEMORY).max())
             .max()
             .orElse(0));
   }

@@ -24,10 +24,10 @@ final class ClosedFigures {
   private static final String OF_PLAIN = "÷ /plain";
   private static final String OF_FLOOR = "÷ floor";
 
-  private final Services services;
+  private final ServicesByScript services;
   private final Generator generator;
 
-  ClosedFigures(Services services, Generator generator) {
+  ClosedFigures(ServicesByScript services, Generator generator) {
     this.services = services;
     this.generator = generator;
   }
@@ -49,7 +49,7 @@ final class ClosedFigures {
     report.table(processors(results));
     report.table(way(results));
     ByMemory.in(results).check(options);
-    return results.value(Route.PLAIN.name(), Services.PER_SECOND).median();
+    return results.value(Route.PLAIN.name(), ServicesByScript.PER_SECOND).median();
   }
 
   /**
@@ -66,19 +66,19 @@ final class ClosedFigures {
                 "goal ÷ /plain",
                 OF_FLOOR,
                 "goal ÷ floor",
-                Services.PER_SECOND,
+                ServicesByScript.PER_SECOND,
                 "p50 µs",
                 "p99 µs",
-                Services.SCRIPTS)
-            .moreIsBetter(OF_PLAIN, OF_FLOOR, Services.PER_SECOND)
+                ServicesByScript.SCRIPTS)
+            .moreIsBetter(OF_PLAIN, OF_FLOOR, ServicesByScript.PER_SECOND)
             .lessIsBetter("p50 µs", "p99 µs")
             .yardsticks(Route.yardsticks());
     for (Route route : Route.values()) {
-      Spread ofPlain = results.ratio(route.name(), Route.PLAIN.name(), Services.PER_SECOND);
+      Spread ofPlain = results.ratio(route.name(), Route.PLAIN.name(), ServicesByScript.PER_SECOND);
       Optional<Spread> ofFloor =
           route
               .floor()
-              .map(floor -> results.ratio(route.name(), floor.name(), Services.PER_SECOND));
+              .map(floor -> results.ratio(route.name(), floor.name(), ServicesByScript.PER_SECOND));
       table.row(
           route.title(),
           ofPlain,
@@ -93,10 +93,10 @@ final class ClosedFigures {
             case DENIED -> Goal.atLeast(DENIED_OF_FLOOR, ofFloor.orElseThrow());
             default -> "";
           },
-          results.value(route.name(), Services.PER_SECOND),
-          results.value(route.name(), Services.P50),
-          results.value(route.name(), Services.P99),
-          results.value(route.name(), Services.SCRIPTS));
+          results.value(route.name(), ServicesByScript.PER_SECOND),
+          results.value(route.name(), ServicesByScript.P50),
+          results.value(route.name(), ServicesByScript.P99),
+          results.value(route.name(), ServicesByScript.SCRIPTS));
     }
     return table
         .note(
@@ -112,21 +112,23 @@ final class ClosedFigures {
         new Table(
                 "HTTP, processor time of a request",
                 "route",
-                Services.SERVICE,
-                Services.REDIS,
+                ServicesByScript.SERVICE,
+                ServicesByScript.REDIS,
                 "both, µs",
                 "both ÷ floor")
-            .lessIsBetter(Services.SERVICE, Services.REDIS, "both, µs", "both ÷ floor")
+            .lessIsBetter(
+                ServicesByScript.SERVICE, ServicesByScript.REDIS, "both, µs", "both ÷ floor")
             .yardsticks(Route.yardsticks());
     for (Route route : Route.values()) {
       table.row(
           route.title(),
-          results.value(route.name(), Services.SERVICE),
-          results.value(route.name(), Services.REDIS),
-          results.value(route.name(), Services.BOTH),
+          results.value(route.name(), ServicesByScript.SERVICE),
+          results.value(route.name(), ServicesByScript.REDIS),
+          results.value(route.name(), ServicesByScript.BOTH),
           route
               .floor()
-              .<Object>map(floor -> results.ratio(route.name(), floor.name(), Services.BOTH))
+              .<Object>map(
+                  floor -> results.ratio(route.name(), floor.name(), ServicesByScript.BOTH))
               .orElse(""));
     }
     return table.note(
@@ -134,7 +136,8 @@ final class ClosedFigures {
   }
 
   private static Table way(Turns.Results results) {
-    Spread ratio = results.ratio(Route.LIMITED.name(), Route.NO_OP.name(), Services.PER_SECOND);
+    Spread ratio =
+        results.ratio(Route.LIMITED.name(), Route.NO_OP.name(), ServicesByScript.PER_SECOND);
     return new Table("HTTP, what is left of the way to Redis", "ratio", "÷ no-op", "goal")
         .moreIsBetter("÷ no-op")
         .row("`/limited` ÷ the same with a no-op script", ratio, Goal.atLeast(NO_OP_GOAL, ratio));

@@ -22,9 +22,9 @@ final class ClosedLoop implements Generator {
   }
 
   @Override
-  public Load run(URI uri, double seconds) {
+  public LoadResult run(URI uri, double seconds) {
     Run run = new Run((long) (seconds * 1e9));
-    try (HttpConnections connections = HttpConnections.open(uri, CONNECTIONS, run)) {
+    try (ConnectionPool connections = ConnectionPool.open(uri, CONNECTIONS, run)) {
       connections.execute(() -> run.begin(connections));
       long nanos = run.over.get((long) seconds + GRACE_SECONDS, TimeUnit.SECONDS);
       return run.answers.over(nanos / 1e9, 0);
@@ -46,7 +46,7 @@ final class ClosedLoop implements Generator {
     /** Completes with the time that all of it took, in nanoseconds. */
     private final CompletableFuture<Long> over = new CompletableFuture<>();
 
-    private final Answers answers = new Answers();
+    private final AnswerTimes answers = new AnswerTimes();
     private final long nanos;
     private long begin;
     private int asking;
@@ -55,7 +55,7 @@ final class ClosedLoop implements Generator {
       this.nanos = nanos;
     }
 
-    void begin(HttpConnections connections) {
+    void begin(ConnectionPool connections) {
       begin = System.nanoTime();
       asking = connections.all().size();
       connections.all().forEach(connection -> connection.send(begin));

@@ -41,7 +41,7 @@ enum Expected {
   /**
    * @throws IllegalStateException if some answers were not of this status, or missing
    */
-  void check(String route, Load load) {
+  void check(String route, LoadResult load) {
     long others = this == DENIED ? load.answers() - load.denied() : load.denied();
     // The first call of an hour passes: one in Redis, and one in memory if Redis is late once.
     long allowed = this == DENIED ? 1 : 0;

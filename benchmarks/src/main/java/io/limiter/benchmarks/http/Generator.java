@@ -21,7 +21,7 @@ interface Generator {
    *
    * @throws IllegalStateException if it failed, with the reason
    */
-  Load run(URI uri, double seconds);
+  LoadResult run(URI uri, double seconds);
 
   /** wrk if it is installed, otherwise the built-in one. */
   static Generator find() {

@@ -44,7 +44,7 @@ public final class HttpMode implements Mode {
     report.library("io.netty", "netty-common");
     report.library("io.micronaut.platform", "micronaut-platform");
     try (BenchRedis redis = BenchRedis.open(options, report);
-        Services services = Services.start(redis)) {
+        ServicesByScript services = ServicesByScript.start(redis)) {
       double plain = new ClosedFigures(services, generator).report(options, report);
       double rate = options.number(RATE.name(), (int) Math.max(1, plain * SHARE));
       new OpenFigures(services, rate).report(options, report);

@@ -9,13 +9,13 @@ import io.limiter.benchmarks.Turns;
 /** The waiting times of callers that come at a steady rate, whatever the service does. */
 final class OpenFigures {
 
-  private final Services services;
+  private final ServicesByScript services;
   private final double rate;
 
   /**
    * @param rate requests a second
    */
-  OpenFigures(Services services, double rate) {
+  OpenFigures(ServicesByScript services, double rate) {
     this.services = services;
     this.rate = rate;
   }
@@ -42,10 +42,10 @@ final class OpenFigures {
     for (Route route : Route.values()) {
       table.row(
           route.title(),
-          results.ratio(route.name(), Route.PLAIN.name(), Services.P50),
-          results.ratio(route.name(), Route.PLAIN.name(), Services.P99),
-          results.value(route.name(), Services.P50),
-          results.value(route.name(), Services.P99));
+          results.ratio(route.name(), Route.PLAIN.name(), ServicesByScript.P50),
+          results.ratio(route.name(), Route.PLAIN.name(), ServicesByScript.P99),
+          results.value(route.name(), ServicesByScript.P50),
+          results.value(route.name(), ServicesByScript.P99));
     }
     report.table(
         table

@@ -33,10 +33,10 @@ final class OpenLoop {
    *
    * @param rate requests in a second
    */
-  static Load run(URI uri, double rate, double seconds) {
+  static LoadResult run(URI uri, double rate, double seconds) {
     long total = Math.max(1, (long) (rate * seconds));
     Run run = new Run(total);
-    try (HttpConnections connections = HttpConnections.open(uri, CONNECTIONS, run)) {
+    try (ConnectionPool connections = ConnectionPool.open(uri, CONNECTIONS, run)) {
       run.idle.addAll(connections.all());
       pace(run, connections, 1e9 / rate);
       return run.result(connections, seconds);
@@ -44,7 +44,7 @@ final class OpenLoop {
   }
 
   /** On the caller's thread, since a loop's timer is too coarse. */
-  private static void pace(Run run, HttpConnections connections, double intervalNanos) {
+  private static void pace(Run run, ConnectionPool connections, double intervalNanos) {
     long start = System.nanoTime();
     long sent = 0;
     while (sent < run.total) {
@@ -68,7 +68,7 @@ final class OpenLoop {
   private static final class Run implements HttpConnection.Listener {
 
     private final CompletableFuture<Void> over = new CompletableFuture<>();
-    private final Answers answers = new Answers();
+    private final AnswerTimes answers = new AnswerTimes();
     private final long total;
 
     // All of these belong to the loop's thread once it runs.
@@ -117,7 +117,7 @@ final class OpenLoop {
       }
     }
 
-    Load result(HttpConnections connections, double seconds) {
+    LoadResult result(ConnectionPool connections, double seconds) {
       try {
         over.get(GRACE_SECONDS, TimeUnit.SECONDS);
       } catch (TimeoutException late) {
@@ -128,7 +128,7 @@ final class OpenLoop {
         Thread.currentThread().interrupt();
         throw new IllegalStateException("Interrupted while answers were awaited", e);
       }
-      CompletableFuture<Load> load = new CompletableFuture<>();
+      CompletableFuture<LoadResult> load = new CompletableFuture<>();
       connections.execute(() -> load.complete(answers.over(seconds, total - ended)));
       return load.join();
     }

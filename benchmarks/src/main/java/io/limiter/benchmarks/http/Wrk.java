@@ -40,7 +40,7 @@ final class Wrk implements Generator {
 
   /** It counts in whole seconds: one at least. */
   @Override
-  public Load run(URI uri, double seconds) {
+  public LoadResult run(URI uri, double seconds) {
     List<String> command = new ArrayList<>(List.of("wrk", "-t1", "-c" + CONNECTIONS));
     command.add("-d" + Math.max(1, Math.round(seconds)) + "s");
     command.addAll(List.of("--latency", "--timeout", "5s", uri.toString()));
@@ -48,7 +48,7 @@ final class Wrk implements Generator {
   }
 
   /** Parses its output; the times are missing if it has printed none. */
-  static Load read(String output) {
+  static LoadResult read(String output) {
     Matcher errors = ERRORS.matcher(output);
     long failed = 0;
     if (errors.find()) {
@@ -56,7 +56,7 @@ final class Wrk implements Generator {
         failed += Long.parseLong(errors.group(kind));
       }
     }
-    return new Load(
+    return new LoadResult(
         Double.parseDouble(required(PER_SECOND, output)),
         Long.parseLong(required(ANSWERS, output)),
         found(DENIED, output) ? Long.parseLong(required(DENIED, output)) : 0,

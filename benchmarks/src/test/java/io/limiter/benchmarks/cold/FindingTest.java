@@ -4,7 +4,7 @@ package io.limiter.benchmarks.cold;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpServer;
-import io.limiter.benchmarks.cold.Answers.Answer;
+import io.limiter.benchmarks.cold.CallOutcomes.Answer;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
@@ -22,7 +22,7 @@ class FindingTest {
   private static final Answer BY_MEMORY = new Answer(200, "FALLBACK (TIMEOUT)", 100_000_000);
 
   private static Finding of(Answer... answers) {
-    Answers all = new Answers(List.of(answers));
+    CallOutcomes all = new CallOutcomes(List.of(answers));
     return new Finding("some", all, all.withStatus(200), 1, Set.of("STORE", "DENY_CACHE"), 0.5);
   }
 
@@ -67,7 +67,7 @@ class FindingTest {
         });
     server.start();
     try {
-      Answers answers = Answers.to(Collections.nCopies(20, request(server)), 8);
+      CallOutcomes answers = CallOutcomes.to(Collections.nCopies(20, request(server)), 8);
 
       assertThat(answers.all()).hasSize(20);
       assertThat(answers.withStatus(200)).isEqualTo(3);
@@ -75,7 +75,7 @@ class FindingTest {
     } finally {
       server.stop(0);
     }
-    assertThat(Answers.to(List.of(request(server)), 1).decided()).startsWith("no answer: ");
+    assertThat(CallOutcomes.to(List.of(request(server)), 1).decided()).startsWith("no answer: ");
   }
 
   private static HttpRequest request(HttpServer server) {

@@ -40,7 +40,7 @@ class CallersInTurnTest {
       assertThat(remaining(limited)).isEqualTo("999"); // for the first caller
 
       for (int calls : new int[] {5_000, 5_000, 5_000, 4_999}) {
-        Load load = OpenLoop.run(limited, calls, 1);
+        LoadResult load = OpenLoop.run(limited, calls, 1);
         assertThat(load.answers()).isEqualTo(calls);
         assertThat(load.denied()).isZero();
         assertThat(load.errors()).isZero();

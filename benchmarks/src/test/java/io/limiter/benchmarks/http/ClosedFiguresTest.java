@@ -40,14 +40,14 @@ class ClosedFiguresTest {
 
   private static Map<String, Double> figures(double rate) {
     Map<String, Double> figures = new HashMap<>();
-    figures.put(Services.PER_SECOND, rate);
-    figures.put(Services.P50, 1.0);
-    figures.put(Services.P99, 2.0);
-    figures.put(Services.SCRIPTS, rate);
-    figures.put(Services.BY_MEMORY, 0.0);
-    figures.put(Services.SERVICE, 900 / rate);
-    figures.put(Services.REDIS, 100 / rate);
-    figures.put(Services.BOTH, 1_000 / rate);
+    figures.put(ServicesByScript.PER_SECOND, rate);
+    figures.put(ServicesByScript.P50, 1.0);
+    figures.put(ServicesByScript.P99, 2.0);
+    figures.put(ServicesByScript.SCRIPTS, rate);
+    figures.put(ServicesByScript.BY_MEMORY, 0.0);
+    figures.put(ServicesByScript.SERVICE, 900 / rate);
+    figures.put(ServicesByScript.REDIS, 100 / rate);
+    figures.put(ServicesByScript.BOTH, 1_000 / rate);
     return figures;
   }
 

@@ -8,8 +8,8 @@ import org.junit.jupiter.api.Test;
 
 class ExpectedTest {
 
-  private static Load load(long answers, long denied, long errors) {
-    return new Load(1, answers, denied, errors, 1, 1);
+  private static LoadResult load(long answers, long denied, long errors) {
+    return new LoadResult(1, answers, denied, errors, 1, 1);
   }
 
   @Test

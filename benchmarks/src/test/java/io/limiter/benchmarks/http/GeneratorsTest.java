@@ -60,7 +60,7 @@ class GeneratorsTest {
 
   @Test
   void aClosedLoopAsksAgainWhenItIsAnswered() {
-    Load load = new ClosedLoop().run(uri("/ok"), 2);
+    LoadResult load = new ClosedLoop().run(uri("/ok"), 2);
     assertThat(load.answers()).isGreaterThan(Generator.CONNECTIONS);
     assertThat(load.answers()).isEqualTo(calls.get());
     assertThat(load.denied()).isZero();
@@ -70,13 +70,13 @@ class GeneratorsTest {
 
   @Test
   void denialsAreCountedAsSuch() {
-    Load load = new ClosedLoop().run(uri("/denied"), 0.1);
+    LoadResult load = new ClosedLoop().run(uri("/denied"), 0.1);
     assertThat(load.denied()).isPositive().isEqualTo(load.answers());
   }
 
   @Test
   void anOpenLoopSendsAsManyAsItsRate() {
-    Load load = OpenLoop.run(uri("/ok"), 500, 0.4);
+    LoadResult load = OpenLoop.run(uri("/ok"), 500, 0.4);
     assertThat(load.answers()).isEqualTo(200).isEqualTo(calls.get());
     assertThat(load.errors()).isZero();
   }
@@ -94,7 +94,7 @@ class GeneratorsTest {
               silence.release();
               return null;
             });
-    Load load = OpenLoop.run(uri("/ok"), 1_000, 0.2);
+    LoadResult load = OpenLoop.run(uri("/ok"), 1_000, 0.2);
     // 64 connections are used at once; all requests that were due later waited too, but for less
     // time.
     assertThat(load.answers()).isEqualTo(200);

@@ -26,12 +26,12 @@ class WrkTest {
   @Test
   void theOutputOfASuccessfulRunIsRead() {
     assertThat(Wrk.read(OUTPUT + "Requests/sec:  57892.62\nTransfer/sec:      7.95MB\n"))
-        .isEqualTo(new Load(57_892.62, 179_456, 0, 0, 806, 1_250_000));
+        .isEqualTo(new LoadResult(57_892.62, 179_456, 0, 0, 806, 1_250_000));
   }
 
   @Test
   void denialsAndErrorsAreCounted() {
-    Load load =
+    LoadResult load =
         Wrk.read(
             OUTPUT
                 + "  Socket errors: connect 1, read 2, write 3, timeout 4\n"

@@ -44,7 +44,7 @@ final class CellArray {
   private long shiftMicros;
 
   /** Computed when the cells might have expired; {@link #UNKNOWN} until then. */
-  private long neededUntil = UNKNOWN;
+  private long neededUntilMicros = UNKNOWN;
 
   /** The time; never before the last call of {@link #write}. */
   long nowMicros(long clockMicros) {
@@ -79,8 +79,8 @@ final class CellArray {
   }
 
   /** Sets the shift to use from now on, after the clock was set back. */
-  void shiftTo(long shift) {
-    shiftMicros = shift;
+  void shiftTo(long micros) {
+    shiftMicros = micros;
   }
 
   /**
@@ -109,7 +109,7 @@ final class CellArray {
       bannedBy = null;
     }
     cells = others.isEmpty() ? written : withOthers(written, others, nowMicros);
-    neededUntil = UNKNOWN;
+    neededUntilMicros = UNKNOWN;
   }
 
   private Cell[] withOthers(Cell[] written, List<Cell> others, long nowMicros) {
@@ -214,16 +214,16 @@ final class CellArray {
 
   /** Not before the last write. */
   private long neededUntilMicros() {
-    if (neededUntil == UNKNOWN) {
-      neededUntil = newestMicros;
+    if (neededUntilMicros == UNKNOWN) {
+      neededUntilMicros = newestMicros;
       for (Cell cell : cells) {
-        neededUntil = Math.max(neededUntil, cell.neededUntilMicros());
+        neededUntilMicros = Math.max(neededUntilMicros, cell.neededUntilMicros());
       }
       if (ban != null && bannedBy != null) {
-        neededUntil = Math.max(neededUntil, ban.neededUntilMicros(bannedBy));
+        neededUntilMicros = Math.max(neededUntilMicros, ban.neededUntilMicros(bannedBy));
       }
     }
-    return neededUntil;
+    return neededUntilMicros;
   }
 
   /** The complete state that affects decisions. */

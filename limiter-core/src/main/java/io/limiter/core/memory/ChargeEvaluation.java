@@ -106,8 +106,8 @@ final class ChargeEvaluation {
   }
 
   /** Reads the state. Returns whether every rule admits the charge, and no ban is in force. */
-  boolean read(long now, Mode mode) {
-    clockMicros = now;
+  boolean read(long atMicros, Mode mode) {
+    clockMicros = atMicros;
     admits = !logs || readLog(mode);
     if (cells != null) {
       admits = cells.read(known == null ? null : known.cells(), clockMicros, mode, admits);
@@ -125,7 +125,7 @@ final class ChargeEvaluation {
     long atMicros = thenMicros;
     if (known != null) {
       if (logs && known.size() > 0) {
-        atMicros = Math.max(atMicros, known.newest() - known.shift());
+        atMicros = Math.max(atMicros, known.newestMicros() - known.shiftMicros());
       }
       CellArray counted = known.cells();
       if (cells != null && counted != null) {
@@ -150,10 +150,10 @@ final class ChargeEvaluation {
       log = known;
       size = log.size();
       // If the clock was set back, the log's time continues from its newest unit.
-      long behind = Math.max(0, log.newest() - (clockMicros + log.shift()));
-      shiftMicros = log.shift() + behind;
+      long behind = Math.max(0, log.newestMicros() - (clockMicros + log.shiftMicros()));
+      shiftMicros = log.shiftMicros() + behind;
       nowMicros = clockMicros + shiftMicros;
-      sinceNewestMicros = nowMicros - log.newest();
+      sinceNewestMicros = nowMicros - log.newestMicros();
     }
     boolean admitted = true;
     List<Rule> rules = stack.rules();
@@ -174,7 +174,7 @@ final class ChargeEvaluation {
       }
       found[2 * r] = remaining;
       if (log != null && leaves < size) {
-        found[2 * r + 1] = window - (nowMicros - log.stamp((int) leaves));
+        found[2 * r + 1] = window - (nowMicros - log.stampMicros((int) leaves));
       } else {
         boolean never = remaining < charge.cost() && mode != Mode.RECORD;
         found[2 * r + 1] = never ? DecisionReadout.NEVER : window;
@@ -234,7 +234,7 @@ final class ChargeEvaluation {
    * Gives back units that {@link #take} took, as far as they are still there; some stay if the call
    * costs less than reserved.
    */
-  int giveBack(int units, long now) {
+  int giveBack(int units, long atMicros) {
     UnitLog from = kept ? table.peek(key) : null;
     if (from == null) {
       return 0;
@@ -244,7 +244,7 @@ final class ChargeEvaluation {
     int given = logs ? from.giveBack(nowMicros, Math.max(0, loggedUnits() - lower)) : 0;
     CellArray counted = from.cells();
     if (cells != null && counted != null) {
-      given = Math.max(given, cells.giveBack(counted, lower, now));
+      given = Math.max(given, cells.giveBack(counted, lower, atMicros));
     }
     if (from.size() == 0 && counted == null) {
       table.remove(key);
@@ -263,16 +263,16 @@ final class ChargeEvaluation {
    * Removes the units from the log and takes them again. Returns how many: none if the key has no
    * state by now and there is no room for it.
    */
-  int renew(long now) {
+  int renew(long atMicros) {
     known = table.peek(key);
     if (known == null && table.full()) {
       return 0;
     }
     UnitLog into = known();
     int unused = into.giveBack(nowMicros, charge.cost());
-    long behind = into.size() == 0 ? 0 : into.newest() - (now + into.shift());
-    shiftMicros = into.size() == 0 ? 0 : into.shift() + Math.max(0, behind);
-    nowMicros = now + shiftMicros;
+    long behind = into.size() == 0 ? 0 : into.newestMicros() - (atMicros + into.shiftMicros());
+    shiftMicros = into.size() == 0 ? 0 : into.shiftMicros() + Math.max(0, behind);
+    nowMicros = atMicros + shiftMicros;
     write(into);
     into.changed();
     return charge.cost();

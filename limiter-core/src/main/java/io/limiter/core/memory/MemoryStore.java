@@ -227,7 +227,7 @@ public final class MemoryStore implements LimitStore {
     private final Charge charge;
     private final KnownUse known;
     private final long clockMicros;
-    private final long decided;
+    private final long decidedMicros;
     private final RuleStack stack;
     private final List<Rule> rules;
 
@@ -235,7 +235,7 @@ public final class MemoryStore implements LimitStore {
       this.charge = charge;
       this.known = known;
       this.clockMicros = clockMicros;
-      this.decided = clockMicros - known.ageMicros();
+      this.decidedMicros = clockMicros - known.ageMicros();
       this.stack = charge.stack();
       this.rules = charge.stack().rules();
     }
@@ -295,9 +295,9 @@ public final class MemoryStore implements LimitStore {
       return units;
     }
 
-    private void add(List<PastUnits> units, long ageThen, long some) {
+    private void add(List<PastUnits> units, long ageThenMicros, long some) {
       if (some > 0) {
-        units.add(new PastUnits(known.ageMicros() + ageThen, (int) some));
+        units.add(new PastUnits(known.ageMicros() + ageThenMicros, (int) some));
       }
     }
 
@@ -307,7 +307,7 @@ public final class MemoryStore implements LimitStore {
 
     private CellArray cells(Optional<BanRule> ban) {
       Cell[] cells = new Cell[rules.size() - stack.logs()];
-      long newest = known.rules().isEmpty() ? Long.MIN_VALUE : decided;
+      long newest = known.rules().isEmpty() ? Long.MIN_VALUE : decidedMicros;
       for (int r = 0; r < rules.size(); r++) {
         if (stack.isLog(r)) {
           continue;
@@ -317,10 +317,11 @@ public final class MemoryStore implements LimitStore {
         if (!known.rules().isEmpty() && used(r) > 0) {
           RuleUse use = known.rules().get(r);
           cell =
-              cell.used(rule, used(r), decided, use.returnsAfterMicros(), use.resetsAfterMicros());
+              cell.used(
+                  rule, used(r), decidedMicros, use.returnsAfterMicros(), use.resetsAfterMicros());
         }
         for (PastUnits some : known.since()) {
-          long atMicros = Math.max(decided, clockMicros - some.ageMicros());
+          long atMicros = Math.max(decidedMicros, clockMicros - some.ageMicros());
           cell = cell.recorded(rule, atMicros, some.units());
           newest = Math.max(newest, atMicros);
         }
@@ -328,7 +329,7 @@ public final class MemoryStore implements LimitStore {
       }
       BanState state =
           known.bannedMicros() > 0
-              ? new BanState(decided, 0, decided + known.bannedMicros(), 1)
+              ? new BanState(decidedMicros, 0, decidedMicros + known.bannedMicros(), 1)
               : BanState.NONE;
       CellArray made = new CellArray();
       made.write(

@@ -77,8 +77,8 @@ final class StripedState {
   void warnOfOverflow() {
     if (!overflowed.get() && overflowed.compareAndSet(false, true)) {
       LOG.warn(
-          "The memory store has no room for another subject: {} keys are live, and new subjects share"
-              + " the limits of an overflow. If these are honest callers, give it room for more keys",
+          "The memory store is full: it holds {} keys, and further subjects are counted together. If"
+              + " the traffic is legitimate, increase the maximum number of subjects",
           capacity);
     }
   }

@@ -37,7 +37,7 @@ final class UnitLog {
 
   private int head;
   private int size;
-  private long newest;
+  private long newestMicros;
 
   /** Stamp = clock + shift; it grows when the clock is set back. */
   private long shiftMicros;
@@ -69,13 +69,13 @@ final class UnitLog {
     return ring.length;
   }
 
-  long shift() {
+  long shiftMicros() {
     return shiftMicros;
   }
 
   /** Sets the shift to use from now on, after the clock was set back. */
-  void shiftTo(long shift) {
-    shiftMicros = shift;
+  void shiftTo(long micros) {
+    shiftMicros = micros;
   }
 
   /** Notes the clock when a call has taken its units. */
@@ -89,27 +89,27 @@ final class UnitLog {
   }
 
   /** The stamp of a unit, 0 being the oldest. */
-  long stamp(int index) {
+  long stampMicros(int index) {
     return ring[(head + index) & (ring.length - 1)];
   }
 
   /** The stamp of the newest unit, if there is one. */
-  long newest() {
-    return newest;
+  long newestMicros() {
+    return newestMicros;
   }
 
   /**
    * The index of the first unit that is younger than this age at a time; the size if there is none.
    */
   int firstYounger(long nowMicros, long ageMicros) {
-    if (size == 0 || nowMicros - stamp(0) < ageMicros) {
+    if (size == 0 || nowMicros - stampMicros(0) < ageMicros) {
       return 0; // the usual case, for the longest window
     }
     int low = 1;
     int high = size;
     while (low < high) {
       int middle = (low + high) >>> 1;
-      if (nowMicros - stamp(middle) >= ageMicros) {
+      if (nowMicros - stampMicros(middle) >= ageMicros) {
         low = middle + 1;
       } else {
         high = middle;
@@ -126,7 +126,7 @@ final class UnitLog {
     if (sinceTaken >= 0 && sinceTaken < graceMicros) {
       return false; // the usual case, without a look at the cells
     }
-    return (size == 0 || clockMicros + shiftMicros - newest - horizonMicros >= graceMicros)
+    return (size == 0 || clockMicros + shiftMicros - newestMicros - horizonMicros >= graceMicros)
         && (cells == null || cells.expired(clockMicros, graceMicros));
   }
 
@@ -151,34 +151,35 @@ final class UnitLog {
       ring[(head + size + i) & (ring.length - 1)] = nowMicros;
     }
     size += taken;
-    newest = nowMicros;
+    newestMicros = nowMicros;
   }
 
   /** Gives back up to so many units that have exactly this stamp. Returns how many. */
-  int giveBack(long stamp, int units) {
+  int giveBack(long stampMicros, int units) {
     int low = 0;
     int high = size;
     while (low < high) {
       int middle = (low + high) >>> 1;
-      if (stamp(middle) - stamp < 0) {
+      if (stampMicros(middle) - stampMicros < 0) {
         low = middle + 1;
       } else {
         high = middle;
       }
     }
     int after = low;
-    while (after < size && after - low < units && stamp(after) == stamp) {
+    while (after < size && after - low < units && stampMicros(after) == stampMicros) {
       after++;
     }
     int given = after - low;
     for (int i = after; i < size; i++) {
-      ring[(head + i - given) & (ring.length - 1)] = stamp(i);
+      ring[(head + i - given) & (ring.length - 1)] = stampMicros(i);
     }
     size -= given;
     if (size > 0) {
-      newest = stamp(size - 1);
-      if (untilMicros - newest > horizonMicros) {
-        untilMicros = newest + horizonMicros; // by then the longest window counts none of them
+      newestMicros = stampMicros(size - 1);
+      if (untilMicros - newestMicros > horizonMicros) {
+        untilMicros =
+            newestMicros + horizonMicros; // by then the longest window counts none of them
       }
     } else {
       clear();
@@ -205,7 +206,7 @@ final class UnitLog {
     if (units > ring.length || units <= ring.length >> 3) {
       long[] fitting = new long[Math.max(SMALLEST_RING, Integer.highestOneBit(2 * units - 1))];
       for (int i = 0; i < size; i++) {
-        fitting[i] = stamp(i);
+        fitting[i] = stampMicros(i);
       }
       ring = fitting;
       head = 0;
@@ -216,7 +217,7 @@ final class UnitLog {
   @Override
   public String toString() {
     long[] stamps = new long[size];
-    Arrays.setAll(stamps, this::stamp);
+    Arrays.setAll(stamps, this::stampMicros);
     String log =
         "UnitLog[stamps=%s, shift=%d, keep=%d, horizon=%d, until=%d]"
             .formatted(Arrays.toString(stamps), shiftMicros, keep, horizonMicros, untilMicros);

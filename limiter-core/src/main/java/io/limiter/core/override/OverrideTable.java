@@ -77,7 +77,8 @@ public interface OverrideTable {
       if (kept.size() >= SubjectOverride.MAX_OVERRIDES && !kept.containsKey(override.tag())) {
         return CompletableFuture.failedFuture(
             new IllegalStateException(
-                "There are 1000 overrides already: remove one that is not needed"));
+                "There are %d overrides already: remove one that is not needed"
+                    .formatted(SubjectOverride.MAX_OVERRIDES)));
       }
       kept.put(override.tag(), new Kept(override, System.nanoTime() + override.left().toNanos()));
       return all();

@@ -54,7 +54,7 @@ final class Breaker {
     this.nanos = nanos;
     this.random = random;
     this.log = log;
-    this.notAsked = log.node() + " failed a moment ago, so it was not asked";
+    this.notAsked = log.node() + " failed recently, so the call was not sent";
     this.period = new AtomicReference<>(new Closed(nanos.getAsLong()));
   }
 
@@ -107,7 +107,9 @@ final class Breaker {
   /** The exception for calls that are not admitted. */
   StoreException rejection() {
     Duration wait =
-        period.get() instanceof Open open ? Duration.ofNanos(open.untilProbe()) : Duration.ZERO;
+        period.get() instanceof Open open
+            ? Duration.ofNanos(open.untilProbeNanos())
+            : Duration.ZERO;
     return StoreException.notAsked(notAsked, wait);
   }
 
@@ -255,20 +257,20 @@ final class Breaker {
      * When the next call is a probe. The thread that moves it sends the probe. It moves it by a
      * whole second, so that another probe follows if this one never reports its end.
      */
-    private final AtomicLong probeAt;
+    private final AtomicLong probeNanos;
 
     Open(long nowNanos) {
-      probeAt = new AtomicLong(nowNanos + openNanos());
+      probeNanos = new AtomicLong(nowNanos + openNanos());
     }
 
     boolean takeProbe() {
       long nowNanos = nanos.getAsLong();
-      long due = probeAt.get();
-      return nowNanos - due >= 0 && probeAt.compareAndSet(due, nowNanos + openNanos());
+      long due = probeNanos.get();
+      return nowNanos - due >= 0 && probeNanos.compareAndSet(due, nowNanos + openNanos());
     }
 
-    long untilProbe() {
-      return Math.max(0, probeAt.get() - nanos.getAsLong());
+    long untilProbeNanos() {
+      return Math.max(0, probeNanos.get() - nanos.getAsLong());
     }
 
     @Override
@@ -291,7 +293,7 @@ final class Breaker {
 
     @Override
     public void undecided() {
-      probeAt.set(nanos.getAsLong());
+      probeNanos.set(nanos.getAsLong());
     }
 
     private long openNanos() {

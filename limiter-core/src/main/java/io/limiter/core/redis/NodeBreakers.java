@@ -19,7 +19,7 @@ final class NodeBreakers {
   /** The most breakers; if more addresses come and go, the remaining ones share a breaker. */
   private static final int MAX_NODES = 1_000;
 
-  private static final String OTHERS = "A Redis beyond the first " + MAX_NODES;
+  private static final String OTHERS = "Redis nodes beyond the first " + MAX_NODES;
 
   private final Function<String, Breaker> make;
   private final Map<String, Breaker> breakers = new ConcurrentHashMap<>();
@@ -130,7 +130,7 @@ final class NodeBreakers {
         return;
       }
       log.warn(
-          "{} is not asked for about a second at a time, until a probe succeeds: {}, the last with {} ({}). Openings since the last message: {}",
+          "{} has failed, so its circuit breaker is open: {}, the last with {} ({}). A probe is sent about once a second. Openings since the last message: {}",
           node,
           what,
           why.reason(),
@@ -144,7 +144,7 @@ final class NodeBreakers {
 
     synchronized void closed() {
       if (openingLogged) {
-        log.info("{} has answered a probe: it decides again", node);
+        log.info("{} has answered a probe: its circuit breaker is closed", node);
       }
     }
   }

@@ -107,7 +107,7 @@ public final class RedisHealth {
   private static StoreException known(Throwable failure) {
     return RedisFailures.unwrap(failure) instanceof StoreException known
         ? known
-        : new StoreException(FailureReason.ERROR, "Redis cannot be asked", failure);
+        : new StoreException(FailureReason.ERROR, "Redis could not be called", failure);
   }
 
   /**

@@ -5,6 +5,7 @@ import io.lettuce.core.ScriptOutputType;
 import io.limiter.core.StateKey;
 import io.limiter.core.override.OverrideTable;
 import io.limiter.core.override.SubjectOverride;
+import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.util.LogThrottle;
 import java.nio.charset.StandardCharsets;
@@ -25,7 +26,7 @@ final class RedisOverrides implements OverrideTable {
   private static final Logger LOG = LoggerFactory.getLogger(RedisOverrides.class);
   private static final int FIELDS = 3; // of one override: tag, text, remaining milliseconds
 
-  private static final RedisScript SCRIPT = RedisScript.of(RedisScript.read("overrides.lua"));
+  private static final RedisScript SCRIPT = DecisionScripts.read("overrides.lua");
 
   private final RedisNodes nodes;
   private final RedisSettings settings;
@@ -90,7 +91,7 @@ final class RedisOverrides implements OverrideTable {
     long times = misread.count();
     if (times > 0) {
       LOG.warn(
-          "The override of {} in the hash {}{} cannot be read, so the usual limits hold: remove it. Times since the last message: {}",
+          "The override of {} in the hash {}{} cannot be read, so the usual limits hold: remove it. Occurrences since the last message: {}",
           tag,
           settings.prefix(),
           NAME,

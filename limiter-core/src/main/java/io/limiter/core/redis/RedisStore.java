@@ -37,8 +37,8 @@ import org.jspecify.annotations.Nullable;
  * turn of an event loop, each of which is decided by itself. In a Redis Cluster it sends one for
  * each slot with keys of the call, so one for each subject; if a call of several subjects is denied
  * there, it gives back what it has taken from some of them. Redis' clock is the only clock. Each
- * key expires one second after its newest unit has left the longest window; a subject takes about 8
- * bytes a unit.
+ * key expires when its state is not needed any more, after a sixteenth of that time and a second in
+ * addition; a subject takes about 8 bytes a unit.
  *
  * <p>After consecutive failures it fails immediately for about a second at a time, with the reason
  * {@code BREAKER_OPEN}. Decisions, refunds and resets behave alike in this respect.
@@ -269,9 +269,8 @@ public final class RedisStore implements LimitStore {
 
   /** Read where it is first used. */
   private static final class SharedSettingsScripts {
-    static final RedisScript SCRIPT = RedisScript.of(RedisScript.read("shared-settings.lua"));
-    static final RedisScript CHANGE =
-        RedisScript.of(RedisScript.read("change-shared-settings.lua"));
+    static final RedisScript SCRIPT = DecisionScripts.read("shared-settings.lua");
+    static final RedisScript CHANGE = DecisionScripts.read("change-shared-settings.lua");
   }
 
   /**

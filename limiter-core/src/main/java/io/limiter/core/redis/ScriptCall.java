@@ -38,7 +38,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     implements TimerTask, TimedCommand.Waiter {
 
   /** The most redirects of one call. */
-  private static final int MAX_HOPS = 5;
+  private static final int MAX_REDIRECTS = 5;
 
   private final RedisNodes nodes;
   private final RedisScript script;
@@ -71,7 +71,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   private volatile boolean timesRedis;
 
   private volatile long budgetNanos;
-  private int hops;
+  private int redirects;
   private boolean sentAsText;
 
   /**
@@ -262,11 +262,11 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   private boolean redirected(Throwable failure) {
     Throwable cause = RedisFailures.unwrap(failure);
     CompletionStage<ClusterSource.Primary> next =
-        hops < MAX_HOPS ? nodes.after(cause, node, keys) : null;
+        redirects < MAX_REDIRECTS ? nodes.after(cause, node, keys) : null;
     if (next == null) {
       return false;
     }
-    hops++;
+    redirects++;
     spend();
     period.answered();
     period = Breaker.UNCONCERNED;

@@ -240,8 +240,8 @@ public final class FallbackStore implements LimitStore {
     long decisions = (late ? lateness : failures).count();
     if (decisions > 0) {
       log.warn(
-          "{} ({}): {}. Decisions taken by the fallback since the last message: {}",
-          late ? "This process is late, not the limit store" : "The limit store fails",
+          "{} ({}): {}. Fallback decisions since the last message: {}",
+          late ? "This process did not run in time" : "The limit store failed",
           failure.reason(),
           failure.getMessage(),
           decisions);

@@ -74,7 +74,7 @@ public record LeakyBucketRule(
     BigInteger departures = waiting.divide(micros.divide(part));
     if (departures.compareTo(BigInteger.valueOf(MAX_DEPARTURES)) > 0) {
       throw new IllegalArgumentException(
-          "The rule '%s' lets calls wait up to %s, for %d others: give it a wait of %d departures at most"
+          "The rule '%s' lets calls wait up to %s, which is %d departures: shorten the wait to %d departures at most"
               .formatted(name, maxWait, departures, MAX_DEPARTURES));
     }
     if (waiting.add(queued).compareTo(EXACT) >= 0) {

@@ -16,8 +16,8 @@ import java.util.stream.Stream;
  * The rules that count one subject together: they share its state and are decided at once.
  * Immutable; created once for each policy, so that a store can prepare for it.
  *
- * <p>For authors of stores it knows what they need at every call, by the index of a rule in {@link
- * #rules()}. To ask the rule itself is slow where the call site sees several rule types, and its
+ * <p>For authors of stores it holds what a decision needs, by the index of a rule in {@link
+ * #rules()}. To ask the rule itself is slower: the call site sees several rule types, and the
  * window may have to be calculated.
  */
 public final class RuleStack {
@@ -90,13 +90,13 @@ public final class RuleStack {
       }
       if (counting != Counting.ALL && rule.waits()) {
         throw new IllegalArgumentException(
-            "The rule '%s', which makes calls wait, counts %s: let it count ALL, since a departure that has passed cannot be given back, and give the rules that count by outcome a stack of their own"
+            "The rule '%s' makes calls wait and counts %s: use Counting.ALL, since a departure that has passed cannot be given back, and put rules that count by outcome into another stack"
                 .formatted(rule.name(), counting));
       }
     }
     if (permitDuration.isPresent() && ban.isPresent()) {
       throw new IllegalArgumentException(
-          "The rule '%s' has a ban: give it none, since its callers cannot know when a permit becomes free; put the ban on the other rules of the subject"
+          "The rule '%s' is a concurrency limit, which cannot have a ban, since it is unknown when a permit becomes free: put the ban on the other rules of the subject"
               .formatted(rules.get(0).name()));
     }
   }

@@ -17,6 +17,9 @@ public interface Cell {
   /** The number of values that a script stores for a ban. */
   int BAN_SIZE = 4;
 
+  /** The number of bits for a number of departures; a script stores three such numbers as one. */
+  int GAP_BITS = 17;
+
   /**
    * The binary logarithm of the longest time, in seconds, for which a cell is kept beside those of
    * other rules.

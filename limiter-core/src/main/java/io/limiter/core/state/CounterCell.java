@@ -50,38 +50,44 @@ record CounterCell(long windowMicros, long startMicros, long current, long previ
   @Override
   public Cell used(
       Rule reading, long used, long nowMicros, long returnsAfterMicros, long resetsAfterMicros) {
-    return new CounterCell(windowMicros, begin(nowMicros), used, 0);
+    return new CounterCell(windowMicros, beginMicros(nowMicros), used, 0);
   }
 
   @Override
   public Cell startedFrom(Cell former, long nowMicros, long newestMicros) {
     CounterCell other = (CounterCell) former;
-    long begin = begin(nowMicros);
+    long beginMicros = beginMicros(nowMicros);
     long[] units = new long[2];
-    other.addTo(units, other.startMicros, other.current, begin, windowMicros, newestMicros);
+    other.addTo(units, other.startMicros, other.current, beginMicros, windowMicros, newestMicros);
     other.addTo(
         units,
         other.startMicros - other.windowMicros,
         other.previous,
-        begin,
+        beginMicros,
         windowMicros,
         newestMicros);
     return units[0] + units[1] == 0
         ? this
-        : new CounterCell(windowMicros, begin, units[0], units[1]);
+        : new CounterCell(windowMicros, beginMicros, units[0], units[1]);
   }
 
-  private long begin(long nowMicros) {
+  private long beginMicros(long nowMicros) {
     return Math.floorDiv(nowMicros, windowMicros) * windowMicros;
   }
 
   private void addTo(
-      long[] units, long from, long some, long begin, long length, long newestMicros) {
+      long[] units,
+      long fromMicros,
+      long some,
+      long beginMicros,
+      long lengthMicros,
+      long newestMicros) {
     long ends =
-        Math.min(from + windowMicros, newestMicros + 1); // nothing was used after the last write
-    if (ends > begin) {
+        Math.min(
+            fromMicros + windowMicros, newestMicros + 1); // nothing was used after the last write
+    if (ends > beginMicros) {
       units[0] += some;
-    } else if (ends > begin - length) {
+    } else if (ends > beginMicros - lengthMicros) {
       units[1] += some;
     }
   }
@@ -114,7 +120,7 @@ record CounterCell(long windowMicros, long startMicros, long current, long previ
 
   @Override
   public CellReadout read(Rule rule, long nowMicros, int cost, Mode mode) {
-    CounterCell cell = at(begin(nowMicros));
+    CounterCell cell = at(beginMicros(nowMicros));
     long past = nowMicros - cell.startMicros;
     long remaining = rule.count() - cell.current - weight(cell.previous, past);
     return new Counted(cell, rule.count(), past, cost, mode, remaining);
@@ -126,16 +132,16 @@ record CounterCell(long windowMicros, long startMicros, long current, long previ
    */
   @Override
   public Cell recorded(Rule rule, long nowMicros, int units) {
-    CounterCell cell = at(begin(nowMicros));
+    CounterCell cell = at(beginMicros(nowMicros));
     long room = Math.max(0, rule.count() - cell.current);
     return cell.with(cell.current + Math.min(units, room), cell.previous);
   }
 
-  private CounterCell at(long begin) {
-    return begin == startMicros
+  private CounterCell at(long beginMicros) {
+    return beginMicros == startMicros
         ? this
         : new CounterCell(
-            windowMicros, begin, 0, begin - windowMicros == startMicros ? current : 0);
+            windowMicros, beginMicros, 0, beginMicros - windowMicros == startMicros ? current : 0);
   }
 
   /** The units of a window that still count, {@code past} microseconds after it has ended. */

@@ -94,7 +94,7 @@ final class CustomCell implements Cell {
 
   /** Nothing is given back: only the algorithm could compute its values without the call. */
   @Override
-  public Cell giveBack(long stamp, int units, int taken) {
+  public Cell giveBack(long stampMicros, int units, int taken) {
     return this;
   }
 

@@ -18,11 +18,11 @@ import org.jspecify.annotations.Nullable;
  *
  * @param unit parts between two departures
  * @param rate parts of a microsecond
- * @param last when a departure was last handed out
+ * @param lastMicros when a departure was last handed out
  * @param ahead the parts from then until the next free departure
  * @param gap the departures before it that were given up
  */
-record LeakyCell(LeakyBucketRule rule, long unit, long rate, long last, long ahead, Gap gap)
+record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, long ahead, Gap gap)
     implements Cell {
 
   static @Nullable Cell unused(Rule rule) {
@@ -80,7 +80,7 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long last, long ahe
 
   @Override
   public long timeMicros() {
-    return last == 0 && ahead == 0 ? -1 : last;
+    return lastMicros == 0 && ahead == 0 ? -1 : lastMicros;
   }
 
   /** For a call that costs more, the script computes the time itself. */
@@ -107,7 +107,7 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long last, long ahe
 
   @Override
   public Cell under(Rule other) {
-    return new LeakyCell((LeakyBucketRule) other, unit, rate, last, ahead, gap);
+    return new LeakyCell((LeakyBucketRule) other, unit, rate, lastMicros, ahead, gap);
   }
 
   @Override
@@ -126,7 +126,8 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long last, long ahe
                 LeakyBucketRule.MAX_DEPARTURES * unit)
             + (LeakyBucketRule.MAX_QUEUE + 1) * unit;
     long parts = Math.min(ahead, longest);
-    long remainingParts = nowMicros - last > parts / rate ? 0 : parts - (nowMicros - last) * rate;
+    long remainingParts =
+        nowMicros - lastMicros > parts / rate ? 0 : parts - (nowMicros - lastMicros) * rate;
     Gap known = parts < ahead ? Gap.NONE : gap;
     return new LeakyCell(
         bucket, unit, rate, nowMicros, remainingParts, known.of(departures(remainingParts)));
@@ -180,7 +181,8 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long last, long ahe
   private long microsUntilGapInTime(long thenMicros) {
     Gap gapThen = gap.of(departures(ahead - thenMicros * rate));
     return micros(
-        new LeakyCell(rule, unit, rate, last, ahead, gapThen).partsUntilGap() - longestWaitParts());
+        new LeakyCell(rule, unit, rate, lastMicros, ahead, gapThen).partsUntilGap()
+            - longestWaitParts());
   }
 
   /** Time until more units are left than now; for an empty queue, one interval. */
@@ -199,8 +201,8 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long last, long ahe
 
   LeakyCell with(long units) {
     return units == 1 && partsUntilGap() < Long.MAX_VALUE
-        ? new LeakyCell(rule, unit, rate, last, ahead, gap.withoutEarliest())
-        : new LeakyCell(rule, unit, rate, last, ahead + units * unit, gap.moved(units));
+        ? new LeakyCell(rule, unit, rate, lastMicros, ahead, gap.withoutEarliest())
+        : new LeakyCell(rule, unit, rate, lastMicros, ahead + units * unit, gap.moved(units));
   }
 
   /** A departure that has passed cannot be given back. */
@@ -212,32 +214,34 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long last, long ahe
   @Override
   public Cell giveBack(
       Rule under, long stampMicros, int units, int taken, long departureParts, long nowMicros) {
-    if (units < taken || nowMicros - stampMicros >= micros(departureParts) || last < stampMicros) {
+    if (units < taken
+        || nowMicros - stampMicros >= micros(departureParts)
+        || lastMicros < stampMicros) {
       return this; // it has begun, or the state was reset in the meantime
     }
-    long later = ahead - departureParts + (last - stampMicros) * rate;
+    long later = ahead - departureParts + (lastMicros - stampMicros) * rate;
     long from = later / unit;
     if (later % unit != 0 || from < units) {
       return this; // another queue has begun in the meantime
     }
-    Gap more = gap.of(departures(ahead - (nowMicros - last) * rate)).with(from, units);
+    Gap more = gap.of(departures(ahead - (nowMicros - lastMicros) * rate)).with(from, units);
     if (more == null) {
       return this;
     }
     long takenBack = ((LeakyBucketRule) under).fair() ? 0 : more.last();
     return takenBack == 0
-        ? new LeakyCell(rule, unit, rate, last, ahead, more)
-        : new LeakyCell(rule, unit, rate, last, ahead - takenBack * unit, Gap.NONE);
+        ? new LeakyCell(rule, unit, rate, lastMicros, ahead, more)
+        : new LeakyCell(rule, unit, rate, lastMicros, ahead - takenBack * unit, Gap.NONE);
   }
 
   @Override
   public long neededUntilMicros() {
-    return last + micros(ahead);
+    return lastMicros + micros(ahead);
   }
 
   @Override
   public String toString() {
-    return "LeakyCell[last=%d, ahead=%d, gap=%s]".formatted(last, ahead, gap);
+    return "LeakyCell[last=%d, ahead=%d, gap=%s]".formatted(lastMicros, ahead, gap);
   }
 
   private static final class Waiting implements CellReadout {
@@ -326,9 +330,6 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long last, long ahe
 
     static final Gap NONE = new Gap(0, 0, 0);
 
-    /** The number of bits for a number of departures; a script stores three such numbers as one. */
-    private static final int BITS = 17;
-
     private static Gap of(long from, long length, long free) {
       return free < 1 ? NONE : new Gap(from, length, free);
     }
@@ -339,8 +340,8 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long last, long ahe
         return NONE;
       }
       long bits = (long) number;
-      long mask = (1L << BITS) - 1;
-      Gap gap = of(bits >> (2 * BITS), (bits >> BITS) & mask, bits & mask);
+      long mask = (1L << GAP_BITS) - 1;
+      Gap gap = of(bits >> (2 * GAP_BITS), (bits >> GAP_BITS) & mask, bits & mask);
       return gap.free > gap.length || gap.length > gap.from ? NONE : gap;
     }
 

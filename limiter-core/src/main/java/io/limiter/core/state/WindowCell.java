@@ -233,21 +233,22 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
       long startMicros = local - offset;
       long endMicros = startMicros + lengthMicros;
       ZoneOffsetTransition last = zone.previousTransition(instant.plusNanos(1));
-      if (last != null && startMicros < at(last)) {
+      if (last != null && startMicros < atMicros(last)) {
         long before = local - micros(last.getOffsetBefore());
-        boolean continued = before < at(last) && before + lengthMicros >= at(last);
-        startMicros = continued ? before : at(last);
+        boolean continued = before < atMicros(last) && before + lengthMicros >= atMicros(last);
+        startMicros = continued ? before : atMicros(last);
       }
       ZoneOffsetTransition next = zone.nextTransition(instant);
-      if (next != null && at(next) <= endMicros) {
+      if (next != null && atMicros(next) <= endMicros) {
         boolean continues =
-            of(zone, lengthMicros, phaseMicros, at(next)).startMicros == startMicros;
-        endMicros = continues ? local + lengthMicros - micros(next.getOffsetAfter()) : at(next);
+            of(zone, lengthMicros, phaseMicros, atMicros(next)).startMicros == startMicros;
+        endMicros =
+            continues ? local + lengthMicros - micros(next.getOffsetAfter()) : atMicros(next);
       }
       return new AlignedWindow(startMicros, endMicros);
     }
 
-    private static long at(ZoneOffsetTransition change) {
+    private static long atMicros(ZoneOffsetTransition change) {
       return change.toEpochSecond() * 1_000_000;
     }
   }

@@ -46,10 +46,9 @@ public interface LimitStore extends AutoCloseable {
   CompletionStage<Void> reset(Collection<StateKey> keys);
 
   /**
-   * Lifts the bans of the subjects of these keys, and keeps everything that was counted. A lifted
-   * ban is as one that never was: the denials that caused it are forgotten, and the next ban is as
-   * long as a first one. Does nothing under a key without a ban. A store that does not implement it
-   * fails.
+   * Lifts the bans of the subjects of these keys, and keeps everything that was counted. The
+   * denials that caused a ban are forgotten too, so the next ban is as long as a first one. Keys
+   * without a ban are ignored. The default implementation fails.
    */
   default CompletionStage<Void> liftBans(Collection<StateKey> keys) {
     return CompletableFuture.failedFuture(

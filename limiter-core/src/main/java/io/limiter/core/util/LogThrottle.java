@@ -55,7 +55,7 @@ public final class LogThrottle {
   public void report(Logger log, String instead, Throwable failure) {
     long times = count();
     if (times > 0) {
-      log.error("{}. Times since the last message: {}", instead, times, failure);
+      log.error("{}. Occurrences since the last message: {}", instead, times, failure);
     }
   }
 

@@ -111,7 +111,7 @@ class ClusterTest {
       FaultBench.pass(Duration.ofMillis(100));
       move = move.back();
     }
-    Collection<Answer> answers = load.stop();
+    Collection<TimedVerdict> answers = load.stop();
 
     assertAnsweredInTime(answers);
     assertDecidedByRedis(answers);
@@ -140,7 +140,7 @@ class ClusterTest {
     Load load =
         Load.start(bench.limiter, users.stream().map(user -> user.and(everybody)).toList(), 800);
     await().until(() -> load.answeredSoFar().size() > 1_000);
-    Collection<Answer> answers = load.stop();
+    Collection<TimedVerdict> answers = load.stop();
 
     assertDecidedByRedis(answers);
     assertNotOverAdmitted(answers, DecidedBy.STORE, 10, HOUR);
@@ -169,17 +169,17 @@ class ClusterTest {
     move.begin();
     move.end();
     await().until(() -> load.answeredSoFar().size() > 100);
-    Collection<Answer> answers = load.stop();
+    Collection<TimedVerdict> answers = load.stop();
 
     assertDecidedByRedis(answers);
     long decided = FaultAssertions.fromStore(answers).size();
     assertThat(bench.used(call).get(0)).isBetween(decided, (long) answers.size());
   }
 
-  private static Map<String, Long> admitted(Collection<Answer> answers, DecidedBy source) {
+  private static Map<String, Long> admitted(Collection<TimedVerdict> answers, DecidedBy source) {
     return answers.stream()
         .filter(answer -> answer.verdict().filter(Verdict::allowed).isPresent())
         .filter(answer -> answer.verdict().get().decidedBy() == source)
-        .collect(Collectors.groupingBy(Answer::subject, Collectors.counting()));
+        .collect(Collectors.groupingBy(TimedVerdict::subject, Collectors.counting()));
   }
 }

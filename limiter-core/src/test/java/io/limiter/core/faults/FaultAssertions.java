@@ -22,9 +22,9 @@ final class FaultAssertions {
   private FaultAssertions() {}
 
   /** C1: every call had its answer in time. */
-  static void assertAnsweredInTime(Collection<Answer> answers) {
+  static void assertAnsweredInTime(Collection<TimedVerdict> answers) {
     assertThat(answers).isNotEmpty();
-    List<Duration> latencies = answers.stream().map(Answer::latency).sorted().toList();
+    List<Duration> latencies = answers.stream().map(TimedVerdict::latency).sorted().toList();
     assertThat(latencies.get(latencies.size() - 1))
         .as("slowest of %d answers", latencies.size())
         .isLessThan(ANSWERED.multipliedBy(NOISE));
@@ -33,14 +33,14 @@ final class FaultAssertions {
   }
 
   /** Nothing failed, except for the few that a pause of this machine made late. */
-  static void assertDecidedByRedis(Collection<Answer> answers) {
+  static void assertDecidedByRedis(Collection<TimedVerdict> answers) {
     assertThat(reasons(answers)).isSubsetOf(FailureReason.TIMEOUT);
     assertThat(fromStore(answers)).hasSizeGreaterThanOrEqualTo(answers.size() * 9 / 10);
   }
 
   /** I1: no subject got more from this source than the rule allows, plus what the fault excuses. */
   static void assertNotOverAdmitted(
-      Collection<Answer> answers, DecidedBy source, long most, Duration window) {
+      Collection<TimedVerdict> answers, DecidedBy source, long most, Duration window) {
     assertNotOverAdmitted(
         answers.stream()
             .filter(answer -> answer.verdict().filter(v -> v.decidedBy() == source).isPresent())
@@ -50,7 +50,7 @@ final class FaultAssertions {
   }
 
   /** I8: the same of Redis and the fallback together. */
-  static void assertNotOverAdmitted(Collection<Answer> answers, long most, Duration window) {
+  static void assertNotOverAdmitted(Collection<TimedVerdict> answers, long most, Duration window) {
     AtomicLong number = new AtomicLong();
     List<OverAdmissionChecker.Admission> admissions =
         answers.stream()
@@ -68,7 +68,7 @@ final class FaultAssertions {
   }
 
   /** No call got the reply of another, if these are answers to {@link #unlikeCalls}. */
-  static void assertEachGotItsOwnReply(Collection<Answer> answers) {
+  static void assertEachGotItsOwnReply(Collection<TimedVerdict> answers) {
     List<Long> used =
         fromStore(answers).stream()
             .map(verdict -> verdict.rules().get(0))
@@ -79,7 +79,7 @@ final class FaultAssertions {
         .allMatch(units -> units >= 1 && units < 1_000);
   }
 
-  static List<Verdict> fromStore(Collection<Answer> answers) {
+  static List<Verdict> fromStore(Collection<TimedVerdict> answers) {
     return answers.stream()
         .flatMap(answer -> answer.verdict().stream())
         .filter(verdict -> verdict.decidedBy() == DecidedBy.STORE)
@@ -87,14 +87,14 @@ final class FaultAssertions {
   }
 
   /** The fallback decided for these reasons, and because the breaker had opened for them. */
-  static void assertFellBack(Collection<Answer> answers, FailureReason... why) {
+  static void assertFellBack(Collection<TimedVerdict> answers, FailureReason... why) {
     assertThat(reasons(answers))
         .containsAnyOf(why)
         .isSubsetOf(Stream.concat(Stream.of(why), Stream.of(FailureReason.BREAKER_OPEN)).toList());
   }
 
   /** Why the fallback decided, each reason once. */
-  static Set<FailureReason> reasons(Collection<Answer> answers) {
+  static Set<FailureReason> reasons(Collection<TimedVerdict> answers) {
     return answers.stream()
         .flatMap(answer -> answer.verdict().stream())
         .flatMap(verdict -> verdict.reason().stream())

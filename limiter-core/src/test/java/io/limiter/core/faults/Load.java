@@ -27,7 +27,7 @@ final class Load {
   private final LimitStore store;
   private final List<LimitRequest> calls;
   private final long intervalNanos;
-  private final Queue<Answer> answers = new ConcurrentLinkedQueue<>();
+  private final Queue<TimedVerdict> answers = new ConcurrentLinkedQueue<>();
   private final List<CompletableFuture<?>> pending = new ArrayList<>();
   private final Thread thread = new Thread(this::send, "load");
   private volatile boolean stopped;
@@ -47,7 +47,7 @@ final class Load {
   }
 
   /** All of these at once; waits for their answers. */
-  static Collection<Answer> burst(LimitStore store, LimitRequest call, int times) {
+  static Collection<TimedVerdict> burst(LimitStore store, LimitRequest call, int times) {
     Load load = new Load(store, List.of(call), 1);
     for (int i = 0; i < times; i++) {
       load.send(call);
@@ -74,7 +74,7 @@ final class Load {
             .handle(
                 (verdict, failure) ->
                     answers.add(
-                        new Answer(
+                        new TimedVerdict(
                             call.charge(0).key().tag(),
                             sent,
                             System.nanoTime(),
@@ -83,12 +83,12 @@ final class Load {
   }
 
   /** What was answered so far. */
-  Collection<Answer> answeredSoFar() {
+  Collection<TimedVerdict> answeredSoFar() {
     return answers;
   }
 
   /** Ends the load, and waits for what is not answered yet. */
-  Collection<Answer> stop() {
+  Collection<TimedVerdict> stop() {
     stopSending();
     return answers();
   }
@@ -102,7 +102,7 @@ final class Load {
     }
   }
 
-  private Collection<Answer> answers() {
+  private Collection<TimedVerdict> answers() {
     CompletableFuture<Void> all =
         CompletableFuture.allOf(pending.toArray(CompletableFuture[]::new));
     try {
@@ -117,7 +117,7 @@ final class Load {
   }
 
   /** Sends calls one after another for a time. */
-  static Collection<Answer> during(
+  static Collection<TimedVerdict> during(
       Duration time, LimitStore store, List<LimitRequest> calls, int perSecond) {
     Load load = start(store, calls, perSecond);
     FaultBench.pass(time);

@@ -46,14 +46,14 @@ class LostConnectionTest {
       ended.addAll(bench.nonces(false));
       bench.redis.start();
       bench.assertHeals();
-      Collection<Answer> answers = load.stop();
+      Collection<TimedVerdict> answers = load.stop();
 
       assertAnsweredInTime(answers);
       assertThat(reasons(answers)).contains(FailureReason.DISCONNECTED);
       List<Duration> fallbacks =
           answers.stream()
               .filter(answer -> answer.verdict().get().decidedBy() == DecidedBy.FALLBACK)
-              .map(Answer::latency)
+              .map(TimedVerdict::latency)
               .sorted()
               .toList();
       assertThat(fallbacks.get(fallbacks.size() * 9 / 10))
@@ -103,7 +103,7 @@ class LostConnectionTest {
       LimitRequest call = call("in-flight", 1_000_000, HOUR);
       for (int i = 0; i < times; i++) {
         bench.proxy.cutAfterReplies(i % 64);
-        Collection<Answer> answers = Load.burst(bench.limiter, call, 64);
+        Collection<TimedVerdict> answers = Load.burst(bench.limiter, call, 64);
         assertThat(answers).allMatch(answer -> answer.verdict().isPresent());
         bench.assertHeals();
       }
@@ -120,7 +120,7 @@ class LostConnectionTest {
     try (FaultBench bench = FaultBench.start()) {
       LimitRequest call = call("ghost", 1_000_000, HOUR);
       bench.proxy.rejectConnections();
-      Collection<Answer> answers = Load.burst(bench.limiter, call, 1_000);
+      Collection<TimedVerdict> answers = Load.burst(bench.limiter, call, 1_000);
       assertThat(fromStore(answers)).isEmpty();
       assertAnsweredInTime(answers);
       bench.proxy.pass();
@@ -137,7 +137,7 @@ class LostConnectionTest {
     try (FaultBench bench = FaultBench.start()) {
       LimitRequest call = call("ghost", 1_000_000, HOUR);
       bench.proxy.blackHole();
-      Collection<Answer> answers = Load.burst(bench.limiter, call, 100);
+      Collection<TimedVerdict> answers = Load.burst(bench.limiter, call, 100);
       assertThat(reasons(answers)).containsExactly(FailureReason.TIMEOUT);
       bench.proxy.pass();
       bench.proxy.reset();
@@ -182,7 +182,7 @@ class LostConnectionTest {
 
       int before = bench.proxy.accepted();
       bench.proxy.reset();
-      Collection<Answer> answers =
+      Collection<TimedVerdict> answers =
           Load.during(Duration.ofSeconds(2), bench.limiter, List.of(call), 100);
       assertAnsweredInTime(answers.stream().skip(10).toList());
       assertFellBack(answers, FailureReason.DISCONNECTED);
@@ -212,7 +212,8 @@ class LostConnectionTest {
   private void flap(Duration time) {
     try (FaultBench bench = FaultBench.start()) {
       bench.proxy.flap(Duration.ofMillis(500));
-      Collection<Answer> answers = Load.during(time, bench.limiter, calls(4, 20, SECOND), 500);
+      Collection<TimedVerdict> answers =
+          Load.during(time, bench.limiter, calls(4, 20, SECOND), 500);
       assertThat(bench.proxy.accepted())
           .as("attempts to connect")
           .isLessThan(MANY_ATTEMPTS + 2 * (int) time.toSeconds());

@@ -62,7 +62,7 @@ class LostCountsTest {
       await().until(() -> load.answeredSoFar().size() > 200);
       bench.admin(redis -> redis.flushall());
       await().until(() -> load.answeredSoFar().size() > 600);
-      Collection<Answer> answers = load.stop();
+      Collection<TimedVerdict> answers = load.stop();
 
       assertDecidedByRedis(answers);
       assertNotOverAdmitted(answers, DecidedBy.STORE, 40, SECOND);

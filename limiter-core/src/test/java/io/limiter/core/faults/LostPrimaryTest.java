@@ -84,7 +84,7 @@ class LostPrimaryTest {
       bench.group.awaitPrimaryInsteadOf(lost);
       Duration elected = Duration.ofNanos(System.nanoTime() - lostAt);
       SentinelBench.assertHeals(load);
-      Collection<Answer> answers = load.stop();
+      Collection<TimedVerdict> answers = load.stop();
 
       assertAnsweredInTime(answers);
       assertFellBack(answers, FailureReason.DISCONNECTED, FailureReason.TIMEOUT);

@@ -41,7 +41,7 @@ class LostSentinelsTest {
     SentinelGroup group = SentinelGroup.start();
     group.sentinels().forEach(RedisProcess::kill);
     try (SentinelBench bench = SentinelBench.on(group, group.uri())) {
-      Collection<Answer> answers =
+      Collection<TimedVerdict> answers =
           Load.during(Duration.ofSeconds(1), bench.limiter, List.of(CALL), 200);
       assertAnsweredInTime(answers);
       assertThat(fromStore(answers)).isEmpty();

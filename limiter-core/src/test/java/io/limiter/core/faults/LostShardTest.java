@@ -78,16 +78,16 @@ class LostShardTest {
         bench.assertReplaced(calls);
       }
       await().until(() -> load.answeredSoFar().size() > 3 * COUNT * calls.size());
-      Collection<Answer> answers = load.stop();
+      Collection<TimedVerdict> answers = load.stop();
       System.out.printf(
           "F15: promoted after %d ms, and asked %d ms later%n",
           (promotedAt - lostAt) / 1_000_000, late.toMillis());
 
       Set<String> tags =
           ofLost.stream().map(call -> call.charge(0).key().tag()).collect(Collectors.toSet());
-      Collection<Answer> others =
+      Collection<TimedVerdict> others =
           answers.stream().filter(answer -> !tags.contains(answer.subject())).toList();
-      Collection<Answer> ofTheLost =
+      Collection<TimedVerdict> ofTheLost =
           answers.stream().filter(answer -> tags.contains(answer.subject())).toList();
       assertAnsweredInTime(answers);
       if (!allOrNone) {
@@ -101,7 +101,7 @@ class LostShardTest {
   }
 
   /** Except for what a pause of this machine made late; the outage is a third of the run. */
-  private static void assertUnaffected(Collection<Answer> answers) {
+  private static void assertUnaffected(Collection<TimedVerdict> answers) {
     assertThat(FaultAssertions.reasons(answers))
         .isSubsetOf(FailureReason.TIMEOUT, FailureReason.BREAKER_OPEN);
     assertThat(FaultAssertions.fromStore(answers))
@@ -128,7 +128,7 @@ class LostShardTest {
       lost.kill();
       bench.assertReplaced(List.of(looking));
       FaultBench.pass(Duration.ofSeconds(1));
-      Collection<Answer> answers = load.stop();
+      Collection<TimedVerdict> answers = load.stop();
 
       assertAnsweredInTime(answers);
       for (LimitRequest user : users) {

@@ -31,7 +31,7 @@ class LostWritesTest {
       "F18: two failovers in one window, each loses what was written since a moment before")
   void eachFailoverGivesTheCountOnceMore() {
     try (SentinelBench bench = SentinelBench.start()) {
-      List<Answer> answers = new ArrayList<>();
+      List<TimedVerdict> answers = new ArrayList<>();
       for (int loss = 0; loss < 2; loss++) {
         try (FaultProxy link = replicateThrough(bench)) {
           link.blackHoleOpenConnections();

@@ -56,7 +56,7 @@ class RefusingRedisTest {
         bench.admin(redis -> redis.scriptFlush());
         pass(Duration.ofMillis(50));
       }
-      Collection<Answer> answers = load.stop();
+      Collection<TimedVerdict> answers = load.stop();
 
       assertDecidedByRedis(answers);
       assertAnsweredInTime(answers);
@@ -70,7 +70,7 @@ class RefusingRedisTest {
     try (FaultBench bench = FaultBench.start();
         RedisProcess primary = RedisProcess.onFreePort().start()) {
       bench.admin(redis -> redis.replicaof("127.0.0.1", primary.port()));
-      Collection<Answer> answers =
+      Collection<TimedVerdict> answers =
           Load.during(Duration.ofMillis(500), bench.limiter, List.of(CALL), 200);
 
       assertAnsweredInTime(answers);
@@ -99,7 +99,7 @@ class RefusingRedisTest {
       Load load = Load.start(bench.limiter, List.of(CALL), 200);
       await().until(() -> reasons(load.answeredSoFar()).contains(FailureReason.ERROR));
       bench.assertHeals();
-      Collection<Answer> answers = load.stop();
+      Collection<TimedVerdict> answers = load.stop();
 
       assertAnsweredInTime(answers);
       assertThat(bench.proxy.accepted() - before).as("attempts to connect").isLessThan(5);
@@ -153,7 +153,7 @@ class RefusingRedisTest {
       bench.admin("SCRIPT KILL");
       tenant.close();
       bench.assertHeals();
-      Collection<Answer> answers = load.stop();
+      Collection<TimedVerdict> answers = load.stop();
 
       assertAnsweredInTime(answers);
       assertFellBack(answers, FailureReason.TIMEOUT, FailureReason.ERROR);
@@ -179,7 +179,7 @@ class RefusingRedisTest {
           .havingRootCause()
           .isInstanceOf(StoreException.class)
           .withMessageMatching("Redis answered with the error (ERR|%s)".formatted(error));
-      Collection<Answer> answers =
+      Collection<TimedVerdict> answers =
           Load.during(Duration.ofMillis(300), bench.limiter, List.of(CALL), 200);
       assertAnsweredInTime(answers);
       assertFellBack(answers, FailureReason.ERROR, FailureReason.BREAKER_OPEN);
@@ -217,7 +217,7 @@ class RefusingRedisTest {
       int before = bench.proxy.accepted();
       bench.proxy.reset();
       await().until(() -> bench.proxy.accepted() > before);
-      Collection<Answer> answers =
+      Collection<TimedVerdict> answers =
           Load.during(Duration.ofSeconds(2), bench.limiter, List.of(CALL), 200);
       assertAnsweredInTime(answers);
       assertFellBack(answers, FailureReason.DISCONNECTED);

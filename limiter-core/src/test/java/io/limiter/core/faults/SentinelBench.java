@@ -134,16 +134,16 @@ final class SentinelBench extends LimiterBench {
   }
 
   /** Whether Redis has decided it. */
-  static boolean isDecided(Answer answer) {
+  static boolean isDecided(TimedVerdict answer) {
     return answer.verdict().filter(it -> it.decidedBy() == DecidedBy.STORE).isPresent();
   }
 
   /** The longest time without a decision by Redis. */
-  static Duration outage(Collection<Answer> answers) {
+  static Duration outage(Collection<TimedVerdict> answers) {
     long[] decided =
         answers.stream()
             .filter(SentinelBench::isDecided)
-            .mapToLong(Answer::answered)
+            .mapToLong(TimedVerdict::answered)
             .sorted()
             .toArray();
     long longest = 0;

@@ -55,7 +55,7 @@ class SilentRedisTest {
       assertThat(Thread.activeCount()).as("threads").isLessThanOrEqualTo(threads + LETTUCE_THREADS);
       bench.redis.resume();
       bench.assertHeals();
-      Collection<Answer> answers = load.stop();
+      Collection<TimedVerdict> answers = load.stop();
 
       assertAnsweredInTime(answers);
       assertThat(reasons(answers)).contains(FailureReason.TIMEOUT);
@@ -69,7 +69,7 @@ class SilentRedisTest {
   void aBlackHoleDelaysNoCall() {
     try (FaultBench bench = FaultBench.start()) {
       bench.proxy.blackHole();
-      Collection<Answer> answers =
+      Collection<TimedVerdict> answers =
           Load.during(Duration.ofMillis(500), bench.limiter, calls(4, 20, SECOND), 500);
 
       assertAnsweredInTime(answers);
@@ -97,7 +97,7 @@ class SilentRedisTest {
   void aLostReplyDelaysNoCall() {
     try (FaultBench bench = FaultBench.start()) {
       bench.proxy.swallowReplyAfter(20);
-      Collection<Answer> answers = Load.burst(bench.limiter, call("lost", 1_000, HOUR), 64);
+      Collection<TimedVerdict> answers = Load.burst(bench.limiter, call("lost", 1_000, HOUR), 64);
 
       assertThat(answers).hasSize(64);
       assertThat(answers)
@@ -115,7 +115,7 @@ class SilentRedisTest {
       bench.redis.suspend();
       Load crowd = Load.start(bench.limiter, List.of(call), 20_000);
       await().until(() -> reasons(crowd.answeredSoFar()).contains(FailureReason.OVERLOADED));
-      List<Answer> rejected = new ArrayList<>();
+      List<TimedVerdict> rejected = new ArrayList<>();
       for (int i = 0; i < 50; i++) {
         rejected.addAll(Load.burst(bench.limiter, call, 1));
       }
@@ -125,7 +125,7 @@ class SilentRedisTest {
 
       assertFellBack(rejected, FailureReason.OVERLOADED, FailureReason.BREAKER_OPEN);
       assertThat(fromStore(rejected)).isEmpty();
-      assertThat(rejected.stream().map(Answer::latency).sorted().toList().get(25))
+      assertThat(rejected.stream().map(TimedVerdict::latency).sorted().toList().get(25))
           .as("median of the rejected")
           .isLessThan(Duration.ofMillis(5));
       bench.assertHeals();
@@ -141,7 +141,7 @@ class SilentRedisTest {
         RecordedLog lettuce = RecordedLog.of("io.lettuce")) {
       LimitRequest call = call("flood", 100_000, HOUR);
       bench.redis.suspend();
-      Collection<Answer> flood = Load.burst(bench.limiter, call, 10_000);
+      Collection<TimedVerdict> flood = Load.burst(bench.limiter, call, 10_000);
       bench.redis.resume();
       bench.assertHeals();
 

@@ -87,7 +87,7 @@ class SkewedClockTest {
   }
 
   private static void assertPromoted(SentinelBench bench, int seconds) {
-    List<Answer> answers = new ArrayList<>(Load.burst(bench.limiter, CALL, 2 * COUNT));
+    List<TimedVerdict> answers = new ArrayList<>(Load.burst(bench.limiter, CALL, 2 * COUNT));
     bench.awaitReplicated();
     RedisProcess old = bench.group.primary();
     // By hand: an election may take longer than the clocks differ.
@@ -113,7 +113,7 @@ class SkewedClockTest {
     }
   }
 
-  private static boolean admitted(Answer answer) {
+  private static boolean admitted(TimedVerdict answer) {
     return answer
         .verdict()
         .filter(it -> it.decidedBy() == DecidedBy.STORE)

@@ -32,7 +32,7 @@ class SlowRedisTest {
   void aReplyWithinTheDeadlineDecides() {
     try (FaultBench bench = FaultBench.start()) {
       bench.proxy.delay(DEADLINE.dividedBy(2));
-      Collection<Answer> answers =
+      Collection<TimedVerdict> answers =
           Load.during(Duration.ofMillis(500), bench.limiter, unlikeCalls(5), 200);
 
       assertAnsweredInTime(answers);
@@ -52,7 +52,7 @@ class SlowRedisTest {
       assertThat(fromStore(load.answeredSoFar())).isEmpty();
       bench.proxy.pass();
       bench.assertHeals();
-      Collection<Answer> answers = load.stop();
+      Collection<TimedVerdict> answers = load.stop();
 
       assertAnsweredInTime(answers);
       assertEachGotItsOwnReply(answers);
@@ -66,7 +66,7 @@ class SlowRedisTest {
     try (FaultBench bench = FaultBench.start()) {
       bench.proxy.drip(Duration.ofMillis(10));
       LimitRequest call = call("drip", 1_000, HOUR);
-      Collection<Answer> answers = Load.burst(bench.limiter, call, 4);
+      Collection<TimedVerdict> answers = Load.burst(bench.limiter, call, 4);
       bench.proxy.pass();
 
       assertAnsweredInTime(answers);
@@ -94,7 +94,7 @@ class SlowRedisTest {
                   """,
                   ScriptOutputType.INTEGER));
       bench.assertHeals();
-      Collection<Answer> answers = load.stop();
+      Collection<TimedVerdict> answers = load.stop();
 
       assertAnsweredInTime(answers);
       assertFellBack(answers, FailureReason.TIMEOUT);

@@ -34,10 +34,10 @@ class StrangeRepliesTest {
   void anInvalidReplyIsAnErrorAndTheConnectionHeals(String text) {
     try (FaultBench bench = FaultBench.start()) {
       bench.proxy.replaceReplyAfter(3, text);
-      Collection<Answer> answers =
+      Collection<TimedVerdict> answers =
           Load.during(Duration.ofMillis(200), bench.limiter, unlikeCalls(5), 200);
       bench.assertHeals();
-      Collection<Answer> later =
+      Collection<TimedVerdict> later =
           Load.during(Duration.ofMillis(200), bench.limiter, unlikeCalls(5), 200);
 
       assertThat(reasons(answers)).isNotEmpty();

@@ -44,7 +44,7 @@ class TwoPrimariesTest {
   @DisplayName("F13: a primary that was stopped (SIGSTOP) and replaced comes back")
   void eachOfTwoPrimariesAdmitsTheCount() {
     try (SentinelBench bench = SentinelBench.start()) {
-      Collection<Answer> pinned = comeBack(bench);
+      Collection<TimedVerdict> pinned = comeBack(bench);
 
       assertThat(pinned)
           .as("decided by the old primary after it was replaced")
@@ -56,7 +56,7 @@ class TwoPrimariesTest {
   @DisplayName("F13: a replaced primary comes back, with min-replicas-to-write 1")
   void anOldPrimaryThatWantsAReplicaDecidesNothing() {
     try (SentinelBench bench = SentinelBench.start("--min-replicas-to-write", "1")) {
-      Collection<Answer> pinned = comeBack(bench);
+      Collection<TimedVerdict> pinned = comeBack(bench);
 
       assertThat(reasons(pinned)).contains(FailureReason.ERROR);
       assertThat(pinned.stream().skip(PER_SECOND))
@@ -66,7 +66,7 @@ class TwoPrimariesTest {
   }
 
   /** Returns the answers of an instance that stayed with the old primary, once that was back. */
-  private Collection<Answer> comeBack(SentinelBench bench) {
+  private Collection<TimedVerdict> comeBack(SentinelBench bench) {
     SentinelGroup group = bench.group;
     RedisProcess old = group.primary();
     LimitStore pinned = bench.pinnedTo(old);
@@ -79,8 +79,8 @@ class TwoPrimariesTest {
     long back = System.nanoTime();
     old.resume();
     await().atMost(DEMOTED.multipliedBy(NOISE)).until(() -> bench.role(old).equals("slave"));
-    List<Answer> all = new ArrayList<>(there.stop());
-    List<Answer> afterwards = all.stream().filter(answer -> answer.sent() > back).toList();
+    List<TimedVerdict> all = new ArrayList<>(there.stop());
+    List<TimedVerdict> afterwards = all.stream().filter(answer -> answer.sent() > back).toList();
     all.addAll(here.stop());
 
     assertAnsweredInTime(all);
@@ -103,7 +103,7 @@ class TwoPrimariesTest {
         bench.admin(old, redis -> redis.clientKill(KillArgs.Builder.typeNormal()));
       }
       SentinelBench.assertHeals(load);
-      Collection<Answer> answers = load.stop();
+      Collection<TimedVerdict> answers = load.stop();
 
       assertAnsweredInTime(answers);
       assertThat(outage(answers)).isLessThan(HEALED.multipliedBy(NOISE));
@@ -115,7 +115,7 @@ class TwoPrimariesTest {
     }
   }
 
-  private static boolean rejectedByTheNode(Answer answer) {
+  private static boolean rejectedByTheNode(TimedVerdict answer) {
     return answer
         .verdict()
         .flatMap(it -> it.reason())
@@ -134,7 +134,7 @@ class TwoPrimariesTest {
       bench.group.awaitPrimaryInsteadOf(old);
       await().atMost(DEMOTED.multipliedBy(NOISE)).until(() -> bench.role(old).equals("slave"));
       SentinelBench.assertHeals(load);
-      Collection<Answer> answers = load.stop();
+      Collection<TimedVerdict> answers = load.stop();
 
       assertAnsweredInTime(answers);
       assertThat(outage(answers)).isLessThan(HEALED.multipliedBy(NOISE));

@@ -90,7 +90,7 @@ class MemoryStoreEndTest {
     assertThat(messages.list)
         .extracting(ILoggingEvent::getFormattedMessage)
         .containsExactly(
-            "The memory store has no room for another subject: 3 keys are live, and new subjects share the limits of an overflow. If these are honest callers, give it room for more keys");
+            "The memory store is full: it holds 3 keys, and further subjects are counted together. If the traffic is legitimate, increase the maximum number of subjects");
   }
 
   @Test

@@ -58,7 +58,7 @@ class UnitLogTest {
       assertThat(log.firstYounger(now, age))
           .isEqualTo((int) times.stream().filter(each -> time - each >= age).count());
       if (!times.isEmpty()) {
-        assertThat(log.newest()).isEqualTo(times.get(times.size() - 1));
+        assertThat(log.newestMicros()).isEqualTo(times.get(times.size() - 1));
       }
       most = Math.max(most, times.size());
     }
@@ -68,7 +68,7 @@ class UnitLogTest {
   private List<Long> stamps() {
     List<Long> stamps = new ArrayList<>();
     for (int i = 0; i < log.size(); i++) {
-      stamps.add(log.stamp(i));
+      stamps.add(log.stampMicros(i));
     }
     return stamps;
   }

@@ -56,8 +56,8 @@ class BreakerLogTest {
 
     assertThat(messages())
         .containsExactly(
-            "Redis at db:6379 is not asked for about a second at a time, until a probe succeeds: 5 calls in a row failed, the last with TIMEOUT (Redis at db:6379 did not answer within 100 ms). Openings since the last message: 1",
-            "Redis at db:6379 has answered a probe: it decides again");
+            "Redis at db:6379 has failed, so its circuit breaker is open: 5 calls in a row failed, the last with TIMEOUT (Redis at db:6379 did not answer within 100 ms). A probe is sent about once a second. Openings since the last message: 1",
+            "Redis at db:6379 has answered a probe: its circuit breaker is closed");
   }
 
   @Test
@@ -82,7 +82,7 @@ class BreakerLogTest {
       breaker.admit().answered();
       advance(Duration.ofMillis(10));
     }
-    assertThat(messages()).hasSizeBetween(40, 81).last().asString().endsWith("decides again");
+    assertThat(messages()).hasSizeBetween(40, 81).last().asString().endsWith("breaker is closed");
 
     fail(5);
     advance(Duration.ofMillis(800));
@@ -92,7 +92,7 @@ class BreakerLogTest {
     advance(Duration.ofMillis(800));
     breaker.admit().failed(TIMEOUT);
 
-    assertThat(messages()).last().asString().startsWith("Redis at db:6379 is not asked");
+    assertThat(messages()).last().asString().startsWith("Redis at db:6379 has failed");
   }
 
   @Test

@@ -152,7 +152,7 @@ class BreakerProbeTest {
     StoreException rejection = breaker.rejection();
 
     assertThat(rejection.reason()).isEqualTo(FailureReason.BREAKER_OPEN);
-    assertThat(rejection).hasMessage("Redis at db:6379 failed a moment ago, so it was not asked");
+    assertThat(rejection).hasMessage("Redis at db:6379 failed recently, so the call was not sent");
     assertThat(rejection.retryAfter()).contains(Duration.ofMillis(700));
   }
 

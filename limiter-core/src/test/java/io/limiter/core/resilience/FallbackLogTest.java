@@ -41,6 +41,6 @@ class FallbackLogTest {
     assertThat(messages.list)
         .extracting(ILoggingEvent::getFormattedMessage)
         .containsExactly(
-            "The limit store fails (DISCONNECTED): The memory store is closed. Decisions taken by the fallback since the last message: 1");
+            "The limit store failed (DISCONNECTED): The memory store is closed. Fallback decisions since the last message: 1");
   }
 }

@@ -148,7 +148,7 @@ class AlgorithmRecordsTest {
     assertThat(LeakyBucketRule.of(2_000, second, 10, MINUTE).maxWait()).isEqualTo(MINUTE);
     assertRejected(
         () -> LeakyBucketRule.of(2_001, second, 10, MINUTE),
-        "The rule '2001-per-1s-queue-10' lets calls wait up to PT1M, for 120060 others: give it a wait of 120000 departures at most");
+        "The rule '2001-per-1s-queue-10' lets calls wait up to PT1M, which is 120060 departures: shorten the wait to 120000 departures at most");
   }
 
   @Test

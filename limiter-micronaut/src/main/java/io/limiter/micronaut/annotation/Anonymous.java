@@ -10,5 +10,5 @@ public enum Anonymous {
   /** The call is counted by the client's address, separately from the subjects that are known. */
   ADDRESS,
   /** The call is denied as a bad request, before anything is counted. */
-  REFUSE
+  REJECT
 }

@@ -94,8 +94,9 @@ public @interface RateLimiter {
    * Which calls are limited: an expression over the arguments that the compiler checks and that
    * gives true for those, such as {@code "#{!order.draft}"}; or the name of a bean of type {@link
    * LimitCondition}. All by default. Other calls are neither counted nor denied, nor compared with
-   * others by {@link #preventDuplicate}. A condition that fails limits. Calls are counted apart
-   * from those of annotations with another condition, unless both have a {@link #key}.
+   * others by {@link #preventDuplicate}. If the condition throws, the call is limited. Calls are
+   * counted apart from those of annotations with another condition, unless both have a {@link
+   * #key}.
    */
   String condition() default "";
 

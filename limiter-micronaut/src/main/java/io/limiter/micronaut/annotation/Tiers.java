@@ -22,9 +22,9 @@ import java.util.concurrent.CompletionStage;
  * }
  * }</pre>
  *
- * <p>It is called on the request's event loop, behind security, so it must not block: what takes
- * time completes the stage later. The answer is remembered for the caller for {@code
- * limiter.tier-lookup.cache-time}. If it fails, or takes longer than {@code
+ * <p>It is called on the request's event loop, after security, so it must not block: a slow lookup
+ * completes the stage later. The tier is cached for the caller for {@code
+ * limiter.tier-lookup.cache-time}. If the lookup fails, or takes longer than {@code
  * limiter.tier-lookup.timeout}, the caller has the default tier for this call.
  */
 @FunctionalInterface

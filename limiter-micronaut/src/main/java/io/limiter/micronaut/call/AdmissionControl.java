@@ -100,7 +100,7 @@ public final class AdmissionControl {
     CompletionStage<Verdict> stage = store.decide(request, Mode.ACQUIRE);
     if (stage == null) {
       throw new IllegalStateException(
-          "%s gave null for the decision on %s: let decide() give a stage, which completes with a verdict or fails with a StoreException"
+          "%s returned null for the decision on %s: let decide() return a stage that completes with a verdict or fails with a StoreException"
               .formatted(store.getClass().getName(), plan.method()));
     }
     return stage;
@@ -122,7 +122,7 @@ public final class AdmissionControl {
       Optional<HttpRequest<?>> route,
       PropagatedContext context) {
     if (verdict == null) {
-      throw new IllegalStateException("The store gave no verdict on " + plan.method());
+      throw new IllegalStateException("The store returned no verdict on " + plan.method());
     }
     for (int i = 0; i < verdicts.size(); i++) {
       verdicts.get(i).decided(plan, verdict, context);
@@ -229,7 +229,7 @@ public final class AdmissionControl {
     default void arrived(HttpRequest<?> request) {}
 
     /**
-     * A call is decided. Not of a call that is charged nothing at the gate.
+     * A call is decided. Not called for a call that is charged nothing at the gate.
      *
      * @param context that of the call, which is not in force
      */
@@ -300,9 +300,9 @@ public final class AdmissionControl {
         this.nanos = nanos;
       }
 
-      private synchronized void schedule(long delay) {
+      private synchronized void schedule(long delayNanos) {
         int now = round;
-        next = timer.schedule(() -> run(now), delay);
+        next = timer.schedule(() -> run(now), delayNanos);
       }
 
       private void run(int scheduled) {

@@ -19,8 +19,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds what of a plan holds for a caller, where it is not {@linkplain LimitPlan#isSameForAll the
- * same for all}: by its tier, whether it is exempt, and by the conditions of the policies.
+ * Selects the part of a plan that applies to a call, unless the plan is {@linkplain
+ * LimitPlan#isSameForAll the same for all}: by the caller's tier and exemption, and by the
+ * conditions of the policies.
  */
 @Internal
 @Singleton

@@ -76,7 +76,7 @@ public final class LimitedCall {
       THREW,
       /** The call is over, and no response has its status: an exception counts as 500. */
       OVER,
-      /** The result of the method is not waited for any more. A response in the making counts. */
+      /** The caller no longer waits for the result. A response in progress still counts. */
       CANCELLED,
       /** The call is given up before its method is entered, or while its result is streamed. */
       ABANDONED,
@@ -420,13 +420,13 @@ public final class LimitedCall {
         release
             ? attempt(
                 verdict.reservation()::release,
-                "A submission could not be released, so it stays accepted")
+                "A submission could not be released, so its repetition is denied until the window ends")
             : DONE;
     return completion == null || !plan.outcomes().decide()
         ? guard
         : attempt(
                 () -> verdict.reservation().settle(completion),
-                "A call could not be settled, so what it took stays taken for its time")
+                "A call could not be settled, so its units stay taken until they expire")
             .thenCombine(guard, (units, submission) -> null);
   }
 

@@ -6,21 +6,28 @@
  * io.limiter.micronaut.call.LimitedCall} is the state machine of a call:
  *
  * <pre>
- *   decided ──denied──▶ DENIED                        an exception, or the verdict as an argument
+ *   decided ──denied──▶ denied                   an exception, or the verdict as an argument
  *      │
  *      ▼ admitted
- *   WAITING ──client leaves, service stops──▶ abandoned   units refunded, guard released
- *      │                                                  (the turn of a leaky bucket, the gate's
- *      ▼ enter()                                          admission before its method is entered)
- *   RUNNING ──response comes first──▶ RUNNING, answered   the permit stays until the method returns
+ *   WAITING ──abandoned──▶ completed             its client leaves, or the service stops, before
+ *      │                                         its turn or before its method is entered
+ *      ├─ passGate() ──▶ RETURNED                of a method without a guard
+ *      ▼ enter()
+ *   RUNNING ──response comes first──▶ RUNNING    its permit stays until the method returns
  *      │
  *      ├─▶ RETURNED ─┐
- *      │             ├─ response, or none to come ──▶ completed   settled by status, result or
- *      └─▶ THREW ────┘                                            exception
+ *      │             ├─ response, or none to come ──▶ completed    by status, result, exception
+ *      └─▶ THREW ────┘
  *
- *   request over, stream cancelled: completed as unknown
- *   guard: released at the first of: never entered, a failure that {@code GuardRelease} names
+ *   any phase ──request over, stream cancelled──▶ completed        unseen
  * </pre>
+ *
+ * <p>The names in capitals are the phases of a {@code LimitedCall}; whether it is denied, completed
+ * or answered, and whether its duplicate guard is released, are flags beside them. A completion
+ * settles the units once: an abandoned call gives back all of them, except those of rules that
+ * count every call that arrives; one that ended unseen keeps them. The duplicate guard is released
+ * once: if the method was never entered, or after a failure that {@link
+ * io.limiter.micronaut.plan.DuplicateGuard.Release} names.
  */
 @NullMarked
 package io.limiter.micronaut.call;

@@ -89,7 +89,7 @@ final class ServerLimitsFilter {
     ServerRateLimitException rejection(String reason) {
       Duration pause = Duration.ofNanos(Math.max(0, pauseNanos()));
       return new ServerRateLimitException(
-          "%s has asked for a pause of %d ms more: %s".formatted(name, pause.toMillis(), reason),
+          "%s requires a pause of another %d ms: %s".formatted(name, pause.toMillis(), reason),
           pause);
     }
   }
@@ -103,7 +103,7 @@ final class ServerLimitsFilter {
     if (server.waiting.incrementAndGet() > configuration.getMaxWaiters()) {
       server.waiting.decrementAndGet();
       throw server.rejection(
-          "%d calls wait already, which is limiter.client.max-waiters"
+          "%d calls wait already, the most that limiter.client.max-waiters permits"
               .formatted(configuration.getMaxWaiters()));
     }
     CompletableFuture<Optional<HttpResponse<?>>> turn = new CompletableFuture<>();
@@ -120,7 +120,7 @@ final class ServerLimitsFilter {
     } else if (System.nanoTime() + pause - latestNanos > 0) {
       turn.completeExceptionally(
           server.rejection(
-              "longer than a call waits, which is limiter.client.max-wait = %d ms"
+              "this is longer than limiter.client.max-wait = %d ms"
                   .formatted(configuration.getMaxWait().toMillis())));
     } else {
       var unused = timer.schedule(() -> await(server, turn, latestNanos), pause);

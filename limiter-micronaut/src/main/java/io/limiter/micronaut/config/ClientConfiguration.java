@@ -57,7 +57,7 @@ public final class ClientConfiguration {
     this.maxWaiters = maxWaiters;
   }
 
-  /** The longest pause that a server is believed to need. */
+  /** The longest pause that is accepted from a server. */
   public Duration getMaxRetryAfter() {
     return maxRetryAfter;
   }

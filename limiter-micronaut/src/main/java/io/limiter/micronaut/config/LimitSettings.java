@@ -4,7 +4,6 @@ package io.limiter.micronaut.config;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
-import io.limiter.micronaut.config.PolicySettings.WrittenSetting;
 import io.micronaut.core.annotation.Internal;
 import java.time.Duration;
 import java.util.Arrays;

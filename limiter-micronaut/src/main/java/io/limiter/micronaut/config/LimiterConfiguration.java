@@ -64,7 +64,7 @@ public final class LimiterConfiguration {
     return anonymous;
   }
 
-  /** Default value {@code address}; or {@code refuse}. */
+  /** Default value {@code address}; or {@code reject}. */
   public void setAnonymous(String anonymous) {
     this.anonymous = EnumSetting.of(Anonymous.class, PREFIX + ".anonymous", anonymous);
   }

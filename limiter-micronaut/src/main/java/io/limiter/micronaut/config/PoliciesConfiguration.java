@@ -8,7 +8,6 @@ import io.limiter.core.util.NearestNames;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
 import io.limiter.micronaut.config.LimitSettings.RouteSettings;
-import io.limiter.micronaut.config.PolicySettings.WrittenSetting;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.env.Environment;
@@ -35,8 +34,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Settings of single policies, under {@code limiter.policies.<name>}: everything that {@code
- * RateLimiter} and its rules say, {@code fallback}, {@code deadline}, {@code observe}, {@code
+ * Settings of single policies, under {@code limiter.policies.<name>}: all members of {@code
+ * RateLimiter} and of its rules, {@code fallback}, {@code deadline}, {@code observe}, {@code
  * deny-cache} and {@code enabled}.
  *
  * <pre>{@code
@@ -48,9 +47,9 @@ import org.jspecify.annotations.Nullable;
  *       rules: [{count: 2, time: 60s}]        # replaces the rules of @RateLimiter("search")
  * }</pre>
  *
- * <p>Every character distinguishes names of policies, including dots and capitals. The properties
- * are therefore read as they are written, since Micronaut binds them under normalized names. An
- * environment variable sets a policy whose name has only small letters, digits and hyphens: {@code
+ * <p>Policy names are case-sensitive and may contain dots. The properties are therefore read as
+ * they are written, since Micronaut binds them under normalized names. An environment variable sets
+ * a policy whose name has only small letters, digits and hyphens: {@code
  * LIMITER_POLICIES_LOGIN_RULES_5_PER_60S_COUNT}.
  *
  * <p>A list of rules replaces the list of a source with a lower precedence; single settings replace
@@ -136,7 +135,7 @@ public final class PoliciesConfiguration {
    * @param shared settings that all instances share, by their names under {@link #PREFIX}; they
    *     take precedence
    * @param own settings of this instance alone, which take precedence over those
-   * @throws ConfigurationException naming the first setting that makes no sense
+   * @throws ConfigurationException naming the first setting that is invalid
    */
   @Internal
   public LimitSettings read(Map<String, String> shared, Map<String, String> own) {

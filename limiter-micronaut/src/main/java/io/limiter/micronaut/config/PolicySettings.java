@@ -3,7 +3,6 @@ package io.limiter.micronaut.config;
 
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.resilience.Fallback;
-import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.convert.ConversionService;
 import java.time.Duration;
@@ -231,27 +230,5 @@ public final class PolicySettings {
         .forEach(rule -> all.addAll(rule.values()));
     all.sort((one, other) -> one.key().compareTo(other.key()));
     return Collections.unmodifiableList(all);
-  }
-
-  /**
-   * One setting of a policy, as it was written.
-   *
-   * @param key the whole name of the property or of the environment variable
-   * @param value its text; of a list, its items, separated by commas
-   * @param source where it was written, such as {@code application.yml} or {@code env}
-   */
-  public record WrittenSetting(String key, String value, String source) {
-
-    /**
-     * A mistake in this setting: always its key, its value, where it was written and the remedy.
-     */
-    public ConfigurationException mistake(String remedy) {
-      return new ConfigurationException("%s: %s".formatted(this, remedy));
-    }
-
-    @Override
-    public String toString() {
-      return "%s = %s in %s".formatted(key, value, source);
-    }
   }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.config;
 
-import io.limiter.micronaut.config.PolicySettings.WrittenSetting;
 import io.micronaut.core.annotation.Internal;
 import java.util.HashSet;
 import java.util.List;

@@ -195,7 +195,8 @@ final class UnknownSettings {
   private void checkSystemProperty(String raw) {
     String name = NameUtils.hyphenate(raw, true);
     if (isOurs(name) && !isFree(raw) && !isKnown(name) && !isOfOthers(variable(name))) {
-      LOG.warn("The system property {} sets nothing: there is no such setting{}", raw, advice(raw));
+      LOG.warn(
+          "The system property {} has no effect: there is no such setting{}", raw, advice(raw));
     }
   }
 
@@ -212,16 +213,16 @@ final class UnknownSettings {
         FREE.stream().filter(prefix -> name.startsWith(variable(prefix) + '_')).findFirst();
     if (free.filter(PoliciesConfiguration.PREFIX::equals).isPresent()) {
       LOG.warn(
-          "The environment variable {} sets nothing: it ends like no member of a policy or of a rule. LIMITER_POLICIES_LOGIN_RULES_5_PER_60S_COUNT, for example, sets the count of the rule 5-per-60s of the policy login",
+          "The environment variable {} has no effect: its name does not end with a setting of a policy or of a rule. LIMITER_POLICIES_LOGIN_RULES_5_PER_60S_COUNT, for example, sets the count of the rule 5-per-60s of the policy login",
           raw);
     } else if (free.isPresent()) {
       LOG.warn(
-          "The environment variable {} sets nothing: such a variable cannot spell the names under {}. Write the setting into a file; its value may be a placeholder",
+          "The environment variable {} has no effect: the name of a variable cannot contain the names under {}. Write the setting into a file; its value may be a placeholder",
           raw,
           free.get());
     } else {
       LOG.warn(
-          "The environment variable {} sets nothing: there is no such setting{}",
+          "The environment variable {} has no effect: there is no such setting{}",
           raw,
           nearest(KNOWN.stream().map(UnknownSettings::variable), name)
               .map(setting -> "; did you mean " + setting + '?')
@@ -303,7 +304,7 @@ final class UnknownSettings {
           KNOWN.contains(name + ".enabled")
               ? name + ".enabled"
               : KNOWN.stream().filter(inGroup).sorted().findFirst().orElseThrow();
-      return ", but a group of them: " + example + ", for example";
+      return "; it is the prefix of settings such as " + example;
     }
     return Stream.concat(
             like(raw).stream(),

@@ -67,12 +67,12 @@ public record Denial(
    * The seconds of {@code Retry-After}. Empty if no wait would help, and for a duplicate, which
    * clients must not submit again.
    */
-  public OptionalLong retryAfter() {
-    return retryAfter(verdict());
+  public OptionalLong retryAfterSeconds() {
+    return retryAfterSeconds(verdict());
   }
 
   /** Seconds for which the subject is still banned, rounded up. Empty if it is not banned. */
-  public OptionalLong banned() {
+  public OptionalLong bannedSeconds() {
     return verdict().ban().stream().mapToLong(Denial::secondsUp).findFirst();
   }
 
@@ -84,7 +84,7 @@ public record Denial(
    * ban, or longer.
    */
   @Internal
-  public static OptionalLong retryAfter(Verdict verdict) {
+  public static OptionalLong retryAfterSeconds(Verdict verdict) {
     Optional<Duration> wait = verdict.retryAfter();
     return switch (verdict.outcome()) {
       case LIMITED, BANNED ->
@@ -136,9 +136,9 @@ public record Denial(
     /** The names of the rules that deny. */
     VIOLATED("violated", Denial::violated),
     /** The value of the header field; null if there is none. */
-    RETRY_AFTER("retryAfter", denial -> boxed(denial.retryAfter())),
+    RETRY_AFTER("retryAfter", denial -> boxed(denial.retryAfterSeconds())),
     /** The remaining time of the subject's ban; null if it is not banned. */
-    BANNED("banned", denial -> boxed(denial.banned())),
+    BANNED("banned", denial -> boxed(denial.bannedSeconds())),
     // The following values are those of the rule that denies, if there is one.
     LIMIT("limit", denial -> ofRule(denial, denying -> denying.rule().count())),
     REMAINING("remaining", denial -> ofRule(denial, RuleVerdict::remaining)),

@@ -205,7 +205,7 @@ final class LimiterHealth implements HealthIndicator {
           && !context.containsProperty(REDIS_HEALTH)
           && context.containsBean(HealthEndpoint.class)) {
         LOG.info(
-            "The health indicator of micronaut-redis stays, since its clients are used by {}: while Redis is away the service is not ready, although limits are kept in memory. Set redis.health.enabled to false if the service can do without Redis, else to true",
+            "The health indicator of micronaut-redis stays enabled, since its clients are used by {}: while Redis is unavailable the service is not ready, although the limiter continues in memory. Set redis.health.enabled to false if the service can do without Redis, otherwise to true",
             String.join(", ", names));
       }
     }

@@ -68,12 +68,12 @@ final class EncodedDenials {
 
   /** The response to a denied request. */
   MutableHttpResponse<?> respond(HttpRequest<?> request, LimitDeniedException denied) {
-    long now = nanos.getAsLong();
-    DenialKind kind = isForProgram(request) ? kind(request, denied, now) : null;
+    long nowNanos = nanos.getAsLong();
+    DenialKind kind = isForProgram(request) ? kind(request, denied, nowNanos) : null;
     if (kind == null) {
       return handler.handle(request, denied);
     }
-    if (kind.isToBeChecked(now)) {
+    if (kind.isToBeChecked(nowNanos)) {
       return check(kind, request, denied);
     }
     MutableHttpResponse<?> filled = kind.respond(request, denied);
@@ -174,7 +174,8 @@ final class EncodedDenials {
     return true;
   }
 
-  private @Nullable DenialKind kind(HttpRequest<?> request, LimitDeniedException denied, long now) {
+  private @Nullable DenialKind kind(
+      HttpRequest<?> request, LimitDeniedException denied, long nowNanos) {
     Locale language = null;
     for (DenialKind kind : kinds) {
       if (kind.isOf(request, denied)) {
@@ -188,15 +189,17 @@ final class EncodedDenials {
       }
     }
     Locale own = handler.isInOneLanguage(denied) ? null : handler.language(request);
-    DenialKind made = new DenialKind(request, denied, own, now);
-    return keep(made, now) ? made : null;
+    DenialKind made = new DenialKind(request, denied, own, nowNanos);
+    return keep(made, nowNanos) ? made : null;
   }
 
   /** Two threads may keep the same kind; the first is found from then on. */
-  private boolean keep(DenialKind kind, long now) {
-    long last = replacedNanos.get();
+  private boolean keep(DenialKind kind, long nowNanos) {
+    long lastNanos = replacedNanos.get();
     boolean full = kinds.length >= MOST;
-    if (full && (now - last < REPLACE_NANOS || !replacedNanos.compareAndSet(last, now))) {
+    if (full
+        && (nowNanos - lastNanos < REPLACE_NANOS
+            || !replacedNanos.compareAndSet(lastNanos, nowNanos))) {
       return false;
     }
     synchronized (this) {

@@ -63,7 +63,7 @@ public class LimitDeniedHandler implements ExceptionHandler<LimitDeniedException
     Denial denial = denial(request, denied);
     try {
       return Objects.requireNonNull(
-          body.write(denial, begun(denial)), "it gave null: let it give the response");
+          body.write(denial, begun(denial)), "it returned null: let it return the response");
     } catch (RuntimeException broken) {
       failures.report(
           LOG,
@@ -111,11 +111,11 @@ public class LimitDeniedHandler implements ExceptionHandler<LimitDeniedException
                   : DenialText.ownMessage(denied.verdict().outcome()),
               withoutMessage.request(),
               () -> Denial.Value.arguments(withoutMessage)),
-          "it gave null: let it give a text");
+          "it returned null: let it return a text");
     } catch (RuntimeException broken) {
       failures.report(
           LOG,
-          "%s has failed, so denials have the title of their status as message"
+          "%s has failed, so the message of denials is the reason phrase of their status"
               .formatted(messages.getClass().getName()),
           broken);
       return withoutMessage.title();

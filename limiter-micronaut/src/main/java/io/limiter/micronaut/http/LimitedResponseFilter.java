@@ -130,7 +130,7 @@ public final class LimitedResponseFilter
   private void report(RuntimeException broken) {
     failures.report(
         LOG,
-        "%s has failed, so answers go out without its header fields"
+        "%s has failed, so responses are sent without its header fields"
             .formatted(fields.getClass().getName()),
         broken);
   }

@@ -6,6 +6,7 @@ import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Rule;
+import io.limiter.core.util.BoundedCache;
 import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration.Legacy;
 import io.limiter.micronaut.denial.Denial;
@@ -17,10 +18,8 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Writes the header fields that show the state of the limits to a caller: {@code RateLimit-Policy}
@@ -53,7 +52,8 @@ public class RateLimitFields {
   private final boolean retryAfter;
   private final Legacy legacy;
   private final boolean debug;
-  private final Map<Policy, Formatted> formatted = new ConcurrentHashMap<>();
+  private final BoundedCache<Policy, Formatted> formatted =
+      new BoundedCache<>(MAX_REMEMBERED, policy -> new Formatted(policy.rules()));
 
   public RateLimitFields(HeadersConfiguration configuration) {
     this.rateLimit = configuration.rateLimit();
@@ -92,7 +92,7 @@ public class RateLimitFields {
       headers.set(HttpHeaders.CACHE_CONTROL, NO_STORE);
     }
     if (retryAfter && !headers.contains(HttpHeaders.RETRY_AFTER)) {
-      OptionalLong seconds = Denial.retryAfter(verdict);
+      OptionalLong seconds = Denial.retryAfterSeconds(verdict);
       if (seconds.isPresent()) {
         headers.set(HttpHeaders.RETRY_AFTER, Long.toString(seconds.getAsLong()));
       }
@@ -171,14 +171,7 @@ public class RateLimitFields {
    * changed the limits of its subject.
    */
   private Formatted constant(Verdict verdict) {
-    Policy policy = verdict.policy();
-    Formatted known = formatted.get(policy);
-    if (known == null) {
-      known = new Formatted(policy.rules());
-      if (formatted.size() < MAX_REMEMBERED) {
-        formatted.put(policy, known);
-      }
-    }
+    Formatted known = formatted.get(verdict.policy());
     return known.isOf(verdict.rules())
         ? known
         : new Formatted(verdict.rules().stream().map(RuleVerdict::rule).toList());
@@ -259,8 +252,8 @@ public class RateLimitFields {
 
     /**
      * A window that is not whole seconds has no legal {@code w}, so it has none. Nor have calls in
-     * flight, which have no window: a lease is our own affair; nor a queue, which is no quota of
-     * its window.
+     * flight, which have no window: a permit duration is internal; nor a queue, which is no quota
+     * of its window.
      */
     private static String item(Rule rule) {
       String quota = '"' + rule.name() + "\";q=" + rule.capacity();

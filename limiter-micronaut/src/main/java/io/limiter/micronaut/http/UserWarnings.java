@@ -44,7 +44,7 @@ final class UserWarnings implements ApplicationEventListener<StartupEvent> {
     List<String> methods = plans.countingUsers();
     if (!methods.isEmpty() && !hasSecurity()) {
       LOG.warn(
-          "{} methods count users (limitType = USER_ID), but micronaut-security is not there, or is switched off. If no filter of the application sets the principal of a request before the gate decides, which is at order {}, their callers are counted by address: add micronaut-security, or give that filter @Order({}). The methods are {}",
+          "{} methods count users (limitType = USER_ID), but micronaut-security is missing or disabled. Unless a filter of the application sets the principal before the gate, whose order is {}, their callers are counted by address: add micronaut-security, or give that filter @Order({}). The methods are {}",
           methods.size(),
           GateFilter.ORDER,
           ServerFilterPhase.SECURITY.order(),

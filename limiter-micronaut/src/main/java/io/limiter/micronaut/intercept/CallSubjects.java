@@ -127,7 +127,7 @@ final class CallSubjects {
   private static IllegalStateException outsideOfRequest(
       LimitPlan plan, String what, String remedy) {
     return new IllegalStateException(
-        "%s: %s, and it was called outside of an HTTP request, for example by a job, or by a client that no request has led to: %s"
+        "%s: %s, and it was called outside of an HTTP request, for example by a job, or by a client that is not used by a request: %s"
             .formatted(plan.method(), what, remedy));
   }
 }

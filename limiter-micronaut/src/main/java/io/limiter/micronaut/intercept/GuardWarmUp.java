@@ -38,8 +38,8 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /**
- * Runs the guard around methods of its own, of each kind: entered on the ticket that the gate
- * gives, and, as far as an event loop may wait for that, on a decision of the guard.
+ * Runs the guard around methods of its own, of each kind: with an admission by the gate and, where
+ * an event loop need not block for it, with a decision of the guard.
  */
 @Singleton
 final class GuardWarmUp implements WarmUpStep {

@@ -159,32 +159,32 @@ final class GuardedCall {
   }
 
   /** The admission of the gate, once; else a decision of its own. */
-  Arrival arrive() {
+  Admission arrive() {
     LimitedCall ready = admittedAtGate.getAndSet(null);
-    return ready != null ? new Arrival(ready) : new Arrival(decided().thenApply(this::admit));
+    return ready != null ? new Admission(ready) : new Admission(decided().thenApply(this::admit));
   }
 
   /** A call on its way into its method: while it is decided, and while it waits for its turn. */
-  final class Arrival {
+  final class Admission {
 
-    private final CompletableFuture<LimitedCall> admission;
+    private final CompletableFuture<LimitedCall> admitted;
 
     // Both are guarded by this.
     private @Nullable CompletableFuture<Void> turn;
     private boolean left;
 
     /** A call that has waited at the gate. */
-    private Arrival(LimitedCall ready) {
-      admission = CompletableFuture.completedFuture(ready);
+    private Admission(LimitedCall ready) {
+      admitted = CompletableFuture.completedFuture(ready);
     }
 
-    private Arrival(CompletableFuture<LimitedCall> decided) {
-      admission = plan.waits() ? decided.thenCompose(this::inTurn) : decided;
+    private Admission(CompletableFuture<LimitedCall> decided) {
+      admitted = plan.waits() ? decided.thenCompose(this::inTurn) : decided;
     }
 
     /** Completes on the caller's executor, when the call may begin. */
-    CompletableFuture<LimitedCall> admission() {
-      return admission;
+    CompletableFuture<LimitedCall> admitted() {
+      return admitted;
     }
 
     /** The caller no longer waits: a call that has not begun yet is given up. */
@@ -261,7 +261,8 @@ final class GuardedCall {
     try {
       return threads().await(decision, plan.method());
     } catch (RuntimeException failure) {
-      if (Thread.currentThread().isInterrupted()) { // a late verdict has no call
+      // A late verdict has no call: what it took was for none, so all of it is given back.
+      if (Thread.currentThread().isInterrupted()) {
         var unused = decision.thenAccept(late -> late.reservation().refund());
       }
       throw failure;
@@ -280,9 +281,9 @@ final class GuardedCall {
   }
 
   /**
-   * Whether the result is streamed as the answer to a request. Then it is decided at once: an
-   * answer that has begun cannot become a denial. Who has no admission yet waits for it, which is
-   * why such routes are moved to a thread that may.
+   * Whether the result is streamed as the response. The call is decided before the stream begins,
+   * since a response that has begun cannot become a denial. A call that the gate has not admitted
+   * blocks for its decision, so its route runs on a thread that may block.
    */
   boolean streamsAnswer() {
     return !single() && isRoute();

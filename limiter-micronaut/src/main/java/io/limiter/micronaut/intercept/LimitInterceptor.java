@@ -119,15 +119,15 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
 
     static CompletionStage<@Nullable Object> enter(
         GuardedCall call, Supplier<CompletionStage<?>> method) {
-      GuardedCall.Arrival arrival = call.arrive();
+      GuardedCall.Admission admission = call.arrive();
       CompletableFuture<@Nullable Object> result =
-          arrival.admission().thenCompose(admitted -> run(call, admitted, method));
+          admission.admitted().thenCompose(admitted -> run(call, admitted, method));
       if (call.mayWait()) {
         var unused =
             result.whenComplete(
                 (value, failure) -> {
                   if (result.isCancelled()) {
-                    arrival.leave();
+                    admission.leave();
                   }
                 });
       }

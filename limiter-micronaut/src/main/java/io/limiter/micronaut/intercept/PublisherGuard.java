@@ -29,8 +29,8 @@ final class PublisherGuard {
     }
 
     /**
-     * The call of a subscription. From the first of another request on the publisher is none of the
-     * request's that it was made in, which it would keep for as long as it is kept itself.
+     * The call of a subscription. Once another request has subscribed, the publisher no longer
+     * refers to the request in which it was made, which it would keep in memory.
      */
     GuardedCall of(ContextView subscriber) {
       GuardedCall maker = made;
@@ -97,16 +97,15 @@ final class PublisherGuard {
 
   /** A subscriber that cancels while it is decided, or while the method runs, frees its permits. */
   private static Mono<LimitedCall> admission(GuardedCall call) {
-    GuardedCall.Arrival arrival = call.arrive();
+    GuardedCall.Admission admission = call.arrive();
     boolean goesOnIfCancelled = true;
-    Mono<LimitedCall> admission = Mono.fromFuture(arrival.admission(), goesOnIfCancelled);
+    Mono<LimitedCall> admitted = Mono.fromFuture(admission.admitted(), goesOnIfCancelled);
     return !call.endMatters()
-        ? admission
-        : admission.doOnCancel(
+        ? admitted
+        : admitted.doOnCancel(
             () -> {
-              arrival.leave();
-              var unused =
-                  arrival.admission().thenAccept(admitted -> admitted.on(Event.Plain.CANCELLED));
+              admission.leave();
+              var unused = admission.admitted().thenAccept(left -> left.on(Event.Plain.CANCELLED));
             });
   }
 

@@ -5,7 +5,7 @@ import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
 import io.limiter.core.override.SubjectOverride;
 import io.limiter.core.rule.Rule;
-import io.limiter.micronaut.config.PolicySettings.WrittenSetting;
+import io.limiter.micronaut.config.WrittenSetting;
 import io.limiter.micronaut.plan.LimitedPolicy;
 import io.micronaut.core.naming.NameUtils;
 import java.time.Duration;

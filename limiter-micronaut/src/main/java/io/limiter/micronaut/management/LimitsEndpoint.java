@@ -200,7 +200,7 @@ public final class LimitsEndpoint {
           if (!done) {
             throw new HttpStatusException(
                 HttpStatus.CONFLICT,
-                "The policy '%s' is as it was, since the settings make no sense together: the log of this instance has the mistake"
+                "The policy '%s' is unchanged, since the new settings are invalid: see the log of this instance"
                     .formatted(limited.name()));
           }
           return Boolean.toString(observe);

@@ -137,14 +137,14 @@ final class PolicyStatistics implements VerdictListener, DenialListener {
   }
 
   private Talker talker(LimitPlan plan, DeniedPart part, Function<SubjectSource, Subject> who) {
-    boolean guard = part.index() >= plan.quotas().size();
-    PlannedCharge quota = guard ? null : plan.quotas().get(part.index());
+    boolean guard = part.index() >= plan.charges().size();
+    PlannedCharge planned = guard ? null : plan.charges().get(part.index());
     SubjectSource source =
-        quota == null ? plan.duplicates().orElseThrow().submitter() : quota.source();
+        planned == null ? plan.duplicates().orElseThrow().submitter() : planned.source();
     boolean anonymous =
-        quota != null
-            && !quota.rules().equals(quota.anonymousRules())
-            && part.charge().stack().equals(quota.anonymousRules());
+        planned != null
+            && !planned.rules().equals(planned.anonymousRules())
+            && part.charge().stack().equals(planned.anonymousRules());
     return new Talker(
         plan.policy().name(),
         part.charge().key(),

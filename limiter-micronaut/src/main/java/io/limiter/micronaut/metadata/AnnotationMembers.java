@@ -3,7 +3,7 @@ package io.limiter.micronaut.metadata;
 
 import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.config.EnumSetting;
-import io.limiter.micronaut.config.PolicySettings.WrittenSetting;
+import io.limiter.micronaut.config.WrittenSetting;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.AnnotationValue;
 import io.micronaut.core.convert.ConversionService;

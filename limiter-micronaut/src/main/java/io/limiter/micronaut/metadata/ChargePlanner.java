@@ -49,7 +49,7 @@ final class ChargePlanner {
   private record RulesOfOwner(List<Rule> known, List<Rule> anonymous) {}
 
   private final String method;
-  private final Map<Owner, RulesOfOwner> quotas = new LinkedHashMap<>();
+  private final Map<Owner, RulesOfOwner> byOwner = new LinkedHashMap<>();
   private final Set<Owner> denyingAnonymous = new HashSet<>();
   private final Map<Owner, Price> prices = new HashMap<>();
   private final Map<Owner, BanRule> bans = new HashMap<>();
@@ -77,18 +77,18 @@ final class ChargePlanner {
    *
    * @param known the rules for calls with a subject
    * @param anonymous the rules for calls without one
-   * @param terms the annotation's settings for all of them
+   * @param values the annotation's settings for all of them
    */
   void add(
       String limit,
       SubjectSource source,
       List<RateRuleReader.Read> known,
       List<RateRuleReader.Read> anonymous,
-      Terms terms) {
+      AnnotationValues values) {
     Map<PlannedCharge.CountedCalls, List<RateRuleReader.Read>> anonymousByKind = byKind(anonymous);
     Map<PlannedCharge.CountedCalls, List<RateRuleReader.Read>> knownByKind = byKind(known);
     if (!knownByKind.keySet().equals(anonymousByKind.keySet())) {
-      throw terms
+      throw values
           .limiter()
           .error(
               "anonymousRules",
@@ -97,7 +97,7 @@ final class ChargePlanner {
     }
     knownByKind.forEach(
         (kind, rules) ->
-            add(limit, source, kind, rules, anonymousByKind.getOrDefault(kind, List.of()), terms));
+            add(limit, source, kind, rules, anonymousByKind.getOrDefault(kind, List.of()), values));
   }
 
   /** In the order in which the kinds first occur. */
@@ -116,39 +116,39 @@ final class ChargePlanner {
       PlannedCharge.CountedCalls kind,
       List<RateRuleReader.Read> known,
       List<RateRuleReader.Read> anonymous,
-      Terms terms) {
+      AnnotationValues values) {
     Owner owner = new Owner(limit, source.withAnonymous(Anonymous.ADDRESS), kind);
-    if (source.anonymous() == Anonymous.REFUSE) {
+    if (source.anonymous() == Anonymous.REJECT) {
       denyingAnonymous.add(owner);
     }
-    agree(owner, terms);
+    agree(owner, values);
     RulesOfOwner rules =
-        quotas.computeIfAbsent(
+        byOwner.computeIfAbsent(
             owner, any -> new RulesOfOwner(new ArrayList<>(), new ArrayList<>()));
     Map<RateRuleReader.Read, Rule> named = new HashMap<>();
-    put(known, rules.known, named, terms.text());
-    put(anonymous, rules.anonymous, named, terms.text());
+    put(known, rules.known, named, values.text());
+    put(anonymous, rules.anonymous, named, values.text());
   }
 
   /** Each key is charged once and has one kind of ban, so all annotations must agree on them. */
-  private void agree(Owner owner, Terms terms) {
-    Optional<Condition> condition = conditions.putIfAbsent(owner, terms.condition());
-    if (condition != null && !condition.equals(terms.condition())) {
-      throw terms
+  private void agree(Owner owner, AnnotationValues values) {
+    Optional<Condition> condition = conditions.putIfAbsent(owner, values.condition());
+    if (condition != null && !condition.equals(values.condition())) {
+      throw values
           .limiter()
           .error(
               "condition",
-              terms.condition().map(Object::toString).orElse(""),
+              values.condition().map(Object::toString).orElse(""),
               "another @RateLimiter of this method counts the same subject under the same key with condition = \"%s\": give both the same condition, or other keys"
                   .formatted(condition.map(Object::toString).orElse("")));
     }
     if (owner.kind == PlannedCharge.CountedCalls.IN_FLIGHT) {
       return;
     }
-    Price own = new Price(terms.cost(), terms.actualCost());
+    Price own = new Price(values.cost(), values.actualCost());
     Price other = prices.putIfAbsent(owner, own);
     if (other != null && !other.equals(own)) {
-      throw terms
+      throw values
           .limiter()
           .error(
               "cost",
@@ -156,16 +156,16 @@ final class ChargePlanner {
               "other rules of this method count the same subject with cost = %s: give all of them one cost, or some of them their own key"
                   .formatted(other));
     }
-    if (terms.ban().isPresent() && TermsReader.canBan(owner.subjects)) {
-      BanRule ban = bans.putIfAbsent(owner, terms.ban().get());
-      if (ban != null && !ban.equals(terms.ban().get())) {
-        throw terms
+    if (values.ban().isPresent() && RateLimiterReader.canBan(owner.subjects)) {
+      BanRule ban = bans.putIfAbsent(owner, values.ban().get());
+      if (ban != null && !ban.equals(values.ban().get())) {
+        throw values
             .limiter()
             .error(
                 "ban",
-                TermsReader.text(terms.ban().get()),
+                RateLimiterReader.text(values.ban().get()),
                 "another @RateLimiter of this method has ban = %s for the same subject: give both the same ban, or one of them its own key"
-                    .formatted(TermsReader.text(ban)));
+                    .formatted(RateLimiterReader.text(ban)));
       }
     }
   }
@@ -202,9 +202,9 @@ final class ChargePlanner {
     }
   }
 
-  List<PlannedCharge> quotas() {
+  List<PlannedCharge> charges() {
     List<PlannedCharge> built = new ArrayList<>();
-    quotas.forEach(
+    byOwner.forEach(
         (owner, rules) -> {
           Price price = prices.getOrDefault(owner, Price.ONE);
           built.add(
@@ -224,19 +224,22 @@ final class ChargePlanner {
   /** The stack itself checks the rules of one subject; this checks those of several subjects. */
   private void requireOneThatWaits(List<PlannedCharge> built) {
     List<String> waiting =
-        built.stream().flatMap(quota -> quota.rules().waiting().stream()).map(Rule::name).toList();
+        built.stream()
+            .flatMap(planned -> planned.rules().waiting().stream())
+            .map(Rule::name)
+            .toList();
     if (waiting.size() > 1) {
       throw AnnotationMembers.mistake(
           method,
           "@RateRule.leakyBucket",
           waiting.toString(),
-          "all of them would make one call wait, and calls that leave one queue evenly would reach the next in any order: keep one of them, and use other algorithms for the rest");
+          "a call can wait under one rule only, since calls that leave one queue would reach the next in any order: keep one of them, and use other algorithms for the rest");
     }
   }
 
   private SubjectSource source(Owner owner) {
     return denyingAnonymous.contains(owner)
-        ? owner.subjects.withAnonymous(Anonymous.REFUSE)
+        ? owner.subjects.withAnonymous(Anonymous.REJECT)
         : owner.subjects;
   }
 
@@ -269,7 +272,7 @@ final class ChargePlanner {
    * @param ban the ban of subjects that are denied too often
    * @param condition selects the calls that are charged
    */
-  record Terms(
+  record AnnotationValues(
       AnnotationMembers limiter,
       DenialText text,
       Cost cost,

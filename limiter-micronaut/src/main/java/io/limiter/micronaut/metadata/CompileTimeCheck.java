@@ -58,13 +58,13 @@ public final class CompileTimeCheck {
     LimiterConfiguration configuration = new LimiterConfiguration();
     configuration.setMaxCount(SlidingWindowLog.MAX_COUNT);
     RateRuleReader rules = new RateRuleReader(new AlgorithmReader(beans, configuration));
-    TermsReader terms =
-        new TermsReader(beans, message -> DenialMessages.requireUsable(message, key -> true));
+    RateLimiterReader limiters =
+        new RateLimiterReader(beans, message -> DenialMessages.requireUsable(message, key -> true));
     return new PlanDraft.MemberReaders(
         rules,
         new SubjectSourceReader(beans, configuration),
-        terms,
-        new DuplicateGuardReader(rules, terms),
+        limiters,
+        new DuplicateGuardReader(rules, limiters),
         new GateConfiguration());
   }
 
@@ -116,7 +116,7 @@ public final class CompileTimeCheck {
     return "%s: it counts only by %s: %s"
         .formatted(
             plan.method(),
-            plan.quotas().get(0).source().written(),
+            plan.charges().get(0).source().written(),
             ConfiguredPolicies.COUNTED_BY_CHOICE);
   }
 
@@ -127,13 +127,13 @@ public final class CompileTimeCheck {
    * A cost that is known at the end may take more, so its rules are left out.
    */
   private static void addUseless(LimitPlan place, List<String> found) {
-    place.quotas().stream()
-        .filter(quota -> quota.actualCost().isEmpty())
-        .forEach(quota -> addUseless(place.method(), quota, found));
+    place.charges().stream()
+        .filter(planned -> planned.actualCost().isEmpty())
+        .forEach(planned -> addUseless(place.method(), planned, found));
   }
 
-  private static void addUseless(String method, PlannedCharge quota, List<String> found) {
-    List<Rule> rules = quota.rules().rules();
+  private static void addUseless(String method, PlannedCharge planned, List<String> found) {
+    List<Rule> rules = planned.rules().rules();
     for (int i = 0; i < rules.size(); i++) {
       for (int j = 0; j < rules.size(); j++) {
         Rule rule = rules.get(i);

@@ -4,7 +4,7 @@ package io.limiter.micronaut.metadata;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.PolicySettings;
-import io.limiter.micronaut.config.PolicySettings.WrittenSetting;
+import io.limiter.micronaut.config.WrittenSetting;
 import io.micronaut.core.annotation.AnnotationValue;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -11,9 +11,9 @@ import io.limiter.micronaut.config.LimitSettings;
 import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.PolicySettings;
-import io.limiter.micronaut.config.PolicySettings.WrittenSetting;
 import io.limiter.micronaut.config.SettingsRefresh;
 import io.limiter.micronaut.config.TierSettings;
+import io.limiter.micronaut.config.WrittenSetting;
 import io.limiter.micronaut.event.EventPublisher;
 import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.thread.CallerThreads;
@@ -56,7 +56,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
 
   /** Why a limit that counts only what clients choose may not hold. */
   static final String COUNTED_BY_CHOICE =
-      "a client that sends another value with each call is not limited, unless the value is verified elsewhere. A rule with limitType = IP or GLOBAL in addition prevents that";
+      "a client can evade the limit by sending another value with each call, unless the value is verified elsewhere. An additional rule with limitType = IP or GLOBAL prevents that";
 
   private static final String SECURITY = "io.micronaut.security.authentication.Authentication";
 
@@ -210,7 +210,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
     Set<String> given =
         names.stream().filter(name -> name.indexOf('(') < 0).collect(Collectors.toSet());
     return given.isEmpty()
-        ? "the methods' (class.name(parameter types), as no policy has been given another)"
+        ? "the default names, class.name(parameter types), since no policy has a name of its own"
         : given.stream().sorted().limit(MAX_LISTED).collect(Collectors.joining(", "));
   }
 
@@ -340,11 +340,11 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
         own = Map.copyOf(mine);
         policies.log(read);
         publish(before, plans.rules());
-        LOG.info("The limits are those of the refreshed configuration");
+        LOG.info("The limits of the refreshed configuration are in effect");
         return true;
       } catch (RuntimeException mistake) {
         LOG.error(
-            "The refreshed configuration makes no sense, so all limits stay as they are: {}",
+            "The refreshed configuration is invalid, so all limits remain unchanged: {}",
             mistake.getMessage(),
             mistake);
         return false;

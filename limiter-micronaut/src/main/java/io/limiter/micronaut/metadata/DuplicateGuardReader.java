@@ -26,11 +26,11 @@ final class DuplicateGuardReader {
   private static final String KEY = "key";
 
   private final RateRuleReader rules;
-  private final TermsReader terms;
+  private final RateLimiterReader limiters;
 
-  DuplicateGuardReader(RateRuleReader rules, TermsReader terms) {
+  DuplicateGuardReader(RateRuleReader rules, RateLimiterReader limiters) {
     this.rules = rules;
-    this.terms = terms;
+    this.limiters = limiters;
   }
 
   /** Rejects details of a guard in an annotation without one. */
@@ -68,7 +68,7 @@ final class DuplicateGuardReader {
         submission(details, method, chosen),
         chosen.map(ComparedArguments.Choice::written),
         release,
-        terms.duplicate(details, limiter),
+        limiters.duplicate(details, limiter),
         condition);
   }
 

@@ -75,17 +75,19 @@ final class MethodChecks {
   private static String showEnd(String result) {
     return "the method returns "
         + result
-        + ", which does not show when its calls end: return a CompletionStage or a Publisher";
+        + ", which does not show when a call ends: return a CompletionStage or a Publisher";
   }
 
   /** Rejects limits that need a request where Micronaut calls the method without one. */
   static void requireRequest(
-      @Nullable LimitedMethod method, List<PlannedCharge> quotas, Optional<DuplicateGuard> guard) {
+      @Nullable LimitedMethod method, List<PlannedCharge> charges, Optional<DuplicateGuard> guard) {
     if (method == null || !method.annotations().hasStereotype(Scheduled.class)) {
       return;
     }
     Stream.concat(
-            quotas.stream().filter(quota -> quota.condition().isEmpty()).map(PlannedCharge::source),
+            charges.stream()
+                .filter(planned -> planned.condition().isEmpty())
+                .map(PlannedCharge::source),
             guard.filter(each -> each.condition().isEmpty()).stream()
                 .map(DuplicateGuard::submitter))
         .filter(MethodChecks::needsRequest)
@@ -124,7 +126,7 @@ final class MethodChecks {
   static void requireBeforeSecurity(
       AnnotationMembers limiter,
       @Nullable LimitedMethod method,
-      List<PlannedCharge> quotas,
+      List<PlannedCharge> charges,
       Optional<DuplicateGuard> guard,
       boolean gate) {
     if (method == null || !method.isRoute()) {
@@ -137,15 +139,15 @@ final class MethodChecks {
           "with limiter.gate.enabled = false all calls are decided around the method, after security: enable the gate, or remove it");
     }
     Stream.concat(
-            quotas.stream().map(PlannedCharge::source),
+            charges.stream().map(PlannedCharge::source),
             guard.stream().map(DuplicateGuard::submitter))
         .forEach(source -> requireKnown(limiter, source));
-    if (quotas.stream().anyMatch(quota -> quota.cost().needsArguments())) {
+    if (charges.stream().anyMatch(planned -> planned.cost().needsArguments())) {
       throw tooEarly(
           limiter,
           "the cost depends on the arguments, which are bound after security: give a number");
     }
-    if (quotas.stream().anyMatch(PlannedCharge::isConditionalByArguments)
+    if (charges.stream().anyMatch(PlannedCharge::isConditionalByArguments)
         || guard.flatMap(DuplicateGuard::condition).filter(Condition::needsArguments).isPresent()) {
       throw tooEarly(
           limiter,

@@ -44,7 +44,7 @@ final class PlanDraft {
 
   private final String description;
   private final @Nullable LimitedMethod method;
-  private final ChargePlanner quotas;
+  private final ChargePlanner planner;
   private Optional<CompletionPlan.Failure> failure = Optional.empty();
   private Optional<AnnotationMembers> beforeSecurity = Optional.empty();
   private Optional<String> name = Optional.empty();
@@ -67,7 +67,7 @@ final class PlanDraft {
     this.settings = settings;
     this.description = description;
     this.method = method;
-    this.quotas = new ChargePlanner(description);
+    this.planner = new ChargePlanner(description);
   }
 
   void add(AnnotatedPlace place) {
@@ -91,7 +91,7 @@ final class PlanDraft {
           description,
           PREVENT_DUPLICATE,
           String.valueOf(guards.get().annotation().getValues()),
-          "there are several @RateLimiters in the same place: set preventDuplicate in the one whose subject submits");
+          "there are several @RateLimiters in the same place: set preventDuplicate in the one that counts the submitter");
     }
     boolean guarded = guardIsWritten;
     for (AnnotationMembers written : limiters) {
@@ -122,14 +122,14 @@ final class PlanDraft {
       Optional<AnnotationMembers> guards,
       AnnotatedPlace place,
       ConfiguredLimiter configured) {
-    Optional<Condition> condition = readers.terms().condition(limiter);
+    Optional<Condition> condition = readers.limiters().condition(limiter);
     String limit =
         limiter
             .text("key")
             .orElseGet(() -> condition.map(it -> description + " if " + it).orElse(description));
     Anonymous anonymous = readers.subjects().anonymous(limiter);
     SubjectSource source =
-        readers.subjects().read(limiter, anonymous, each -> quotas.ordinal(limit, each));
+        readers.subjects().read(limiter, anonymous, each -> planner.ordinal(limit, each));
     List<AnnotationMembers> written =
         Stream.of(
                 limiter.annotations("rules", RateRule.class).stream()
@@ -173,7 +173,7 @@ final class PlanDraft {
     for (AnnotationMembers rule : all) {
       SubjectSource counted =
           readers.subjects().isWrittenIn(rule)
-              ? readers.subjects().read(rule, anonymous, each -> quotas.ordinal(limit, each))
+              ? readers.subjects().read(rule, anonymous, each -> planner.ordinal(limit, each))
               : source;
       RateRuleReader.Read read = readers.rules().read(rule);
       MethodChecks.requireSeenCompletion(method, rule, read.kind());
@@ -186,13 +186,13 @@ final class PlanDraft {
     List<RateRuleReader.Read> anonymousRules =
         anonymousRules(
             limiter, source, bySource.getOrDefault(source, List.of()), configured, names);
-    readers.terms().failure(limiter, bySource).ifPresent(written -> agree(limiter, written));
-    ChargePlanner.Terms terms =
-        readers.terms().read(limiter, bySource, anonymousRules, method, condition);
+    readers.limiters().failure(limiter, bySource).ifPresent(written -> agree(limiter, written));
+    ChargePlanner.AnnotationValues values =
+        readers.limiters().read(limiter, bySource, anonymousRules, method, condition);
     bySource.forEach(
         (counted, known) ->
-            quotas.add(
-                limit, counted, known, counted.equals(source) ? anonymousRules : known, terms));
+            planner.add(
+                limit, counted, known, counted.equals(source) ? anonymousRules : known, values));
   }
 
   /** A call either fails or does not, so all annotations of one method must agree on that. */
@@ -238,13 +238,13 @@ final class PlanDraft {
       throw limiter.error(
           "anonymousRules",
           read.stream().map(each -> each.rule().name()).toList(),
-          "they replace the rules for calls without a subject that are not denied: set both, and anonymous = ADDRESS");
+          "they replace the rules for calls without a subject, which anonymous = REJECT would deny: set rules, anonymousRules and anonymous = ADDRESS");
     }
     return read;
   }
 
   private boolean deniesDuplicates(AnnotationMembers limiter) {
-    return readers.subjects().anonymous(limiter) == Anonymous.REFUSE;
+    return readers.subjects().anonymous(limiter) == Anonymous.REJECT;
   }
 
   /** The nearest place with a duplicate guard takes precedence. */
@@ -306,7 +306,7 @@ final class PlanDraft {
 
   /** The plan; empty if everything in it is disabled. */
   Optional<LimitPlan> plan() {
-    List<PlannedCharge> built = quotas.quotas();
+    List<PlannedCharge> built = planner.charges();
     if (built.isEmpty() && guard.isEmpty()) {
       return Optional.empty();
     }
@@ -324,7 +324,7 @@ final class PlanDraft {
             name.orElse(description),
             built,
             duplicates,
-            quotas.texts(),
+            planner.texts(),
             failure.orElse(CompletionPlan.Failure.USUAL),
             denialPlan(name.orElse(description)),
             beforeSecurity.isPresent(),
@@ -343,7 +343,7 @@ final class PlanDraft {
   record MemberReaders(
       RateRuleReader rules,
       SubjectSourceReader subjects,
-      TermsReader terms,
+      RateLimiterReader limiters,
       DuplicateGuardReader guards,
       GateConfiguration gate) {}
 }

@@ -5,7 +5,7 @@ import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.config.LimiterConfiguration;
-import io.limiter.micronaut.config.PolicySettings.WrittenSetting;
+import io.limiter.micronaut.config.WrittenSetting;
 import io.limiter.micronaut.subject.CallExpression;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.expressions.EvaluatedExpression;

@@ -318,7 +318,7 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
       return STATIC;
     }
     if (method != null && isHidden(method)) {
-      return "kapt hides from Micronaut what has a value class or a Result in its signature: write the plain type";
+      return "kapt hides methods with a value class or a Result in their signature from Micronaut: write the plain type";
     }
     if (isMadeByFactory(bean)) {
       Class<?> factory = bean.getDeclaringType().orElseThrow();

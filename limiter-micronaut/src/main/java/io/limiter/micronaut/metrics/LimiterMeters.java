@@ -111,15 +111,11 @@ final class LimiterMeters
     LimitStore store = beans.getBean(LimitStore.class);
     if ((store instanceof OverrideStore changing ? changing.store() : store)
         instanceof DenyCache cache) {
-      gauge(
-          meters,
-          "limiter.deny.cache",
-          "Denied callers that the deny cache knows",
-          cache::remembered);
+      gauge(meters, "limiter.deny.cache", "Entries of the deny cache", cache::remembered);
     }
     FunctionCounter.builder(
             "limiter.events.dropped", beans.getBean(EventPublisher.class), EventPublisher::dropped)
-        .description("Events that were dropped, since listeners were slower")
+        .description("Events that were dropped because listeners were too slow")
         .register(meters);
     FallbackCounts counts = beans.getBean(FallbackCounts.class);
     for (FailureReason reason : FailureReason.values()) {
@@ -130,7 +126,7 @@ final class LimiterMeters
     }
     FunctionCounter.builder(
             "limiter.process.late", counts, known -> known.of(FailureReason.PROCESS_LATE))
-        .description("Decisions for which this process was too late, not the store")
+        .description("Decisions that failed because this process was late, not the store")
         .register(meters);
   }
 

@@ -48,19 +48,21 @@ public final class CompletionPlan {
     this.costs = costs;
   }
 
-  static CompletionPlan of(List<PlannedCharge> quotas, Failure failure) {
+  static CompletionPlan of(List<PlannedCharge> charges, Failure failure) {
     Map<RuleStack, ActualCost> costs = new HashMap<>();
-    for (PlannedCharge quota : quotas) {
-      quota
+    for (PlannedCharge planned : charges) {
+      planned
           .actualCost()
           .ifPresent(
               cost -> {
-                costs.put(quota.rules(), cost);
-                costs.put(quota.anonymousRules(), cost);
+                costs.put(planned.rules(), cost);
+                costs.put(planned.anonymousRules(), cost);
               });
     }
     List<RuleStack> stacks =
-        quotas.stream().flatMap(quota -> Stream.of(quota.rules(), quota.anonymousRules())).toList();
+        charges.stream()
+            .flatMap(planned -> Stream.of(planned.rules(), planned.anonymousRules()))
+            .toList();
     boolean waits = stacks.stream().anyMatch(stack -> stack.waiting().isPresent());
     boolean byStatus = stacks.stream().anyMatch(stack -> stack.counting() != Counting.ALL);
     return !costs.isEmpty() || stacks.stream().anyMatch(CompletionPlan::byEnd)
@@ -85,7 +87,7 @@ public final class CompletionPlan {
     return failure;
   }
 
-  /** Whether it depends on the status of an answer what is given back. */
+  /** Whether the units to give back depend on the status of the response. */
   public boolean byStatus() {
     return byStatus;
   }
@@ -160,13 +162,13 @@ public final class CompletionPlan {
         int cost = bean.get().of(result);
         if (cost < 0 || cost > Charge.MAX_COST) {
           throw new IllegalStateException(
-              "It gave %d: let it give 0 to %d".formatted(cost, Charge.MAX_COST));
+              "It returned %d: let it return 0 to %d".formatted(cost, Charge.MAX_COST));
         }
         return OptionalInt.of(cost);
       } catch (Throwable broken) { // the call itself has been made
         BrokenCosts.THROTTLE.report(
             BrokenCosts.LOG,
-            "%s has failed, so calls cost what was estimated".formatted(type.getName()),
+            "%s has failed, so calls are charged their estimated cost".formatted(type.getName()),
             broken);
         return OptionalInt.empty();
       }

@@ -12,7 +12,7 @@ import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Which calls a policy limits. A condition that fails limits. */
+/** Selects the calls that a policy limits. If a condition throws, the call is limited. */
 @Internal
 public sealed interface Condition {
 

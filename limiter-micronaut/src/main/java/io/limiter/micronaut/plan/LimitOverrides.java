@@ -36,9 +36,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Other limits for single subjects, until a time: on all instances that share one Redis, within
- * {@code limiter.overrides.interval}. It is a bean if {@code limiter.overrides.enabled} is true.
- * While {@code limiter.enabled} is false there are none.
+ * Temporary limits for single subjects. They take effect on all instances that share one Redis,
+ * within {@code limiter.overrides.interval}. The bean exists if {@code limiter.overrides.enabled}
+ * is true. While {@code limiter.enabled} is false there are no overrides.
  *
  * <pre>{@code
  * overrides.put(policies.get("api").forUser("ada"), Map.of("100-per-60s", 500L), Duration.ofHours(2));
@@ -62,7 +62,7 @@ public final class LimitOverrides
 
   private static final Logger LOG = LoggerFactory.getLogger(LimitOverrides.class);
 
-  /** Changes that wait for Redis; more are refused. */
+  /** Changes that wait for Redis; more are rejected. */
   private static final int MAX_WAITING = 100;
 
   /** The time between attempts of the first read, and how many of them fail silently. */
@@ -251,7 +251,7 @@ public final class LimitOverrides
     try {
       return CompletableFuture.supplyAsync(() -> use(change.get()), thread);
     } catch (RejectedExecutionException stopped) {
-      return overloaded("The service stops");
+      return overloaded("The service is shutting down");
     }
   }
 
@@ -283,7 +283,9 @@ public final class LimitOverrides
       boolean starting = failures >= 0 && failures++ < MAX_FIRST; // not connected yet
       if (!starting && !message.equals(problem)) {
         problem = message;
-        LOG.warn("Overrides cannot be read, so those last read hold for their time: {}", message);
+        LOG.warn(
+            "Overrides cannot be read, so the last ones read stay in effect until they expire: {}",
+            message);
       }
     }
     long interval = configuration.getInterval().toMillis();

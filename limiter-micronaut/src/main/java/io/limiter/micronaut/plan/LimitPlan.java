@@ -9,6 +9,7 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.util.BoundedCache;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.DuplicateGuard.Submission;
 import io.limiter.micronaut.plan.PlannedCharge.Cost;
@@ -24,7 +25,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -41,7 +41,7 @@ public final class LimitPlan {
 
   private final String method;
   private final Policy policy;
-  private final List<PlannedCharge> quotas;
+  private final List<PlannedCharge> charges;
   private final int[] units; // of each of them; 0 if the arguments of a call determine them
   private final Optional<DuplicateGuard> duplicates;
   private final Map<String, DenialText> texts;
@@ -62,14 +62,15 @@ public final class LimitPlan {
   private final boolean waits;
   private final boolean countsByCompletion;
   private volatile @Nullable Object derived;
-  // By the conditions that do not limit a call: bounded by MAX_PARTS.
-  private final Map<Set<Condition>, LimitPlan> parts = new ConcurrentHashMap<>();
+  // By the conditions that do not limit a call.
+  private final BoundedCache<Set<Condition>, LimitPlan> parts =
+      new BoundedCache<>(MAX_PARTS, this::without);
   private volatile @Nullable LimitPlan guardOnly;
 
   /**
    * @param method the method's class, name and parameter types
    * @param name the name of its policy
-   * @param quotas what it takes from which subjects; none only if there is a duplicate guard
+   * @param charges what it takes from which subjects; none only if there is a duplicate guard
    * @param texts the texts of denials, by the name of the rule that denies
    * @param failure which of its calls have failed
    * @param denials the treatment of calls that are denied
@@ -79,7 +80,7 @@ public final class LimitPlan {
   public LimitPlan(
       String method,
       String name,
-      List<PlannedCharge> quotas,
+      List<PlannedCharge> charges,
       Optional<DuplicateGuard> duplicates,
       Map<String, DenialText> texts,
       CompletionPlan.Failure failure,
@@ -91,26 +92,26 @@ public final class LimitPlan {
     this.beforeSecurity = beforeSecurity;
     this.guarded = guarded;
     this.method = method;
-    this.quotas = quotas;
+    this.charges = charges;
     this.duplicates = duplicates;
     this.texts = texts;
-    this.outcomes = CompletionPlan.of(quotas, failure);
-    this.policy = policy(name, quotas, duplicates);
+    this.outcomes = CompletionPlan.of(charges, failure);
+    this.policy = policy(name, charges, duplicates);
     this.countsUsers =
         Stream.concat(
-                quotas.stream().map(PlannedCharge::source),
+                charges.stream().map(PlannedCharge::source),
                 duplicates.stream().map(DuplicateGuard::submitter))
             .anyMatch(SubjectSource.User.class::isInstance);
     this.conditions =
         Stream.concat(
-                quotas.stream().flatMap(quota -> quota.condition().stream()),
+                charges.stream().flatMap(planned -> planned.condition().stream()),
                 duplicates.flatMap(DuplicateGuard::condition).stream())
             .distinct()
             .toList();
     this.tiers = Map.of();
     this.exempts = false;
     this.isSameForAll = conditions.isEmpty();
-    this.units = quotas.stream().mapToInt(PlannedCharge::units).toArray();
+    this.units = charges.stream().mapToInt(PlannedCharge::units).toArray();
     this.waits = outcomes.waits();
     this.countsByCompletion = outcomes.decide() || duplicates.isPresent();
     this.enforced = !denials.observed();
@@ -118,9 +119,9 @@ public final class LimitPlan {
     this.endsAtGate = !countsByCompletion && !waits && !takesVerdict;
     this.decidedByRequest =
         conditions.stream().noneMatch(Condition::needsArguments)
-            && quotas.stream()
+            && charges.stream()
                 .noneMatch(
-                    quota -> quota.source().needsArguments() || quota.cost().needsArguments())
+                    planned -> planned.source().needsArguments() || planned.cost().needsArguments())
             && duplicates
                 .filter(
                     guard ->
@@ -131,7 +132,7 @@ public final class LimitPlan {
   /** A part of a plan, which is decided where the whole plan is. */
   private LimitPlan(
       LimitPlan whole,
-      List<PlannedCharge> quotas,
+      List<PlannedCharge> charges,
       Optional<DuplicateGuard> duplicates,
       Map<String, DenialText> texts,
       Map<String, LimitPlan> tiers,
@@ -141,20 +142,20 @@ public final class LimitPlan {
     this.beforeSecurity = whole.beforeSecurity;
     this.guarded = whole.guarded;
     this.method = whole.method;
-    this.quotas = quotas;
+    this.charges = charges;
     this.duplicates = duplicates;
     this.texts = texts;
-    this.outcomes = CompletionPlan.of(quotas, failure);
+    this.outcomes = CompletionPlan.of(charges, failure);
     this.policy =
         isEmpty()
             ? whole.policy // nothing is charged by it
-            : policy(whole.policy.name(), quotas, duplicates);
+            : policy(whole.policy.name(), charges, duplicates);
     this.countsUsers = whole.countsUsers;
     this.conditions = whole.conditions;
     this.tiers = tiers;
     this.exempts = exempts;
     this.isSameForAll = conditions.isEmpty() && tiers.isEmpty() && !exempts;
-    this.units = quotas.stream().mapToInt(PlannedCharge::units).toArray();
+    this.units = charges.stream().mapToInt(PlannedCharge::units).toArray();
     this.waits = outcomes.waits() || tiers.values().stream().anyMatch(LimitPlan::waits);
     this.countsByCompletion =
         outcomes.decide()
@@ -167,11 +168,11 @@ public final class LimitPlan {
   }
 
   private static Policy policy(
-      String name, List<PlannedCharge> quotas, Optional<DuplicateGuard> duplicates) {
+      String name, List<PlannedCharge> charges, Optional<DuplicateGuard> duplicates) {
     return new Policy(
         name,
-        quotas.isEmpty() ? duplicates.orElseThrow().limit() : quotas.get(0).limit(),
-        quotas.stream().map(PlannedCharge::rules).toList(),
+        charges.isEmpty() ? duplicates.orElseThrow().limit() : charges.get(0).limit(),
+        charges.stream().map(PlannedCharge::rules).toList(),
         duplicates.map(DuplicateGuard::stack));
   }
 
@@ -186,7 +187,7 @@ public final class LimitPlan {
   public static LimitPlan ofWarmUp(String limit, boolean submissions, DenialText text) {
     RuleStack stack = RuleStack.of(List.of(SlidingWindowLog.of(1, Duration.ofSeconds(1))));
     SubjectSource source = new SubjectSource.Address();
-    PlannedCharge quota =
+    PlannedCharge planned =
         new PlannedCharge(
             limit, source, stack, stack, Cost.ONE, Optional.empty(), Optional.empty());
     DuplicateGuard guard =
@@ -202,7 +203,7 @@ public final class LimitPlan {
     return new LimitPlan(
         WarmUpStep.POLICY,
         WarmUpStep.POLICY,
-        submissions ? List.of() : List.of(quota),
+        submissions ? List.of() : List.of(planned),
         submissions ? Optional.of(guard) : Optional.empty(),
         Map.of(stack.rules().get(0).name(), text),
         CompletionPlan.Failure.USUAL,
@@ -241,17 +242,17 @@ public final class LimitPlan {
                 tier,
                 new LimitPlan(
                     this,
-                    plan.map(LimitPlan::quotas).orElse(List.of()),
+                    plan.map(LimitPlan::charges).orElse(List.of()),
                     plan.flatMap(LimitPlan::duplicates),
                     plan.map(LimitPlan::texts).orElse(Map.of()),
                     Map.of(),
                     false)));
-    return new LimitPlan(this, quotas, duplicates, texts, Map.copyOf(plans), exempting);
+    return new LimitPlan(this, charges, duplicates, texts, Map.copyOf(plans), exempting);
   }
 
   /** Whether nothing is charged by it. */
   private boolean isEmpty() {
-    return quotas.isEmpty() && duplicates.isEmpty();
+    return charges.isEmpty() && duplicates.isEmpty();
   }
 
   /** Whether it holds for all callers and all calls, so that no part of it is to be found. */
@@ -282,26 +283,20 @@ public final class LimitPlan {
         not.add(condition);
       }
     }
-    if (not.isEmpty()) {
-      return this;
-    }
-    LimitPlan known = parts.get(not);
-    if (known == null) {
-      known =
-          new LimitPlan(
-              this,
-              quotas.stream()
-                  .filter(quota -> quota.condition().filter(not::contains).isEmpty())
-                  .toList(),
-              duplicates.filter(guard -> guard.condition().filter(not::contains).isEmpty()),
-              texts,
-              Map.of(),
-              false);
-      if (parts.size() < MAX_PARTS) {
-        parts.put(not, known);
-      }
-    }
-    return known;
+    return not.isEmpty() ? this : parts.get(not);
+  }
+
+  /** The plan for a call that these conditions do not select. */
+  private LimitPlan without(Set<Condition> not) {
+    return new LimitPlan(
+        this,
+        charges.stream()
+            .filter(planned -> planned.condition().filter(not::contains).isEmpty())
+            .toList(),
+        duplicates.filter(guard -> guard.condition().filter(not::contains).isEmpty()),
+        texts,
+        Map.of(),
+        false);
   }
 
   /** The plan for an exempt caller: only duplicates are denied. */
@@ -309,7 +304,7 @@ public final class LimitPlan {
     LimitPlan known = guardOnly;
     if (known == null) {
       known =
-          quotas.isEmpty()
+          charges.isEmpty()
               ? this
               : new LimitPlan(this, List.of(), duplicates, texts, Map.of(), false);
       guardOnly = known;
@@ -325,12 +320,12 @@ public final class LimitPlan {
    */
   LimitPlan and(LimitPlan other) {
     Set<String> names = new HashSet<>();
-    quotas.forEach(quota -> names.addAll(quota.ruleNames()));
-    List<PlannedCharge> all = new ArrayList<>(quotas);
+    charges.forEach(planned -> names.addAll(planned.ruleNames()));
+    List<PlannedCharge> all = new ArrayList<>(charges);
     Map<String, DenialText> allTexts = new HashMap<>(texts);
-    for (PlannedCharge quota : other.quotas) {
+    for (PlannedCharge planned : other.charges) {
       Map<String, String> renamed = new HashMap<>();
-      for (String name : quota.ruleNames()) {
+      for (String name : planned.ruleNames()) {
         String distinct = name;
         for (int i = 2; !names.add(distinct); i++) {
           distinct = name + '-' + i;
@@ -340,7 +335,7 @@ public final class LimitPlan {
           allTexts.put(distinct, other.texts.get(name));
         }
       }
-      all.add(quota.withRuleNames(renamed));
+      all.add(planned.withRuleNames(renamed));
     }
     LimitPlan both =
         new LimitPlan(
@@ -384,8 +379,8 @@ public final class LimitPlan {
     return policy;
   }
 
-  public List<PlannedCharge> quotas() {
-    return quotas;
+  public List<PlannedCharge> charges() {
+    return charges;
   }
 
   public Map<String, DenialText> texts() {
@@ -424,7 +419,7 @@ public final class LimitPlan {
 
   /** Whether it has rules, and all of them count what clients choose freely. */
   public boolean isCountedByChoice() {
-    return !quotas.isEmpty() && quotas.stream().allMatch(quota -> quota.source().isChosen());
+    return !charges.isEmpty() && charges.stream().allMatch(planned -> planned.source().isChosen());
   }
 
   /** Whether the gate decides before security, so that security does not see denied requests. */
@@ -438,16 +433,16 @@ public final class LimitPlan {
   }
 
   /**
-   * Whether it makes a difference how a call ends, or that its caller leaves while it waits; of a
-   * plan with tiers, in one of them.
+   * Whether the completion of a call matters, or that its caller leaves while it waits; of a plan
+   * with tiers, in one of them.
    */
   public boolean countsByCompletion() {
     return countsByCompletion;
   }
 
   /**
-   * Whether a call that the gate has admitted needs nothing more of the limiter: neither its end
-   * nor its arguments matter.
+   * Whether the limiter has nothing to do for a call once the gate has admitted it: neither its
+   * completion nor its arguments matter.
    */
   public boolean endsAtGate() {
     return endsAtGate;
@@ -485,23 +480,23 @@ public final class LimitPlan {
       Function<Submission, Optional<String>> what,
       ToIntFunction<CallExpression> price) {
     Optional<String> content = duplicates.flatMap(guard -> what.apply(guard.submission()));
-    List<Charge> charges = new ArrayList<>(quotas.size());
+    List<Charge> taken = new ArrayList<>(charges.size());
     Cost priced = Cost.ONE;
     int computed = 1;
     for (int i = 0; i < units.length; i++) {
-      PlannedCharge quota = quotas.get(i);
+      PlannedCharge planned = charges.get(i);
       int fixed = units[i];
-      if (fixed == 0 && !quota.cost().equals(priced)) { // once for those of one annotation
-        priced = quota.cost();
+      if (fixed == 0 && !planned.cost().equals(priced)) { // once for those of one annotation
+        priced = planned.cost();
         computed = price.applyAsInt(priced.byArguments().orElseThrow());
       }
-      charges.add(quota.charge(who.apply(quota.source()), fixed == 0 ? computed : fixed));
+      taken.add(planned.charge(who.apply(planned.source()), fixed == 0 ? computed : fixed));
     }
     Optional<Charge> submission =
-        duplicates.flatMap(guard -> submission(guard, charges, who, content));
-    return charges.isEmpty() && submission.isEmpty()
+        duplicates.flatMap(guard -> submission(guard, taken, who, content));
+    return taken.isEmpty() && submission.isEmpty()
         ? Optional.empty()
-        : Optional.of(asked(new LimitRequest(policy, charges, submission)));
+        : Optional.of(asked(new LimitRequest(policy, taken, submission)));
   }
 
   /** Whether its policy is only observed, so that it denies no call. */
@@ -516,11 +511,11 @@ public final class LimitPlan {
 
   /** The key of the submitter; its hash is known already where a rule counts the same subject. */
   private StateKey submitter(
-      DuplicateGuard guard, List<Charge> charges, Function<SubjectSource, Subject> who) {
-    for (int i = 0; i < quotas.size(); i++) {
-      if (quotas.get(i).limit().equals(guard.limit())
-          && quotas.get(i).source().equals(guard.submitter())) {
-        return charges.get(i).key();
+      DuplicateGuard guard, List<Charge> taken, Function<SubjectSource, Subject> who) {
+    for (int i = 0; i < charges.size(); i++) {
+      if (charges.get(i).limit().equals(guard.limit())
+          && charges.get(i).source().equals(guard.submitter())) {
+        return taken.get(i).key();
       }
     }
     return StateKey.of(guard.limit(), who.apply(guard.submitter()));
@@ -532,10 +527,10 @@ public final class LimitPlan {
    */
   private Optional<Charge> submission(
       DuplicateGuard guard,
-      List<Charge> charges,
+      List<Charge> taken,
       Function<SubjectSource, Subject> who,
       Optional<String> content) {
-    StateKey submitter = submitter(guard, charges, who);
+    StateKey submitter = submitter(guard, taken, who);
     return content.map(text -> guard.charge(submitter, method, text));
   }
 

@@ -30,10 +30,10 @@ public interface LimitPolicies {
   Set<String> names();
 
   /**
-   * Reads the configuration again, as a {@code RefreshEvent} does, and uses it from now on if it
-   * makes sense. Counters go on. It takes milliseconds, so not to be called on an event loop.
+   * Reads the configuration again, as a {@code RefreshEvent} does, and applies it if it is valid.
+   * Counters keep their values. Takes milliseconds: do not call it on an event loop.
    *
-   * @return whether it is in use; otherwise the mistake was logged, and nothing has changed
+   * @return whether it was applied; otherwise the mistake was logged, and nothing has changed
    */
   boolean refresh();
 }

@@ -11,7 +11,7 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.SubjectResolver;
-import io.limiter.micronaut.config.PolicySettings.WrittenSetting;
+import io.limiter.micronaut.config.WrittenSetting;
 import io.limiter.micronaut.plan.DuplicateGuard.Submission;
 import io.limiter.micronaut.subject.CallExpression;
 import io.limiter.micronaut.subject.RequestSubjects;
@@ -116,16 +116,16 @@ public final class LimitedPolicy {
   /** What it limits, except duplicates; methods with one limit key share a limit. */
   public List<SubjectLimit> limits() {
     return plans.get().stream()
-        .flatMap(plan -> plan.quotas().stream())
+        .flatMap(plan -> plan.charges().stream())
         .map(
-            quota ->
+            planned ->
                 new SubjectLimit(
-                    quota.limit(),
-                    quota.source().written(),
-                    quota.rules().rules(),
-                    quota.source().mayBeAnonymous()
-                            && quota.source().anonymous() != Anonymous.REFUSE
-                        ? quota.anonymousRules().rules()
+                    planned.limit(),
+                    planned.source().written(),
+                    planned.rules().rules(),
+                    planned.source().mayBeAnonymous()
+                            && planned.source().anonymous() != Anonymous.REJECT
+                        ? planned.anonymousRules().rules()
                         : List.of()))
         .distinct()
         .toList();
@@ -308,7 +308,7 @@ public final class LimitedPolicy {
         "callers without a subject",
         source ->
             source instanceof SubjectSource.Submitter
-                || (source.mayBeAnonymous() && source.anonymous() != Anonymous.REFUSE),
+                || (source.mayBeAnonymous() && source.anonymous() != Anonymous.REJECT),
         source -> subjects.anonymous(source, address));
   }
 
@@ -330,7 +330,7 @@ public final class LimitedPolicy {
     LimitPlan first = limits.get(0);
     for (LimitPlan other : limits) {
       boolean same =
-          other.quotas().equals(first.quotas())
+          other.charges().equals(first.charges())
               && (other.method().equals(first.method())
                   || (guardBySubmitter(other).isEmpty() && guardBySubmitter(first).isEmpty()));
       if (!same) {
@@ -367,7 +367,7 @@ public final class LimitedPolicy {
    */
   private static List<SubjectSource> sources(LimitPlan plan) {
     return Stream.concat(
-            plan.quotas().stream().map(PlannedCharge::source),
+            plan.charges().stream().map(PlannedCharge::source),
             guardBySubmitter(plan).stream().map(DuplicateGuard::submitter))
         .map(source -> source.withAnonymous(Anonymous.ADDRESS))
         .distinct()
@@ -389,11 +389,11 @@ public final class LimitedPolicy {
   private static Optional<LimitRequest> part(
       LimitPlan plan, Predicate<SubjectSource> some, Function<SubjectSource, Subject> who) {
     List<RuleStack> stacks = new ArrayList<>();
-    List<Charge> charges = new ArrayList<>();
-    for (PlannedCharge quota : plan.quotas()) {
-      if (some.test(quota.source())) {
-        stacks.add(quota.rules());
-        charges.add(quota.charge(who.apply(quota.source()), Math.max(1, quota.units())));
+    List<Charge> taken = new ArrayList<>();
+    for (PlannedCharge planned : plan.charges()) {
+      if (some.test(planned.source())) {
+        stacks.add(planned.rules());
+        taken.add(planned.charge(who.apply(planned.source()), Math.max(1, planned.units())));
       }
     }
     Optional<Charge> submission =
@@ -405,32 +405,32 @@ public final class LimitedPolicy {
                         StateKey.of(guard.limit(), who.apply(guard.submitter())),
                         plan.method(),
                         ""));
-    return request(plan, stacks, charges, submission);
+    return request(plan, stacks, taken, submission);
   }
 
   /** The same for a subject whose value is not known. Empty if nothing counts it any more. */
   private static Optional<LimitRequest> part(
       LimitPlan plan, StateKey key, String limit, SubjectSource source, boolean anonymous) {
     List<RuleStack> stacks = new ArrayList<>();
-    List<Charge> charges = new ArrayList<>();
-    for (PlannedCharge quota : plan.quotas()) {
-      if (quota.limit().equals(limit) && quota.source().written().equals(source.written())) {
-        RuleStack stack = quota.rules(anonymous);
+    List<Charge> taken = new ArrayList<>();
+    for (PlannedCharge planned : plan.charges()) {
+      if (planned.limit().equals(limit) && planned.source().written().equals(source.written())) {
+        RuleStack stack = planned.rules(anonymous);
         stacks.add(stack);
-        charges.add(new Charge(limit, key.of(stack), stack, Math.max(1, quota.units())));
+        taken.add(new Charge(limit, key.of(stack), stack, Math.max(1, planned.units())));
       }
     }
-    return request(plan, stacks, charges, Optional.empty());
+    return request(plan, stacks, taken, Optional.empty());
   }
 
   private static Optional<LimitRequest> request(
-      LimitPlan plan, List<RuleStack> stacks, List<Charge> charges, Optional<Charge> submission) {
-    if (charges.isEmpty() && submission.isEmpty()) {
+      LimitPlan plan, List<RuleStack> stacks, List<Charge> taken, Optional<Charge> submission) {
+    if (taken.isEmpty() && submission.isEmpty()) {
       return Optional.empty();
     }
-    String limit = charges.isEmpty() ? submission.get().limit() : charges.get(0).limit();
+    String limit = taken.isEmpty() ? submission.get().limit() : taken.get(0).limit();
     Policy counted = new Policy(plan.policy().name(), limit, stacks, submission.map(Charge::stack));
-    return Optional.of(plan.asked(new LimitRequest(counted, charges, submission)));
+    return Optional.of(plan.asked(new LimitRequest(counted, taken, submission)));
   }
 
   private LimitRequest unlimited() {

@@ -185,7 +185,7 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
    *
    * @param check rejects settings of what does not exist: it is given the names of all policies,
    *     and finds the names of the rules of one
-   * @throws io.micronaut.context.exceptions.ConfigurationException if the settings make no sense;
+   * @throws io.micronaut.context.exceptions.ConfigurationException if the settings are invalid;
    *     then nothing changes
    */
   public synchronized void replan(
@@ -513,7 +513,7 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
     public static final Planned NOTHING = new Planned(Optional.empty(), Map.of());
   }
 
-  /** Where {@link PlanRegistry} come from. */
+  /** Creates the plans of a {@link PlanRegistry}. */
   @Internal
   public interface Source {
 
@@ -521,7 +521,7 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
      * The plan of a method.
      *
      * @param settings those of all policies, by name
-     * @throws io.micronaut.context.exceptions.ConfigurationException if its limits make no sense
+     * @throws io.micronaut.context.exceptions.ConfigurationException if its limits are invalid
      */
     Planned plan(ExecutableMethod<?, ?> method, Map<String, PolicySettings> settings);
 
@@ -529,7 +529,7 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
      * The plan of a policy that exists only in the configuration.
      *
      * @param settings those of all policies, by name
-     * @throws io.micronaut.context.exceptions.ConfigurationException if its limits make no sense
+     * @throws io.micronaut.context.exceptions.ConfigurationException if its limits are invalid
      */
     Planned plan(String policy, Map<String, PolicySettings> settings);
 

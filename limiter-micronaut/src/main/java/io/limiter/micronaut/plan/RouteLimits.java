@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
+import io.limiter.core.util.BoundedCache;
 import io.limiter.micronaut.config.LimitSettings.RouteSettings;
 import io.micronaut.core.util.PathMatcher;
 import io.micronaut.http.HttpRequest;
@@ -10,10 +11,8 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * The limits on paths. A path is compared as the router reads it, and as a file server would: with
@@ -41,7 +40,8 @@ final class RouteLimits {
   }
 
   private final List<LimitedPath> limits;
-  private final Map<List<LimitPlan>, LimitPlan> stacked = new ConcurrentHashMap<>();
+  private final BoundedCache<List<LimitPlan>, LimitPlan> stacked =
+      new BoundedCache<>(MAX_STACKED, plans -> plans.stream().reduce(LimitPlan::and).orElseThrow());
 
   RouteLimits(List<LimitedPath> limits) {
     this.limits = limits;
@@ -65,15 +65,7 @@ final class RouteLimits {
     if (plans.size() < 2) {
       return plans.stream().findFirst();
     }
-    LimitPlan known = stacked.get(plans);
-    if (known != null) {
-      return Optional.of(known);
-    }
-    LimitPlan all = plans.stream().reduce(LimitPlan::and).orElseThrow();
-    if (stacked.size() < MAX_STACKED) {
-      stacked.put(List.copyOf(plans), all);
-    }
-    return Optional.of(all);
+    return Optional.of(stacked.get(List.copyOf(plans)));
   }
 
   private static String withoutLastSlash(String path) {

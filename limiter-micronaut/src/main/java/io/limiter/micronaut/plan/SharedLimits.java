@@ -19,7 +19,7 @@ import java.util.Optional;
  */
 final class SharedLimits {
 
-  private record Ruled(List<CountedRules> quotas, String method) {}
+  private record Ruled(List<CountedRules> charges, String method) {}
 
   /** The subject source, the counting and the rules: their names may differ, and so may costs. */
   private record CountedRules(
@@ -33,12 +33,12 @@ final class SharedLimits {
   private final Map<String, Ruled> limits = new HashMap<>();
 
   synchronized void register(LimitPlan plan) {
-    counted(plan).forEach((limit, quotas) -> requireSame(plan, limit, quotas));
+    counted(plan).forEach((limit, charges) -> requireSame(plan, limit, charges));
   }
 
-  private void requireSame(LimitPlan plan, String limit, List<CountedRules> quotas) {
-    Ruled sharer = limits.putIfAbsent(limit, new Ruled(quotas, plan.method()));
-    if (sharer != null && !sharer.quotas.equals(quotas)) {
+  private void requireSame(LimitPlan plan, String limit, List<CountedRules> charges) {
+    Ruled sharer = limits.putIfAbsent(limit, new Ruled(charges, plan.method()));
+    if (sharer != null && !sharer.charges.equals(charges)) {
       throw new ConfigurationException(
           "%s: @RateLimiter.key = '%s' is shared with %s, which has other rules, bans otherwise, or counts others: give both the same, or other keys"
               .formatted(plan.method(), limit, sharer.method));
@@ -47,16 +47,16 @@ final class SharedLimits {
 
   private static Map<String, List<CountedRules>> counted(LimitPlan plan) {
     Map<String, List<CountedRules>> counted = new HashMap<>();
-    for (PlannedCharge quota : plan.quotas()) {
+    for (PlannedCharge planned : plan.charges()) {
       counted
-          .computeIfAbsent(quota.limit(), any -> new ArrayList<>())
+          .computeIfAbsent(planned.limit(), any -> new ArrayList<>())
           .add(
               new CountedRules(
-                  who(quota.source()),
-                  quota.rules().counting(),
-                  nameless(quota.rules()),
-                  nameless(quota.anonymousRules()),
-                  quota.rules().ban()));
+                  who(planned.source()),
+                  planned.rules().counting(),
+                  nameless(planned.rules()),
+                  nameless(planned.anonymousRules()),
+                  planned.rules().ban()));
     }
     return counted;
   }

@@ -131,7 +131,7 @@ final class RedisConnections {
     RedisSettings settings = limiter.settings(policies.deadlines());
     if (settings.keySecret().isEmpty()) {
       LOG.info(
-          "limiter.redis.key-secret is not set: readers of Redis can test guesses of who was counted, and clients of a service on a Redis Cluster can compute which node counts them");
+          "limiter.redis.key-secret is not set: readers of Redis can test guesses of subjects, and on a Redis Cluster clients can compute which node holds their state");
     }
     return settings.withAlgorithms(algorithms);
   }
@@ -160,7 +160,7 @@ final class RedisConnections {
     if (environment.containsProperties(SERVERS)
         && NAMES.stream().noneMatch(environment::containsProperties)) {
       LOG.warn(
-          "Neither redis.uri nor redis.uris is set, and the limiter does not use the servers under {}: it counts in {}. Set redis.uri",
+          "Neither redis.uri nor redis.uris is set. The limiter ignores the servers under {} and uses {}: set redis.uri to choose the server",
           SERVERS,
           ConnectionSource.name(redis));
     }
@@ -215,7 +215,7 @@ final class RedisConnections {
             "One connection to Redis for all event loops: {}",
             loops.isEmpty()
                 ? "this application has no Netty server"
-                : "a %s does not fit on those of the server, which use another transport"
+                : "the event loops of the server use another transport than Lettuce's %s"
                     .formatted(LoopConnections.LoopTransport.name()));
     return List.of();
   }

@@ -108,7 +108,9 @@ final class SharedSettings implements ApplicationEventListener<StartupEvent>, Se
         use(found);
       }
     } catch (RuntimeException failure) { // the next turn comes
-      report("The shared settings cannot be read, so those in use stay: " + failure.getMessage());
+      report(
+          "The shared settings cannot be read, so those in use remain in effect: "
+              + failure.getMessage());
     }
   }
 
@@ -116,7 +118,7 @@ final class SharedSettings implements ApplicationEventListener<StartupEvent>, Se
     String version = found.getOrDefault(VERSION, "");
     if (!NUMBER.matcher(version).matches()) {
       report(
-          "The shared settings have no version, so they are ignored: give the hash a field version with a number that grows with each change");
+          "The shared settings have no version, so they are ignored: add a field version to the hash, with a number that increases with each change");
       return;
     }
     long number = Long.parseLong(version);
@@ -128,7 +130,7 @@ final class SharedSettings implements ApplicationEventListener<StartupEvent>, Se
       }
       return;
     }
-    seen = number; // also of one that makes no sense: it is reported once
+    seen = number; // also of an invalid one: it is reported once
     Map<String, String> members = new HashMap<>(found);
     members.remove(VERSION);
     for (String name : members.keySet()) {

@@ -142,7 +142,7 @@ public class RequestSubjects {
     return Objects.requireNonNull(
         answer,
         () ->
-            "%s gave null: let it give Optional.empty() where there is no subject"
+            "%s returned null: let it return Optional.empty() where there is no subject"
                 .formatted(resolver.type().getName()));
   }
 
@@ -154,7 +154,7 @@ public class RequestSubjects {
     String found = address.of(request);
     if (found == null || found.isBlank()) {
       throw new IllegalStateException(
-          "%s gave no address: let it give one for every request, such as that of the connection"
+          "%s returned no address: let it return one for every request, such as that of the connection"
               .formatted(address.getClass().getName()));
     }
     request.setAttribute(FOUND, found);
@@ -166,7 +166,7 @@ public class RequestSubjects {
   }
 
   private Subject anonymous(SubjectSource source, Anonymous anonymous, HttpRequest<?> request) {
-    if (anonymous == Anonymous.REFUSE) {
+    if (anonymous == Anonymous.REJECT) {
       throw new MissingSubjectException(
           "The request has no %s to count, and such requests are denied".formatted(kind(source)));
     }

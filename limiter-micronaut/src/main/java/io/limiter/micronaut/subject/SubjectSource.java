@@ -42,6 +42,7 @@ public sealed interface SubjectSource {
    * @param ordinal distinguishes several expressions of one method, from 0: equal values of two
    *     expressions are two subjects
    */
+  @Internal
   record Expression(CallExpression expression, int ordinal) implements SubjectSource {}
 
   /**
@@ -98,7 +99,7 @@ public sealed interface SubjectSource {
     return this instanceof User || this instanceof Header || this instanceof Resolver;
   }
 
-  /** How calls without a subject are limited; never {@code REFUSE} if every call has one. */
+  /** How calls without a subject are limited; never {@code REJECT} if every call has one. */
   default Anonymous anonymous() {
     return Anonymous.ADDRESS;
   }

@@ -109,7 +109,7 @@ public final class TierLookup {
       fail(
           tier,
           new IllegalStateException(
-              "%s gave null: let of() give a stage".formatted(tiers.getClass().getName())));
+              "%s returned null: let of() return a stage".formatted(tiers.getClass().getName())));
       return tier;
     }
     var unused =

@@ -55,7 +55,7 @@ class AnonymousRoutes {
   @Get("/user/denied")
   @RateLimiter(
       limitType = LimitType.USER_ID,
-      anonymous = Anonymous.REFUSE,
+      anonymous = Anonymous.REJECT,
       rules = {@RateRule(count = 2, time = 60, limitType = LimitType.GLOBAL), @RateRule})
   String userDenied() {
     return OK;
@@ -64,7 +64,7 @@ class AnonymousRoutes {
   @Get("/header/denied")
   @RateLimiter(
       header = "X-Api-Key",
-      anonymous = Anonymous.REFUSE,
+      anonymous = Anonymous.REJECT,
       rules = {@RateRule(count = 2, time = 60, limitType = LimitType.IP), @RateRule})
   String headerDenied() {
     return OK;
@@ -73,7 +73,7 @@ class AnonymousRoutes {
   @Get("/resolver/denied")
   @RateLimiter(
       resolver = Tenant.class,
-      anonymous = Anonymous.REFUSE,
+      anonymous = Anonymous.REJECT,
       rules = @RateRule(count = 2, time = 60))
   String resolverDenied() {
     return OK;
@@ -84,7 +84,7 @@ class AnonymousRoutes {
   @RateLimiter(limitType = LimitType.USER_ID, rules = @RateRule(count = 20, time = 3600))
   @RateLimiter(
       limitType = LimitType.USER_ID,
-      anonymous = Anonymous.REFUSE,
+      anonymous = Anonymous.REJECT,
       rules = @RateRule(count = 2, time = 60))
   String userTwice() {
     return OK;
@@ -93,7 +93,7 @@ class AnonymousRoutes {
   @Post("/submission/denied")
   @RateLimiter(
       limitType = LimitType.USER_ID,
-      anonymous = Anonymous.REFUSE,
+      anonymous = Anonymous.REJECT,
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60))
   String submissionDenied() {
@@ -103,7 +103,7 @@ class AnonymousRoutes {
   @Get("/submission/optional")
   @RateLimiter(
       limitType = LimitType.USER_ID,
-      anonymous = Anonymous.REFUSE,
+      anonymous = Anonymous.REJECT,
       preventDuplicate = true,
       duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY, requireIdempotencyKey = false))
   String submissionOptional() {

@@ -45,7 +45,7 @@ class AnonymousTest {
                 "test.stated-callers",
                 true,
                 "limiter.anonymous",
-                "refuse"));
+                "reject"));
   }
 
   @AfterParameterizedClassInvocation

@@ -90,7 +90,8 @@ class BrokenAnswersTest {
 
       assertDenied(denied);
       assertThat(denied.body()).contains("\"errors\":[{\"message\":\"Too Many Requests\"}]");
-      assertLoggedOnce("has failed, so denials have the title of their status as message");
+      assertLoggedOnce(
+          "has failed, so the message of denials is the reason phrase of their status");
     }
   }
 
@@ -109,7 +110,7 @@ class BrokenAnswersTest {
               event ->
                   event
                       .getFormattedMessage()
-                      .contains("has failed, so answers go out without its header fields"));
+                      .contains("has failed, so responses are sent without its header fields"));
     }
   }
 

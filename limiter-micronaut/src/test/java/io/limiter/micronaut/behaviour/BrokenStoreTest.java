@@ -82,10 +82,10 @@ class BrokenStoreTest {
     FAILS("Internal Server Error: away"),
     FAILS_LATE("Internal Server Error: away"),
     NULL_STAGE(
-        "gave null for the decision on io.limiter.micronaut.behaviour.BrokenStoreTest$Routes."),
-    NULL_VERDICT("The store gave no verdict on io.limiter.micronaut.behaviour.BrokenStoreTest"),
+        "returned null for the decision on io.limiter.micronaut.behaviour.BrokenStoreTest$Routes."),
+    NULL_VERDICT("The store returned no verdict on io.limiter.micronaut.behaviour.BrokenStoreTest"),
     NULL_VERDICT_LATE(
-        "The store gave no verdict on io.limiter.micronaut.behaviour.BrokenStoreTest");
+        "The store returned no verdict on io.limiter.micronaut.behaviour.BrokenStoreTest");
 
     final String message;
 

@@ -72,7 +72,7 @@ class BrokenSubjectsTest {
         "/broken/resolver?how=null",
         500,
         Tenant.class.getName()
-            + " gave null: let it give Optional.empty() where there is no subject");
+            + " returned null: let it return Optional.empty() where there is no subject");
   }
 
   @ParameterizedTest
@@ -82,7 +82,7 @@ class BrokenSubjectsTest {
         "/broken/address?how=" + how,
         500,
         Address.class.getName()
-            + " gave no address: let it give one for every request, such as that of the connection");
+            + " returned no address: let it return one for every request, such as that of the connection");
   }
 
   /** An expression may call Java's own methods on what the caller sent. */

@@ -88,7 +88,7 @@ class ConfiguredKeysTest {
         "plain.limit-type=global                 | /k/plain   | 200, X-Address: 192.0.2.7 200, X-Address: 192.0.2.8 429 | -",
         "plain.limit-type=user-id                | /k/plain   | X-User: a 200, X-User: a 200, X-User: b 200, X-User: a 429 | -",
         "plain.header=X-Key                      | /k/plain   | X-Key: a 200, X-Key: a 200, X-Key: b 200, X-Key: a 429 | -",
-        "plain.header=X-Key;plain.anonymous=refuse | /k/plain | X-Key: a 200, 400                 | -",
+        "plain.header=X-Key;plain.anonymous=reject | /k/plain | X-Key: a 200, 400                 | -",
         "plain.subject=tenants                   | /k/plain   | X-Tenant: a 200, X-Tenant: a 200, X-Tenant: b 200, X-Tenant: a 429 | -",
         "plain.cost=2                            | /k/plain   | 200, 429                          | -",
         "plain.status=503                        | /k/plain   | 200, 200, 503                     | -",

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 /** Calls in flight are limited over all instances, and an instance that is gone holds no place. */
 class InFlightInstancesTest {
 
-  private static final Duration LEASE = Duration.ofSeconds(1);
+  private static final Duration PERMIT_TIME = Duration.ofSeconds(1);
 
   private final Map<String, Object> settings =
       Map.of(
@@ -35,13 +35,13 @@ class InFlightInstancesTest {
 
   @Test
   void thePlacesOfAnInstanceThatIsGoneAreFreeAfterALease() {
-    var unused = one.getAsync("/in-flight/leased");
+    var unused = one.getAsync("/in-flight/permit");
     RunningCalls running = one.bean(RunningCalls.class);
     await().until(() -> running.count() == 1);
     await()
-        .during(LEASE.multipliedBy(3).dividedBy(2))
+        .during(PERMIT_TIME.multipliedBy(3).dividedBy(2))
         .atMost(Duration.ofSeconds(20))
-        .until(() -> other.get("/in-flight/leased").statusCode() == 429);
+        .until(() -> other.get("/in-flight/permit").statusCode() == 429);
 
     one.close();
 
@@ -50,7 +50,7 @@ class InFlightInstancesTest {
         .atMost(Duration.ofSeconds(20))
         .until(
             () -> {
-              CompletableFuture<HttpResponse<String>> answer = other.getAsync("/in-flight/leased");
+              CompletableFuture<HttpResponse<String>> answer = other.getAsync("/in-flight/permit");
               await().until(() -> answer.isDone() || free.count() == 1);
               return free.count() == 1;
             });

@@ -68,7 +68,7 @@ class InFlightRoutes {
     return Mono.defer(() -> Mono.fromFuture(calls.begin(), true));
   }
 
-  @Post("/leased-body")
+  @Post("/permit-body")
   @RateRule(count = 1, time = 1, algorithm = Algorithm.CONCURRENCY_LIMIT)
   CompletionStage<String> leasedBody(@Body Map<String, Integer> body) {
     return calls.begin();
@@ -91,7 +91,7 @@ class InFlightRoutes {
     return call.join();
   }
 
-  @Get("/timed/{status}/leased")
+  @Get("/timed/{status}/permit")
   @RateRule(count = 1, time = 1, algorithm = Algorithm.CONCURRENCY_LIMIT)
   CompletionStage<String> timedLeased(int status, HttpRequest<?> request) {
     CompletableFuture<String> call = calls.begin();
@@ -183,12 +183,12 @@ class InFlightRoutes {
     return Mono.defer(() -> Mono.fromFuture(calls.begin(), true));
   }
 
-  /** Held by a lease that is as short as can be. */
-  @Get("/leased")
+  /** With a permit that is as short as can be. */
+  @Get("/permit")
   @RateLimiter(
-      key = "leased",
+      key = "permit",
       rules = @RateRule(count = 1, time = 1, algorithm = Algorithm.CONCURRENCY_LIMIT))
-  CompletionStage<String> leased() {
+  CompletionStage<String> permit() {
     return calls.begin();
   }
 

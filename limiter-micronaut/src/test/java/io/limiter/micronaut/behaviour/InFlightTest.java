@@ -254,13 +254,16 @@ class InFlightTest {
   /** Nothing ends it, so its place is free a time limit later. */
   @Test
   void aCallThatAFilterDoesNotWaitForAndThatNeverEndsIsNotRenewed() {
-    assertThat(caller.call("timed/504/leased").join().statusCode()).isEqualTo(504);
-    assertThat(caller.call("timed/504/leased").join().statusCode()).isEqualTo(429);
+    assertThat(caller.call("timed/504/permit").join().statusCode()).isEqualTo(504);
+    assertThat(caller.call("timed/504/permit").join().statusCode()).isEqualTo(429);
 
-    caller.awaitPlace("timed/504/leased");
+    caller.awaitPlace("timed/504/permit");
   }
 
-  /** Its place is free after one lease, however long it drips; once it runs it has one again. */
+  /**
+   * Its place is free after the time of one permit, however long it drips; once it runs it has one
+   * again.
+   */
   @Test
   void aBodyThatDripsHoldsItsPlaceForOneLeaseOnly() throws IOException {
     int length = 10_000;
@@ -268,7 +271,7 @@ class InFlightTest {
     try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
       OutputStream out = client.getOutputStream();
       String head =
-          "POST /in-flight/leased-body HTTP/1.1\r\nHost: localhost\r\n%s: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+          "POST /in-flight/permit-body HTTP/1.1\r\nHost: localhost\r\n%s: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
               .formatted(StatedCallers.ADDRESS, caller.name(), length);
       out.write((head + "{\"a\":1").getBytes(StandardCharsets.US_ASCII));
       AtomicInteger left = new AtomicInteger(length - 7);
@@ -283,7 +286,7 @@ class InFlightTest {
               () -> {
                 out.write(' ');
                 left.decrementAndGet();
-                CompletableFuture<HttpResponse<String>> other = caller.call("leased-body");
+                CompletableFuture<HttpResponse<String>> other = caller.call("permit-body");
                 await().atMost(PATIENCE).until(() -> other.isDone() || calls.count() == 1);
                 entered.set(other);
                 return calls.count() == 1;
@@ -295,24 +298,24 @@ class InFlightTest {
 
       await().atMost(PATIENCE).until(() -> calls.count() == 1);
       await()
-          .during(Duration.ofMillis(1_500)) // a lease and a half
+          .during(Duration.ofMillis(1_500)) // one and a half times as long
           .atMost(PATIENCE)
           .pollInterval(Duration.ofMillis(50))
-          .until(() -> caller.call("leased-body").join().statusCode() == 429);
+          .until(() -> caller.call("permit-body").join().statusCode() == 429);
     }
   }
 
   @Test
   void theLeaseOfACallIsRenewedWhileItRuns() {
-    CompletableFuture<HttpResponse<String>> first = caller.begin("leased", 1).get(0);
+    CompletableFuture<HttpResponse<String>> first = caller.begin("permit", 1).get(0);
 
     await()
-        .during(Duration.ofMillis(2_500)) // two leases and a half
+        .during(Duration.ofMillis(2_500)) // two and a half times as long
         .atMost(PATIENCE)
         .pollInterval(Duration.ofMillis(50))
-        .until(() -> caller.call("leased").join().statusCode() == 429);
+        .until(() -> caller.call("permit").join().statusCode() == 429);
     calls.end("done");
     assertThat(first.join().statusCode()).isEqualTo(200);
-    caller.begin("leased", 1);
+    caller.begin("permit", 1);
   }
 }

@@ -91,7 +91,7 @@ class LimitPoliciesTest {
     @RateLimiter(
         value = "by-header",
         header = "X-Api-Key",
-        anonymous = Anonymous.REFUSE,
+        anonymous = Anonymous.REJECT,
         rules = @RateRule(count = 2, time = 3_600))
     String header() {
       return "ok";

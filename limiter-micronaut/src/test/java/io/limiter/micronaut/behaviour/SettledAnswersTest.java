@@ -97,7 +97,7 @@ class SettledAnswersTest {
   void aStreamThatAFilterPutsSomethingElseInPlaceOfHoldsNoPlace() {
     for (int i = 0; i < 3; i++) {
       await()
-          .atMost(Duration.ofSeconds(20)) // a lease is longer
+          .atMost(Duration.ofSeconds(20)) // a permit lasts longer
           .until(() -> server.get("/settled/replaced").statusCode() == 200);
     }
   }

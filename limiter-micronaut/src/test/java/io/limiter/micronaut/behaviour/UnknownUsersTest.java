@@ -98,7 +98,7 @@ class UnknownUsersTest {
               assertThat(line.getFormattedMessage())
                   .startsWith("1 methods count users (limitType = USER_ID), but micronaut-security")
                   .contains(
-                      "at order 39250",
+                      "whose order is 39250",
                       "@Order(" + ServerFilterPhase.SECURITY.order() + ")",
                       Users.class.getName() + ".get()");
             });

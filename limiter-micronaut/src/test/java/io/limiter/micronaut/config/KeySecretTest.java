@@ -106,7 +106,7 @@ class KeySecretTest {
     try (ApplicationContext unused = instance("")) {
       assertThat(messagesAboutTheSecret())
           .hasSize(1)
-          .allMatch(line -> line.contains("can test guesses of who was counted"));
+          .allMatch(line -> line.contains("can test guesses of subjects"));
     }
   }
 

@@ -232,11 +232,11 @@ class UnknownSettingsTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "LIMITER_FALBACK | The environment variable LIMITER_FALBACK sets nothing: there is no such setting; did you mean LIMITER_FALLBACK?",
-        "LIMITER_REDIS_KEYPREFIX | The environment variable LIMITER_REDIS_KEYPREFIX sets nothing: there is no such setting; did you mean LIMITER_REDIS_KEY_PREFIX?",
-        "LIMITER_DEMO_DATABASE_PASSWORD | The environment variable LIMITER_DEMO_DATABASE_PASSWORD sets nothing: there is no such setting",
-        "LIMITER_POLICIES_SMS_FALBACK | The environment variable LIMITER_POLICIES_SMS_FALBACK sets nothing: it ends like no member of a policy or of a rule. LIMITER_POLICIES_LOGIN_RULES_5_PER_60S_COUNT, for example, sets the count of the rule 5-per-60s of the policy login",
-        "LIMITER_DENIAL_TEMPLATE_CODE | The environment variable LIMITER_DENIAL_TEMPLATE_CODE sets nothing: such a variable cannot spell the names under limiter.denial.template. Write the setting into a file; its value may be a placeholder",
+        "LIMITER_FALBACK | The environment variable LIMITER_FALBACK has no effect: there is no such setting; did you mean LIMITER_FALLBACK?",
+        "LIMITER_REDIS_KEYPREFIX | The environment variable LIMITER_REDIS_KEYPREFIX has no effect: there is no such setting; did you mean LIMITER_REDIS_KEY_PREFIX?",
+        "LIMITER_DEMO_DATABASE_PASSWORD | The environment variable LIMITER_DEMO_DATABASE_PASSWORD has no effect: there is no such setting",
+        "LIMITER_POLICIES_SMS_FALBACK | The environment variable LIMITER_POLICIES_SMS_FALBACK has no effect: its name does not end with a setting of a policy or of a rule. LIMITER_POLICIES_LOGIN_RULES_5_PER_60S_COUNT, for example, sets the count of the rule 5-per-60s of the policy login",
+        "LIMITER_DENIAL_TEMPLATE_CODE | The environment variable LIMITER_DENIAL_TEMPLATE_CODE has no effect: the name of a variable cannot contain the names under limiter.denial.template. Write the setting into a file; its value may be a placeholder",
       })
   void anEnvironmentVariableIsAWarning(String variable, String warning) {
     startWith(variables(variable), Map.of());
@@ -297,7 +297,7 @@ class UnknownSettingsTest {
     assertThat(warnings())
         .singleElement()
         .asString()
-        .startsWith("The environment variable LIMITER_UNREAD sets nothing");
+        .startsWith("The environment variable LIMITER_UNREAD has no effect");
   }
 
   /** And those of a real environment, under a system property or two. */
@@ -351,12 +351,12 @@ class UnknownSettingsTest {
                 assertThat(line)
                     .contains("WARN")
                     .endsWith(
-                        "The system property limiter.falback sets nothing: there is no such setting; did you mean limiter.fallback?"),
+                        "The system property limiter.falback has no effect: there is no such setting; did you mean limiter.fallback?"),
             line ->
                 assertThat(line)
                     .contains("WARN")
                     .endsWith(
-                        "The environment variable LIMITER_REDIS_DEADLIN sets nothing: there is no such setting; did you mean LIMITER_REDIS_DEADLINE?"));
+                        "The environment variable LIMITER_REDIS_DEADLIN has no effect: there is no such setting; did you mean LIMITER_REDIS_DEADLINE?"));
     assertThat(output).contains("key secret: true, deny by limiter.mode, [10.0.0.1]");
   }
 

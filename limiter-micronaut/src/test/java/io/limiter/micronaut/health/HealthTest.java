@@ -255,9 +255,9 @@ class HealthTest {
       assertThat(indicators(server).at("/limiter/status").asText()).isEqualTo("UP");
       assertThat(lines.texts())
           .containsExactly(
-              "The health indicator of micronaut-redis stays, since its clients are used by "
+              "The health indicator of micronaut-redis stays enabled, since its clients are used by "
                   + user
-                  + ": while Redis is away the service is not ready, although limits are kept in memory. Set redis.health.enabled to false if the service can do without Redis, else to true");
+                  + ": while Redis is unavailable the service is not ready, although the limiter continues in memory. Set redis.health.enabled to false if the service can do without Redis, otherwise to true");
     }
   }
 

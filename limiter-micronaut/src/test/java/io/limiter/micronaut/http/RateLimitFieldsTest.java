@@ -76,7 +76,7 @@ class RateLimitFieldsTest {
         .isEqualTo("\"20-at-5-per-1s\";r=3;t=1, \"20-at-6-per-1s\";r=3;t=1");
   }
 
-  /** A lease is no window: places are free whenever calls end. */
+  /** A permit duration is no window: places are free whenever calls end. */
   @Test
   void callsInFlightHaveNeitherAWindowNorATimeToWaitFor() {
     configuration.setXRateLimit("seconds");

@@ -122,7 +122,7 @@ class EndingBeansTest {
     CompletionStage<String> call = bean.forgotten(running);
 
     await()
-        .during(Duration.ofMillis(2_500)) // two leases and a half
+        .during(Duration.ofMillis(2_500)) // two and a half times as long
         .atMost(PATIENCE)
         .until(
             () -> {

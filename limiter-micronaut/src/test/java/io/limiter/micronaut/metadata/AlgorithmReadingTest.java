@@ -100,11 +100,11 @@ class AlgorithmReadingTest {
   /** In annotations in another place, and as rules for calls without a subject. */
   @Test
   void everyRuleHasAnAlgorithm() {
-    assertThat(plans.of(Annotated.class, "strangers").quotas())
+    assertThat(plans.of(Annotated.class, "strangers").charges())
         .singleElement()
         .satisfies(
-            quota ->
-                assertThat(quota.anonymousRules().rules())
+            planned ->
+                assertThat(planned.anonymousRules().rules())
                     .containsExactly(TokenBucketRule.of(2, 1, Duration.ofSeconds(1))));
   }
 

@@ -22,11 +22,11 @@ class AnonymousMistakesTest extends MistakesContract {
   private static final String AROUND =
       "this rule counts the subject of the surrounding @RateLimiter: remove it";
   private static final String BOTH =
-      "they replace the rules for calls without a subject that are not denied: set both, and anonymous = ADDRESS";
+      "they replace the rules for calls without a subject, which anonymous = REJECT would deny: set rules, anonymousRules and anonymous = ADDRESS";
 
   static Stream<Arguments> mistakes() {
     return Stream.of(
-        arguments(AnonymousAddress.class, "@RateLimiter.anonymous = REFUSE", NEVER_ANONYMOUS),
+        arguments(AnonymousAddress.class, "@RateLimiter.anonymous = REJECT", NEVER_ANONYMOUS),
         arguments(AnonymousArgument.class, "@RateLimiter.anonymous = ADDRESS", NEVER_ANONYMOUS),
         arguments(AnonymousRulesOfAddress.class, "@RateLimiter.anonymousRules = ", NEVER_ANONYMOUS),
         arguments(AnonymousRulesAlone.class, "@RateLimiter.anonymousRules = [1-per-60s]", BOTH),
@@ -47,7 +47,7 @@ class AnonymousMistakesTest extends MistakesContract {
   @Singleton
   @Requires(property = "spec.name", value = "AnonymousAddress")
   static class AnonymousAddress {
-    @RateLimiter(anonymous = Anonymous.REFUSE, rules = @RateRule)
+    @RateLimiter(anonymous = Anonymous.REJECT, rules = @RateRule)
     void call() {}
   }
 
@@ -87,7 +87,7 @@ class AnonymousMistakesTest extends MistakesContract {
   static class AnonymousRulesDenied {
     @RateLimiter(
         limitType = LimitType.USER_ID,
-        anonymous = Anonymous.REFUSE,
+        anonymous = Anonymous.REJECT,
         rules = @RateRule,
         anonymousRules = @RateRule(count = 1))
     void call() {}

@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.provider.Arguments;
 
-/** A ban that makes no sense stops the start. */
+/** An invalid ban stops the start. */
 class BanMistakesTest extends MistakesContract {
 
   static Stream<Arguments> mistakes() {

@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A setting that makes no sense stops the start: which property, which value, what to do. */
+/** An invalid setting stops the start: which property, which value, what to do. */
 class ConfigurationMistakesTest {
 
   static Stream<Arguments> mistakes() {
@@ -30,7 +30,7 @@ class ConfigurationMistakesTest {
             "limiter.denial.body", "nonsense", "give it one of application, problem, template"),
         arguments("limiter.fallback", "open", "give it one of local, allow, deny"),
         arguments("limiter.headers.x-rate-limit", "on", "give it one of off, seconds, epoch"),
-        arguments("limiter.anonymous", "free", "one of address, refuse"),
+        arguments("limiter.anonymous", "free", "one of address, reject"),
         arguments("limiter.enabled", "yess", "give it true or false"),
         arguments("limiter.gate.enabled", "yess", "give it true or false"),
         arguments("limiter.headers.enabled", "yess", "give it true or false"),

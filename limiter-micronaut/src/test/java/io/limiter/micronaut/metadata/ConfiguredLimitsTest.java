@@ -412,13 +412,13 @@ class ConfiguredLimitsTest {
   }
 
   private static List<Rule> rules(Plans plans, String method) {
-    return plans.of(Limits.class, method).quotas().stream()
-        .flatMap(quota -> quota.rules().rules().stream())
+    return plans.of(Limits.class, method).charges().stream()
+        .flatMap(planned -> planned.rules().rules().stream())
         .toList();
   }
 
   private static BanRule ban(Plans plans, String method) {
-    return plans.of(Limits.class, method).quotas().get(0).rules().ban().orElseThrow();
+    return plans.of(Limits.class, method).charges().get(0).rules().ban().orElseThrow();
   }
 
   private static String guard(Plans plans, String method) {

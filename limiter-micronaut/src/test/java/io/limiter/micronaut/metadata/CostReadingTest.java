@@ -26,7 +26,7 @@ class CostReadingTest {
 
   @Test
   void aCostIsTakenFromEveryRuleOfItsAnnotation() {
-    assertThat(quotas("costly"))
+    assertThat(charges("costly"))
         .extracting(PlannedCharge::cost)
         .containsOnly(new Cost(5))
         .hasSize(2);
@@ -35,25 +35,25 @@ class CostReadingTest {
 
   @Test
   void aCostMayBeASettingOfTheApplication() {
-    assertThat(quotas("configured")).extracting(PlannedCharge::cost).containsExactly(new Cost(7));
+    assertThat(charges("configured")).extracting(PlannedCharge::cost).containsExactly(new Cost(7));
   }
 
   @Test
   void theCostOfArgumentsIsKnownOnlyToACall() {
-    assertThat(quotas("byArguments"))
-        .extracting(quota -> quota.cost().toString())
+    assertThat(charges("byArguments"))
+        .extracting(planned -> planned.cost().toString())
         .containsExactly("#{n}");
     assertThat(plans.of(Annotated.class, "byArguments").decidedByRequest()).isFalse();
   }
 
   @Test
   void methodsThatShareALimitMayCostOtherwise() {
-    assertThat(quotas("cheap")).extracting(PlannedCharge::cost).containsExactly(new Cost(1));
-    assertThat(quotas("dear")).extracting(PlannedCharge::cost).containsExactly(new Cost(10));
+    assertThat(charges("cheap")).extracting(PlannedCharge::cost).containsExactly(new Cost(1));
+    assertThat(charges("dear")).extracting(PlannedCharge::cost).containsExactly(new Cost(10));
   }
 
-  private List<PlannedCharge> quotas(String method) {
-    return plans.of(Annotated.class, method).quotas();
+  private List<PlannedCharge> charges(String method) {
+    return plans.of(Annotated.class, method).charges();
   }
 
   @Singleton

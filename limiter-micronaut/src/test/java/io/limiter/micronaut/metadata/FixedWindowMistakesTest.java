@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.provider.Arguments;
 
-/** Where windows begin makes sense, or stops the start. */
+/** An invalid alignment of windows stops the start. */
 class FixedWindowMistakesTest extends MistakesContract {
 
   private static final String TWO =

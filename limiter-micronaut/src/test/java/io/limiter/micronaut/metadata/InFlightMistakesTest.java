@@ -15,16 +15,16 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.provider.Arguments;
 
-/** A limit of calls in flight that makes no sense stops the start. */
+/** An invalid limit of calls in flight stops the start. */
 class InFlightMistakesTest extends MistakesContract {
 
-  private static final String LEASE =
+  private static final String PERMIT_TIME =
       "it is the time after which a concurrency permit expires. A permit is renewed each third of it, so it must be longer than a pause of the service; it is also the time for which a permit stays taken if the service dies: give it 1 s to 1 h";
 
   static Stream<Arguments> mistakes() {
     return Stream.of(
-        arguments(LeaseTooShort.class, "@RateRule.time = 999 MILLISECONDS", LEASE),
-        arguments(LeaseTooLong.class, "@RateRule.time = 61 MINUTES", LEASE),
+        arguments(PermitTimeTooShort.class, "@RateRule.time = 999 MILLISECONDS", PERMIT_TIME),
+        arguments(PermitTimeTooLong.class, "@RateRule.time = 61 MINUTES", PERMIT_TIME),
         arguments(LeaseZero.class, "@RateRule.time = 0", "give it 1 or more"),
         arguments(
             TooManyPlaces.class,
@@ -53,15 +53,15 @@ class InFlightMistakesTest extends MistakesContract {
   }
 
   @Singleton
-  @Requires(property = "spec.name", value = "LeaseTooShort")
-  static class LeaseTooShort {
+  @Requires(property = "spec.name", value = "PermitTimeTooShort")
+  static class PermitTimeTooShort {
     @RateRule(time = 999, timeUnit = TimeUnit.MILLISECONDS, algorithm = Algorithm.CONCURRENCY_LIMIT)
     void call() {}
   }
 
   @Singleton
-  @Requires(property = "spec.name", value = "LeaseTooLong")
-  static class LeaseTooLong {
+  @Requires(property = "spec.name", value = "PermitTimeTooLong")
+  static class PermitTimeTooLong {
     @RateRule(time = 61, timeUnit = TimeUnit.MINUTES, algorithm = Algorithm.CONCURRENCY_LIMIT)
     void call() {}
   }

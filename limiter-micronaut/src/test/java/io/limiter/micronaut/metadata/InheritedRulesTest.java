@@ -56,7 +56,7 @@ class InheritedRulesTest {
   void aLimiterOfAnInterfaceHoldsAsItIsWritten() {
     LimitPlan plan = plan(First.class, "limited");
 
-    assertThat(plan.quotas())
+    assertThat(plan.charges())
         .extracting(PlannedCharge::source)
         .containsExactly(new SubjectSource.Everybody());
     assertThat(plan.texts()).containsEntry("3-per-60s", DenialText.message("Later"));

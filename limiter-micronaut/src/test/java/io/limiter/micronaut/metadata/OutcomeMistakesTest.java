@@ -12,7 +12,7 @@ import jakarta.inject.Singleton;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.provider.Arguments;
 
-/** What makes no sense of how calls end stops the start. */
+/** An invalid rule about the outcome of calls stops the start. */
 class OutcomeMistakesTest extends MistakesContract {
 
   static Stream<Arguments> mistakes() {

@@ -37,21 +37,23 @@ class OutcomeReadingTest {
 
   @Test
   void aPermitLastsHalfAMinuteByDefault() throws ReflectiveOperationException {
-    assertThat(lease("usual")).isEqualTo(new ConcurrencyLimitRule("3-in-flight", 3, seconds(30)));
-    assertThat(lease("unit")).as("a unit alone").isEqualTo(lease("usual"));
-    assertThat(lease("written")).isEqualTo(new ConcurrencyLimitRule("places", 3, seconds(120)));
+    assertThat(concurrency("usual"))
+        .isEqualTo(new ConcurrencyLimitRule("3-in-flight", 3, seconds(30)));
+    assertThat(concurrency("unit")).as("a unit alone").isEqualTo(concurrency("usual"));
+    assertThat(concurrency("written"))
+        .isEqualTo(new ConcurrencyLimitRule("places", 3, seconds(120)));
     assertThat(RateRule.class.getMethod("counts").getDefaultValue()).isEqualTo(Counts.ALL);
   }
 
   @Test
   void rulesThatCountOtherCallsHaveStacksOfTheirOwnInTheOrderInWhichTheyAreWritten() {
-    assertThat(quotas("kinds"))
+    assertThat(charges("kinds"))
         .extracting(
-            quota -> Plans.names(quota.rules()),
-            quota -> quota.rules().counting(),
-            quota -> quota.rules().permitDuration().isPresent(),
-            quota -> quota.rules().ban().isPresent(),
-            quota -> quota.cost().toString())
+            planned -> Plans.names(planned.rules()),
+            planned -> planned.rules().counting(),
+            planned -> planned.rules().permitDuration().isPresent(),
+            planned -> planned.rules().ban().isPresent(),
+            planned -> planned.cost().toString())
         .containsExactly(
             tuple("failures, more-failures", Counting.FAILURES, false, true, "2"),
             tuple("10-in-flight", Counting.ALL, true, false, "1"),
@@ -89,20 +91,21 @@ class OutcomeReadingTest {
 
   @Test
   void onlyTheRulesOfTheAnnotationHaveItsResultCost() {
-    assertThat(quotas("rows"))
-        .extracting(quota -> Plans.names(quota.rules()), quota -> quota.actualCost().isPresent())
+    assertThat(charges("rows"))
+        .extracting(
+            planned -> Plans.names(planned.rules()), planned -> planned.actualCost().isPresent())
         .containsExactly(tuple("100-per-60s", true), tuple("10-per-60s", false));
     assertThat(plans.of(Calls.class, "rows").outcomes().actual(List.of(1, 2, 3)))
-        .containsOnlyKeys(quotas("rows").get(0).rules())
+        .containsOnlyKeys(charges("rows").get(0).rules())
         .containsValue(3);
   }
 
-  private List<PlannedCharge> quotas(String method) {
-    return plans.of(Calls.class, method).quotas();
+  private List<PlannedCharge> charges(String method) {
+    return plans.of(Calls.class, method).charges();
   }
 
-  private Object lease(String method) {
-    return quotas(method).get(0).rules().rules().get(0);
+  private Object concurrency(String method) {
+    return charges(method).get(0).rules().rules().get(0);
   }
 
   private static Duration seconds(int seconds) {

@@ -55,13 +55,13 @@ final class Plans implements AutoCloseable {
 
   /** A line for each log: its key, if it has one, its subject and its rules. */
   static List<String> logs(LimitPlan plan) {
-    return plan.quotas().stream()
+    return plan.charges().stream()
         .map(
-            quota ->
-                (quota.limit().equals(plan.method()) ? "" : "key = " + quota.limit() + ", ")
-                    + quota.source().written()
+            planned ->
+                (planned.limit().equals(plan.method()) ? "" : "key = " + planned.limit() + ", ")
+                    + planned.source().written()
                     + ": "
-                    + names(quota.rules()))
+                    + names(planned.rules()))
         .toList();
   }
 

@@ -11,7 +11,7 @@ import jakarta.inject.Singleton;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.provider.Arguments;
 
-/** Names, keys and subjects that make no sense stop the start. */
+/** Invalid names, keys and subjects stop the start. */
 class PolicyMistakesTest extends MistakesContract {
 
   private static final String ONLY_SUBJECT =

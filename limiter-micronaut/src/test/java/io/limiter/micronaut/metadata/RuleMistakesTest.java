@@ -15,7 +15,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.provider.Arguments;
 
-/** A rule that makes no sense stops the start: which method, member, value, and what to do. */
+/** An invalid rule stops the start: which method, member, value, and what to do. */
 class RuleMistakesTest extends MistakesContract {
 
   private static final String TIME_REMEDY = "give it 1 ms to 366 days";

@@ -37,32 +37,32 @@ class SameSubjectTest {
   @ParameterizedTest
   @ValueSource(strings = {"user", "userTurned", "header", "resolver"})
   void oneLimitThatDeniesStrangersDoesSoForAllOfTheirSubject(String method) {
-    assertThat(quotas(method))
+    assertThat(charges(method))
         .singleElement()
         .satisfies(
-            quota -> {
-              assertThat(quota.source().anonymous()).isEqualTo(Anonymous.REFUSE);
-              assertThat(quota.rules().rules()).extracting(Rule::count).containsExactly(1L, 2L);
+            planned -> {
+              assertThat(planned.source().anonymous()).isEqualTo(Anonymous.REJECT);
+              assertThat(planned.rules().rules()).extracting(Rule::count).containsExactly(1L, 2L);
             });
   }
 
   @Test
   void otherLimitsAreNotConcerned() {
-    assertThat(quotas("others"))
+    assertThat(charges("others"))
         .extracting(PlannedCharge::source)
         .containsExactly(
-            new SubjectSource.Header("x-key", Anonymous.REFUSE),
+            new SubjectSource.Header("x-key", Anonymous.REJECT),
             new SubjectSource.Header("x-other", Anonymous.ADDRESS),
             new SubjectSource.User(Anonymous.ADDRESS),
             new SubjectSource.Header("x-key", Anonymous.ADDRESS));
   }
 
-  private List<PlannedCharge> quotas(String method) {
+  private List<PlannedCharge> charges(String method) {
     return context
         .getBean(PlanRegistry.class)
         .of(context.getBeanDefinition(Service.class).getRequiredMethod(method))
         .orElseThrow()
-        .quotas();
+        .charges();
   }
 
   @Singleton
@@ -81,29 +81,29 @@ class SameSubjectTest {
     @RateLimiter(limitType = LimitType.USER_ID, rules = @RateRule(count = 1))
     @RateLimiter(
         limitType = LimitType.USER_ID,
-        anonymous = Anonymous.REFUSE,
+        anonymous = Anonymous.REJECT,
         rules = @RateRule(count = 2))
     void user() {}
 
     @RateLimiter(
         limitType = LimitType.USER_ID,
-        anonymous = Anonymous.REFUSE,
+        anonymous = Anonymous.REJECT,
         rules = @RateRule(count = 1))
     @RateLimiter(limitType = LimitType.USER_ID, rules = @RateRule(count = 2))
     void userTurned() {}
 
     @RateLimiter(header = "X-Key", rules = @RateRule(count = 1))
-    @RateLimiter(header = "x-key", anonymous = Anonymous.REFUSE, rules = @RateRule(count = 2))
+    @RateLimiter(header = "x-key", anonymous = Anonymous.REJECT, rules = @RateRule(count = 2))
     void header() {}
 
     @RateLimiter(resolver = Tenant.class, rules = @RateRule(count = 1))
     @RateLimiter(
         resolver = Tenant.class,
-        anonymous = Anonymous.REFUSE,
+        anonymous = Anonymous.REJECT,
         rules = @RateRule(count = 2))
     void resolver() {}
 
-    @RateLimiter(header = "X-Key", anonymous = Anonymous.REFUSE, rules = @RateRule(count = 1))
+    @RateLimiter(header = "X-Key", anonymous = Anonymous.REJECT, rules = @RateRule(count = 1))
     @RateLimiter(header = "X-Other", rules = @RateRule(count = 2))
     @RateLimiter(limitType = LimitType.USER_ID, rules = @RateRule(count = 3))
     @RateLimiter(key = "other", header = "X-Key", rules = @RateRule(count = 4))

@@ -71,7 +71,7 @@ class ShorthandsTest {
   void preventDuplicateAloneComparesTheArgumentsForFiveSeconds() {
     LimitPlan plan = plan("place");
 
-    assertThat(plan.quotas()).isEmpty();
+    assertThat(plan.charges()).isEmpty();
     assertThat(plan.duplicates().orElseThrow().stack().rules())
         .containsExactly(SlidingWindowLog.of(1, Duration.ofSeconds(5)));
     assertThat(plan.duplicates().orElseThrow().submission())
@@ -80,7 +80,7 @@ class ShorthandsTest {
   }
 
   @Test
-  void itsMembersSayWithinWhatTimeAndWhatIsEqual() {
+  void itsMembersDefineTheWindowAndTheComparison() {
     assertThat(plan("placeByCaller").duplicates().orElseThrow().stack().rules())
         .containsExactly(SlidingWindowLog.of(1, Duration.ofMinutes(2)));
     assertThat(plan("placeByCaller").duplicates().orElseThrow().submission())
@@ -99,14 +99,14 @@ class ShorthandsTest {
 
     assertThat(plan.policy().name()).isEqualTo("orders");
     assertThat(plan.duplicates().orElseThrow().submitter()).isInstanceOf(SubjectSource.User.class);
-    assertThat(plan.quotas()).extracting(PlannedCharge::limit).hasSize(1);
+    assertThat(plan.charges()).extracting(PlannedCharge::limit).hasSize(1);
   }
 
   @Test
   void itStacksWithRulesAndOtherShorthands() {
     LimitPlan plan = plan("everything");
 
-    assertThat(plan.quotas().stream().flatMap(quota -> quota.rules().rules().stream()))
+    assertThat(plan.charges().stream().flatMap(planned -> planned.rules().rules().stream()))
         .containsExactlyInAnyOrder(
             SlidingWindowLog.of(2, Duration.ofSeconds(60)),
             ConcurrencyLimitRule.of(3, Duration.ofSeconds(30)));
@@ -117,26 +117,27 @@ class ShorthandsTest {
   void concurrencyLimitCountsCallsInFlight() {
     LimitPlan plan = plan("report");
 
-    assertThat(plan.quotas()).hasSize(1);
-    assertThat(plan.quotas().get(0).rules().rules())
+    assertThat(plan.charges()).hasSize(1);
+    assertThat(plan.charges().get(0).rules().rules())
         .containsExactly(ConcurrencyLimitRule.of(3, Duration.ofMinutes(1)));
-    assertThat(plan.quotas().get(0).source()).isEqualTo(new SubjectSource.Everybody());
+    assertThat(plan.charges().get(0).source()).isEqualTo(new SubjectSource.Everybody());
   }
 
   @Test
   void concurrencyLimitCountsAnArgument() {
-    assertThat(plan("reportOf").quotas().get(0).source())
+    assertThat(plan("reportOf").charges().get(0).source())
         .isInstanceOf(SubjectSource.Expression.class);
     context.getBean(Orders.class).reportOf("tea");
   }
 
   @Test
   void concurrencyLimitsOfSeveralSubjectsAddUp() {
-    assertThat(plan("reportToAll").quotas())
-        .extracting(quota -> quota.source().written())
+    assertThat(plan("reportToAll").charges())
+        .extracting(planned -> planned.source().written())
         .containsExactlyInAnyOrder("limitType = IP", "limitType = GLOBAL");
     assertThat(
-            plan("reportToAll").quotas().stream().flatMap(quota -> quota.rules().rules().stream()))
+            plan("reportToAll").charges().stream()
+                .flatMap(planned -> planned.rules().rules().stream()))
         .containsExactlyInAnyOrder(
             ConcurrencyLimitRule.of(2, Duration.ofSeconds(30)),
             ConcurrencyLimitRule.of(50, Duration.ofSeconds(30)));
@@ -150,7 +151,7 @@ class ShorthandsTest {
             .flatMap(context.getBean(PlanRegistry.class)::of)
             .orElseThrow();
 
-    assertThat(plan.quotas().stream().flatMap(quota -> quota.rules().rules().stream()))
+    assertThat(plan.charges().stream().flatMap(planned -> planned.rules().rules().stream()))
         .containsExactlyInAnyOrder(
             ConcurrencyLimitRule.of(2, Duration.ofSeconds(30)),
             ConcurrencyLimitRule.of(9, Duration.ofSeconds(30)));
@@ -164,7 +165,7 @@ class ShorthandsTest {
 
     assertThat(plan.duplicates().orElseThrow().stack().rules())
         .containsExactly(SlidingWindowLog.of(1, Duration.ofSeconds(10)));
-    assertThat(plan.quotas().get(0).rules().rules())
+    assertThat(plan.charges().get(0).rules().rules())
         .containsExactly(ConcurrencyLimitRule.of(1, Duration.ofSeconds(30)));
   }
 
@@ -183,7 +184,7 @@ class ShorthandsTest {
 
   @Test
   void groupsWorkInsideOfARateLimiter() {
-    assertThat(plan("grouped").quotas().get(0).rules().rules())
+    assertThat(plan("grouped").charges().get(0).rules().rules())
         .containsExactly(TokenBucketRule.of(20, 5, Duration.ofSeconds(1)));
   }
 
@@ -203,7 +204,7 @@ class ShorthandsTest {
         arguments(
             GuardOfSeveral.class,
             "@PreventDuplicate = {",
-            "there are several @RateLimiters in the same place: set preventDuplicate in the one whose subject submits"),
+            "there are several @RateLimiters in the same place: set preventDuplicate in the one that counts the submitter"),
         arguments(NoTime.class, "@PreventDuplicate.within = 0", "give it 1 or more"),
         arguments(
             KeyBesideBy.class,

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.Arguments;
 class UnseenCompletionMistakesTest extends MistakesContract {
 
   private static final String REMEDY =
-      "the method returns java.util.concurrent.Future, which does not show when its calls end: return a CompletionStage or a Publisher";
+      "the method returns java.util.concurrent.Future, which does not show when a call ends: return a CompletionStage or a Publisher";
 
   static Stream<Arguments> mistakes() {
     return Stream.of(

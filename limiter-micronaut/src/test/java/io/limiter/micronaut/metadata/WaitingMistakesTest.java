@@ -15,7 +15,7 @@ import jakarta.inject.Singleton;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.provider.Arguments;
 
-/** A rule whose calls wait, and that makes no sense, stops the start. */
+/** An invalid rule whose calls wait stops the start. */
 class WaitingMistakesTest extends MistakesContract {
 
   static Stream<Arguments> mistakes() {
@@ -49,7 +49,7 @@ class WaitingMistakesTest extends MistakesContract {
         arguments(
             TwoQueues.class,
             "@RateRule.leakyBucket = [2-per-1s-queue-10, 5-per-1s-queue-10]",
-            "all of them would make one call wait"),
+            "a call can wait under one rule only"),
         arguments(
             CostAboveQueue.class,
             "@RateLimiter.cost = 12",

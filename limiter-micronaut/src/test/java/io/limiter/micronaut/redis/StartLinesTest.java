@@ -148,7 +148,7 @@ class StartLinesTest {
     try (RedisProcess redis = RedisProcess.onFreePort().start()) {
       String uri = "redis://127.0.0.1:" + redis.port();
       String line =
-          "WARN Neither redis.uri nor redis.uris is set, and the limiter does not use the servers under redis.servers: it counts in Redis at localhost:6379. Set redis.uri";
+          "WARN Neither redis.uri nor redis.uris is set. The limiter ignores the servers under redis.servers and uses Redis at localhost:6379: set redis.uri to choose the server";
       try (ApplicationContext context =
           ApplicationContext.run(Map.of("spec.name", "none", "redis.servers.a.uri", uri))) {
         assertThat(context.isRunning()).isTrue();

@@ -82,7 +82,7 @@ class CallerAddressTest {
     "CF-Connecting-IP, 198.51.100.4",
     "True-Client-IP, 10.0.0.1",
   })
-  void ofAProxysHeadersOnlyTheOneThatIsNamedIsBelieved(String name, String counted)
+  void onlyTheConfiguredHeaderOfAProxyIsTrusted(String name, String counted)
       throws UnknownHostException {
     configuration.setTrustedProxies(List.of("10.0.0.0/8"));
     configuration.setHeader(name);
@@ -125,7 +125,7 @@ class CallerAddressTest {
   }
 
   @Test
-  void aUnixSocketIsBelievedOnlyIfItIsNamed() {
+  void aUnixSocketIsTrustedOnlyIfItIsConfigured() {
     configuration.setTrustedProxies(List.of("127.0.0.0/8", "::1"));
     FakeRequest request =
         new Call(() -> (InetSocketAddress) UNIX).header("X-Forwarded-For", "198.51.100.1");

@@ -116,9 +116,9 @@ class SubjectSourcesTest {
 
     for (SubjectSource source :
         List.of(
-            user(Anonymous.REFUSE),
-            new SubjectSource.Header("x-key", Anonymous.REFUSE),
-            new SubjectSource.Resolver(One.class, Anonymous.REFUSE, () -> resolver))) {
+            user(Anonymous.REJECT),
+            new SubjectSource.Header("x-key", Anonymous.REJECT),
+            new SubjectSource.Resolver(One.class, Anonymous.REJECT, () -> resolver))) {
       assertThatExceptionOfType(MissingSubjectException.class)
           .as(source.written())
           .isThrownBy(() -> counted(source, stranger))
@@ -135,13 +135,13 @@ class SubjectSourcesTest {
         .isThrownBy(() -> counted(source, new FakeRequest()))
         .withMessage(
             One.class.getName()
-                + " gave null: let it give Optional.empty() where there is no subject");
+                + " returned null: let it return Optional.empty() where there is no subject");
   }
 
   @Test
   void aSubmitterIsTheUserElseTheAddressAndNeverDenied() {
     assertThat(counted(new SubjectSource.Submitter(), new FakeRequest().user("ada")))
-        .isEqualTo(counted(user(Anonymous.REFUSE), new FakeRequest().user("ada")));
+        .isEqualTo(counted(user(Anonymous.REJECT), new FakeRequest().user("ada")));
     assertThat(counted(new SubjectSource.Submitter(), new FakeRequest()))
         .isEqualTo(counted(user(Anonymous.ADDRESS), new FakeRequest()));
   }
@@ -206,7 +206,7 @@ class SubjectSourcesTest {
             return Optional.of("job");
           }
         };
-    SubjectSource known = new SubjectSource.Resolver(One.class, Anonymous.REFUSE, () -> job);
+    SubjectSource known = new SubjectSource.Resolver(One.class, Anonymous.REJECT, () -> job);
 
     assertThat(subjects.resolveOutsideOfRequest(known))
         .contains(counted(resolver(One.class, "job"), new FakeRequest()));

@@ -92,7 +92,7 @@ public final class ClusterConnections implements ClusterSource {
    */
   public static ClusterConnections open(List<RedisURI> seeds, RedisSettings settings) {
     if (seeds.isEmpty()) {
-      throw new IllegalArgumentException("No node of the Cluster to begin with: name one or more");
+      throw new IllegalArgumentException("No seed node for the Redis Cluster: name at least one");
     }
     ClusterConnections connections = new ClusterConnections(seeds, settings);
     connections.watch.start();
@@ -244,10 +244,10 @@ public final class ClusterConnections implements ClusterSource {
     long nowNanos = System.nanoTime();
     for (ClusterNode node : List.copyOf(nodes.values())) {
       if (found.slots().containsKey(node.address())) {
-        node.idleSince = 0;
-      } else if (node.idleSince == 0) {
-        node.idleSince = nowNanos;
-      } else if (nowNanos - node.idleSince > IDLE_NANOS) {
+        node.idleSinceNanos = 0;
+      } else if (node.idleSinceNanos == 0) {
+        node.idleSinceNanos = nowNanos;
+      } else if (nowNanos - node.idleSinceNanos > IDLE_NANOS) {
         nodes.remove(node.address());
         node.close();
       }

@@ -34,7 +34,7 @@ final class ClusterNode implements ClusterSource.Primary {
   private final Runnable failed;
 
   /** When it became unused, in ns; 0 if it is in use. Accessed by the topology update only. */
-  long idleSince;
+  long idleSinceNanos;
 
   private ClusterNode(
       NodeAddress address, RedisClient client, ManagedConnection connection, Runnable failed) {

@@ -25,7 +25,7 @@ final class TopologyWatch {
   private @Nullable ScheduledFuture<?> next;
   private boolean looking;
   private boolean again;
-  private long lastBegan;
+  private long lastBeganNanos;
 
   /** When the next lookup is due, in ns; far in the future if none is. */
   private volatile long dueNanos;
@@ -38,7 +38,7 @@ final class TopologyWatch {
   TopologyWatch(EventExecutorGroup executor, Supplier<CompletionStage<Boolean>> look) {
     this.executor = executor;
     this.look = look;
-    this.lastBegan = System.nanoTime() - nanos(LEAST_MILLIS);
+    this.lastBeganNanos = System.nanoTime() - nanos(LEAST_MILLIS);
     this.dueNanos = farOff();
   }
 
@@ -58,7 +58,7 @@ final class TopologyWatch {
 
   private synchronized void schedule(long delayMillis) {
     long nowNanos = System.nanoTime();
-    long atNanos = Math.max(nowNanos + nanos(delayMillis), lastBegan + nanos(LEAST_MILLIS));
+    long atNanos = Math.max(nowNanos + nanos(delayMillis), lastBeganNanos + nanos(LEAST_MILLIS));
     again = looking; // its result may be older than the reason to look
     if (closed || looking || atNanos - dueNanos >= 0) {
       return;
@@ -78,22 +78,22 @@ final class TopologyWatch {
     synchronized (this) {
       looking = true;
       again = false;
-      lastBegan = System.nanoTime();
+      lastBeganNanos = System.nanoTime();
       dueNanos = farOff();
     }
     look.get().whenComplete((well, failure) -> looked(failure == null && well));
   }
 
   private void looked(boolean well) {
-    boolean settled;
+    boolean calm;
     synchronized (this) {
       looking = false;
-      settled = well && !again;
+      calm = well && !again;
       dueNanos = farOff();
       next = null;
     }
     schedule(
-        settled
+        calm
             ? PERIOD_MILLIS
             : ThreadLocalRandom.current().nextLong(LEAST_MILLIS, LEAST_MILLIS * 3 / 2));
   }

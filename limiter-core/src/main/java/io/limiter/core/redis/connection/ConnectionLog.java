@@ -175,7 +175,7 @@ public final class ConnectionLog {
       Matcher eviction = EVICTION.matcher(info);
       if (eviction.find() && !eviction.group(1).equals("noeviction")) {
         warnings.add(
-            "may evict what was counted, and then admit too much: its maxmemory-policy is %s. Set noeviction, or give the limiter a Redis of its own"
+            "has maxmemory-policy %s, so it may evict state, and then the limiter admits too many calls: set noeviction, or give the limiter a Redis of its own"
                 .formatted(eviction.group(1)));
       }
       return warnings;

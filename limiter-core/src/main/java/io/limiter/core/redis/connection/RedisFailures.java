@@ -83,7 +83,7 @@ public final class RedisFailures {
         || failure instanceof CancellationException) {
       return new StoreException(FailureReason.DISCONNECTED, node + " is not connected", failure);
     }
-    return new StoreException(FailureReason.ERROR, node + " could not be asked", failure);
+    return new StoreException(FailureReason.ERROR, node + " could not be called", failure);
   }
 
   /** Whether the node was a primary, and no longer is. */

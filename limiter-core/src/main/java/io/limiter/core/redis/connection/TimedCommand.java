@@ -63,7 +63,7 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
   // Written before the state is.
   private @Nullable UnansweredCommands loop;
   private @Nullable Thread thread;
-  private long handedOverAt;
+  private long handedOverNanos;
   private long loopNanos;
 
   private volatile @Nullable Waiter waiter;
@@ -122,7 +122,7 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
     }
     loop = to;
     thread = Thread.currentThread();
-    handedOverAt = nowNanos;
+    handedOverNanos = nowNanos;
     loopNanos = ownNanos;
     return STATE.compareAndSet(this, before, HANDED_OVER);
   }
@@ -198,7 +198,7 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
   public long standstillNanos(long nowNanos) {
     UnansweredCommands handedTo = loop;
     return state == HANDED_OVER && handedTo != null
-        ? Math.max(0, nowNanos - handedOverAt - (handedTo.countedNanos() - loopNanos))
+        ? Math.max(0, nowNanos - handedOverNanos - (handedTo.countedNanos() - loopNanos))
         : 0;
   }
 
@@ -238,7 +238,7 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
     if (had >= waits.budgetNanos()) {
       waits.redisIsLate();
     } else {
-      waits.processIsLate(nowNanos - handedOverAt - had);
+      waits.processIsLate(nowNanos - handedOverNanos - had);
     }
   }
 }

@@ -91,7 +91,7 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
   private final AtomicInteger joined = new AtomicInteger();
 
   private boolean ticking;
-  private long lastTick;
+  private long lastTickNanos;
 
   /**
    * The time that has counted, in nanoseconds. Other threads read it only to report how late the
@@ -150,7 +150,7 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
       ChannelHandlerContext context, TimedCommand<?, ?, ?> timed, ChannelPromise promise) {
     long nowNanos = nanoTime.getAsLong();
     if (!ticking) {
-      lastTick = nowNanos;
+      lastTickNanos = nowNanos;
       tickAfter(TICK_NANOS, context);
     }
     if (timed.handOver(this, nowNanos, ownNanos(nowNanos))) {
@@ -284,7 +284,7 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
             joins = true;
           } else if (failure instanceof RedisCommandExecutionException) {
             LOG.warn(
-                "{} when it was given the script for calls that share a command: each call is sent alone on this connection",
+                "{} to SCRIPT LOAD of the batch script: each call is sent alone on this connection",
                 RedisFailures.translate(failure, "Redis").getMessage());
           }
         });
@@ -307,7 +307,7 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
   private void tick(ChannelHandlerContext context) {
     long nowNanos = nanoTime.getAsLong();
     countedNanos = ownNanos(nowNanos);
-    lastTick = nowNanos;
+    lastTickNanos = nowNanos;
     boolean waited = false;
     boolean looks = false;
     List<TimedCommand<?, ?, ?>> over = List.of();
@@ -350,7 +350,7 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
   }
 
   private long ownNanos(long nowNanos) {
-    return countedNanos + Math.min(nowNanos - lastTick, MOST_NANOS);
+    return countedNanos + Math.min(nowNanos - lastTickNanos, MOST_NANOS);
   }
 
   /** The event loop's own time; its origin is irrelevant. On the event loop. */

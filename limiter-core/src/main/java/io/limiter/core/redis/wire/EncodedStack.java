@@ -109,12 +109,12 @@ public final class EncodedStack {
 
   /** The encoded plan at some time. */
   private final class Encoded {
-    final long madeAt;
+    final long madeAtMicros;
     final byte[] plan;
     final byte[] acquireOne;
 
     Encoded(long nowMicros) {
-      this.madeAt = nowMicros;
+      this.madeAtMicros = nowMicros;
       this.plan = encode(nowMicros);
       this.acquireOne = with(code(Mode.ACQUIRE, false), 1);
     }
@@ -142,9 +142,9 @@ public final class EncodedStack {
   private Encoded current() {
     Encoded known = encoded;
     if (zoned) {
-      long now = wallMicros.getAsLong();
-      if (Math.abs(now - known.madeAt) > RENEWED_MICROS) {
-        known = new Encoded(now);
+      long nowMicros = wallMicros.getAsLong();
+      if (Math.abs(nowMicros - known.madeAtMicros) > RENEWED_MICROS) {
+        known = new Encoded(nowMicros);
         encoded = known;
       }
     }
@@ -153,16 +153,16 @@ public final class EncodedStack {
 
   /** The plan argument of one call. */
   public byte[] argument(Mode mode, Charge charge) {
-    Encoded nowMicros = current();
+    Encoded known = current();
     return mode == Mode.ACQUIRE && charge.cost() == 1 && !charge.observed()
-        ? nowMicros.acquireOne
-        : nowMicros.with(code(mode, charge.observed()), charge.cost());
+        ? known.acquireOne
+        : known.with(code(mode, charge.observed()), charge.cost());
   }
 
   /** The plan of a call that took so many units, for {@code refund.lua} and {@code renew.lua}. */
   public byte[] ofTaken(int cost) {
-    Encoded now = current();
-    return cost == 1 ? now.acquireOne : now.with(code(Mode.ACQUIRE, false), cost);
+    Encoded known = current();
+    return cost == 1 ? known.acquireOne : known.with(code(Mode.ACQUIRE, false), cost);
   }
 
   /** The time to live of the key, in ms, as text. */

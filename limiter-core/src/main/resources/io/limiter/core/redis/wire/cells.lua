@@ -5,7 +5,7 @@
 -- computes what remains and when more comes back, from the reported numbers.
 --
 -- Each algorithm has a file of its own, such as token-bucket.lua. "each decide else" stands for their branches, and for
--- an `else` that goes on in the `if` behind it. A section "decide" moves planPos and cellPos behind the algorithm's
+-- an `else` that belongs to the `if` after it. A section "decide" moves planPos and cellPos behind the algorithm's
 -- numbers, and sets `remaining`, the units that are left before the call, and newCell, its numbers if it is admitted.
 --
 -- Cells begin as decide.lua describes, then:

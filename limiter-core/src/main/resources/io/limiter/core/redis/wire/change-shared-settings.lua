@@ -11,7 +11,9 @@
 -- configuration.
 --
 -- luacheck: read globals KEYS ARGV
-local EXACT = 9007199254740992 -- 2^53: less is exact as a double
+-- Defined by the included constants:
+-- luacheck: read globals EXACT
+--%constants
 
 local call, key, changed = redis.call, KEYS[1], tonumber(ARGV[2])
 local isLost = call('HLEN', key) == 0

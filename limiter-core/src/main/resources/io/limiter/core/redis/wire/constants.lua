@@ -32,3 +32,10 @@ local BAN_SIZE = 4
 local GAP_LENGTH_UNIT, GAP_FIRST_UNIT = 131072, 17179869184
 -- The most that any leaky bucket may have: microseconds to wait, departures in that time, and units that wait.
 local MAX_WAIT, MAX_DEPARTURES, MAX_QUEUE = 300000000, 120000, 10000
+
+-- Bytes: a log is read by pages; so much is read first of a value with cells and a log. As text, each is written in a
+-- script as the last byte, one less. A shorter value is neither a log nor cells.
+local PAGE, FIRST_READ, SHORTEST_VALUE = 1024, 2048, 45
+
+-- The most overrides, and fields of a hash: so that a script that reads them all takes less than a millisecond.
+local MAX_OVERRIDES, MAX_FIELDS = 1000, 4000

@@ -43,7 +43,7 @@
 -- decide-batch.lua includes the two sections between "begin" and "end", so that it decides each of its calls alike.
 --
 -- Defined by the included constants:
--- luacheck: read globals ACQUIRE PLAN_HEADER CELLS_HEADER CELLS_MARK MAX_CELL_BYTES
+-- luacheck: read globals ACQUIRE PLAN_HEADER CELLS_HEADER CELLS_MARK MAX_CELL_BYTES SHORTEST_VALUE
 
 --%begin preamble
 local call, struct = redis.call, struct
@@ -98,7 +98,7 @@ for group = groupCount, 0, -1 do -- 0 is the call itself
     -- mark. The last five are those of a log; with one rule it has a part of a unit in the place of the second cursor.
     local writer, mark, newest, shift, headMaxUnits, headHorizon, headKind, headCursor, headCursor2
     local written, unitBytes, nowBytes, nowBytesTime
-    if #value >= 45 then -- anything shorter is neither a log nor cells
+    if #value >= SHORTEST_VALUE then -- anything shorter is neither a log nor cells
       if cellCount > 0 then
         writer, mark, newest, shift = unpack('>I4I4dd', value)
       else

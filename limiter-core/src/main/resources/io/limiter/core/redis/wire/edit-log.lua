@@ -3,7 +3,7 @@
 -- Functions that remove units from a log and add some, for refund.lua and renew.lua. log.lua describes a log. Of a long
 -- log they read only pages. To close the gap of removed units, they move the shorter side.
 --
--- luacheck: read globals EXACT MAX_WINDOW LOG_HEADER PLAIN_HEADER SHARED_HEADER EXACT_SIZE_UNITS
+-- luacheck: read globals EXACT MAX_WINDOW LOG_HEADER PLAIN_HEADER SHARED_HEADER EXACT_SIZE_UNITS PAGE FIRST_READ
 -- luacheck: read globals call pack unpack
 -- Defined by the included part:
 -- luacheck: read globals repeatBytes
@@ -15,7 +15,7 @@ local function unitTime(log, index)
   if offset < 0 or offset + 8 > #log.page then
     offset = math.min(8 * index, 256)
     log.pageOffset = log.unitsOffset + 8 * index - offset
-    log.page = call('GETRANGE', log.key, log.pageOffset, log.pageOffset + 511)
+    log.page = call('GETRANGE', log.key, log.pageOffset, log.pageOffset + (PAGE / 2 - 1))
   end
   return (unpack('>d', log.page, offset + 1))
 end
@@ -24,7 +24,7 @@ end
 --   page       the first page of the value
 --   logOffset  the length of the cells
 local function openLog(key, page, logOffset)
-  local size = #page < 2048 and #page or call('STRLEN', key)
+  local size = #page < FIRST_READ and #page or call('STRLEN', key)
   if size < logOffset + LOG_HEADER + 12 then return nil end -- with one cursor and one unit
   local writer, unitCount, newest, shift, maxUnits, horizon, headerKind, firstCursor =
     unpack('>I4I4ddI4dBI4', page, logOffset + 1)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Reads cells that other rules wrote, if any. Cells that this stack has too, by their fingerprint, go on. A rule
--- without one starts from a cell of its kind with other parameters, the one that is needed for about as long
+-- Reads cells that other rules wrote, if any. A cell with the fingerprint of a rule of this stack belongs to that rule.
+-- A rule without one starts from a cell of its kind with other parameters, the one that is needed for about as long
 -- (converted.lua). Cells of other rules stay while they may be needed, as far as there is room: first a ban, then the
 -- others in their order, which is that of the last write.
 --

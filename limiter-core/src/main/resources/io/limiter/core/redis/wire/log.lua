@@ -37,7 +37,7 @@
 --
 -- Constants, functions and variables of the script:
 -- luacheck: read globals EXACT MAX_WINDOW GRACE PEEK RECORD OBSERVE ADMITTED LIMITED
--- luacheck: read globals LOG_HEADER PLAIN_HEADER SHARED_HEADER EXACT_SIZE_UNITS SECONDS_LIMIT
+-- luacheck: read globals LOG_HEADER PLAIN_HEADER SHARED_HEADER EXACT_SIZE_UNITS SECONDS_LIMIT PAGE
 -- luacheck: read globals call pack unpack sub clock
 -- Of this key; `writer` to `headCursor` are the first fields of `value`:
 -- luacheck: read globals i key plan value arguments mode cost age cellCount logRules logFingerprint
@@ -68,7 +68,7 @@ if cellCount > 0 or logOffset > 0 then
       frontCells, presentTtls = sub(value, 1, logOffset), presentTtls or {}
       presentTtls[i] = call('PTTL', key)
     end
-    page = call('GETRANGE', key, logOffset, logOffset + 1023)
+    page = call('GETRANGE', key, logOffset, logOffset + (PAGE - 1))
   end
   logWriter = nil
   if #page >= LOG_HEADER + 12 then -- with one cursor and one unit
@@ -78,7 +78,7 @@ if cellCount > 0 or logOffset > 0 then
 end
 if logWriter and logWriter ~= logFingerprint then -- a stack with other rules, a shared header, or bytes that are no log
   local storedHeader = LOG_HEADER + 4 * (headerKind - PLAIN_HEADER)
-  local logLength = #page < 1024 and #page or call('STRLEN', key) - logOffset
+  local logLength = #page < PAGE and #page or call('STRLEN', key) - logOffset
   hasSpare = unitCount > 0
   if not hasSpare then unitCount = (logLength - storedHeader) / 8 end
   -- Units before this one are no longer part of the log, though a log with spare room still has their bytes.

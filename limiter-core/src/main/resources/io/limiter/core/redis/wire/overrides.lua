@@ -9,8 +9,9 @@
 -- why nothing was done: not an error, since those count as failures of Redis.
 --
 -- luacheck: read globals KEYS ARGV
-local MAX_OVERRIDES = 1000 -- so that it takes less than a millisecond
-local MAX_FIELDS = 4000
+-- Defined by the included constants:
+-- luacheck: read globals MAX_OVERRIDES MAX_FIELDS
+--%constants
 
 if redis.call('HLEN', KEYS[1]) > MAX_FIELDS then
   return { 'The hash of overrides has too many fields' }
@@ -41,7 +42,7 @@ end
 
 if ARGV[2] then
   if #found >= 3 * MAX_OVERRIDES then
-    return { 'There are 1000 overrides already: remove one that is not needed' }
+    return { 'There are ' .. MAX_OVERRIDES .. ' overrides already: remove one that is not needed' }
   end
   local ends = now + ARGV[2]
   redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f\n%s', ends, ARGV[3]))

@@ -6,7 +6,7 @@
 -- ARGV[2i - 1]  time of the units of the log (d): the log's time that decide.lua reported. If there are cells, then
 --               follow the time of the cells (d), the plan, and for each cell how many units it gets back and how many
 --               the call took from it (I4, I4); last, for how long the call waits (d, in the leaky bucket's parts). A
---               call that was only recorded took no more than there was room for, from each cell another number
+--               recorded call took at most the units that were left, so the number may differ between cells
 -- ARGV[2i]      how many units of the log, as text. A recorded call took fewer if the log keeps fewer
 --
 -- Returns how many units were found. Units that have left the log are past every window: there is nothing to give back.
@@ -15,7 +15,7 @@
 --
 -- Defined by the included constants:
 -- luacheck: read globals PLAN_HEADER LOG_HEADER CELLS_HEADER CELLS_MARK MAX_CELL_BYTES DESCRIPTION
--- luacheck: read globals PLAIN_HEADER SHARED_HEADER
+-- luacheck: read globals PLAIN_HEADER SHARED_HEADER FIRST_READ SHORTEST_VALUE
 
 local call, pack, unpack, byte, sub = redis.call, struct.pack, struct.unpack, string.byte, string.sub
 --%constants
@@ -97,7 +97,7 @@ for i = 1, #KEYS do
   local hasLog = plan == '' or unpack('>B', plan, 6) >= 16
   local page = call('GETRANGE', key, '0', hasLog and '2047' or '1023')
   local logOffset, returned = 0, 0
-  if #page >= 45 then
+  if #page >= SHORTEST_VALUE then
     local mark = unpack('>I4', page, 5)
     local cells, most
     if mark >= CELLS_MARK then -- the value begins with cells
@@ -115,7 +115,7 @@ for i = 1, #KEYS do
         writer, spareCount = unpack('>I4I4', page, logOffset + 1)
         headerKind = byte(page, logOffset + LOG_HEADER)
       end
-      if writer ~= 0 and spareCount == 0 and #page < 2048
+      if writer ~= 0 and spareCount == 0 and #page < FIRST_READ
         and headerKind > PLAIN_HEADER and headerKind <= SHARED_HEADER
       then
         local log = logOffset > 0 and sub(page, logOffset + 1) or page

@@ -10,7 +10,7 @@
 -- Returns for each log the new time of its units (d).
 --
 -- Defined by the included parts:
--- luacheck: read globals EXACT EXACT_SIZE_UNITS PLAIN_HEADER
+-- luacheck: read globals EXACT EXACT_SIZE_UNITS PLAIN_HEADER FIRST_READ
 -- luacheck: read globals repeatBytes unitTime firstSince openLog findUnits withoutUnits writeInPlace newHeader
 
 local call, pack, unpack = redis.call, struct.pack, struct.unpack
@@ -26,7 +26,7 @@ for i = 1, #KEYS do
   local _, units, logRules, fingerprint = unpack('>BI4BI4', ARGV[i], 9)
   logRules = logRules / 16
   local ownMaxUnits, ownHorizon = unpack('>I4d', ARGV[i], 25 + 16 * logRules + 24)
-  local log = openLog(KEYS[i], call('GETRANGE', KEYS[i], 0, 2047), 0)
+  local log = openLog(KEYS[i], call('GETRANGE', KEYS[i], 0, FIRST_READ - 1), 0)
   local low, after, newest, now
   if log then
     low, after, newest = findUnits(log, unpack('>d', ARGV[i]), units)

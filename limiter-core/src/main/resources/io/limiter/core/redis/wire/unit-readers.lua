@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Defines two functions that read a log, where its first page does not suffice. They read half a page around a unit, so
 -- that the last steps of a search need no further read.
--- luacheck: read globals call unpack key
+-- luacheck: read globals PAGE call unpack key
 --   page          the first page of the log
 --   headerLength  offset of the first unit
 -- luacheck: read globals page headerLength logOffset unitCount
@@ -14,7 +14,7 @@ unitTime = function(index, alone)
   if offset < 0 or offset + 8 > #readPage then
     offset = alone and 0 or math.min(8 * index, 256)
     readOffset = headerLength + 8 * index - offset
-    readPage = call('GETRANGE', key, logOffset + readOffset, logOffset + readOffset + (alone and 7 or 511))
+    readPage = call('GETRANGE', key, logOffset + readOffset, logOffset + readOffset + (alone and 7 or PAGE / 2 - 1))
   end
   if #readPage < offset + 8 then -- fewer units than the header counts
     corruptKey = key

@@ -131,7 +131,7 @@ class ClusterConnectionsTest {
   void someNodeHasToBeNamed() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> ClusterConnections.open(List.of(), RedisSettings.defaults()))
-        .withMessageContaining("name one or more");
+        .withMessageContaining("name at least one");
   }
 
   private void start() {

@@ -135,7 +135,7 @@ class ConnectionLogTest {
   }
 
   @Test
-  void aRedisThatIsAwayAtTheStartIsNamedWhenItIsMissedAndWhenItIsThere() {
+  void logNamesRedisThatIsUnavailableAtTheStartAndWhenItConnects() {
     try (RedisProcess redis = RedisProcess.onFreePort();
         SharedConnection connection = shared(uri(redis))) {
       assertThat(connection.firstAttempt()).succeedsWithin(HEALS_WITHIN).isEqualTo(false);

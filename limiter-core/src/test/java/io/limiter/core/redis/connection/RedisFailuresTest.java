@@ -77,7 +77,7 @@ class RedisFailuresTest {
         arguments(
             new IllegalStateException("?"),
             FailureReason.ERROR,
-            "Redis at db:6379 could not be asked"));
+            "Redis at db:6379 could not be called"));
   }
 
   @ParameterizedTest

@@ -63,7 +63,7 @@ class ServerCheckTest {
                         .extracting(ILoggingEvent::getFormattedMessage)
                         .filteredOn(line -> line.contains("evict"))
                         .containsExactly(
-                            "Redis at 127.0.0.1:%d may evict what was counted, and then admit too much: its maxmemory-policy is allkeys-lru. Set noeviction, or give the limiter a Redis of its own"
+                            "Redis at 127.0.0.1:%d has maxmemory-policy allkeys-lru, so it may evict state, and then the limiter admits too many calls: set noeviction, or give the limiter a Redis of its own"
                                 .formatted(redis.port())));
       } finally {
         connection.close();

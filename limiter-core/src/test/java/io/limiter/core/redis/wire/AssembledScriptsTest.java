@@ -22,6 +22,9 @@ import org.junit.jupiter.api.Test;
 class AssembledScriptsTest {
 
   private static final Path DIRECTORY = Path.of("target", "lua");
+  private static final List<String> OTHERS =
+      List.of(
+          "lift-bans.lua", "overrides.lua", "shared-settings.lua", "change-shared-settings.lua");
   private static final List<CustomAlgorithm> CUSTOM =
       List.of(new FadingCounter(), new ScriptedAlgorithm());
 
@@ -29,6 +32,9 @@ class AssembledScriptsTest {
   void scriptsAreWrittenForLuacheck() throws IOException {
     write(DecisionScripts.load(), "");
     write(DecisionScripts.load(CUSTOM), "-custom");
+    for (String file : OTHERS) {
+      Files.writeString(DIRECTORY.resolve(file), DecisionScripts.read(file).text());
+    }
 
     assertThat(DIRECTORY.resolve("decide.lua")).content().endsWith("return reply\n");
     assertThat(DIRECTORY.resolve("decide-custom.lua")).content().endsWith("return reply\n");

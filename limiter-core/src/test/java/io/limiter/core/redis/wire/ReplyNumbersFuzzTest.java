@@ -89,7 +89,7 @@ class ReplyNumbersFuzzTest {
           call(
               Policy.of("logs", SlidingWindowLog.of(3, MINUTE), SlidingWindowLog.of(9, MINUTE))
                   .withDuplicates(SlidingWindowLog.of(1, MINUTE))),
-          call(Policy.of("leases", ConcurrencyLimitRule.of(3))),
+          call(Policy.of("permits", ConcurrencyLimitRule.of(3))),
           call(Policy.of("counter", SlidingWindowCounter.of(9, MINUTE))),
           call(Policy.of("window", FixedWindowRule.of(9, MINUTE))),
           call(

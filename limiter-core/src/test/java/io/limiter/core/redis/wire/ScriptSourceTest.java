@@ -11,6 +11,7 @@ import io.limiter.core.Charge;
 import io.limiter.core.FadingCounter;
 import io.limiter.core.StoreHarness;
 import io.limiter.core.Subject;
+import io.limiter.core.override.SubjectOverride;
 import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.redis.FakeRedis;
 import io.limiter.core.redis.RedisSettings;
@@ -64,10 +65,18 @@ public class ScriptSourceTest {
   private static final Pattern STRING = Pattern.compile("'[^'\n]*'");
   private static final Pattern CONSTANTS = Pattern.compile("local ([A-Z_, ]+) = ([0-9, ]+)\\b");
 
+  /** Where the first bytes of a value are read. */
+  private static final Pattern LAST_BYTE =
+      Pattern.compile("'0', (?:\\w+(?: > 0)? and '(\\d+)' or )?'(\\d+)'");
+
   /** Not a protected call of a function of the script. */
   private static final Pattern CALL = Pattern.compile("\\bp?call\\((?!decide\\))\\s*(.)([A-Z]*)");
 
   private static final Pattern FORMAT = Pattern.compile("\\b(?:un)?pack\\(\\s*(.)");
+
+  /** Commands for overrides and shared settings alone. */
+  private static final Set<String> OF_HASHES =
+      Set.of("HLEN", "HGET", "HGETALL", "HSET", "HDEL", "PEXPIREAT");
 
   private static final LoggedRule LOGGED = SlidingWindowLog.of(1, SECOND);
   private static final Rule WINDOW = FixedWindowRule.of(1, SECOND);
@@ -96,7 +105,10 @@ public class ScriptSourceTest {
             scripts.refund(),
             scripts.renew(),
             scripts.batch().orElseThrow(),
-            DecisionScripts.read("lift-bans.lua"))
+            DecisionScripts.read("lift-bans.lua"),
+            DecisionScripts.read("overrides.lua"),
+            DecisionScripts.read("shared-settings.lua"),
+            DecisionScripts.read("change-shared-settings.lua"))
         .map(RedisScript::text)
         .toList();
   }
@@ -153,7 +165,15 @@ public class ScriptSourceTest {
   /** The files that the scripts consist of, by name. */
   private static Map<String, String> files() {
     Map<String, String> files = new TreeMap<>();
-    List.of("decide", "decide-batch", "refund", "renew", "lift-bans")
+    List.of(
+            "decide",
+            "decide-batch",
+            "refund",
+            "renew",
+            "lift-bans",
+            "overrides",
+            "shared-settings",
+            "change-shared-settings")
         .forEach(script -> collect(script, files));
     filesOfAlgorithms().forEach(file -> collect(file, files));
     return files;
@@ -213,19 +233,28 @@ public class ScriptSourceTest {
     expected.put("BAN", (long) codeOfABan()[0]);
     expected.put("DESCRIPTION", (long) EncodedCells.DESCRIPTION);
     expected.put("BAN_SIZE", (long) Cell.BAN_SIZE);
-    expected.put("GAP_LENGTH_UNIT", 1L << 17);
-    expected.put("GAP_FIRST_UNIT", 1L << 34);
+    expected.put("GAP_LENGTH_UNIT", 1L << Cell.GAP_BITS);
+    expected.put("GAP_FIRST_UNIT", 1L << (2 * Cell.GAP_BITS));
     expected.put("MAX_WAIT", MICROSECONDS.convert(LeakyBucketRule.MAX_WAIT));
     expected.put("MAX_DEPARTURES", (long) LeakyBucketRule.MAX_DEPARTURES);
     expected.put("MAX_QUEUE", (long) LeakyBucketRule.MAX_QUEUE);
 
+    expected.put("MAX_OVERRIDES", (long) SubjectOverride.MAX_OVERRIDES);
+
     Map<String, Long> constants = constants(RedisScript.read("constants.lua"));
     long exactSizeUnits = constants.remove("EXACT_SIZE_UNITS");
+    long page = constants.remove("PAGE");
+    long firstRead = constants.remove("FIRST_READ");
+    assertThat(constants.remove("SHORTEST_VALUE")).isLessThan(Math.min(log.length, cells.length));
+    assertThat(constants.remove("MAX_FIELDS")).isGreaterThan(SubjectOverride.MAX_OVERRIDES);
     assertThat(constants).isEqualTo(expected);
+    assertThat(expected.get("MAX_CELL_BYTES")).isLessThan(page);
+    assertThat(all(LAST_BYTE, 1)).containsOnly(text(firstRead));
+    assertThat(all(LAST_BYTE, 2)).containsOnly(text(page));
     assertThat(expected.get("BAN")).isEqualTo(EncodedCells.BAN);
     assertThat(expected.get("LOG_HEADER") + 4 * RuleStack.MAX_RULES + 8 * exactSizeUnits)
         .as("a page")
-        .isLessThan(1024);
+        .isLessThan(page);
   }
 
   /** A script finds the branch of a rule by its number, and the next rule by its length. */
@@ -314,6 +343,11 @@ public class ScriptSourceTest {
     return new EncodedCells(List.of(), Optional.of(ban), List.of()).codes(0);
   }
 
+  /** The last of so many bytes. */
+  private static String text(long length) {
+    return Long.toString(length - 1);
+  }
+
   private static String text(byte[] bytes) {
     return new String(bytes, StandardCharsets.US_ASCII);
   }
@@ -322,7 +356,7 @@ public class ScriptSourceTest {
   @Test
   void eachPartDeclaresTheLocalsOfOthersThatItUses() {
     Map<String, String> parts = files();
-    assertThat(parts).hasSize(21);
+    assertThat(parts).hasSize(24);
     parts.forEach(
         (name, text) -> {
           String code =
@@ -374,9 +408,12 @@ public class ScriptSourceTest {
     assertThat(all(FORMAT, 1)).hasSizeGreaterThan(50).containsOnly("'");
   }
 
-  /** The commands that the scripts run. */
+  /** The commands of the scripts that decide, give back and lift bans. */
   public static List<String> commands() {
-    return all(CALL, 2).stream().distinct().toList();
+    return all(CALL, 2).stream()
+        .distinct()
+        .filter(command -> !OF_HASHES.contains(command))
+        .toList();
   }
 
   @Test
@@ -385,5 +422,6 @@ public class ScriptSourceTest {
     assertThat(commands())
         .containsOnly(
             "TIME", "GET", "GETRANGE", "STRLEN", "SET", "SETRANGE", "PTTL", "PEXPIRE", "DEL");
+    assertThat(all(CALL, 2)).containsAll(OF_HASHES);
   }
 }

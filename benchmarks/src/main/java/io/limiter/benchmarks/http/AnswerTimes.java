@@ -2,7 +2,7 @@
 package io.limiter.benchmarks.http;
 
 /** Counts answers and their times. For one thread. */
-final class Answers {
+final class AnswerTimes {
 
   private final Latencies latencies = new Latencies();
   private long denied;
@@ -22,8 +22,8 @@ final class Answers {
   /**
    * @param unanswered requests that were given up
    */
-  Load over(double seconds, long unanswered) {
-    return new Load(
+  LoadResult over(double seconds, long unanswered) {
+    return new LoadResult(
         latencies.count() / seconds,
         latencies.count(),
         denied,

@@ -19,7 +19,7 @@ import java.util.concurrent.Future;
 import java.util.stream.Collectors;
 
 /** The outcomes of calls: how many were admitted, and where each was decided. */
-record Answers(List<Answer> all) {
+record CallOutcomes(List<Answer> all) {
 
   /**
    * The header field with the store or the fallback, and the reason of the fallback in brackets.
@@ -38,12 +38,12 @@ record Answers(List<Answer> all) {
    */
   record Answer(int status, String decider, long nanos) {}
 
-  Answers {
+  CallOutcomes {
     all = List.copyOf(all);
   }
 
   /** Sends the requests in their order, so many at a time, and waits for all answers. */
-  static Answers to(List<HttpRequest> requests, int atOnce) {
+  static CallOutcomes to(List<HttpRequest> requests, int atOnce) {
     ExecutorService threads = Executors.newFixedThreadPool(atOnce);
     try {
       HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
@@ -53,7 +53,7 @@ record Answers(List<Answer> all) {
       for (Future<Answer> answer : answers) {
         all.add(answer.get());
       }
-      return new Answers(all);
+      return new CallOutcomes(all);
     } catch (ExecutionException e) {
       throw new IllegalStateException("A call cannot be made", e);
     } catch (InterruptedException e) {
@@ -80,10 +80,10 @@ record Answers(List<Answer> all) {
     }
   }
 
-  Answers and(Answers others) {
+  CallOutcomes and(CallOutcomes others) {
     List<Answer> both = new ArrayList<>(all);
     both.addAll(others.all);
-    return new Answers(both);
+    return new CallOutcomes(both);
   }
 
   long withStatus(int status) {

@@ -18,7 +18,7 @@ import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 
 /** A call that is redirected to another node, with simulated replies. */
-class ScriptCallDetoursTest {
+class ScriptCallRedirectsTest {
 
   private static final RedisScript SCRIPT = RedisScript.of("return 1");
   private static final RedisException MOVED =

@@ -11,7 +11,7 @@ import java.util.Optional;
  * @param subject the subject of the call
  * @param verdict empty if the call failed instead
  */
-record Answer(String subject, long sent, long answered, Optional<Verdict> verdict) {
+record TimedVerdict(String subject, long sent, long answered, Optional<Verdict> verdict) {
 
   Duration latency() {
     return Duration.ofNanos(answered - sent);

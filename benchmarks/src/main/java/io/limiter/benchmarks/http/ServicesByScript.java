@@ -13,7 +13,7 @@ import java.util.Objects;
 import java.util.function.Function;
 
 /** A service for each script that may decide, and the readings before and after each load. */
-final class Services implements AutoCloseable {
+final class ServicesByScript implements AutoCloseable {
 
   static final String PER_SECOND = "requests/s";
   static final String P50 = "p50";
@@ -35,13 +35,13 @@ final class Services implements AutoCloseable {
   private final BenchRedis redis;
   private final Map<Script, Service> services = new EnumMap<>(Script.class);
 
-  private Services(BenchRedis redis) {
+  private ServicesByScript(BenchRedis redis) {
     this.redis = redis;
   }
 
   /** Returns when all of them listen. */
-  static Services start(BenchRedis redis) {
-    Services all = new Services(redis);
+  static ServicesByScript start(BenchRedis redis) {
+    ServicesByScript all = new ServicesByScript(redis);
     try {
       for (Script script : Script.values()) {
         all.services.put(script, Service.start(redis.uri(), redis.prefix(), script));
@@ -58,7 +58,7 @@ final class Services implements AutoCloseable {
    * Drives all routes of each service once, so that their JVMs have compiled the same code.
    * Otherwise the one with the no-op script, of which one route is measured, would be slower.
    */
-  void warmUp(Function<URI, Load> load) {
+  void warmUp(Function<URI, LoadResult> load) {
     for (Service service : services.values()) {
       for (Route route : Route.values()) {
         var unused = load.apply(service.uri(route));
@@ -73,14 +73,14 @@ final class Services implements AutoCloseable {
    * @param load what drives it
    * @throws IllegalStateException if it does not answer as it should
    */
-  Map<String, Double> measure(Route route, Function<URI, Load> load) {
+  Map<String, Double> measure(Route route, Function<URI, LoadResult> load) {
     Service service = Objects.requireNonNull(services.get(route.script()));
     redis.deleteKeys();
     service.look(route);
     long fallbacksBefore = service.fallbacks();
     RedisTime redisBefore = RedisTime.read(redis.commands());
     Duration serviceBefore = service.processorTime();
-    Load seen = load.apply(service.uri(route));
+    LoadResult seen = load.apply(service.uri(route));
     Duration serviceTook = service.processorTime().minus(serviceBefore);
     RedisTime redisTook = RedisTime.read(redis.commands()).minus(redisBefore);
     route.expected().check(route.path(), seen);

@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** The compiled sources that the pages show, and the part of them that a snippet must be. */
-final class Sources {
+final class DocumentedSources {
 
   private static final Pattern LINE_COMMENT = Pattern.compile("(?m)^\\s*//.*$|\\s//.*$");
 
@@ -20,12 +20,12 @@ final class Sources {
   /**
    * @param places files, or directories of them
    */
-  Sources(Path... places) {
+  DocumentedSources(Path... places) {
     files =
         Arrays.stream(places)
-            .flatMap(Sources::files)
-            .map(Sources::read)
-            .map(Sources::bare)
+            .flatMap(DocumentedSources::files)
+            .map(DocumentedSources::read)
+            .map(DocumentedSources::bare)
             .toList();
   }
 

@@ -27,7 +27,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a renewal writes in Redis, and that instances see each other's calls in flight. */
-class RedisLeasesTest implements StoreHarness {
+class RedisPermitsTest implements StoreHarness {
 
   private static final long SLACK_MILLIS = 1_000;
 

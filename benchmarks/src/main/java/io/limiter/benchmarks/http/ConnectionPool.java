@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /** A fixed number of connections to one address, all on one thread. */
-final class HttpConnections implements AutoCloseable {
+final class ConnectionPool implements AutoCloseable {
 
   private static final int CONNECT_MILLIS = 5_000;
   private static final String REQUEST = "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n";
@@ -31,15 +31,15 @@ final class HttpConnections implements AutoCloseable {
           1, new DefaultThreadFactory("http-load", true), NioIoHandler.newFactory());
   private final List<HttpConnection> connections = new ArrayList<>();
 
-  private HttpConnections() {}
+  private ConnectionPool() {}
 
   /**
    * Returns when all of them are open.
    *
    * @throws IllegalStateException if the service does not listen
    */
-  static HttpConnections open(URI uri, int count, HttpConnection.Listener listener) {
-    HttpConnections opened = new HttpConnections();
+  static ConnectionPool open(URI uri, int count, HttpConnection.Listener listener) {
+    ConnectionPool opened = new ConnectionPool();
     try {
       for (int i = 0; i < count; i++) {
         opened.connections.add(opened.connect(uri, listener));

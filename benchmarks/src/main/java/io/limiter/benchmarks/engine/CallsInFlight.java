@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * Calls without a pause, with a fixed number in flight: each completion starts the next call on its
  * thread. The client's own processor time is a part of the measurement.
  */
-final class Load {
+final class CallsInFlight {
 
   private static final long PATIENCE_SECONDS = 30;
 
@@ -25,7 +25,7 @@ final class Load {
   private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
   private final CountDownLatch running;
 
-  private Load(Contender.Call call, int subjects, int inFlight, long calls, long end) {
+  private CallsInFlight(Contender.Call call, int subjects, int inFlight, long calls, long end) {
     this.call = call;
     this.subjects = subjects;
     this.calls = calls;
@@ -60,7 +60,7 @@ final class Load {
   private static Done run(Contender.Call call, int subjects, int inFlight, int calls, Duration time)
       throws Exception {
     long begin = System.nanoTime();
-    Load load = new Load(call, subjects, inFlight, calls, begin + time.toNanos());
+    CallsInFlight load = new CallsInFlight(call, subjects, inFlight, calls, begin + time.toNanos());
     for (int i = 0; i < inFlight; i++) {
       load.go();
     }

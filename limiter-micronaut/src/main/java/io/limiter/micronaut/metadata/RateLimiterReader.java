@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  * ban, and the response to a denial.
  */
 @Singleton
-final class TermsReader {
+final class RateLimiterReader {
 
   private static final String COST = "cost";
   private static final String RESULT_COST = "resultCost";
@@ -56,26 +56,26 @@ final class TermsReader {
   private final Consumer<String> requireUsable;
 
   @Inject
-  TermsReader(NamedBeans beans, DenialMessages messages) {
+  RateLimiterReader(NamedBeans beans, DenialMessages messages) {
     this(beans, messages::requireUsable);
   }
 
   /**
    * @param requireUsable rejects unusable messages by an {@link IllegalArgumentException}
    */
-  TermsReader(NamedBeans beans, Consumer<String> requireUsable) {
+  RateLimiterReader(NamedBeans beans, Consumer<String> requireUsable) {
     this.beans = beans;
     this.requireUsable = requireUsable;
   }
 
   /**
-   * Reads the terms.
+   * Reads these values.
    *
    * @param rules the rules by their subjects
    * @param anonymousRules those for calls without a subject
    * @param method null for a policy that exists only in the configuration
    */
-  ChargePlanner.Terms read(
+  ChargePlanner.AnnotationValues read(
       AnnotationMembers limiter,
       Map<SubjectSource, List<RateRuleReader.Read>> rules,
       List<RateRuleReader.Read> anonymousRules,
@@ -85,8 +85,8 @@ final class TermsReader {
         Stream.concat(rules.values().stream().flatMap(List::stream), anonymousRules.stream())
             .map(RateRuleReader.Read::rule)
             .toList();
-    boolean costly = rules.values().stream().anyMatch(TermsReader::takeUnits);
-    return new ChargePlanner.Terms(
+    boolean costly = rules.values().stream().anyMatch(RateLimiterReader::takeUnits);
+    return new ChargePlanner.AnnotationValues(
         limiter,
         denied(limiter),
         cost(limiter, all),
@@ -233,7 +233,7 @@ final class TermsReader {
    */
   private static Optional<BanRule> ban(
       AnnotationMembers limiter, Map<SubjectSource, List<RateRuleReader.Read>> rules) {
-    Optional<BanRule> ban = limiter.nested(BAN, Ban.class).map(TermsReader::ban);
+    Optional<BanRule> ban = limiter.nested(BAN, Ban.class).map(RateLimiterReader::ban);
     ban.ifPresent(
         some -> {
           if (rules.isEmpty()) {
@@ -251,7 +251,7 @@ final class TermsReader {
                 text(some),
                 "its rules limit calls in flight, and the time until a permit is free is unknown: add other rules, or remove it");
           }
-          if (counted.stream().noneMatch(TermsReader::canBan)) {
+          if (counted.stream().noneMatch(RateLimiterReader::canBan)) {
             throw limiter.error(
                 BAN,
                 text(some),

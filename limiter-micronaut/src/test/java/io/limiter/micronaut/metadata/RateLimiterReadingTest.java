@@ -24,12 +24,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** The settings of an annotation for all its rules: their ban, and the cost of a call. */
-class TermsReadingTest {
+class RateLimiterReadingTest {
 
   private static final io.limiter.core.rule.BanRule USUAL =
       io.limiter.core.rule.BanRule.of(5, Duration.ofMinutes(1), Duration.ofMinutes(1));
 
-  private final Plans plans = Plans.of("TermsReadingTest");
+  private final Plans plans = Plans.of("RateLimiterReadingTest");
 
   @AfterEach
   void close() {
@@ -38,12 +38,12 @@ class TermsReadingTest {
 
   @Test
   void byDefaultThereIsNoBanAndACallCostsOne() throws ReflectiveOperationException {
-    assertThat(quotas("omitted"))
+    assertThat(charges("omitted"))
         .singleElement()
         .satisfies(
-            quota -> {
-              assertThat(quota.rules().ban()).isEmpty();
-              assertThat(quota.cost()).isEqualTo(new Cost(1));
+            planned -> {
+              assertThat(planned.rules().ban()).isEmpty();
+              assertThat(planned.cost()).isEqualTo(new Cost(1));
             });
     assertThat((Object[]) RateLimiter.class.getMethod("ban").getDefaultValue()).isEmpty();
     assertThat(RateLimiter.class.getMethod("cost").getDefaultValue()).isEqualTo("");
@@ -80,8 +80,9 @@ class TermsReadingTest {
 
   @Test
   void eachSubjectIsBannedByItselfAndNeverEverybody() {
-    assertThat(quotas("subjects"))
-        .extracting(quota -> quota.source().written(), quota -> quota.rules().ban().isPresent())
+    assertThat(charges("subjects"))
+        .extracting(
+            planned -> planned.source().written(), planned -> planned.rules().ban().isPresent())
         .containsExactly(
             tuple("limitType = USER_ID", true),
             tuple("limitType = IP", true),
@@ -92,14 +93,14 @@ class TermsReadingTest {
   void thePolicyOfAMethodHasTheRulesOfAllItsSubjects() {
     Policy policy = plans.of(Annotated.class, "subjects").policy();
     assertThat(policy.stacks())
-        .isEqualTo(quotas("subjects").stream().map(PlannedCharge::rules).toList())
+        .isEqualTo(charges("subjects").stream().map(PlannedCharge::rules).toList())
         .hasSize(3);
     assertThat(policy.rules()).hasSize(3);
   }
 
   @Test
   void callsWithoutASubjectAreBannedToo() {
-    assertThat(quotas("strangers"))
+    assertThat(charges("strangers"))
         .singleElement()
         .extracting(PlannedCharge::anonymousRules)
         .extracting(RuleStack::ban)
@@ -108,12 +109,12 @@ class TermsReadingTest {
 
   @Test
   void aBanHoldsForAllRulesOfOneSubjectOnWhateverPlace() {
-    assertThat(plans.of(OnClass.class, "call").quotas())
+    assertThat(plans.of(OnClass.class, "call").charges())
         .singleElement()
         .satisfies(
-            quota -> {
-              assertThat(Plans.names(quota.rules())).isEqualTo("1-per-60s, 2-per-60s");
-              assertThat(quota.rules().ban()).contains(USUAL);
+            planned -> {
+              assertThat(Plans.names(planned.rules())).isEqualTo("1-per-60s, 2-per-60s");
+              assertThat(planned.rules().ban()).contains(USUAL);
             });
   }
 
@@ -124,37 +125,37 @@ class TermsReadingTest {
 
   @Test
   void whereOtherThingsAreLimitedOtherBansHold() {
-    assertThat(quotas("keys"))
-        .extracting(quota -> quota.rules().ban().orElseThrow().violations())
+    assertThat(charges("keys"))
+        .extracting(planned -> planned.rules().ban().orElseThrow().violations())
         .containsExactly(1, 2);
   }
 
   /** On an annotation of one's own, and on what a method implements. */
   @Test
   void termsHoldWhereverTheirAnnotationDoes() {
-    assertThat(quotas("composed"))
+    assertThat(charges("composed"))
         .singleElement()
         .satisfies(
-            quota -> {
-              assertThat(quota.cost()).isEqualTo(new Cost(5));
-              assertThat(quota.rules().ban()).contains(USUAL);
+            planned -> {
+              assertThat(planned.cost()).isEqualTo(new Cost(5));
+              assertThat(planned.rules().ban()).contains(USUAL);
             });
-    assertThat(plans.of(Inheriting.class, "call").quotas())
+    assertThat(plans.of(Inheriting.class, "call").charges())
         .singleElement()
         .satisfies(
-            quota -> {
-              assertThat(quota.cost().toString()).isEqualTo("#{n}");
-              assertThat(quota.rules().ban()).contains(USUAL);
+            planned -> {
+              assertThat(planned.cost().toString()).isEqualTo("#{n}");
+              assertThat(planned.rules().ban()).contains(USUAL);
             });
   }
 
   private io.limiter.core.rule.BanRule ban(String method) {
-    assertThat(quotas(method)).hasSize(1);
-    return quotas(method).get(0).rules().ban().orElseThrow();
+    assertThat(charges(method)).hasSize(1);
+    return charges(method).get(0).rules().ban().orElseThrow();
   }
 
-  private List<PlannedCharge> quotas(String method) {
-    return plans.of(Annotated.class, method).quotas();
+  private List<PlannedCharge> charges(String method) {
+    return plans.of(Annotated.class, method).charges();
   }
 
   private static Object declared(String member) throws ReflectiveOperationException {
@@ -162,7 +163,7 @@ class TermsReadingTest {
   }
 
   @Singleton
-  @Requires(property = "spec.name", value = "TermsReadingTest")
+  @Requires(property = "spec.name", value = "RateLimiterReadingTest")
   static class Annotated {
 
     @RateLimiter(rules = @RateRule)
@@ -219,7 +220,7 @@ class TermsReadingTest {
   }
 
   @Singleton
-  @Requires(property = "spec.name", value = "TermsReadingTest")
+  @Requires(property = "spec.name", value = "RateLimiterReadingTest")
   @RateRule(count = 2)
   static class OnClass {
     @RateLimiter(rules = @RateRule(count = 1), ban = @Ban)
@@ -236,7 +237,7 @@ class TermsReadingTest {
   }
 
   @Singleton
-  @Requires(property = "spec.name", value = "TermsReadingTest")
+  @Requires(property = "spec.name", value = "RateLimiterReadingTest")
   static class Inheriting implements Contract {
     @Override
     public void call(int n) {}
