@@ -14,6 +14,7 @@ import io.limiter.core.store.Mode;
 import io.limiter.micronaut.config.LimiterConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.redis.LimitStoreFactory;
+import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Replaces;
 import io.micronaut.context.env.PropertySource;
@@ -23,31 +24,22 @@ import jakarta.inject.Singleton;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.Collection;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 /**
  * A service with the controllers of this package. Its clock stands still, so that an answer is the
  * same to the letter each time.
  */
-final class DocsServer implements AutoCloseable {
-
-  private final EmbeddedServer server;
-  private final HttpClient client =
-      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+final class DocsServer extends HttpService {
 
   private DocsServer(EmbeddedServer server) {
-    this.server = server;
+    super(server);
   }
 
   static DocsServer start(String yaml) {
@@ -62,7 +54,7 @@ final class DocsServer implements AutoCloseable {
     return new DocsServer(
         ApplicationContext.builder()
             .propertySources(
-                PropertySource.of("docs.yml", settings, 1),
+                PropertySource.of("docs.yml", settings, 1), // endpoints show this name
                 PropertySource.of(Map.of("spec.name", "docs", "micronaut.server.port", -1)))
             .start()
             .getBean(EmbeddedServer.class)
@@ -71,21 +63,15 @@ final class DocsServer implements AutoCloseable {
 
   /** Forgets all calls. */
   void forget() {
-    server.getApplicationContext().getBean(StandingStill.class).begin();
+    bean(StandingStill.class).begin();
   }
 
-  HttpResponse<String> call(Exchange exchange) throws IOException, InterruptedException {
-    HttpRequest.Builder request =
-        HttpRequest.newBuilder(URI.create("http://localhost:" + server.getPort() + exchange.path()))
-            .timeout(Duration.ofSeconds(20))
-            .method(exchange.method(), BodyPublishers.ofString(exchange.body()));
-    exchange.fields().forEach(request::header);
-    return client.send(request.build(), BodyHandlers.ofString());
-  }
-
-  @Override
-  public void close() {
-    server.close();
+  HttpResponse<String> call(Exchange exchange) {
+    String[] fields =
+        exchange.fields().entrySet().stream()
+            .flatMap(field -> Stream.of(field.getKey(), field.getValue()))
+            .toArray(String[]::new);
+    return exchange(exchange.method(), exchange.path(), exchange.body(), fields);
   }
 
   @Singleton

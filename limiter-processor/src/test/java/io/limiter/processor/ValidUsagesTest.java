@@ -4,11 +4,13 @@ package io.limiter.processor;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What configuration, beans and other classes may make right is no error. */
+@Tag("matrix")
 class ValidUsagesTest {
 
   @TempDir private Path output;

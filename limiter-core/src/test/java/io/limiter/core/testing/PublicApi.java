@@ -31,6 +31,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Predicate;
+import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -46,6 +47,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class PublicApi {
 
+  private static final Pattern OURS = Pattern.compile("io\\.limiter\\.[\\w.$]+");
   private static final Pattern PACKAGES = Pattern.compile("\\b(?:[a-z][a-z0-9_]*\\.)+(?=[A-Z])");
 
   private final Predicate<AnnotatedElement> internal;
@@ -60,7 +62,7 @@ public final class PublicApi {
 
   /**
    * Compares the API of compiled classes with a file, or writes the file with {@code
-   * -Dlimiter.api=write}.
+   * -Dlimiter.api=write}. No member of it has a type that is not part of it.
    *
    * @param classes the directory of the compiled classes
    * @param packages selects packages by their names
@@ -82,6 +84,49 @@ public final class PublicApi {
             "Missing" and "expecting" is what was compiled, "extra" and "but was" is what the file has.""",
             file.normalize(), module)
         .hasContent(compiled);
+    assertThat(withHiddenTypes(classes, packages)).isEmpty();
+  }
+
+  /** The members of the API with a type of this module that is not part of it. */
+  private Set<String> withHiddenTypes(Path classes, Predicate<String> packages) throws IOException {
+    Set<String> hidden = new TreeSet<>();
+    List<Class<?>> listed = new ArrayList<>();
+    for (String name : names(classes)) {
+      boolean hides = !packages.test(name.substring(0, name.lastIndexOf('.')));
+      if (hides || !isListed(load(name))) {
+        hidden.add(name);
+      } else {
+        listed.add(load(name));
+      }
+    }
+    Set<String> found = new TreeSet<>();
+    for (Class<?> type : listed) {
+      members(type)
+          .filter(member -> !internal.test((AnnotatedElement) member))
+          .filter(member -> isVisible(member.getModifiers(), type))
+          .filter(member -> types(member).anyMatch(hidden::contains))
+          .forEach(member -> found.add(member.toString()));
+    }
+    return found;
+  }
+
+  private static Stream<Member> members(Class<?> type) {
+    return Stream.<Member[]>of(
+            type.getDeclaredFields(), type.getDeclaredConstructors(), type.getDeclaredMethods())
+        .flatMap(Arrays::stream)
+        .filter(member -> !member.isSynthetic());
+  }
+
+  private static Stream<String> types(Member member) {
+    Stream<Type> types =
+        member instanceof Field field
+            ? Stream.of(field.getGenericType())
+            : Stream.of(((Executable) member).getGenericParameterTypes());
+    Stream<Type> result =
+        member instanceof Method method ? Stream.of(method.getGenericReturnType()) : Stream.empty();
+    return Stream.concat(types, result)
+        .flatMap(type -> OURS.matcher(type.getTypeName()).results())
+        .map(MatchResult::group);
   }
 
   /** The API of compiled classes, as text. */

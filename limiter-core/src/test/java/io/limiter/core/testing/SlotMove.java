@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.testing;
 
+import static org.awaitility.Awaitility.await;
+
 import io.lettuce.core.MigrateArgs;
+import io.lettuce.core.cluster.models.partitions.ClusterPartitionParser;
+import java.time.Duration;
 import java.util.List;
 
 /**
@@ -48,5 +52,20 @@ public record SlotMove(ClusterGroup group, int slot, RedisProcess from, RedisPro
     String id = group.admin(to).clusterMyId();
     group.admin(to).clusterSetSlotNode(slot, id);
     group.admin(from).clusterSetSlotNode(slot, id);
+    // A node that gets a slot back before it knows this epoch would take the same one, and then
+    // each
+    // of the two may take the other for the owner.
+    await()
+        .pollDelay(Duration.ZERO)
+        .pollInterval(Duration.ofMillis(2))
+        .atMost(Duration.ofMillis(PATIENCE_MILLIS))
+        .until(() -> epoch(from, id) == epoch(to, id));
+  }
+
+  /** The epoch of a node, as far as a server knows it. */
+  private long epoch(RedisProcess server, String id) {
+    return ClusterPartitionParser.parse(group.admin(server).clusterNodes())
+        .getPartitionByNodeId(id)
+        .getConfigEpoch();
   }
 }

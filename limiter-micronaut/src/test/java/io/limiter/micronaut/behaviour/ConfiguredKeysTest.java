@@ -23,10 +23,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Each setting of a policy and of a rule, over HTTP: what callers get with it. */
+@Tag("matrix")
 class ConfiguredKeysTest {
 
   private static final String SPEC = "ConfiguredKeysTest";

@@ -150,9 +150,9 @@ class UnknownSettingsTest {
         "limiter.Policies.sms.fallback | ; did you mean limiter.policies.sms.fallback?",
         "limiter.denial.templates.errMsg | ; did you mean limiter.denial.template.errMsg?",
         "limiter.redis.uri | ; did you mean redis.uri?",
-        "limiter.deny-cache | , but a group of them: limiter.deny-cache.enabled, for example",
-        "limiter.redis | , but a group of them: limiter.redis.enabled, for example",
-        "limiter | , but a group of them: limiter.enabled, for example",
+        "limiter.deny-cache | ; it is the prefix of settings such as limiter.deny-cache.enabled",
+        "limiter.redis | ; it is the prefix of settings such as limiter.redis.enabled",
+        "limiter | ; it is the prefix of settings such as limiter.enabled",
         "limiter.rules.login.count | ; a setting of the application itself needs another prefix than limiter",
       })
   void theNearestNameIsProposed(String name, String advice) {

@@ -5,14 +5,13 @@ import io.limiter.core.testing.FaultProxy;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.micronaut.context.ApplicationContext;
+import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.Header;
 import io.micronaut.http.annotation.QueryValue;
 import io.micronaut.http.netty.channel.EventLoopGroupRegistry;
-import io.micronaut.runtime.server.EmbeddedServer;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadInfo;
 import java.lang.management.ThreadMXBean;
@@ -36,7 +35,7 @@ final class LimitedService implements AutoCloseable {
   final FaultProxy proxy = new FaultProxy(redis.port());
   final Decisions decisions;
   final HeartBeats hearts;
-  private final EmbeddedServer server;
+  private final HttpService server;
 
   /** All limit alike. */
   @Controller("/calls")
@@ -77,23 +76,16 @@ final class LimitedService implements AutoCloseable {
    */
   LimitedService(String connections, Map<String, Object> settings) {
     Map<String, Object> all = new HashMap<>(settings);
-    all.put("spec.name", SPEC);
     all.put("redis.uri", proxy.uri());
     all.put("limiter.redis.connections", connections);
     all.put("micronaut.netty.event-loops.default.num-threads", 2);
-    all.put("micronaut.server.port", -1);
-    server = ApplicationContext.run(EmbeddedServer.class, all);
-    decisions = server.getApplicationContext().getBean(Decisions.class);
-    hearts =
-        HeartBeats.of(
-            server
-                .getApplicationContext()
-                .getBean(EventLoopGroupRegistry.class)
-                .getDefaultEventLoopGroup());
+    server = HttpService.start(SPEC, all);
+    decisions = server.bean(Decisions.class);
+    hearts = HeartBeats.of(server.bean(EventLoopGroupRegistry.class).getDefaultEventLoopGroup());
   }
 
   int port() {
-    return server.getPort();
+    return server.port();
   }
 
   /** A thread for each call that waits, where a route waits on the executor for that. */

@@ -14,7 +14,7 @@ import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.redis.LimitStoreFactory;
-import io.micronaut.context.ApplicationContext;
+import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Replaces;
@@ -22,7 +22,6 @@ import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.MediaType;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
-import io.micronaut.runtime.server.EmbeddedServer;
 import jakarta.inject.Singleton;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -62,12 +61,10 @@ final class PausedService {
   public static void main(String[] args) throws IOException {
     PrintStream parent = System.out;
     System.setOut(System.err); // logs must not go to the pipe
-    EmbeddedServer server =
-        ApplicationContext.run(
-            EmbeddedServer.class,
-            Map.of(
-                "spec.name",
-                SPEC,
+    HttpService server =
+        HttpService.start(
+            SPEC,
+            HttpService.settings(
                 "redis.uri",
                 args[0],
                 "limiter.redis.connections",
@@ -75,10 +72,8 @@ final class PausedService {
                 "limiter.redis.warm-up",
                 "10s",
                 "micronaut.netty.event-loops.default.num-threads",
-                2,
-                "micronaut.server.port",
-                -1));
-    parent.println(READY + server.getPort());
+                2));
+    parent.println(READY + server.port());
     while (System.in.read() >= 0) {}
     Runtime.getRuntime().halt(0);
   }

@@ -13,8 +13,6 @@ import io.limiter.core.Verdict;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.testing.HttpService;
-import io.micronaut.context.ApplicationContext;
-import io.micronaut.runtime.server.EmbeddedServer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,27 +41,23 @@ final class Service implements AutoCloseable {
           Policy.of("faults", SlidingWindowLog.of(COUNT, Duration.ofHours(1))),
           new Subject("user", "ada"));
 
-  private final ApplicationContext context;
+  private final HttpService server;
   private final Limiter limiter;
 
-  private Service(Map<String, Object> properties) {
-    context = ApplicationContext.run(EmbeddedServer.class, properties).getApplicationContext();
-    limiter = context.getBean(Limiter.class);
+  private Service(HttpService server) {
+    this.server = server;
+    this.limiter = server.bean(Limiter.class);
   }
 
   static Service start(RedisProcess redis, Object... properties) {
     Map<String, Object> all =
         HttpService.settings(
-            "spec.name",
-            "Service",
             "redis.uri",
             redis.uri(),
-            "micronaut.server.port",
-            -1,
             "limiter.redis.key-prefix",
             "t" + UUID.randomUUID().toString().substring(0, 8) + ":");
     all.putAll(HttpService.settings(properties));
-    return new Service(all);
+    return new Service(HttpService.start("Service", all));
   }
 
   Verdict call() {
@@ -75,7 +69,7 @@ final class Service implements AutoCloseable {
   }
 
   <T> T bean(Class<T> type) {
-    return context.getBean(type);
+    return server.bean(type);
   }
 
   /** Calls in turn, each of which memory has to decide, in time and for one of these reasons. */
@@ -114,6 +108,6 @@ final class Service implements AutoCloseable {
 
   @Override
   public void close() {
-    context.close();
+    server.close();
   }
 }

@@ -21,11 +21,13 @@ import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A hash in Redis changes numbers and switches on all instances. */
+@Tag("matrix")
 class SharedSettingsTest {
 
   private static final String SPEC = "SharedSettingsTest";
