@@ -34,7 +34,7 @@ class InFlightInstancesTest {
   }
 
   @Test
-  void thePlacesOfAnInstanceThatIsGoneAreFreeAfterALease() {
+  void thePlacesOfAnInstanceThatIsGoneAreFreeAfterThePermitTime() {
     var unused = one.getAsync("/in-flight/permit");
     RunningCalls running = one.bean(RunningCalls.class);
     await().until(() -> running.count() == 1);

@@ -25,10 +25,12 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
 /** A limit for users that finds none counts addresses, and warns of it. */
+@Tag("matrix")
 class UnknownUsersTest {
 
   private static final String USER = "X-User";
