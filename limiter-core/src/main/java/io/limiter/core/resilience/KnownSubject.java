@@ -16,6 +16,7 @@ import io.limiter.core.store.LimitStore.KnownUse.PastUnits;
 import io.limiter.core.store.LimitStore.KnownUse.RuleUse;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -108,6 +109,7 @@ final class KnownSubject {
       stack = charge.stack();
       shareNanos = shareNanos(charge.stack());
       numbers = new long[NUMBERS * charge.stack().rules().size()];
+      Arrays.fill(ownUnits, 0); // in parts of another length
     }
     if (took) {
       countOwn(charge, nowNanos);
@@ -372,7 +374,6 @@ final class KnownSubject {
     removePending(List.copyOf(pending), all);
     known = false;
     news = true;
-    numbers = new long[numbers.length];
     bannedMicros = 0;
   }
 }
