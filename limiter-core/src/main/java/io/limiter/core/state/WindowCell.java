@@ -80,12 +80,12 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
       return new WindowCell(
           rule, startMicros, startMicros + MICROSECONDS.convert(rule.window()), units);
     }
-    AlignedWindow windowMicros = AlignedWindow.of(rule.alignment().get(), rule.window(), nowMicros);
+    AlignedWindow window = AlignedWindow.of(rule.alignment().get(), rule.window(), nowMicros);
     return new WindowCell(
         rule,
-        windowMicros.startMicros(),
-        windowMicros.endMicros(),
-        windowMicros.startMicros() <= startMicros ? units : 0);
+        window.startMicros(),
+        window.endMicros(),
+        window.startMicros() <= startMicros ? units : 0);
   }
 
   @Override
@@ -135,8 +135,8 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
     if (rule.alignment().isEmpty()) {
       return new WindowCell(rule, nowMicros, nowMicros + MICROSECONDS.convert(rule.window()), 0);
     }
-    AlignedWindow windowMicros = AlignedWindow.of(rule.alignment().get(), rule.window(), nowMicros);
-    return new WindowCell(rule, windowMicros.startMicros(), windowMicros.endMicros(), 0);
+    AlignedWindow window = AlignedWindow.of(rule.alignment().get(), rule.window(), nowMicros);
+    return new WindowCell(rule, window.startMicros(), window.endMicros(), 0);
   }
 
   @Override
@@ -214,8 +214,8 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
     private static final LocalDateTime EPOCH = LocalDateTime.of(1970, 1, 1, 0, 0);
 
     /** Returns the window that contains a time. */
-    static AlignedWindow of(Alignment alignment, Duration windowMicros, long nowMicros) {
-      long lengthMicros = MICROSECONDS.convert(windowMicros);
+    static AlignedWindow of(Alignment alignment, Duration window, long nowMicros) {
+      long lengthMicros = MICROSECONDS.convert(window);
       return of(alignment.zone().getRules(), lengthMicros, anchorMicros(alignment), nowMicros);
     }
 

@@ -24,10 +24,10 @@
  *
  * <p>The names in capitals are the phases of a {@code LimitedCall}; whether it is denied, completed
  * or answered, and whether its duplicate guard is released, are flags beside them. A completion
- * settles the units once: an abandoned call gives back all of them, except those of rules that
- * count every call that arrives; one that ended unseen keeps them. The duplicate guard is released
- * once: if the method was never entered, or after a failure that {@link
- * io.limiter.micronaut.plan.DuplicateGuard.Release} names.
+ * settles the units once: an abandoned call gives up its place in a queue and gives back all units,
+ * except those of other rules that count every call that arrives; one that ended unseen keeps them.
+ * The duplicate guard is released once: if the method was never entered, or after a failure that
+ * {@link io.limiter.micronaut.plan.DuplicateGuard.Release} names.
  */
 @NullMarked
 package io.limiter.micronaut.call;

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.state;
+
+import static io.limiter.core.StoreHarness.MINUTE;
+import static io.limiter.core.StoreHarness.SECOND;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.limiter.core.FadingCounter;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.FixedWindowRule.Alignment;
+import io.limiter.core.rule.LeakyBucketRule;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.TokenBucketRule;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.time.ZoneId;
+import java.time.ZoneOffset;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * What scripts receive about a rule, and what Redis stores about the meaning of its numbers:
+ * instances of two versions share a limit only if both are the same.
+ */
+class PlannedCellTest {
+
+  private static final long HOUR = 3_600_000_000L;
+
+  private static final Rule COUNTER = SlidingWindowCounter.of(10, SECOND);
+  private static final Rule WINDOW = FixedWindowRule.of(10, SECOND);
+  private static final Rule ALIGNED = FixedWindowRule.aligned(10, SECOND, ZoneOffset.UTC);
+  private static final Rule BUCKET = TokenBucketRule.of(10, 2, SECOND).startingWith(4);
+  private static final Rule BY_INTERVAL =
+      TokenBucketRule.of(10, 2, SECOND).startingWith(4).byInterval();
+  private static final LeakyBucketRule LEAKY =
+      LeakyBucketRule.of(3, SECOND, 10, SECOND.multipliedBy(10));
+  private static final Rule CUSTOM =
+      new CustomRule("custom", 10, SECOND, new FadingCounter(), List.of(2.5), MINUTE);
+
+  private static Arguments planned(
+      Rule rule, CellAlgorithm algorithm, int size, String meaning, double... plan) {
+    return Arguments.of(rule, algorithm, size, meaning, plan);
+  }
+
+  static Stream<Arguments> rules() {
+    return Stream.of(
+        planned(COUNTER, CellAlgorithm.SLIDING_COUNTER, 3, "counter PT1S", 10, 1e6),
+        planned(WINDOW, CellAlgorithm.FIXED_WINDOW, 2, "window PT1S Optional.empty", 10, 1e6),
+        planned(BUCKET, CellAlgorithm.TOKEN_BUCKET, 2, "bucket 2 PT1S true", 10, 500_000, 1, 3e6),
+        planned(
+            BY_INTERVAL, CellAlgorithm.INTERVAL_BUCKET, 2, "bucket 2 PT1S false", 10, 1e6, 2, 6),
+        planned(LEAKY, CellAlgorithm.LEAKY_BUCKET, 3, "leaky 3 PT1S", 1e6, 3, 10, 30e6, 1),
+        planned(
+            LEAKY.withFair(false),
+            CellAlgorithm.LEAKY_BUCKET,
+            3,
+            "leaky 3 PT1S",
+            1e6,
+            3,
+            10,
+            30e6,
+            0),
+        planned(
+            CUSTOM, CellAlgorithm.CUSTOM, 3, "fading-counter PT1S [2.5] PT1M", 10, 1e6, 60e6, 2.5));
+  }
+
+  @ParameterizedTest
+  @MethodSource("rules")
+  void aScriptGetsTheseNumbers(
+      Rule rule, CellAlgorithm algorithm, int size, String meaning, double[] plan) {
+    Cell cell = Cell.unused(rule);
+
+    assertThat(cell.algorithm()).isEqualTo(algorithm);
+    assertThat(cell.plan(rule, 0)).containsExactly(plan);
+    assertThat(cell.size()).as("stored values").isEqualTo(size);
+    assertThat(cell.meaning()).isEqualTo(meaning);
+    assertThat(cell.isZoned()).isFalse();
+    assertThat(cell.timeMicros()).as("unused").isEqualTo(-1);
+    assertThat(cell.missing()).isZero();
+  }
+
+  @Test
+  void aWindowWithoutDaylightSavingGetsOneOffset() {
+    Cell cell =
+        Cell.unused(
+            FixedWindowRule.of(10, Duration.ofHours(24))
+                .alignedTo(
+                    Alignment.to(ZoneOffset.ofHours(2)).from(LocalDateTime.of(2024, 1, 1, 6, 30))));
+
+    assertThat(cell.algorithm()).isEqualTo(CellAlgorithm.ALIGNED_WINDOW);
+    assertThat(cell.plan(ALIGNED, 5))
+        .containsExactly(10, 24 * HOUR, 6.5 * HOUR, 2 * HOUR, 0, 2 * HOUR);
+    assertThat(cell.isZoned()).isFalse();
+    assertThat(cell.meaning()).startsWith("window PT24H Optional[").contains("06:30");
+  }
+
+  /** Clocks change there on 2024-03-31 and 2024-10-27, each at 01:00 UTC. */
+  @Test
+  void aWindowInAZoneGetsTheNearestChangeOfItsClocks() {
+    Rule daily = FixedWindowRule.aligned(10, Duration.ofHours(24), ZoneId.of("Europe/Berlin"));
+    Cell cell = Cell.unused(daily);
+    long spring = micros("2024-03-31T01:00:00Z");
+    long autumn = micros("2024-10-27T01:00:00Z");
+
+    assertThat(cell.isZoned()).isTrue();
+    for (String near : new String[] {"2024-02-01T00:00:00Z", "2024-07-13T00:00:00Z"}) {
+      assertThat(cell.plan(daily, micros(near)))
+          .as(near)
+          .containsExactly(10, 24 * HOUR, 0, HOUR, spring, 2 * HOUR);
+    }
+    assertThat(cell.plan(daily, micros("2024-07-15T00:00:00Z")))
+        .containsExactly(10, 24 * HOUR, 0, 2 * HOUR, autumn, HOUR);
+  }
+
+  private static long micros(String time) {
+    return Instant.parse(time).getEpochSecond() * 1_000_000;
+  }
+
+  /** Its clocks may be set back by two hours while a window lasts. */
+  @Test
+  void theStateIsKeptAsLongAsItMayBeNeeded() {
+    assertThat(Cell.unused(COUNTER).memoryMicros()).isEqualTo(2_000_000);
+    assertThat(Cell.unused(WINDOW).memoryMicros()).isEqualTo(1_000_000);
+    assertThat(Cell.unused(ALIGNED).memoryMicros()).isEqualTo(1_000_000 + 2 * HOUR);
+    assertThat(Cell.unused(BUCKET).memoryMicros()).isEqualTo(HOUR);
+    assertThat(Cell.unused(BY_INTERVAL).memoryMicros()).isEqualTo(HOUR);
+    assertThat(Cell.unused(TokenBucketRule.of(10, 2, SECOND)).memoryMicros()).isEqualTo(5_000_000);
+    assertThat(Cell.unused(TokenBucketRule.of(10, 3, SECOND).byInterval()).memoryMicros())
+        .isEqualTo(4_000_000);
+    assertThat(Cell.unused(CUSTOM).memoryMicros()).isEqualTo(60_000_000);
+    assertThat(Cell.unused(LEAKY).memoryMicros()).isEqualTo(10_333_334);
+    assertThat(Cell.unused(LEAKY).longestMemoryMicros())
+        .as("and eleven departures")
+        .isEqualTo(10_333_334 + 3_666_667);
+    assertThat(Cell.unused(COUNTER).longestMemoryMicros()).isEqualTo(2_000_000);
+  }
+
+  @Test
+  void aLogHasNoCell() {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Cell.unused(SlidingWindowLog.of(1, SECOND)))
+        .withMessageStartingWith("A log has no cell: ");
+  }
+}
