@@ -105,7 +105,9 @@ final class KnownSubject {
       KnownSubjectTable all) {
     RuleStack before = stack;
     if (before == null || !before.equals(charge.stack())) {
-      forget(all);
+      removePending(
+          pending.stream().filter(one -> !one.charge.stack().equals(charge.stack())).toList(), all);
+      known = false;
       stack = charge.stack();
       shareNanos = shareNanos(charge.stack());
       numbers = new long[NUMBERS * charge.stack().rules().size()];
@@ -203,6 +205,7 @@ final class KnownSubject {
     if (last == null
         || (pending.size() < MOST_PENDING
             && (last.id != null
+                || !last.charge.stack().equals(charge.stack())
                 || nowNanos - last.sinceNanos > horizonNanos(charge.stack()) / MOST_PENDING))) {
       last = new Pending(charge, nowNanos);
       pending.add(last);

@@ -162,9 +162,6 @@ final class KnownSubjectTable {
       Mode mode,
       long askedNanos,
       boolean late) {
-    if (known.length == 0) {
-      return;
-    }
     if (verdict == null || verdict.decidedBy() != DecidedBy.STORE) {
       if (!late) {
         unanswered(brought, known);
@@ -192,7 +189,7 @@ final class KnownSubjectTable {
               charge, verdict, guard ? -1 : rule, c == 0, took, askedNanos, nowNanos, this);
         }
       }
-      rule += guard ? 0 : rules;
+      rule += rules; // the guard is the last
     }
   }
 

@@ -289,6 +289,27 @@ class KnownSubjectTest {
   }
 
   @Test
+  void theFirstVerdictKeepsUnitsToReport() {
+    admit(charge(LOG), 100, 0);
+
+    learn(charge(LOG), verdict(LOG, 6, 2, 5), 0);
+
+    assertThat(past(0)).hasSize(1);
+    assertThat(use(charge(LOG), 0).since()).containsExactly(new PastUnits(0, 1));
+  }
+
+  @Test
+  void changedRulesKeepUnitsToReportOfTheirOwn() {
+    learn(charge(LOG), verdict(LOG, 6, 2, 5), 0);
+    admit(charge(LOG), 100, 0);
+    admit(charge(LOG_OF_8_S).withCost(2), 100, 0);
+
+    learn(charge(LOG_OF_8_S), verdict(LOG_OF_8_S, 7, 2, 5), 0);
+
+    assertThat(costs(past(0))).containsExactly(2);
+  }
+
+  @Test
   void changedRulesStartWithoutUnitsToReport() {
     learn(charge(LOG), verdict(LOG, 6, 2, 5).ban(Duration.ofSeconds(9)), 0);
     admit(charge(LOG), 100, 0);
