@@ -5,9 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
+import io.limiter.core.testing.RecordedLog;
 import java.net.http.HttpResponse;
 import java.util.Base64;
 import java.util.Map;
@@ -15,7 +13,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.slf4j.LoggerFactory;
 
 /** The demo's limits that tell callers apart by who they say they are, and what stays open. */
 class DemoCallersTest {
@@ -48,24 +45,18 @@ class DemoCallersTest {
 
   @Test
   void onlyWithoutSecurityAStartWarnsThatUsersAreUnknown() {
-    Logger logger = (Logger) LoggerFactory.getLogger("io.limiter.micronaut.http.UserWarnings");
-    ListAppender<ILoggingEvent> logged = new ListAppender<>();
-    logged.start();
-    logger.addAppender(logged);
-    try {
+    try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.http.UserWarnings")) {
       Demo.start().close();
-      assertThat(logged.list).isEmpty();
+      assertThat(log.events()).isEmpty();
 
       new Demo(Demo.newService(), Map.of("micronaut.security.enabled", false)).close();
-      assertThat(logged.list)
+      assertThat(log.events())
           .singleElement()
           .satisfies(
               line -> {
                 assertThat(line.getLevel()).isEqualTo(Level.WARN);
                 assertThat(line.getFormattedMessage()).contains("MeController.me(");
               });
-    } finally {
-      logger.detachAppender(logged);
     }
   }
 

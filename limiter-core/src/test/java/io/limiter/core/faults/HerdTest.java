@@ -12,6 +12,7 @@ import io.limiter.core.StoreException;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.testing.FaultProxy;
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisProcess;
 import java.time.Duration;
 import java.util.ArrayList;

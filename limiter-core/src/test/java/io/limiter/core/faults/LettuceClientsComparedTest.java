@@ -50,6 +50,7 @@ import io.limiter.core.store.Mode;
 import io.limiter.core.testing.ClusterGroup;
 import io.limiter.core.testing.FaultProxy;
 import io.limiter.core.testing.Ports;
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.core.testing.SentinelGroup;
 import io.limiter.core.testing.SlotMove;

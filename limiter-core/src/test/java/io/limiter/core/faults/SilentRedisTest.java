@@ -19,6 +19,7 @@ import static org.awaitility.Awaitility.await;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.testing.RecordedLog;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;

@@ -7,19 +7,16 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.Mode;
+import io.limiter.core.testing.RecordedLog;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
 
 /** A store that has no room left, and one that is closed. */
 class MemoryStoreEndTest {
@@ -68,29 +65,20 @@ class MemoryStoreEndTest {
 
   @Test
   void aFullStoreLogsThisOnce() {
-    Logger logger = (Logger) LoggerFactory.getLogger(MemoryStore.class);
-    ListAppender<ILoggingEvent> messages = new ListAppender<>();
-    messages.start();
-    logger.setAdditive(false);
-    logger.addAppender(messages);
-    try {
+    try (RecordedLog log = RecordedLog.of(MemoryStore.class)) {
       MemoryStore store = new MemoryStore(3, () -> 0);
       for (int i = 0; i < 3; i++) {
         acquire(store, call("known " + i, rule(5, MINUTE)));
         acquire(store, call("known " + i, rule(5, MINUTE)));
       }
-      assertThat(messages.list).isEmpty();
+      assertThat(log.messages()).isEmpty();
       for (int i = 0; i < 3; i++) {
         acquire(store, call("stranger " + i, rule(5, MINUTE)));
       }
-    } finally {
-      logger.detachAppender(messages);
-      logger.setAdditive(true);
+      assertThat(log.messages())
+          .containsExactly(
+              "The memory store is full: it holds 3 keys, and further subjects are counted together. If the traffic is legitimate, increase the maximum number of subjects");
     }
-    assertThat(messages.list)
-        .extracting(ILoggingEvent::getFormattedMessage)
-        .containsExactly(
-            "The memory store is full: it holds 3 keys, and further subjects are counted together. If the traffic is legitimate, increase the maximum number of subjects");
   }
 
   @Test

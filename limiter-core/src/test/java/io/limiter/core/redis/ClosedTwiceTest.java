@@ -4,10 +4,8 @@ package io.limiter.core.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import io.lettuce.core.RedisURI;
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisProcess;
 import io.netty.channel.EventLoop;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -16,9 +14,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
 
 /**
  * A container closes connections, and the store that uses them closes them too. The second close
@@ -30,19 +26,12 @@ class ClosedTwiceTest {
   private final MultiThreadIoEventLoopGroup group =
       new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
   private final EventLoop loop = (EventLoop) group.next();
-  private final Logger log =
-      (Logger) LoggerFactory.getLogger("io.netty.util.concurrent.DefaultPromise.rejectedExecution");
-  private final ListAppender<ILoggingEvent> rejected = new ListAppender<>();
-
-  @BeforeEach
-  void listen() {
-    rejected.start();
-    log.addAppender(rejected);
-  }
+  private final RecordedLog rejected =
+      RecordedLog.of("io.netty.util.concurrent.DefaultPromise.rejectedExecution");
 
   @AfterEach
   void close() {
-    log.detachAppender(rejected);
+    rejected.close();
     group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
     redis.close();
   }
@@ -58,7 +47,7 @@ class ClosedTwiceTest {
     connections.close();
 
     assertThat(loop.submit(() -> {}).awaitUninterruptibly(5, TimeUnit.SECONDS)).isTrue();
-    assertThat(rejected.list).isEmpty();
+    assertThat(rejected.messages()).isEmpty();
   }
 
   /** A busy loop: event loops must not block, and not even Thread.onSpinWait is allowed there. */

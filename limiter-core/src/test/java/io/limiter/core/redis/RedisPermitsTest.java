@@ -2,22 +2,16 @@
 package io.limiter.core.redis;
 
 import static io.limiter.core.StoreHarness.call;
-import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.Charge;
 import io.limiter.core.Completion;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.StateKey;
-import io.limiter.core.StoreHarness;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
-import java.time.Instant;
-import java.time.temporal.ChronoUnit;
-import java.util.HexFormat;
 import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
@@ -27,18 +21,17 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a renewal writes in Redis, and that instances see each other's calls in flight. */
-class RedisPermitsTest implements StoreHarness {
+class RedisPermitsTest implements RedisHarness {
 
   private static final long SLACK_MILLIS = 1_000;
 
   private final TestRedis redis = new TestRedis();
   private final RedisStore store = redis.store();
   private final long started = System.nanoTime();
-  private long clock = 1_700_000_000_000_000L;
 
   @BeforeEach
   void begin() {
-    redis.setClock(clock);
+    redis.setClock(START_MICROS);
   }
 
   @AfterEach
@@ -53,20 +46,8 @@ class RedisPermitsTest implements StoreHarness {
   }
 
   @Override
-  public void advance(Duration duration) {
-    clock += MICROSECONDS.convert(duration);
-    redis.setClock(clock);
-  }
-
-  @Override
-  public Instant now() {
-    return Instant.EPOCH.plus(clock, ChronoUnit.MICROS);
-  }
-
-  @Override
-  public Optional<String> stored(StateKey key) {
-    return Optional.ofNullable(redis.commands().get(redis.name(key)))
-        .map(HexFormat.of()::formatHex);
+  public TestRedis redis() {
+    return redis;
   }
 
   /** Exact except for the time that this test has taken. */

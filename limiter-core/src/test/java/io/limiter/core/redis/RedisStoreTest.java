@@ -4,13 +4,11 @@ package io.limiter.core.redis;
 import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static io.limiter.core.StoreHarness.submit;
-import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStoreContract;
-import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
@@ -18,11 +16,7 @@ import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.LimitStore;
 import java.time.Duration;
-import java.time.Instant;
-import java.time.temporal.ChronoUnit;
-import java.util.HexFormat;
 import java.util.List;
-import java.util.Optional;
 import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
@@ -35,14 +29,13 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class RedisStoreTest implements LimitStoreContract {
+class RedisStoreTest implements LimitStoreContract, RedisHarness {
 
   private static final long A_DAY_MILLIS = 86_400_000;
   private static final long SLACK_MILLIS = 1_000;
 
   private static TestRedis redis;
   private RedisStore store;
-  private long clock = 1_700_000_000_000_000L;
   private final long started = System.nanoTime();
 
   @BeforeAll
@@ -58,7 +51,7 @@ class RedisStoreTest implements LimitStoreContract {
   @BeforeEach
   void open() {
     store = redis.store();
-    redis.setClock(clock);
+    redis.setClock(START_MICROS);
   }
 
   @AfterEach
@@ -73,20 +66,8 @@ class RedisStoreTest implements LimitStoreContract {
   }
 
   @Override
-  public void advance(Duration duration) {
-    clock += MICROSECONDS.convert(duration);
-    redis.setClock(clock);
-  }
-
-  @Override
-  public Instant now() {
-    return Instant.EPOCH.plus(clock, ChronoUnit.MICROS);
-  }
-
-  @Override
-  public Optional<String> stored(StateKey key) {
-    return Optional.ofNullable(redis.commands().get(redis.name(key)))
-        .map(HexFormat.of()::formatHex);
+  public TestRedis redis() {
+    return redis;
   }
 
   /** Until the last possible departure; longer only for a call that takes several. */
@@ -264,7 +245,7 @@ class RedisStoreTest implements LimitStoreContract {
   void aMissingScriptIsSentAgainAndDecidesOnce() {
     LimitRequest call = call(rule(2, MINUTE));
     redis.commands().scriptFlush();
-    redis.setClock(clock);
+    redis.setClock(START_MICROS);
     assertThat(acquire(call).rules().get(0).remaining()).isEqualTo(1);
     redis.commands().scriptFlush();
     assertThat(store.reset(List.of(call.charge(0).key()))).succeedsWithin(SECOND.multipliedBy(10));

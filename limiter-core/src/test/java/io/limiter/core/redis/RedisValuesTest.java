@@ -3,16 +3,13 @@ package io.limiter.core.redis;
 
 import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
-import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.FadingCounter;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.RuleVerdict;
-import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
-import io.limiter.core.StoreHarness;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.BanRule;
@@ -26,13 +23,9 @@ import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.state.Cell;
 import io.limiter.core.store.LimitStore;
 import java.time.Duration;
-import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HexFormat;
 import java.util.List;
-import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CompletionException;
 import org.junit.jupiter.api.AfterEach;
@@ -42,7 +35,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The single value that Redis holds of a subject whose rules include both logs and cells. */
-class RedisValuesTest implements StoreHarness {
+class RedisValuesTest implements RedisHarness {
 
   private static final LimitRequest LOGGED = call(rule(200, MINUTE));
   private static final LimitRequest COUNTED = call(FixedWindowRule.of(200, HOUR));
@@ -51,11 +44,10 @@ class RedisValuesTest implements StoreHarness {
 
   private final TestRedis redis = new TestRedis();
   private LimitStore store = redis.store();
-  private long clock = 1_700_000_000_000_000L;
 
   @BeforeEach
   void begin() {
-    redis.setClock(clock);
+    redis.setClock(START_MICROS);
   }
 
   @AfterEach
@@ -70,20 +62,8 @@ class RedisValuesTest implements StoreHarness {
   }
 
   @Override
-  public void advance(Duration duration) {
-    clock += MICROSECONDS.convert(duration);
-    redis.setClock(clock);
-  }
-
-  @Override
-  public Instant now() {
-    return Instant.EPOCH.plus(clock, ChronoUnit.MICROS);
-  }
-
-  @Override
-  public Optional<String> stored(StateKey key) {
-    return Optional.ofNullable(redis.commands().get(redis.name(key)))
-        .map(HexFormat.of()::formatHex);
+  public TestRedis redis() {
+    return redis;
   }
 
   private byte[] name() {

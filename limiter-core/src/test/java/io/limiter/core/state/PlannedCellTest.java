@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.limiter.core.FadingCounter;
+import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.FixedWindowRule.Alignment;
@@ -25,6 +26,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
@@ -142,6 +144,42 @@ class PlannedCellTest {
         .as("and eleven departures")
         .isEqualTo(10_333_334 + 3_666_667);
     assertThat(Cell.unused(COUNTER).longestMemoryMicros()).isEqualTo(2_000_000);
+  }
+
+  /** Plans hold the numbers, and Redis stores the kinds. */
+  @Test
+  void algorithmsKeepTheirNumbersAndKinds() {
+    assertThat(CellAlgorithm.values())
+        .extracting(CellAlgorithm::number)
+        .containsExactly(4, 2, 3, 1, 5, 6, 64);
+    assertThat(CellAlgorithm.values())
+        .extracting(CellAlgorithm::kind)
+        .containsExactly(4, 2, 2, 1, 4, 6, 0);
+  }
+
+  @Test
+  void theStateOfABanIsKeptForTwiceItsLongestTimeOrWhileViolationsCount() {
+    assertThat(Cell.memoryMicros(BanRule.of(3, SECOND, SECOND).growing(2, MINUTE)))
+        .isEqualTo(120_000_000);
+    assertThat(Cell.memoryMicros(BanRule.of(3, MINUTE, SECOND))).isEqualTo(60_000_000);
+  }
+
+  /** A power of two of seconds that is as long or longer, up to four years. */
+  @ParameterizedTest
+  @CsvSource({
+    "0, 0",
+    "1, 0",
+    "1000000, 0",
+    "1000001, 1",
+    "2000000, 1",
+    "2000001, 2",
+    "4000000, 2",
+    "4000001, 3",
+    "134217728000000, 27",
+    "134217728000001, 27"
+  })
+  void timesAreStoredAsPowersOfTwo(long micros, int exponent) {
+    assertThat(Cell.exponent(micros)).isEqualTo(exponent);
   }
 
   @Test

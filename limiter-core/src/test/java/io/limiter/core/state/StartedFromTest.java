@@ -260,6 +260,17 @@ class StartedFromTest {
         .isEqualTo(at(SOME_TIME + 8_000_000, 500_000));
   }
 
+  @Test
+  void whatASmallerBucketByIntervalIsInDebtStaysMissing() {
+    Cell cell = bucket(BY_INTERVAL.withCount(20), 15).under(BY_INTERVAL);
+
+    CellReadout readout = cell.read(BY_INTERVAL, SOME_TIME + 1_500_000, 1, Mode.ACQUIRE);
+
+    assertThat(readout.remainingBefore()).as("8 of 10 are missing").isEqualTo(2);
+    assertThat(readout.taken())
+        .isEqualTo(new IntervalCell(BY_INTERVAL, true, SOME_TIME + 1_000_000, 14));
+  }
+
   private static Cell at(long micros, long missing) {
     return Cell.unused(BUCKET).stored(micros, new double[] {micros, missing});
   }

@@ -160,6 +160,7 @@ class StoredCellTest {
   void departuresThatWereGivenUpAreThreeNumbersInOne() {
     assertThat(queue(true, 0).remainingBefore()).isEqualTo(6);
     assertThat(queue(true, gap(3, 2, 2)).remainingBefore()).isEqualTo(8);
+    assertThat(queue(true, gap(3, 3, 3)).remainingBefore()).as("the last ones").isEqualTo(9);
     assertThat(queue(false, gap(3, 2, 2)).delayMicros()).isEqualTo(1_000_000);
     assertThat(queue(false, gap(4, 3, 2)).remainingBefore()).isEqualTo(8);
     assertThat(queue(false, gap(4, 3, 2)).delayMicros()).isEqualTo(2_500_000);

@@ -4,10 +4,8 @@ package io.limiter.micronaut.behaviour;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import io.limiter.core.Verdict;
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
 import io.limiter.micronaut.denial.Denial;
 import io.limiter.micronaut.denial.DenialBody;
@@ -28,11 +26,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.slf4j.LoggerFactory;
 
 /**
  * The application's own beans word the answers, and fail: a denial stays the denial that it is, an
@@ -42,20 +38,11 @@ class BrokenAnswersTest {
 
   private static final String BROKEN = "test.broken";
 
-  private final Logger log = (Logger) LoggerFactory.getLogger("io.limiter.micronaut");
-  private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
-
-  @BeforeEach
-  void listen() {
-    logged.start();
-    log.addAppender(logged);
-    log.setAdditive(false);
-  }
+  private final RecordedLog log = RecordedLog.of("io.limiter.micronaut");
 
   @AfterEach
   void leave() {
-    log.detachAppender(logged);
-    log.setAdditive(true);
+    log.close();
   }
 
   @ParameterizedTest
@@ -105,12 +92,9 @@ class BrokenAnswersTest {
       assertThat(admitted.body()).isEqualTo("ok");
       assertThat(denied.statusCode()).isEqualTo(429);
       assertThat(denied.body()).contains("Too many requests, try again later");
-      assertThat(logged.list)
+      assertThat(log.messages())
           .anyMatch(
-              event ->
-                  event
-                      .getFormattedMessage()
-                      .contains("has failed, so responses are sent without its header fields"));
+              line -> line.contains("has failed, so responses are sent without its header fields"));
     }
   }
 
@@ -121,7 +105,7 @@ class BrokenAnswersTest {
 
   /** However often it has happened. */
   private void assertLoggedOnce(String what) {
-    assertThat(logged.list)
+    assertThat(log.events())
         .filteredOn(event -> event.getLevel() == Level.ERROR)
         .singleElement()
         .satisfies(

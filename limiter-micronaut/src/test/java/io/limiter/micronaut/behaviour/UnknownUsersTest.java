@@ -5,9 +5,7 @@ import static io.limiter.micronaut.testing.HttpService.field;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -24,10 +22,8 @@ import java.security.Principal;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
 
 /** A limit for users that finds none counts addresses, and warns of it. */
 @Tag("matrix")
@@ -35,9 +31,7 @@ class UnknownUsersTest {
 
   private static final String USER = "X-User";
 
-  private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
-  private final Logger logger =
-      (Logger) LoggerFactory.getLogger("io.limiter.micronaut.http.UserWarnings");
+  private final RecordedLog log = RecordedLog.of("io.limiter.micronaut.http.UserWarnings");
 
   @Controller("/users")
   @Requires(property = "spec.name", pattern = "UnknownUsersTest.*")
@@ -76,15 +70,9 @@ class UnknownUsersTest {
     }
   }
 
-  @BeforeEach
-  void listen() {
-    logged.start();
-    logger.addAppender(logged);
-  }
-
   @AfterEach
   void stop() {
-    logger.detachAppender(logged);
+    log.close();
   }
 
   @Test
@@ -92,7 +80,7 @@ class UnknownUsersTest {
     try (TestServer server = TestServer.start("UnknownUsersTest.early")) {
       assertThat(server.port()).isPositive();
     }
-    assertThat(logged.list)
+    assertThat(log.events())
         .singleElement()
         .satisfies(
             line -> {
@@ -111,15 +99,15 @@ class UnknownUsersTest {
     try (TestServer server = TestServer.start("no users")) {
       assertThat(server.port()).isPositive();
     }
-    assertThat(logged.list).isEmpty();
+    assertThat(log.events()).isEmpty();
   }
 
   @Test
   void theFirstUserWhoIsKnownTooLateIsWarnedOf() {
     try (TestServer server = TestServer.start("UnknownUsersTest.late")) {
-      logged.list.clear();
+      log.clear();
       assertThat(server.get("/users").statusCode()).isEqualTo(200);
-      assertThat(logged.list).as("no user logs in").isEmpty();
+      assertThat(log.events()).as("no user logs in").isEmpty();
 
       for (String user : List.of("ann", "bob", "ann")) {
         assertThat(server.get("/users", USER, user).statusCode()).isEqualTo(200);
@@ -128,7 +116,7 @@ class UnknownUsersTest {
           .as("all are counted as one")
           .startsWith("\"50-per-60s\";r=45;");
     }
-    assertThat(logged.list)
+    assertThat(log.events())
         .singleElement()
         .satisfies(
             line -> {
@@ -143,12 +131,12 @@ class UnknownUsersTest {
   @Test
   void usersWhoAreKnownInTimeAreNot() {
     try (TestServer server = TestServer.start("UnknownUsersTest.early")) {
-      logged.list.clear();
+      log.clear();
       assertThat(server.get("/users").statusCode()).isEqualTo(200);
       assertThat(field(server.get("/users", USER, "ann"), "RateLimit"))
           .startsWith("\"50-per-60s\";r=49;");
     }
-    assertThat(logged.list).isEmpty();
+    assertThat(log.events()).isEmpty();
   }
 
   /** Around the method all filters have run. */
@@ -156,11 +144,11 @@ class UnknownUsersTest {
   void withoutTheGateNoFilterIsTooLate() {
     try (TestServer server =
         TestServer.start("UnknownUsersTest.late", Map.of("limiter.gate.enabled", false))) {
-      logged.list.clear();
+      log.clear();
       assertThat(server.get("/users").statusCode()).isEqualTo(200);
       assertThat(field(server.get("/users", USER, "ann"), "RateLimit"))
           .startsWith("\"50-per-60s\";r=49;");
     }
-    assertThat(logged.list).isEmpty();
+    assertThat(log.events()).isEmpty();
   }
 }

@@ -5,12 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.limiter.core.Policy;
 import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.ApplicationContextBuilder;
@@ -40,14 +38,12 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.slf4j.LoggerFactory;
 
 /** A name under {@code limiter} that no setting has: what comes of it, and where it was written. */
 @Tag("matrix")
@@ -56,20 +52,13 @@ class UnknownSettingsTest {
   private static final String MISTAKE =
       "limiter.falback%s: there is no such setting; did you mean limiter.fallback?";
 
-  private final Logger logger = (Logger) LoggerFactory.getLogger(UnknownSettings.class);
-  private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
+  private final RecordedLog log = RecordedLog.of(UnknownSettings.class);
 
   @TempDir private Path directory;
 
-  @BeforeEach
-  void listen() {
-    lines.start();
-    logger.addAppender(lines);
-  }
-
   @AfterEach
   void stopListening() {
-    logger.detachAppender(lines);
+    log.close();
   }
 
   @ParameterizedTest
@@ -181,7 +170,7 @@ class UnknownSettingsTest {
     settings.put("limiter-of-others", "x");
 
     assertThatNoException().isThrownBy(() -> ApplicationContext.run(settings).close());
-    assertThat(warnings()).isEmpty();
+    assertThat(log.messages()).isEmpty();
   }
 
   @Factory
@@ -241,7 +230,7 @@ class UnknownSettingsTest {
   void anEnvironmentVariableIsAWarning(String variable, String warning) {
     startWith(variables(variable), Map.of());
 
-    assertThat(warnings()).containsExactly(warning);
+    assertThat(log.messages()).containsExactly(warning);
   }
 
   @ParameterizedTest
@@ -282,7 +271,7 @@ class UnknownSettingsTest {
         variables(Map.of(variable, values.getOrDefault(variable, "tcp://10.0.0.11:6379"))),
         Map.of());
 
-    assertThat(warnings()).isEmpty();
+    assertThat(log.messages()).isEmpty();
   }
 
   @Test
@@ -294,7 +283,7 @@ class UnknownSettingsTest {
             "datasource.urls", List.of("jdbc:${limiter.database}"),
             "datasource.more", Map.of("x", "${A:x}-${LIMITER_DEFAULT}")));
 
-    assertThat(warnings())
+    assertThat(log.messages())
         .singleElement()
         .asString()
         .startsWith("The environment variable LIMITER_UNREAD has no effect");
@@ -395,9 +384,5 @@ class UnknownSettingsTest {
   private static PropertySource variables(Map<String, Object> values) {
     return PropertySource.of(
         "variables", values, PropertyConvention.ENVIRONMENT_VARIABLE, Origin.of("System.env"));
-  }
-
-  private List<String> warnings() {
-    return lines.list.stream().map(ILoggingEvent::getFormattedMessage).toList();
   }
 }

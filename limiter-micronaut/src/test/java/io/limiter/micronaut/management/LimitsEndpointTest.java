@@ -5,11 +5,8 @@ import static io.limiter.micronaut.testing.Json.json;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import com.fasterxml.jackson.databind.JsonNode;
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisFixture;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.core.util.LogThrottle;
@@ -54,24 +51,21 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.slf4j.LoggerFactory;
 
 /** The endpoint over HTTP: real Redis, two instances, and memory alone. */
 class LimitsEndpointTest {
 
   private static final String SPEC = "LimitsEndpointTest";
   private static final Duration PATIENCE = Duration.ofSeconds(20);
-  private static final Logger AUDIT = (Logger) LoggerFactory.getLogger(AuditLog.AUDIT);
   private static final String DIGEST = "[\\w-]{22}";
 
   private final String prefix = "test:" + UUID.randomUUID().toString().substring(0, 8) + ":";
-  private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
+  private final RecordedLog log = RecordedLog.ofInfo(AuditLog.AUDIT);
   private final List<HttpService> services = new ArrayList<>();
   private HttpService service;
 
@@ -185,17 +179,9 @@ class LimitsEndpointTest {
     }
   }
 
-  @BeforeEach
-  void readLog() {
-    lines.start();
-    AUDIT.setLevel(Level.INFO);
-    AUDIT.addAppender(lines);
-  }
-
   @AfterEach
   void close() {
-    AUDIT.setLevel(null);
-    AUDIT.detachAppender(lines);
+    log.close();
     services.forEach(HttpService::close);
   }
 
@@ -294,7 +280,7 @@ class LimitsEndpointTest {
       assertThat(send(one, path, "{\"address\": \"127.0.0.1\"}").statusCode()).isEqualTo(401);
     }
     assertThat(call(one, "/routes/search", "192.0.2.1")).isEqualTo(429);
-    assertThat(lines.list).isEmpty();
+    assertThat(log.messages()).isEmpty();
   }
 
   @Test
@@ -302,7 +288,7 @@ class LimitsEndpointTest {
     HttpService one = memory();
     assertThat(one.post("/limits/search/reset", "{\"address\": \"192.0.2.1\"}").statusCode())
         .isEqualTo(200);
-    assertThat(lines.list.get(0).getFormattedMessage()).startsWith("who=\"anonymous\" ");
+    assertThat(log.messages().get(0)).startsWith("who=\"anonymous\" ");
   }
 
   @Test
@@ -400,7 +386,7 @@ class LimitsEndpointTest {
     assertThat(
             write(other, "/limits/mail/look", "{\"anonymous\": \"192.0.2.1\"}").at("/rules/0/of"))
         .isEqualTo(json("1"));
-    assertThat(lines.list).as("a look is no change").isEmpty();
+    assertThat(log.messages()).as("a look is no change").isEmpty();
   }
 
   @ParameterizedTest
@@ -423,8 +409,7 @@ class LimitsEndpointTest {
     assertThat(call(one, "/routes/search", "192.0.2.2")).isEqualTo(429);
 
     String subject = reset.get("subject").asText();
-    assertThat(lines.list)
-        .extracting(ILoggingEvent::getFormattedMessage)
+    assertThat(log.messages())
         .containsExactly(
             "who=\"root\" change=reset policy=\"search\" subject=\"%s\" before=\"limited, 2-per-3600s 0/2\" after=\"allowed, 2-per-3600s 2/2\""
                 .formatted(subject));
@@ -459,7 +444,7 @@ class LimitsEndpointTest {
     assertThat(lifted.at("/before/outcome").asText()).isEqualTo("banned");
     assertThat(lifted.at("/after/outcome").asText()).isEqualTo("limited");
     assertThat(lifted.at("/after/rules/0/remaining").asInt()).isZero();
-    assertThat(lines.list.get(0).getFormattedMessage())
+    assertThat(log.messages().get(0))
         .startsWith("who=\"root\" change=lift-ban policy=\"sign-in\" subject=")
         .contains("before=\"banned for PT14M59", "after=\"limited, tries 0/2\"");
     // The first instance has the ban in its deny cache for at most a second.
@@ -523,7 +508,8 @@ class LimitsEndpointTest {
     JsonNode forgotten = write(one, "/limits", "{\"forgetTalkers\": true}");
     assertThat(forgotten.path("subjects")).isEmpty();
     assertThat(read(one, "/limits").at("/topTalkers/subjects")).isEmpty();
-    assertThat(lines.list.get(lines.list.size() - 1).getFormattedMessage())
+    assertThat(log.messages())
+        .last()
         .isEqualTo(
             "who=\"root\" change=forget-talkers policy=\"all\" subject=\"\" before=\"18 denials\" after=\"0 denials\"");
   }
@@ -552,7 +538,7 @@ class LimitsEndpointTest {
 
     JsonNode reset = write(one, "/limits/phone/reset", "{\"subject\": \"0100\"}");
     assertThat(reset.get("clear").asText()).isEqualTo("0100");
-    assertThat(lines.list.get(0).getFormattedMessage()).contains(" (0100)\" before=");
+    assertThat(log.messages().get(0)).contains(" (0100)\" before=");
   }
 
   @Test
@@ -613,8 +599,7 @@ class LimitsEndpointTest {
         .isFalse();
     assertThat(call(one, "/routes/search", "192.0.2.1")).isEqualTo(429);
     assertThat(read(one, "/limits/phone").get("observed").asBoolean()).as("stays").isTrue();
-    assertThat(lines.list)
-        .extracting(ILoggingEvent::getFormattedMessage)
+    assertThat(log.messages())
         .containsExactly(
             "who=\"root\" change=observe policy=\"search\" subject=\"\" before=\"false\" after=\"true\"",
             "who=\"root\" change=observe policy=\"phone\" subject=\"\" before=\"false\" after=\"true\"",
@@ -740,7 +725,7 @@ class LimitsEndpointTest {
                   .contains((String) each[2]);
             });
     assertThat(one.get("/limits/nobodys", "X-User", "root").statusCode()).isEqualTo(400);
-    assertThat(lines.list).isEmpty();
+    assertThat(log.messages()).isEmpty();
   }
 
   static Stream<Arguments> mistakesOfOverrides() {
@@ -787,7 +772,7 @@ class LimitsEndpointTest {
 
     assertThat(response.statusCode()).isEqualTo(400);
     assertThat(response.body()).contains(message);
-    assertThat(lines.list).isEmpty();
+    assertThat(log.messages()).isEmpty();
   }
 
   @Test
@@ -833,8 +818,7 @@ class LimitsEndpointTest {
     write(other, "/limits/search/end-override", "{\"address\": \"192.0.2.1\"}");
     assertThat(call(other, "/routes/search", "192.0.2.1")).isEqualTo(429);
     await().atMost(PATIENCE).until(() -> read(one, "/limits").at("/overrides/0").isMissingNode());
-    assertThat(lines.list)
-        .extracting(ILoggingEvent::getFormattedMessage)
+    assertThat(log.messages())
         .anyMatch(
             line ->
                 line.startsWith(
@@ -899,8 +883,7 @@ class LimitsEndpointTest {
         "eve\" change=nothing",
         "Content-Type",
         "application/json");
-    assertThat(lines.list.get(0).getFormattedMessage())
-        .startsWith("who=\"eve' change=nothing\" change=reset ");
+    assertThat(log.messages().get(0)).startsWith("who=\"eve' change=nothing\" change=reset ");
     assertThat(LogThrottle.oneLine("a\nb\u2028c\u202ed", 9)).isEqualTo("a?b?c?d");
   }
 
@@ -921,9 +904,7 @@ class LimitsEndpointTest {
           send(one, "/limits/search/reset", "{\"address\": \"192.0.2.1\"}");
       assertThat(reset.statusCode()).as(reset.body()).isEqualTo(503);
       assertThat(reset.body()).contains("The limit store does not answer");
-      assertThat(lines.list.get(0).getFormattedMessage())
-          .contains("change=reset")
-          .contains("after=\"failed: ");
+      assertThat(log.messages().get(0)).contains("change=reset").contains("after=\"failed: ");
       JsonNode look = write(one, "/limits/search/look", "{\"address\": \"192.0.2.1\"}");
       assertThat(look.get("decidedBy").asText()).isEqualTo("fallback");
     }

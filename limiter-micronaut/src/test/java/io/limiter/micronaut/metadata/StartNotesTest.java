@@ -4,9 +4,8 @@ package io.limiter.micronaut.metadata;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
@@ -22,19 +21,13 @@ import io.micronaut.http.annotation.Post;
 import java.io.InputStream;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
 
 /**
  * A client that chooses its subject may choose another each time: the log names at the start the
  * methods that count nothing else.
  */
 class StartNotesTest {
-
-  private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
-  private final Logger logger = (Logger) LoggerFactory.getLogger(ConfiguredPolicies.class);
 
   @Controller("/chosen")
   @Requires(property = "spec.name", value = "StartNotesTest")
@@ -86,19 +79,6 @@ class StartNotesTest {
     void key(String number) {}
   }
 
-  @BeforeEach
-  void listen() {
-    logged.start();
-    logger.addAppender(logged);
-    logger.setLevel(Level.INFO);
-  }
-
-  @AfterEach
-  void stop() {
-    logger.setLevel(null);
-    logger.detachAppender(logged);
-  }
-
   @Test
   void aStartNamesTheMethodsThatCountByNothingElse() {
     assertThat(logged(Map.of("spec.name", "StartNotesTest")))
@@ -140,10 +120,12 @@ class StartNotesTest {
     assertThat(logged(Map.of("spec.name", "StartNotesTest.none"))).isEmpty();
   }
 
-  private List<ILoggingEvent> logged(Map<String, Object> settings) {
-    try (ApplicationContext context = ApplicationContext.run(settings)) {
-      assertThat(context.isRunning()).isTrue();
+  private static List<ILoggingEvent> logged(Map<String, Object> settings) {
+    try (RecordedLog log = RecordedLog.ofInfo(ConfiguredPolicies.class)) {
+      try (ApplicationContext context = ApplicationContext.run(settings)) {
+        assertThat(context.isRunning()).isTrue();
+      }
+      return log.events();
     }
-    return logged.list;
   }
 }

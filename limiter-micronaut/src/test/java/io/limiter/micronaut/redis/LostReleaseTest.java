@@ -4,40 +4,32 @@ package io.limiter.micronaut.redis;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
 import java.time.Duration;
-import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
 
 /** Redis is lost while a submission runs that fails: its guard cannot be released. */
 class LostReleaseTest {
 
   private final RedisProcess redis = RedisProcess.onFreePort().start();
   private final Service service = Service.start(redis, "test.lost-release", true);
-  private final Logger logger =
-      (Logger) LoggerFactory.getLogger("io.limiter.micronaut.call.LimitedCall");
-  private final ListAppender<ILoggingEvent> appender = new ListAppender<>();
+  private final RecordedLog log = RecordedLog.of("io.limiter.micronaut.call.LimitedCall");
 
   @AfterEach
   void close() {
-    logger.detachAppender(appender);
+    log.close();
     service.close();
     redis.close();
   }
 
   @Test
   void theLogNamesTheLoss() {
-    appender.start();
-    logger.addAppender(appender);
     Orders orders = service.bean(Orders.class);
 
     // Repeated, since the log is bounded in time and another test may just have used it.
@@ -50,8 +42,7 @@ class LostReleaseTest {
               }
               await().until(service::decidesInRedis);
               assertThatThrownBy(() -> orders.order(redis)).hasMessage("The order failed");
-              return List.copyOf(appender.list).stream()
-                  .map(ILoggingEvent::getFormattedMessage)
+              return log.messages().stream()
                   .anyMatch(line -> line.startsWith("A submission could not be released"));
             });
   }

@@ -5,24 +5,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import io.limiter.core.override.OverrideTable;
 import io.limiter.core.redis.ConnectionSource;
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.slf4j.LoggerFactory;
 
 /** The log of a start states where limits are counted, before any request. */
 class StartLinesTest {
@@ -30,27 +24,18 @@ class StartLinesTest {
   private static final String ALONE =
       "WARN Neither redis.uri nor redis.uris is set: each instance of this service counts separately";
 
-  private final Logger logger = (Logger) LoggerFactory.getLogger("io.limiter");
-  private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
-
-  @BeforeEach
-  void listen() {
-    logger.setLevel(Level.INFO);
-    lines.start();
-    logger.addAppender(lines);
-  }
+  private final RecordedLog log = RecordedLog.ofInfo("io.limiter");
 
   @AfterEach
   void stopListening() {
-    logger.detachAppender(lines);
-    logger.setLevel(null);
+    log.close();
   }
 
   @Test
   void withoutARedisThatEachInstanceCountsForItself() {
     try (ApplicationContext context = ApplicationContext.run(Map.of("spec.name", "none"))) {
       assertThat(context.isRunning()).isTrue();
-      assertThat(lines()).containsOnlyOnce(ALONE);
+      assertThat(log.lines()).containsOnlyOnce(ALONE);
     }
   }
 
@@ -67,7 +52,7 @@ class StartLinesTest {
                 " Off "))) {
       assertThat(context.containsBean(ConnectionSource.class)).isFalse();
       assertThat(context.getBean(OverrideTable.class)).isNotNull();
-      assertThat(lines())
+      assertThat(log.lines())
           .containsOnlyOnce(
               "WARN limiter.redis.enabled is false: each instance of this service counts separately")
           .noneMatch(line -> line.contains("redis.uri"));
@@ -112,7 +97,7 @@ class StartLinesTest {
   void nothingWhereTheLimiterIsSwitchedOff() {
     try (ApplicationContext context = ApplicationContext.run(Map.of("limiter.enabled", false))) {
       assertThat(context.isRunning()).isTrue();
-      assertThat(lines()).isEmpty();
+      assertThat(log.lines()).isEmpty();
     }
   }
 
@@ -133,13 +118,13 @@ class StartLinesTest {
       assertThat(context.isRunning()).isTrue();
       await()
           .atMost(Duration.ofSeconds(10))
-          .until(() -> lines().stream().anyMatch(line -> line.contains("Connected to")));
-      assertThat(lines())
+          .until(() -> log.lines().stream().anyMatch(line -> line.contains("Connected to")));
+      assertThat(log.lines())
           .containsOnlyOnce(
               "INFO Connected to Redis at 127.0.0.1:%d: stand-alone, 2 connections, each on an event loop of its own"
                   .formatted(redis.port()))
           .doesNotContain(ALONE);
-      assertThat(String.join("\n", lines())).doesNotContain("s3cret");
+      assertThat(String.join("\n", log.lines())).doesNotContain("s3cret");
     }
   }
 
@@ -152,21 +137,15 @@ class StartLinesTest {
       try (ApplicationContext context =
           ApplicationContext.run(Map.of("spec.name", "none", "redis.servers.a.uri", uri))) {
         assertThat(context.isRunning()).isTrue();
-        assertThat(lines()).containsOnlyOnce(line);
+        assertThat(log.lines()).containsOnlyOnce(line);
       }
-      lines.list.clear();
+      log.clear();
       try (ApplicationContext context =
           ApplicationContext.run(
               Map.of("spec.name", "none", "redis.servers.a.uri", uri, "redis.uri", uri))) {
         assertThat(context.isRunning()).isTrue();
-        assertThat(lines()).noneMatch(text -> text.contains("redis.servers"));
+        assertThat(log.lines()).noneMatch(text -> text.contains("redis.servers"));
       }
     }
-  }
-
-  private List<String> lines() {
-    return List.copyOf(lines.list).stream()
-        .map(line -> line.getLevel() + " " + line.getFormattedMessage())
-        .toList();
   }
 }

@@ -3,37 +3,26 @@ package io.limiter.micronaut.subject;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.micronaut.config.CallerConfiguration.AddressConfiguration;
 import io.limiter.micronaut.testing.FakeRequest;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.slf4j.LoggerFactory;
 
 /** Settings that do not match the proxies are logged once, with the remedy. */
 class ProxyWarningsTest {
 
-  private final Logger logger = (Logger) LoggerFactory.getLogger(CallerAddress.class);
-  private final ListAppender<ILoggingEvent> log = new ListAppender<>();
+  private final RecordedLog log = RecordedLog.of(CallerAddress.class);
   private final AddressConfiguration configuration = new AddressConfiguration();
-
-  @BeforeEach
-  void listen() {
-    log.start();
-    logger.addAppender(log);
-  }
 
   @AfterEach
   void leave() {
-    logger.detachAppender(log);
+    log.close();
   }
 
   @ParameterizedTest
@@ -42,14 +31,14 @@ class ProxyWarningsTest {
     configuration.setHeader("X-Real-IP");
     CallerAddress address = address();
     assertThat(address.of(from("203.0.113.7"))).isEqualTo("203.0.113.7");
-    assertThat(log.list).isEmpty();
+    assertThat(log.messages()).isEmpty();
 
     for (int call = 0; call < 3; call++) {
       assertThat(address.of(from("203.0.113.7").header(header, "198.51.100.1")))
           .isEqualTo("203.0.113.7");
     }
 
-    assertThat(messages())
+    assertThat(log.messages())
         .containsExactly(
             "A request has the header "
                 + header
@@ -63,13 +52,13 @@ class ProxyWarningsTest {
     assertThat(address.of(from("203.0.113.7"))).isEqualTo("203.0.113.7");
     assertThat(address.of(from("10.0.0.1").header("X-Forwarded-For", "198.51.100.1")))
         .isEqualTo("198.51.100.1");
-    assertThat(log.list).isEmpty();
+    assertThat(log.messages()).isEmpty();
 
     for (int call = 0; call < 3; call++) {
       assertThat(address.of(from("10.0.0.1"))).isEqualTo("10.0.0.1");
     }
 
-    assertThat(messages())
+    assertThat(log.messages())
         .containsExactly(
             "A request came from a trusted proxy without X-Forwarded-For, so it is counted under the proxy's own address. Let the proxy write X-Forwarded-For, which limiter.address.header names, or remove peers that are not proxies from limiter.address.trusted-proxies");
   }
@@ -85,7 +74,7 @@ class ProxyWarningsTest {
           .isEqualTo("10.0.0.1");
     }
 
-    assertThat(messages())
+    assertThat(log.messages())
         .singleElement()
         .asString()
         .startsWith(
@@ -98,15 +87,11 @@ class ProxyWarningsTest {
 
     assertThat(address().of(from("10.0.0.1").header("X-Forwarded-For", "x, 198.51.100.1")))
         .isEqualTo("198.51.100.1");
-    assertThat(log.list).isEmpty();
+    assertThat(log.messages()).isEmpty();
   }
 
   private CallerAddress address() {
     return new CallerAddress(Optional.empty(), configuration);
-  }
-
-  private List<String> messages() {
-    return log.list.stream().map(ILoggingEvent::getFormattedMessage).toList();
   }
 
   private static FakeRequest from(String peer) {

@@ -4,10 +4,6 @@ package io.limiter.core.redis.connection;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import io.lettuce.core.AclSetuserArgs;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisConnectionException;
@@ -18,6 +14,7 @@ import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.redis.cluster.ClusterConnections;
 import io.limiter.core.testing.ClusterGroup;
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.core.testing.SentinelGroup;
 import io.netty.channel.EventLoop;
@@ -28,11 +25,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.slf4j.LoggerFactory;
 
 /** The log messages about connections: which Redis, and how it is connected. */
 class ConnectionLogTest {
@@ -41,22 +36,13 @@ class ConnectionLogTest {
   private static final String USER = "us3r-of-redis";
   private static final String PASSWORD = "s3cret-of-redis";
 
-  private final Logger logger = (Logger) LoggerFactory.getLogger("io.limiter.core.redis");
-  private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
+  private final RecordedLog log = RecordedLog.ofInfo("io.limiter.core.redis");
   private final MultiThreadIoEventLoopGroup group =
       new MultiThreadIoEventLoopGroup(3, NioIoHandler.newFactory());
 
-  @BeforeEach
-  void listen() {
-    logger.setLevel(Level.INFO);
-    lines.start();
-    logger.addAppender(lines);
-  }
-
   @AfterEach
   void stopListening() {
-    logger.detachAppender(lines);
-    logger.setLevel(null);
+    log.close();
     group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
   }
 
@@ -142,8 +128,8 @@ class ConnectionLogTest {
 
       redis.start();
 
-      await().atMost(HEALS_WITHIN).until(() -> messages().size() >= 2);
-      assertThat(messages())
+      await().atMost(HEALS_WITHIN).until(() -> log.lines().size() >= 2);
+      assertThat(log.lines())
           .satisfiesExactly(
               missed ->
                   assertThat(missed)
@@ -170,7 +156,7 @@ class ConnectionLogTest {
 
   @Test
   void aUriThatLettuceQuotesLosesItsUser() {
-    new ConnectionLog(logger, "Redis at a:6379", 1, "one connection")
+    new ConnectionLog(log.logger(), "Redis at a:6379", 1, "one connection")
         .failed(
             new RedisConnectionException(
                 "Cannot connect to redis-sentinel://%s:****@a:26379,b:26379?sentinelMasterId=x"
@@ -213,14 +199,7 @@ class ConnectionLogTest {
   private void awaitLines(String... expected) {
     await()
         .atMost(HEALS_WITHIN)
-        .untilAsserted(() -> assertThat(messages()).containsExactly(expected));
-    assertThat(String.join("\n", messages())).doesNotContain(PASSWORD, USER);
-  }
-
-  private List<String> messages() {
-    return List.copyOf(lines.list).stream()
-        .filter(line -> line.getLevel().isGreaterOrEqual(Level.INFO))
-        .map(line -> line.getLevel() + " " + line.getFormattedMessage())
-        .toList();
+        .untilAsserted(() -> assertThat(log.lines()).containsExactly(expected));
+    assertThat(String.join("\n", log.lines())).doesNotContain(PASSWORD, USER);
   }
 }

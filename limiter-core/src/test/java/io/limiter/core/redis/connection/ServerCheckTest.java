@@ -4,21 +4,17 @@ package io.limiter.core.redis.connection;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import io.lettuce.core.RedisURI;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.redis.connection.ConnectionLog.ServerCheck;
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisProcess;
 import java.time.Duration;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.slf4j.LoggerFactory;
 
 class ServerCheckTest {
 
@@ -45,13 +41,10 @@ class ServerCheckTest {
 
   @Test
   void aRedisThatEvictsIsNamedOnceHoweverManyConnectionsThereAre() {
-    Logger logger = (Logger) LoggerFactory.getLogger(SharedConnection.class);
-    ListAppender<ILoggingEvent> lines = new ListAppender<>();
-    lines.start();
-    logger.addAppender(lines);
-    try (RedisProcess redis =
-        RedisProcess.onFreePort("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
-            .start()) {
+    try (RecordedLog log = RecordedLog.of(SharedConnection.class);
+        RedisProcess redis =
+            RedisProcess.onFreePort("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
+                .start()) {
       SharedConnection connection =
           SharedConnection.open(RedisURI.create(redis.uri()), RedisSettings.defaults());
       try {
@@ -59,8 +52,7 @@ class ServerCheckTest {
             .atMost(Duration.ofSeconds(5))
             .untilAsserted(
                 () ->
-                    assertThat(List.copyOf(lines.list))
-                        .extracting(ILoggingEvent::getFormattedMessage)
+                    assertThat(log.messages())
                         .filteredOn(line -> line.contains("evict"))
                         .containsExactly(
                             "Redis at 127.0.0.1:%d has maxmemory-policy allkeys-lru, so it may evict state, and then the limiter admits too many calls: set noeviction, or give the limiter a Redis of its own"
@@ -68,8 +60,6 @@ class ServerCheckTest {
       } finally {
         connection.close();
       }
-    } finally {
-      logger.detachAppender(lines);
     }
   }
 }

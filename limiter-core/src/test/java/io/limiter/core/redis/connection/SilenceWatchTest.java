@@ -3,9 +3,7 @@ package io.limiter.core.redis.connection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
+import io.limiter.core.testing.RecordedLog;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
@@ -13,7 +11,6 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
 
 class SilenceWatchTest {
 
@@ -50,21 +47,14 @@ class SilenceWatchTest {
 
   @Test
   void itsMessageHasTheAddress() {
-    Logger logger = (Logger) LoggerFactory.getLogger(SilenceWatch.class);
-    ListAppender<ILoggingEvent> lines = new ListAppender<>();
-    lines.start();
-    logger.addAppender(lines);
-    try {
+    try (RecordedLog log = RecordedLog.of(SilenceWatch.class)) {
       channel.writeOutbound("question");
       pass(3_000);
-    } finally {
-      logger.detachAppender(lines);
-    }
 
-    assertThat(lines.list)
-        .extracting(ILoggingEvent::getFormattedMessage)
-        .containsExactly(
-            "Redis at redis.example:6379 has been silent for 2500 ms: the connection is closed, and another opened");
+      assertThat(log.messages())
+          .containsExactly(
+              "Redis at redis.example:6379 has been silent for 2500 ms: the connection is closed, and another opened");
+    }
   }
 
   @Test
