@@ -31,6 +31,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
@@ -67,7 +68,10 @@ class KnownSubjectTableTest {
     LOST_BEFORE,
     LOST_AFTER,
     LATE,
-    THROWS
+    THROWS,
+
+    /** As {@link #ANSWERED}, once the test lets the verdict through. */
+    SLOW
   }
 
   /** A store that decides but does not report it, or too late, or is not reached. */
@@ -95,6 +99,12 @@ class KnownSubjectTableTest {
           CompletableFuture<Verdict> lateVerdict = new CompletableFuture<>();
           late.add(() -> lateVerdict.complete(verdict));
           yield fails(FailureReason.TIMEOUT, Optional.of(lateVerdict));
+        }
+        case SLOW -> {
+          Verdict verdict = run(request, mode).toCompletableFuture().join();
+          CompletableFuture<Verdict> slowVerdict = new CompletableFuture<>();
+          late.add(() -> slowVerdict.complete(verdict));
+          yield slowVerdict;
         }
       };
     }
@@ -267,6 +277,21 @@ class KnownSubjectTableTest {
   }
 
   @Test
+  void unitsAdmittedBeforeTheFirstVerdictAreReportedToTheStore() {
+    LimitRequest call = call(SlidingWindowLog.of(2, MINUTE));
+    store.way = Way.SLOW;
+    CompletionStage<Verdict> slow = fallback.decide(call, Mode.ACQUIRE);
+    store.way = Way.NOT_SENT;
+    assertThat(admitted(call, 5)).as("the other unit is under way").isEqualTo(1);
+    store.late.remove().run();
+    assertThat(slow.toCompletableFuture().join().allowed()).isTrue();
+    store.way = Way.ANSWERED;
+
+    assertThat(admitted(call, 5)).isZero();
+    assertThat(store.units).isEqualTo(1);
+  }
+
+  @Test
   void unitsGivenBackAreNotReportedToTheStore() {
     LimitRequest call =
         request(
@@ -381,11 +406,52 @@ class KnownSubjectTableTest {
       if (decide(call).allowed()) {
         admitted.add(new long[] {micros, cost});
         for (Rule one : rules) {
-          assertNotOver(one, admitted, seed, step);
+          assertNotOver(one, admitted, "seed %d, step %d".formatted(seed, step));
         }
       }
     }
     assertThat(admitted.size()).as("some calls are admitted").isGreaterThan(20);
+  }
+
+  /** The store decides in order, but its verdicts come later, and in any order. */
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void aloneItNeverAdmitsMoreInWhateverOrderVerdictsCome(long seed) {
+    Random random = new Random(seed);
+    long count = 1 + random.nextInt(12);
+    long window = 1_000_000L * (1 + random.nextInt(30));
+    Rule rule = rule((int) (seed % 4), count, window);
+    LimitRequest call = request(RuleStack.of(List.of(rule)));
+    List<Way> ways = List.of(Way.SLOW, Way.NOT_SENT, Way.LOST_AFTER, Way.LATE, Way.ANSWERED);
+    List<long[]> admitted = new ArrayList<>();
+    List<Runnable> open = new ArrayList<>();
+    for (int step = 0; step < 1_000; step++) {
+      if (random.nextInt(4) == 0) {
+        micros += (long) (random.nextDouble() * random.nextDouble() * window / 2);
+      }
+      store.way = random.nextInt(8) == 0 ? ways.get(random.nextInt(ways.size())) : store.way;
+      long atMicros = micros;
+      var unused =
+          fallback
+              .decide(call, Mode.ACQUIRE)
+              .thenAccept(
+                  verdict -> {
+                    if (verdict.allowed()) {
+                      admitted.add(new long[] {atMicros, 1});
+                    }
+                  });
+      open.addAll(store.late);
+      store.late.clear();
+      while (!open.isEmpty() && random.nextInt(3) == 0) {
+        open.remove(random.nextInt(open.size())).run();
+      }
+    }
+    open.forEach(Runnable::run);
+    admitted.sort(Comparator.comparingLong(one -> one[0]));
+    assertThat(admitted.size()).as("some calls are admitted").isGreaterThan(5);
+    for (int last = 1; last <= admitted.size(); last++) {
+      assertNotOver(rule, admitted.subList(0, last), "seed %d".formatted(seed));
+    }
   }
 
   private static Rule rule(int kind, long count, long window) {
@@ -399,11 +465,12 @@ class KnownSubjectTableTest {
   }
 
   /** The last admission may be the one too many. */
-  private void assertNotOver(Rule rule, List<long[]> admitted, long seed, int step) {
+  private static void assertNotOver(Rule rule, List<long[]> admitted, String when) {
+    long lastMicros = admitted.get(admitted.size() - 1)[0];
     long window = rule.window().toNanos() / 1_000;
     long units = 0;
     for (int i = admitted.size() - 1; i >= 0; i--) {
-      long since = micros - admitted.get(i)[0];
+      long since = lastMicros - admitted.get(i)[0];
       if (since >= window) {
         break;
       }
@@ -413,7 +480,7 @@ class KnownSubjectTableTest {
               ? rule.count() + (double) rule.count() * since / window
               : rule instanceof SlidingWindowLog ? rule.count() : 2.0 * rule.count();
       assertThat((double) units)
-          .as("%s, seed %d, step %d, in the last %d us", rule, seed, step, since)
+          .as("%s, %s, in the last %d us", rule, when, since)
           .isLessThanOrEqualTo(bound);
     }
   }
