@@ -322,7 +322,10 @@ public final class MemoryStore implements LimitStore {
         }
         for (PastUnits some : known.since()) {
           long atMicros = Math.max(decidedMicros, clockMicros - some.ageMicros());
-          cell = cell.recorded(rule, atMicros, some.units());
+          cell =
+              atMicros > decidedMicros
+                  ? cell.recorded(rule, atMicros, some.units())
+                  : cell.withEarlier(rule, decidedMicros, some.units());
           newest = Math.max(newest, atMicros);
         }
         cells[stack.place(r)] = cell;

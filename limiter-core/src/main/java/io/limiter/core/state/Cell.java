@@ -177,6 +177,16 @@ public interface Cell {
   CellReadout read(Rule rule, long nowMicros, int cost, Mode mode);
 
   /**
+   * Returns this cell, which {@link #used} created, with units that were taken before the verdict
+   * arrived. They may be among the used ones, or younger.
+   *
+   * @param verdictMicros when it arrived
+   */
+  default Cell withEarlier(Rule rule, long verdictMicros, int units) {
+    return recorded(rule, verdictMicros, units);
+  }
+
+  /**
    * Returns this cell with units that another store took earlier in place of this one, up to the
    * rule's limit.
    */

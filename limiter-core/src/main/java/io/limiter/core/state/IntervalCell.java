@@ -113,6 +113,18 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long lastMicros, long u
     return new Filling(new IntervalCell(bucket, begun, from, missing), more, nowMicros, cost, mode);
   }
 
+  /**
+   * If a verdict arrives late, the next refill seems to come later than it does, and the bucket may
+   * lack tokens for units that were taken after that refill. Then it is empty until the one after.
+   */
+  @Override
+  public Cell withEarlier(Rule reading, long verdictMicros, int units) {
+    CellReadout then = read(reading, verdictMicros, units, Mode.RECORD);
+    return then.units() == units
+        ? then.taken()
+        : new IntervalCell((TokenBucketRule) reading, true, verdictMicros, reading.count());
+  }
+
   private long missing(long before, long refills) {
     return refills > before / rule.refill() ? 0 : before - refills * rule.refill();
   }

@@ -148,6 +148,16 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
     return new WindowCell(rule, startMicros, endMicros, units);
   }
 
+  /**
+   * If a verdict arrives late, its window seems to end later than it does, and the units may have
+   * begun the next one. So all of them count for a whole window from then on.
+   */
+  @Override
+  public Cell withEarlier(Rule reading, long verdictMicros, int units) {
+    WindowCell then = (WindowCell) recorded(reading, verdictMicros, units);
+    return rule.alignment().isPresent() ? then : begun(verdictMicros).with(then.used);
+  }
+
   @Override
   public long neededUntilMicros() {
     return endMicros;

@@ -242,6 +242,40 @@ class StartedFromTest {
         .isEqualTo(new CounterCell(2_000_000, 76_000_000, 4, 0));
   }
 
+  /** The verdict may be of a window that has ended, and they of the next one. */
+  @Test
+  void unitsTakenBeforeAVerdictArrivedCountForAWholeWindow() {
+    FixedWindowRule rule = FixedWindowRule.of(10, TWO_SECONDS);
+    Cell known = Cell.unused(rule).used(rule, 4, SOME_TIME, 500_000, 500_000);
+
+    assertThat(known.withEarlier(rule, SOME_TIME, 3))
+        .isEqualTo(new WindowCell(rule, SOME_TIME, SOME_TIME + 2_000_000, 7));
+    assertThat(known.withEarlier(rule, SOME_TIME, 8))
+        .isEqualTo(new WindowCell(rule, SOME_TIME, SOME_TIME + 2_000_000, 10));
+    FixedWindowRule aligned = FixedWindowRule.aligned(10, TWO_SECONDS, ZoneOffset.UTC);
+    assertThat(
+            Cell.unused(aligned)
+                .used(aligned, 4, SOME_TIME, 500_000, 500_000)
+                .withEarlier(aligned, SOME_TIME, 3))
+        .isEqualTo(new WindowCell(aligned, 76_000_000, 78_000_000, 7));
+  }
+
+  @Test
+  void unitsForWhichABucketByIntervalHasNoTokensWereTakenAfterItsNextRefill() {
+    Cell known = Cell.unused(BY_INTERVAL).used(BY_INTERVAL, 4, SOME_TIME, 300_000, 1_900_000);
+
+    assertThat(known.withEarlier(BY_INTERVAL, SOME_TIME, 6))
+        .isEqualTo(new IntervalCell(BY_INTERVAL, true, SOME_TIME - 700_000, 10));
+    assertThat(known.withEarlier(BY_INTERVAL, SOME_TIME, 7))
+        .isEqualTo(new IntervalCell(BY_INTERVAL, true, SOME_TIME, 10));
+  }
+
+  @Test
+  void unitsTakenBeforeAVerdictArrivedAreMissingFromABucket() {
+    assertThat(bucket(BUCKET, 1_000_000).withEarlier(BUCKET, SOME_TIME, 3))
+        .isEqualTo(bucket(BUCKET, 2_500_000));
+  }
+
   /** The larger count took them, and they come back with time. */
   @Test
   void whatASmallerBucketIsInDebtStaysMissing() {
