@@ -50,6 +50,7 @@ class MemoryStoreBoundsTest {
   }
 
   @Test
+  @Tag("flood")
   void aMillionLiveSubjectsTakeNoMoreRoomThanAllowed() {
     MemoryStore store = store(10_000);
     LimitRequest denied = call("denied", TWICE);
@@ -68,6 +69,7 @@ class MemoryStoreBoundsTest {
   }
 
   @Test
+  @Tag("flood")
   void aMillionExpiringSubjectsNeverFillTheStore() {
     MemoryStore store = store(10_000);
     Rule brief = rule(1, SECOND);

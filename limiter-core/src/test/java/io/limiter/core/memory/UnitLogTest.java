@@ -95,6 +95,21 @@ class UnitLogTest {
     assertThat(stamps()).hasSize(128).containsOnly(250L);
   }
 
+  /** By then it counts none of the units that are left. */
+  @Test
+  void theLongestWindowHoldsUntilItHasPassedSinceTheNewestUnit() {
+    log.take(0, 1, 10, 1_000);
+    log.take(500, 1, 10, 1_000);
+    log.giveBack(500, 1);
+
+    log.take(999, 1, 10, 100);
+    assertThat(stamps()).containsExactly(0L, 999L);
+    log.take(1_000, 1, 10, 100);
+    assertThat(stamps()).containsExactly(999L, 1_000L);
+    log.take(1_099, 1, 10, 100);
+    assertThat(stamps()).containsExactly(1_000L, 1_099L);
+  }
+
   @Test
   void aLogWhoseUnitsWereAllGivenBackTakesNoMemoryAndStartsAgain() {
     log.take(0, 9, 100, 1_000);

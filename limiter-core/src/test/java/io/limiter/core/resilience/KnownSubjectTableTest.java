@@ -395,7 +395,7 @@ class KnownSubjectTableTest {
     }
     RuleStack stack = RuleStack.of(rules);
     List<long[]> admitted = new ArrayList<>();
-    for (int step = 0; step < 3_000; step++) {
+    for (int step = 0; step < 1_000; step++) {
       if (random.nextInt(4) == 0) {
         micros += (long) (random.nextDouble() * random.nextDouble() * window / 2);
       }
@@ -414,7 +414,7 @@ class KnownSubjectTableTest {
         }
       }
     }
-    assertThat(admitted.size()).as("some calls are admitted").isGreaterThan(20);
+    assertThat(admitted.size()).as("some calls are admitted").isGreaterThan(5);
   }
 
   /**

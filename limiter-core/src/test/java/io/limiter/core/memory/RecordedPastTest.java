@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.memory;
+
+import static io.limiter.core.StoreHarness.MINUTE;
+import static io.limiter.core.StoreHarness.call;
+import static io.limiter.core.StoreHarness.rule;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitRequest.PastCharge;
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.Verdict;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.TokenBucketRule;
+import io.limiter.core.store.Mode;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** The time at which units that another store took are recorded. */
+class RecordedPastTest {
+
+  private long seconds;
+  private final MemoryStore store = new MemoryStore(10, () -> seconds * 1_000_000);
+
+  private Verdict decide(LimitRequest call, Mode mode) {
+    return store.decide(call, mode).toCompletableFuture().join();
+  }
+
+  private long left(LimitRequest call) {
+    return decide(call, Mode.PEEK).rules().get(0).remaining();
+  }
+
+  /** Reports units that were taken so many seconds ago, and takes nothing. */
+  private void report(LimitRequest call, int units, int secondsAgo) {
+    PastCharge past =
+        new PastCharge(call.charge(0).withCost(units), Duration.ofSeconds(secondsAgo), "id");
+    assertThat(decide(call.after(List.of(past)), Mode.PEEK).allowed()).isTrue();
+  }
+
+  @Test
+  void aLogRecordsThemAtTheirTime() {
+    LimitRequest call = call(rule(10, MINUTE));
+    seconds = 50;
+    report(call, 2, 20);
+    assertThat(left(call)).isEqualTo(8);
+    seconds = 89;
+    assertThat(left(call)).isEqualTo(8);
+    seconds = 90;
+    assertThat(left(call)).isEqualTo(10);
+  }
+
+  @Test
+  void aLogRecordsThemNoEarlierThanItsNewestUnit() {
+    LimitRequest call = call(rule(10, MINUTE));
+    seconds = 45;
+    decide(call, Mode.ACQUIRE);
+    seconds = 50;
+    report(call, 2, 20);
+    seconds = 104;
+    assertThat(left(call)).isEqualTo(7);
+    seconds = 105;
+    assertThat(left(call)).isEqualTo(10);
+  }
+
+  @Test
+  void aLogWhoseClockWasSetBackRecordsThemByItsOwnTime() {
+    LimitRequest call = call(rule(10, MINUTE));
+    seconds = 1_000;
+    decide(call, Mode.ACQUIRE);
+    seconds = 400;
+    decide(call, Mode.ACQUIRE);
+    seconds = 410;
+    report(call, 2, 20);
+    seconds = 459;
+    assertThat(left(call)).isEqualTo(6);
+    seconds = 460;
+    assertThat(left(call)).isEqualTo(10);
+  }
+
+  /** A token comes back each second. */
+  @Test
+  void aBucketRecordsThemNoEarlierThanItsLastWrite() {
+    LimitRequest call = call(TokenBucketRule.of(10, 1, Duration.ofSeconds(1)));
+    seconds = 50;
+    decide(call.withCost(5), Mode.ACQUIRE);
+    seconds = 51;
+    report(call, 3, 20);
+    assertThat(left(call)).isEqualTo(3);
+    seconds = 55;
+    assertThat(left(call)).isEqualTo(7);
+  }
+
+  @Test
+  void aBucketRecordsThemAtTheirTime() {
+    LimitRequest call = call(TokenBucketRule.of(10, 1, Duration.ofSeconds(1)));
+    seconds = 50;
+    report(call, 9, 5);
+    assertThat(left(call)).isEqualTo(6);
+  }
+
+  /** The window is that of the log's newest unit. */
+  @Test
+  void rulesThatShareASubjectRecordThemAtOneTime() {
+    LimitRequest call = call(SlidingWindowLog.of(10, MINUTE), FixedWindowRule.of(5, MINUTE));
+    seconds = 45;
+    decide(call, Mode.ACQUIRE);
+    seconds = 50;
+    report(call, 2, 20);
+    assertThat(decide(call, Mode.PEEK).rules())
+        .extracting(RuleVerdict::remaining)
+        .containsExactly(7L, 2L);
+    seconds = 105;
+    assertThat(decide(call, Mode.PEEK).rules())
+        .extracting(RuleVerdict::remaining)
+        .containsExactly(10L, 5L);
+  }
+
+  @Test
+  void aCallThatTakesAllUnitsAtOnceLeavesNoneForTheWindow() {
+    assertThat(decide(call(rule(3, MINUTE)).withCost(3), Mode.ACQUIRE).rules().get(0))
+        .satisfies(
+            rule -> {
+              assertThat(rule.remaining()).isZero();
+              assertThat(rule.effectiveWindow()).isEqualTo(MINUTE);
+            });
+  }
+}
