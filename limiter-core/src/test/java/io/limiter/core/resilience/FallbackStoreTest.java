@@ -24,11 +24,13 @@ import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.LimitStore.KnownUse;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -225,6 +227,93 @@ class FallbackStoreTest {
     assertThat(second.closed).isTrue();
   }
 
+  @Test
+  void listenersReceiveHowLongEachDecisionTook() {
+    AtomicLong nanos = new AtomicLong(-7);
+    List<String> heard = new ArrayList<>();
+    FallbackStore heeded =
+        new FallbackStore(
+            first,
+            second,
+            policy -> Fallback.LOCAL,
+            new FallbackCounts(),
+            10,
+            nanos::get,
+            List.of((took, failure) -> heard.add(took + " " + failure)));
+    first.meanwhile = () -> nanos.addAndGet(30);
+    heeded.decide(CALL, Mode.ACQUIRE);
+    first.failure = new StoreException(FailureReason.TIMEOUT, "away", null);
+    heeded.decide(CALL, Mode.ACQUIRE);
+
+    assertThat(heard).containsExactly("30 null", "30 TIMEOUT");
+  }
+
+  @Test
+  void whileTheStoreConnectsCallsWait() {
+    CompletableFuture<Void> attempt = new CompletableFuture<>();
+    assertThat(store.whileConnecting(attempt, HOUR)).isSameAs(store);
+    CompletionStage<Verdict> decided = store.decide(CALL, Mode.ACQUIRE);
+    CompletionStage<Void> reset = store.reset(KEYS);
+    CompletionStage<Void> lifted = store.liftBans(KEYS);
+    assertThat(List.of(decided, reset, lifted))
+        .allSatisfy(stage -> assertThat(stage.toCompletableFuture()).isNotDone());
+
+    attempt.completeExceptionally(new IllegalStateException("cannot be reached"));
+
+    assertThat(decided).isCompletedWithValueMatching(Verdict::allowed);
+    assertThat(reset).isCompleted();
+    assertThat(lifted).isCompleted();
+    assertThat(store.decide(CALL, Mode.PEEK)).isCompletedWithValueMatching(Verdict::allowed);
+  }
+
+  @Test
+  void callsDoNotWaitLongerThanTheyMay() {
+    store.whileConnecting(new CompletableFuture<>(), Duration.ofMillis(20));
+
+    assertThat(store.decide(CALL, Mode.ACQUIRE)).succeedsWithin(Duration.ofSeconds(10));
+  }
+
+  /** Both what was known before, and what a call learns while the store resets. */
+  @Test
+  void aResetRemovesWhatIsKnown() {
+    CompletableFuture<Void> resets = new CompletableFuture<>();
+    acquire();
+    first.change = resets;
+    CompletionStage<Void> reset = store.reset(KEYS);
+    first.failure = new StoreException(FailureReason.TIMEOUT, "away", null);
+    assertThat(acquire().rules().get(0).remaining()).as("meanwhile").isEqualTo(4);
+    first.failure = null;
+    acquire();
+    second.memory.reset(KEYS);
+
+    resets.complete(null);
+
+    assertThat(reset).isCompleted();
+    first.failure = new StoreException(FailureReason.TIMEOUT, "away", null);
+    assertThat(acquire().rules().get(0).remaining()).as("after it").isEqualTo(4);
+  }
+
+  @Test
+  void aBanThatACallLearnsWhileItIsLiftedIsForgotten() {
+    Policy policy = Policy.of("banning", rule(5, HOUR)).withBan(BanRule.of(1, HOUR, HOUR));
+    LimitRequest call = LimitRequest.of(policy, new Subject("user", "x"));
+    List<StateKey> keys = List.of(call.charge(0).key());
+    CompletableFuture<Void> lifts = new CompletableFuture<>();
+    assertThat(outcome(call.withCost(6))).isEqualTo(Outcome.BANNED);
+    first.change = lifts;
+    CompletionStage<Void> lifted = store.liftBans(keys);
+    first.failure = new StoreException(FailureReason.TIMEOUT, "away", null);
+    assertThat(outcome(call)).as("meanwhile").isEqualTo(Outcome.ALLOWED);
+    first.failure = null;
+    assertThat(outcome(call)).as("known again").isEqualTo(Outcome.BANNED);
+
+    lifts.complete(null);
+
+    assertThat(lifted).isCompleted();
+    first.failure = new StoreException(FailureReason.TIMEOUT, "away", null);
+    assertThat(outcome(call)).isEqualTo(Outcome.ALLOWED);
+  }
+
   private Verdict acquire() {
     return store.decide(CALL, Mode.ACQUIRE).toCompletableFuture().join();
   }
@@ -238,6 +327,10 @@ class FallbackStoreTest {
     boolean givesNull;
     boolean derived;
     boolean closed;
+    Runnable meanwhile = () -> {};
+
+    /** Delays what it does to keys. */
+    CompletableFuture<Void> change = CompletableFuture.completedFuture(null);
 
     long remaining() {
       return memory.decide(CALL, Mode.PEEK).toCompletableFuture().join().rules().get(0).remaining();
@@ -245,6 +338,7 @@ class FallbackStoreTest {
 
     @Override
     public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+      meanwhile.run();
       if (thrown != null) {
         throw thrown;
       }
@@ -262,12 +356,12 @@ class FallbackStoreTest {
 
     @Override
     public CompletionStage<Void> reset(Collection<StateKey> keys) {
-      return this.<Void>failed().orElseGet(() -> memory.reset(keys).toCompletableFuture());
+      return this.<Void>failed().orElseGet(() -> change.thenCompose(now -> memory.reset(keys)));
     }
 
     @Override
     public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
-      return this.<Void>failed().orElseGet(() -> memory.liftBans(keys).toCompletableFuture());
+      return this.<Void>failed().orElseGet(() -> change.thenCompose(now -> memory.liftBans(keys)));
     }
 
     private <T> Optional<CompletableFuture<T>> failed() {

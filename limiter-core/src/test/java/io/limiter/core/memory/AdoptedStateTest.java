@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.memory;
+
+import static io.limiter.core.StoreHarness.HOUR;
+import static io.limiter.core.StoreHarness.MINUTE;
+import static io.limiter.core.StoreHarness.SECOND;
+import static io.limiter.core.StoreHarness.rule;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.Charge;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Outcome;
+import io.limiter.core.Policy;
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.TokenBucketRule;
+import io.limiter.core.store.LimitStore.KnownUse;
+import io.limiter.core.store.LimitStore.KnownUse.PastUnits;
+import io.limiter.core.store.LimitStore.KnownUse.RuleUse;
+import io.limiter.core.store.Mode;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What a store in memory continues with from the verdict of another store. */
+class AdoptedStateTest {
+
+  private static final long S = 1_000_000;
+  private static final long START = 1_700_000_000 * S;
+
+  private long micros = START;
+  private final MemoryStore store = new MemoryStore(2, () -> micros);
+
+  private static LimitRequest call(Rule... rules) {
+    return LimitRequest.of(Policy.of("adopted", rules), new Subject("user", "ada"));
+  }
+
+  private static RuleUse use(long remaining, long returning, long returns, long resets) {
+    return new RuleUse(remaining, returning, returns * S, resets * S, 0);
+  }
+
+  private void adopt(LimitRequest call, KnownUse known) {
+    store.adopt(call.charge(0), known);
+  }
+
+  private Verdict peek(LimitRequest call) {
+    return store.decide(call, Mode.PEEK).toCompletableFuture().join();
+  }
+
+  /**
+   * Five seconds after the verdict. In the minute two units are 45 s old, four 15 s, and one that
+   * was taken since is 2 s old; of the two that only the hour counts, one is 1,805 s old, and the
+   * other just older than the minute.
+   */
+  @ParameterizedTest
+  @CsvSource({
+    "0, 3, 11",
+    "14.999999, 3, 11",
+    "15, 5, 11",
+    "44.999999, 5, 11",
+    "45, 9, 11",
+    "57.999999, 9, 11",
+    "58, 10, 11",
+    "1794.999999, 10, 11",
+    "1795, 10, 12",
+    "3534.999999, 10, 12",
+    "3535, 10, 13",
+    "3554.999999, 10, 13",
+    "3555, 10, 15",
+    "3585, 10, 19",
+    "3598, 10, 20"
+  })
+  void unitsOfALogReturnWhenTheVerdictSays(double seconds, long minute, long hour) {
+    LimitRequest call = call(rule(20, HOUR), rule(10, MINUTE));
+    adopt(
+        call,
+        new KnownUse(
+            5 * S,
+            List.of(use(12, 1, 1_800, 3_590), use(4, 2, 20, 50)),
+            0,
+            List.of(new PastUnits(2 * S, 1))));
+
+    micros = START + Math.round(seconds * S);
+
+    assertThat(peek(call).rules()).extracting(RuleVerdict::remaining).containsExactly(hour, minute);
+  }
+
+  @Test
+  void whatReturnsFirstIsNoYoungerThanTheNewestUnit() {
+    LimitRequest call = call(rule(10, MINUTE));
+    adopt(call, new KnownUse(0, List.of(use(7, 0, 60, 40)), 0, List.of()));
+
+    micros = START + 40 * S - 1;
+    assertThat(peek(call).rules().get(0).remaining()).isEqualTo(7);
+    micros = START + 40 * S;
+    assertThat(peek(call).rules().get(0).remaining()).isEqualTo(10);
+  }
+
+  @Test
+  void noMoreReturnsFirstThanIsUsed() {
+    LimitRequest call = call(rule(10, MINUTE));
+    adopt(call, new KnownUse(0, List.of(use(7, 5, 10, 40)), 0, List.of()));
+
+    micros = START + 10 * S - 1;
+    assertThat(peek(call).rules().get(0).remaining()).isEqualTo(7);
+    micros = START + 10 * S;
+    assertThat(peek(call).rules().get(0).remaining()).isEqualTo(10);
+  }
+
+  /** The longer window counts what the shorter one does, and no unit twice. */
+  @Test
+  void aWindowThatCountsNoMoreAddsNothing() {
+    LimitRequest call = call(rule(10, MINUTE), rule(20, HOUR));
+    adopt(
+        call, new KnownUse(0, List.of(use(7, 1, 60, 60), use(17, 1, 3_600, 3_600)), 0, List.of()));
+
+    assertThat(peek(call).rules()).extracting(RuleVerdict::remaining).containsExactly(7L, 17L);
+  }
+
+  @Test
+  void withoutAVerdictOnlyWhatWasTakenSinceCounts() {
+    LimitRequest call = call(rule(10, MINUTE), TokenBucketRule.of(10, 1, SECOND));
+    adopt(call, new KnownUse(0, List.of(), 0, List.of(new PastUnits(0, 2), new PastUnits(0, 3))));
+
+    assertThat(peek(call).rules()).extracting(RuleVerdict::remaining).containsExactly(5L, 5L);
+  }
+
+  /** A bucket does not fill before the verdict arrived. */
+  @Test
+  void whatWasTakenBeforeTheVerdictCountsFromThen() {
+    LimitRequest call = call(TokenBucketRule.of(10, 1, SECOND));
+    adopt(
+        call,
+        new KnownUse(
+            3 * S,
+            List.of(use(8, 1, 1, 2)),
+            0,
+            List.of(new PastUnits(9 * S, 2), new PastUnits(S, 3))));
+
+    assertThat(peek(call).rules().get(0).remaining()).as("4 at -3 s, 2 + 3 at -1 s").isEqualTo(6);
+  }
+
+  @Test
+  void aBanLastsForTheRestOfItsTime() {
+    Policy policy = Policy.of("adopted", rule(10, MINUTE)).withBan(BanRule.of(3, MINUTE, HOUR));
+    LimitRequest call = LimitRequest.of(policy, new Subject("user", "ada"));
+    adopt(call, new KnownUse(5 * S, List.of(use(0, 1, 60, 60)), 100 * S, List.of()));
+
+    micros = START + 95 * S - 1;
+    assertThat(peek(call).outcome()).isEqualTo(Outcome.BANNED);
+    assertThat(peek(call).ban()).contains(Duration.ofNanos(1_000));
+    micros = START + 95 * S;
+    assertThat(peek(call).outcome()).isEqualTo(Outcome.ALLOWED);
+  }
+
+  @Test
+  void nothingIsKeptWhereNothingIsUsed() {
+    adopt(call(rule(10, MINUTE)), new KnownUse(0, List.of(use(10, 1, 60, 0)), 0, List.of()));
+    adopt(call(rule(10, MINUTE)), new KnownUse(0, List.of(), 0, List.of()));
+
+    assertThat(store.subjects()).isZero();
+  }
+
+  @Test
+  void aFullStoreAdoptsNoMore() {
+    KnownUse known = new KnownUse(0, List.of(use(4, 1, 60, 60)), 0, List.of());
+    for (String user : List.of("a", "b", "c")) {
+      Charge charge =
+          LimitRequest.of(Policy.of("adopted", rule(10, MINUTE)), new Subject("user", user))
+              .charge(0);
+      store.adopt(charge, known);
+    }
+    assertThat(store.subjects()).isEqualTo(2);
+    store.close();
+    adopt(call(rule(10, MINUTE)), known);
+    assertThat(store.subjects()).isZero();
+  }
+}

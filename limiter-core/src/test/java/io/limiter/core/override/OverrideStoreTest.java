@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.override;
+
+import static io.limiter.core.StoreHarness.HOUR;
+import static io.limiter.core.StoreHarness.MINUTE;
+import static io.limiter.core.StoreHarness.rule;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.Charge;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Outcome;
+import io.limiter.core.Policy;
+import io.limiter.core.StateKey;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.Test;
+
+/** What the store behind overrides is asked for. */
+class OverrideStoreTest {
+
+  private static final LimitRequest CALL =
+      LimitRequest.of(Policy.of("search", rule(3, MINUTE)), new Subject("user", "ada"));
+  private static final Charge CHARGE = CALL.charge(0);
+  private static final List<StateKey> KEYS = List.of(CHARGE.key());
+
+  private final List<String> asked = new ArrayList<>();
+  private final List<RuleStack> stacks = new ArrayList<>();
+  private final CompletableFuture<Void> changed = new CompletableFuture<>();
+  private final LimitStore behind =
+      new LimitStore() {
+        @Override
+        public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+          stacks.add(request.charge(0).stack());
+          return CompletableFuture.completedFuture(
+              Verdict.of(request.policy(), Outcome.ALLOWED).build());
+        }
+
+        @Override
+        public void adopt(Charge charge, KnownUse known) {
+          asked.add("adopt " + charge.equals(CHARGE) + " " + known.ageMicros());
+        }
+
+        @Override
+        public CompletionStage<Void> reset(Collection<StateKey> keys) {
+          asked.add("reset " + keys.equals(KEYS));
+          return changed;
+        }
+
+        @Override
+        public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
+          asked.add("lift " + keys.equals(KEYS));
+          return changed;
+        }
+
+        @Override
+        public void close() {
+          asked.add("close");
+        }
+      };
+  private final OverrideTable table = new OverrideTable.InMemory();
+  private final OverrideStore store = new OverrideStore(behind, table::tag);
+
+  private SubjectOverride override(long count, Duration left) {
+    return new SubjectOverride(table.tag(CHARGE.key()), "search", Map.of("3-per-60s", count), left);
+  }
+
+  private RuleStack decided() {
+    assertThat(store.decide(CALL, Mode.ACQUIRE)).isCompletedWithValueMatching(Verdict::allowed);
+    return stacks.get(stacks.size() - 1);
+  }
+
+  @Test
+  void allButDecisionsIsPassedOn() {
+    assertThat(store.store()).isSameAs(behind);
+    store.adopt(CHARGE, new LimitStore.KnownUse(7, List.of(), 0, List.of()));
+    assertThat(store.reset(KEYS)).isSameAs(changed);
+    assertThat(store.liftBans(KEYS)).isSameAs(changed);
+    store.close();
+    assertThat(asked).containsExactly("adopt true 7", "reset true", "lift true", "close");
+  }
+
+  /** A store prepares for the rules of a stack, by its identity. */
+  @Test
+  void theSameCountsKeepTheirRules() {
+    store.use(List.of(override(10, HOUR)));
+    RuleStack ten = decided();
+    assertThat(ten.rules().get(0).count()).isEqualTo(10);
+    assertThat(decided()).isSameAs(ten);
+    store.use(List.of(override(10, MINUTE)));
+    assertThat(decided()).isSameAs(ten);
+    store.use(List.of(override(11, MINUTE)));
+    assertThat(decided().rules().get(0).count()).isEqualTo(11);
+    store.use(List.of());
+    assertThat(decided()).isSameAs(CHARGE.stack());
+  }
+
+  @Test
+  void theTimeThatIsLeftPasses() throws InterruptedException {
+    store.use(List.of(override(10, HOUR)));
+    Thread.sleep(2);
+    assertThat(store.inForce())
+        .singleElement()
+        .satisfies(
+            one -> {
+              assertThat(one.counts()).isEqualTo(Map.of("3-per-60s", 10L));
+              assertThat(one.left()).isBetween(HOUR.minusSeconds(60), HOUR.minusMillis(2));
+            });
+  }
+}
