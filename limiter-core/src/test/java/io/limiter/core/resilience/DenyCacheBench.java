@@ -42,6 +42,7 @@ abstract class DenyCacheBench {
     private final Queue<Runnable> held = new ArrayDeque<>();
     int looks;
     boolean slow;
+    boolean closed;
     StoreException failure;
 
     @Override
@@ -76,7 +77,9 @@ abstract class DenyCacheBench {
     }
 
     @Override
-    public void close() {}
+    public void close() {
+      closed = true;
+    }
   }
 
   final Verdict acquire() {

@@ -14,6 +14,7 @@ import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
+import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
@@ -21,6 +22,7 @@ import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -68,6 +70,31 @@ class DenyCacheTest extends DenyCacheBench {
     }
 
     assertThat(store.looks).isZero();
+  }
+
+  @Test
+  void aClearedCacheAsksTheStore() {
+    deny(caller);
+
+    cache.clear();
+
+    assertThat(cache.remembered()).isZero();
+    acquire();
+    assertThat(store.looks).isEqualTo(1);
+  }
+
+  @Test
+  void changesAndTheEndArePassedToTheStore() {
+    List<StateKey> keys = List.of(caller.charge(0).key());
+    deny(caller);
+    assertThat(cache.liftBans(keys)).isCompleted();
+    assertThat(acquire().allowed()).isFalse();
+    assertThat(cache.reset(keys)).isCompleted();
+    assertThat(acquire().allowed()).isTrue();
+
+    cache.close();
+
+    assertThat(store.closed).isTrue();
   }
 
   @Test
