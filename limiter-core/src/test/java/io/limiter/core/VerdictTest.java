@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import static io.limiter.core.StoreHarness.MINUTE;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.SlidingWindowLog;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class VerdictTest {
@@ -219,5 +222,42 @@ class VerdictTest {
   void nothingIsGivenBackForNothing() {
     assertThat(Reservation.NOTHING.refund().toCompletableFuture()).isCompletedWithValue(0L);
     assertThat(Reservation.NOTHING.release().toCompletableFuture()).isCompletedWithValue(0L);
+  }
+
+  private static RuleVerdict denial(String name, @Nullable Duration retryAfter) {
+    RuleVerdict.Builder rule = RuleVerdict.of(SlidingWindowLog.of(1, MINUTE).withName(name));
+    return (retryAfter == null ? rule.violated() : rule.violatedFor(retryAfter)).build();
+  }
+
+  private static Optional<String> denying(RuleVerdict... rules) {
+    return Verdict.of(Policy.of("denying", SlidingWindowLog.of(1, MINUTE)), Outcome.LIMITED)
+        .rules(List.of(rules))
+        .build()
+        .denying()
+        .map(rule -> rule.rule().name());
+  }
+
+  @Test
+  void theRuleThatDeniesForTheLongestTimeIsNamed() {
+    RuleVerdict passes = RuleVerdict.of(SlidingWindowLog.of(1, MINUTE).withName("passes")).build();
+    RuleVerdict observed =
+        RuleVerdict.of(SlidingWindowLog.of(1, MINUTE).withName("observed"))
+            .violatedFor(MINUTE.multipliedBy(9))
+            .observed(true)
+            .build();
+    RuleVerdict costly =
+        RuleVerdict.of(SlidingWindowLog.of(1, MINUTE).withName("costly")).tooCostly().build();
+    RuleVerdict flight = denial("flight", null);
+    RuleVerdict ten = denial("ten", Duration.ofSeconds(10));
+    RuleVerdict thirty = denial("thirty", Duration.ofSeconds(30));
+
+    assertThat(denying(passes, observed)).isEmpty();
+    assertThat(denying(passes, ten, observed)).contains("ten");
+    assertThat(denying(ten, thirty)).contains("thirty");
+    assertThat(denying(thirty, ten)).contains("thirty");
+    assertThat(denying(ten, denial("too", Duration.ofSeconds(10)))).as("the first").contains("ten");
+    assertThat(denying(flight, ten)).contains("ten");
+    assertThat(denying(flight)).contains("flight");
+    assertThat(denying(thirty, costly, ten)).contains("costly");
   }
 }

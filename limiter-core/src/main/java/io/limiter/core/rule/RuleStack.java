@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -51,7 +52,7 @@ public final class RuleStack {
             .filter(rule -> rule instanceof ConcurrencyLimitRule)
             .map(Rule::window)
             .min(Comparator.naturalOrder());
-    this.hash = 31 * (31 * rules.hashCode() + ban.hashCode()) + counting.hashCode();
+    this.hash = Objects.hash(rules, ban, counting);
     this.waiting = rules.stream().filter(Rule::waits).findFirst();
     this.windows = rules.stream().map(Rule::window).toArray(Duration[]::new);
     this.windowsMicros = Stream.of(windows).mapToLong(MICROSECONDS::convert).toArray();

@@ -8,7 +8,6 @@ import io.limiter.core.Reservation;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
@@ -149,15 +148,10 @@ public abstract class AtMostOnceReservation implements Reservation {
                   if (failure == null) {
                     begun.complete(units);
                   } else {
-                    begun.completeExceptionally(unwrapped(failure));
+                    begun.completeExceptionally(failure);
                   }
                 });
     return begun.copy();
-  }
-
-  private static Throwable unwrapped(Throwable failure) {
-    Throwable cause = failure.getCause();
-    return failure instanceof CompletionException && cause != null ? cause : failure;
   }
 
   @Override

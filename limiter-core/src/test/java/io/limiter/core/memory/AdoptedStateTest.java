@@ -23,6 +23,7 @@ import io.limiter.core.store.LimitStore.KnownUse.RuleUse;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -162,8 +163,12 @@ class AdoptedStateTest {
   void nothingIsKeptWhereNothingIsUsed() {
     adopt(call(rule(10, MINUTE)), new KnownUse(0, List.of(use(10, 1, 60, 0)), 0, List.of()));
     adopt(call(rule(10, MINUTE)), new KnownUse(0, List.of(), 0, List.of()));
-
     assertThat(store.subjects()).isZero();
+
+    adopt(call(rule(10, MINUTE)), new KnownUse(0, List.of(use(9, 1, 60, 60)), 0, List.of()));
+    assertThat(store.subjects()).isEqualTo(1);
+    adopt(call(rule(10, MINUTE)), new KnownUse(0, List.of(), 0, List.of()));
+    assertThat(store.subjects()).as("what is adopted replaces what was kept").isZero();
   }
 
   @Test
@@ -179,5 +184,20 @@ class AdoptedStateTest {
     store.close();
     adopt(call(rule(10, MINUTE)), known);
     assertThat(store.subjects()).isZero();
+  }
+
+  /** Each thread leaves the keys of a stripe to the others. */
+  @Test
+  void anotherThreadMayDecideAfterwards() {
+    try (MemoryStore large = new MemoryStore(100_000, () -> micros)) {
+      for (int i = 0; i < 64; i++) {
+        LimitRequest call =
+            LimitRequest.of(Policy.of("adopted", rule(10, MINUTE)), new Subject("user", "u" + i));
+        large.adopt(call.charge(0), new KnownUse(0, List.of(use(4, 1, 60, 60)), 0, List.of()));
+        large.liftBans(List.of(call.charge(0).key()));
+        assertThat(CompletableFuture.supplyAsync(() -> large.decide(call, Mode.PEEK)))
+            .succeedsWithin(Duration.ofSeconds(10));
+      }
+    }
   }
 }

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.memory;
 
+import static io.limiter.core.StoreHarness.MINUTE;
 import static io.limiter.core.StoreHarness.call;
+import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.Answer;
 import io.limiter.core.Differential;
+import io.limiter.core.FadingCounter;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Scenario;
 import io.limiter.core.StateKey;
 import io.limiter.core.Step;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -19,7 +24,9 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -86,5 +93,50 @@ class LateVerdictTest {
     LimitRequest call = call("user", TokenBucketRule.of(10, 10, Duration.ofMinutes(1)));
     Verdict verdict = store.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
     assertThat(verdict.rules()).isSameAs(verdict.rules());
+  }
+
+  @Test
+  void aVerdictHasTheTimeOfItsDecision() {
+    MemoryStore store = new MemoryStore(10, () -> 77);
+    assertThat(store.decide(call("user", rule(1, MINUTE)), Mode.ACQUIRE))
+        .isCompletedWithValueMatching(verdict -> verdict.decidedAtMicros() == 77);
+  }
+
+  /** Its code may throw, or have changed. */
+  @Test
+  void aCustomAlgorithmIsNotAskedWhenAVerdictIsRead() {
+    AtomicInteger asked = new AtomicInteger();
+    FadingCounter fading = new FadingCounter();
+    CustomAlgorithm counting =
+        new CustomAlgorithm() {
+          @Override
+          public String name() {
+            return fading.name();
+          }
+
+          @Override
+          public int stateSize() {
+            return fading.stateSize();
+          }
+
+          @Override
+          public String script() {
+            return fading.script();
+          }
+
+          @Override
+          public Evaluation read(
+              double nowMicros, double cost, CustomRule rule, double @Nullable [] state) {
+            asked.incrementAndGet();
+            return fading.read(nowMicros, cost, rule, state);
+          }
+        };
+    LimitRequest call = call("user", CustomRule.of(counting, 3, MINUTE, 2.0));
+    Verdict verdict =
+        new MemoryStore(10, () -> 77).decide(call, Mode.ACQUIRE).toCompletableFuture().join();
+    int before = asked.get();
+
+    assertThat(verdict.rules().get(0).remaining()).isEqualTo(2);
+    assertThat(asked).hasValue(before);
   }
 }

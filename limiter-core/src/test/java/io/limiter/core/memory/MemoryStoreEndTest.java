@@ -32,7 +32,8 @@ class MemoryStoreEndTest {
     StateKey key = call.charge(0).key();
     store.close();
     List<CompletionStage<?>> stages =
-        List.of(store.decide(call, Mode.PEEK), store.reset(List.of(key)));
+        List.of(
+            store.decide(call, Mode.PEEK), store.reset(List.of(key)), store.liftBans(List.of(key)));
     for (CompletionStage<?> stage : stages) {
       assertThat(stage)
           .failsWithin(SECOND)

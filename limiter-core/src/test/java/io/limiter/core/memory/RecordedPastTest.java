@@ -5,6 +5,7 @@ import static io.limiter.core.StoreHarness.MINUTE;
 import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitRequest.PastCharge;
@@ -15,7 +16,9 @@ import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** The time at which units that another store took are recorded. */
@@ -125,5 +128,20 @@ class RecordedPastTest {
               assertThat(rule.remaining()).isZero();
               assertThat(rule.effectiveWindow()).isEqualTo(MINUTE);
             });
+  }
+
+  @Test
+  void aRequestCarriesAtMostSixteenGroups() {
+    LimitRequest call = call(rule(100, MINUTE));
+    List<PastCharge> most =
+        IntStream.range(0, 16)
+            .mapToObj(i -> new PastCharge(call.charge(0), Duration.ZERO, "id" + i))
+            .toList();
+    assertThat(call.after(most).past()).hasSize(16);
+    List<PastCharge> more = new ArrayList<>(most);
+    more.add(new PastCharge(call.charge(0), Duration.ZERO, "another"));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> call.after(more))
+        .withMessage("17 groups of past units: give it 16 at most");
   }
 }

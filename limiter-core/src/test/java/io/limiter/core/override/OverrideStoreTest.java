@@ -5,6 +5,8 @@ import static io.limiter.core.StoreHarness.HOUR;
 import static io.limiter.core.StoreHarness.MINUTE;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.awaitility.Awaitility.await;
 
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
@@ -19,11 +21,16 @@ import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What the store behind overrides is asked for. */
 class OverrideStoreTest {
@@ -105,15 +112,48 @@ class OverrideStoreTest {
   }
 
   @Test
-  void theTimeThatIsLeftPasses() throws InterruptedException {
+  void theTimeThatIsLeftPasses() {
     store.use(List.of(override(10, HOUR)));
-    Thread.sleep(2);
-    assertThat(store.inForce())
-        .singleElement()
-        .satisfies(
-            one -> {
-              assertThat(one.counts()).isEqualTo(Map.of("3-per-60s", 10L));
-              assertThat(one.left()).isBetween(HOUR.minusSeconds(60), HOUR.minusMillis(2));
-            });
+    await()
+        .untilAsserted(
+            () ->
+                assertThat(store.inForce())
+                    .singleElement()
+                    .satisfies(
+                        one -> {
+                          assertThat(one.counts()).isEqualTo(Map.of("3-per-60s", 10L));
+                          assertThat(one.left())
+                              .isBetween(HOUR.minusSeconds(60), HOUR.minusMillis(2));
+                        }));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "PT1S, true",
+    "PT0.999999999S, false",
+    "PT168H, true",
+    "PT168H0.000000001S, false",
+    "PT-1S, false"
+  })
+  void anOverrideIsForOneSecondToSevenDays(Duration time, boolean valid) {
+    if (valid) {
+      assertThat(OverrideTable.requireTime(time)).isEqualTo(time);
+    } else {
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> OverrideTable.requireTime(time))
+          .withMessage("An override for " + time + ": give it 1 s to 7 days");
+    }
+  }
+
+  @Test
+  void anOverrideHasAtMostTheCountsOfEightStacks() {
+    Map<String, Long> most =
+        IntStream.range(0, 64).boxed().collect(Collectors.toMap(i -> "rule" + i, i -> 1L));
+    assertThat(new SubjectOverride("tag", "search", most, HOUR).counts()).hasSize(64);
+    Map<String, Long> more = new HashMap<>(most);
+    more.put("another", 1L);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> new SubjectOverride("tag", "search", more, HOUR))
+        .withMessage("65 counts in one override: give it 64 at most");
   }
 }

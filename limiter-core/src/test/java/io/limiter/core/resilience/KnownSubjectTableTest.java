@@ -275,9 +275,22 @@ class KnownSubjectTableTest {
 
     assertThat(admitted(call, 10)).as("the tenth unit is used").isZero();
     store.way = Way.ANSWERED;
-    micros += 61_000_000;
-    assertThat(decide(call).allowed()).isTrue();
+    assertThat(decide(call).allowed()).isFalse();
     assertThat(store.units).as("the store has taken the unit itself").isZero();
+  }
+
+  @Test
+  void aLateReplyToACallThatTookNothingIsKnowledge() {
+    LimitRequest call = call(SlidingWindowLog.of(10, MINUTE));
+    for (int i = 0; i < 9; i++) {
+      var other = store.decides.decide(call, Mode.ACQUIRE);
+    }
+    store.way = Way.LATE;
+    assertThat(fallback.decide(call, Mode.PEEK)).isCompletedWithValueMatching(Verdict::allowed);
+    store.way = Way.NOT_SENT;
+    store.late.forEach(Runnable::run);
+
+    assertThat(admitted(call, 10)).as("by the tenth unit").isEqualTo(1);
   }
 
   @Test

@@ -225,4 +225,17 @@ class ShareStoreTest {
   private static LimitRequest call(Rule rule) {
     return LimitRequest.of(Policy.of("sms", rule), new Subject("user", "ada"));
   }
+
+  @Test
+  void bansAreLiftedInTheStoreBehind() {
+    Policy policy =
+        Policy.of("banning", SlidingWindowLog.of(10, HOUR)).withBan(BanRule.of(1, HOUR, HOUR));
+    LimitRequest call = LimitRequest.of(policy, new Subject("user", "ada"));
+    LimitStore share = new ShareStore(new MemoryStore(), 2);
+    assertThat(decide(share, call, 6).outcome()).isEqualTo(Outcome.BANNED);
+
+    assertThat(share.liftBans(List.of(call.charge(0).key()))).isCompleted();
+
+    assertThat(decide(share, call, 1).allowed()).isTrue();
+  }
 }

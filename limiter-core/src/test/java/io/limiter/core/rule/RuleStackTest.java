@@ -41,4 +41,13 @@ class RuleStackTest {
     assertThat(stack.duration(60_000_000, 0)).isSameAs(stack.window(0)).isEqualTo(MINUTE);
     assertThat(stack.duration(1, 0)).isEqualTo(Duration.ofNanos(1_000));
   }
+
+  @Test
+  void itsTextNamesItsRulesItsBanAndWhatItCounts() {
+    RuleStack plain = RuleStack.of(List.of(SlidingWindowLog.of(1, Duration.ofMinutes(1))));
+    assertThat(plain).hasToString(plain.rules().toString());
+    BanRule ban = BanRule.of(3, Duration.ofMinutes(1), Duration.ofHours(1));
+    assertThat(plain.withBan(ban).withCounting(Counting.FAILURES))
+        .hasToString(plain.rules() + ", " + ban + ", FAILURES");
+  }
 }

@@ -188,4 +188,12 @@ class PlannedCellTest {
         .isThrownBy(() -> Cell.unused(SlidingWindowLog.of(1, SECOND)))
         .withMessageStartingWith("A log has no cell: ");
   }
+
+  /** So units that the store misses are reported for longer than their window. */
+  @Test
+  void onlyBucketsQueuesAndCustomAlgorithmsCarryUseIntoTheNextWindow() {
+    assertThat(Stream.of(COUNTER, WINDOW, ALIGNED, SlidingWindowLog.of(1, SECOND)))
+        .noneMatch(Rule::carriesOver);
+    assertThat(Stream.of(BUCKET, BY_INTERVAL, LEAKY, CUSTOM)).allMatch(Rule::carriesOver);
+  }
 }

@@ -3,6 +3,7 @@ package io.limiter.core.util;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.testing.RecordedLog;
 import java.time.Duration;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -53,5 +54,25 @@ class LogThrottleTest {
     assertThat(LogThrottle.oneLine("a\nb\u2028c\u202ed", 9)).isEqualTo("a?b?c?d");
     assertThat(LogThrottle.oneLine("\ud83d\ude00ab\ud83d", 9)).isEqualTo("\ud83d\ude00ab?");
     assertThat(LogThrottle.oneLine("abcdef", 3)).isEqualTo("abc");
+  }
+
+  @Test
+  void aFailureIsReportedWithItsStackTraceIfAMessageIsDue() {
+    IllegalStateException failure = new IllegalStateException("a defect");
+    try (RecordedLog log = RecordedLog.of(LogThrottleTest.class)) {
+      for (int i = 0; i < 3; i++) {
+        throttle.report(log.logger(), "The part has failed, so it is left out", failure);
+      }
+      nanos.addAndGet(Duration.ofSeconds(10).toNanos());
+      throttle.report(log.logger(), "The part has failed, so it is left out", failure);
+
+      assertThat(log.messages())
+          .containsExactly(
+              "The part has failed, so it is left out. Occurrences since the last message: 1",
+              "The part has failed, so it is left out. Occurrences since the last message: 3");
+      assertThat(log.events())
+          .allSatisfy(
+              event -> assertThat(event.getThrowableProxy().getMessage()).isEqualTo("a defect"));
+    }
   }
 }
