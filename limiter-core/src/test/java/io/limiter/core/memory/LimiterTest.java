@@ -10,7 +10,11 @@ import io.limiter.core.Completion;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Outcome;
+import io.limiter.core.Policy;
+import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -68,5 +72,25 @@ class LimiterTest {
     assertThat(limiter.settle(verdict, Completion.succeeded().withCost(2)))
         .isCompletedWithValue(3L);
     assertThat(now(limiter.peek(rows)).rules().get(0).remaining()).isEqualTo(7);
+  }
+
+  @Test
+  void aBanIsLiftedAndUnitsStay() {
+    Policy policy = Policy.of("banning", rule(3, MINUTE)).withBan(BanRule.of(1, MINUTE, MINUTE));
+    LimitRequest call = LimitRequest.of(policy, new Subject("user", "ada"));
+    assertThat(now(limiter.record(call)).allowed()).isTrue();
+    assertThat(now(store.decide(call.withCost(3), Mode.ACQUIRE)).outcome())
+        .isEqualTo(Outcome.BANNED);
+
+    assertThat(limiter.liftBans(call)).isCompleted();
+
+    assertThat(now(limiter.peek(call)).allowed()).isTrue();
+    assertThat(now(limiter.peek(call)).rules().get(0).remaining()).isEqualTo(2);
+  }
+
+  @Test
+  void aCallerWithoutASubjectIsAnonymous() {
+    assertThat(new Subject(Subject.ANONYMOUS, "192.0.2.1").isAnonymous()).isTrue();
+    assertThat(new Subject("user", "anonymous").isAnonymous()).isFalse();
   }
 }

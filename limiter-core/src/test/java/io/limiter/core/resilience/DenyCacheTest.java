@@ -73,6 +73,18 @@ class DenyCacheTest extends DenyCacheBench {
   }
 
   @Test
+  void theSameSubmissionIsAnsweredWithItsDuplicateGuard() {
+    acquire(submit("first", rule(1, MINUTE)));
+    LimitRequest same = submit("second", rule(1, MINUTE));
+    deny(same);
+
+    Verdict verdict = acquire(same);
+
+    assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.DENY_CACHE);
+    assertThat(verdict.duplicate()).isPresent();
+  }
+
+  @Test
   void aClearedCacheAsksTheStore() {
     deny(caller);
 

@@ -2,6 +2,7 @@
 package io.limiter.core.resilience;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.limiter.core.Charge;
 import io.limiter.core.DecidedBy;
@@ -29,6 +30,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -84,28 +87,32 @@ class SubjectLearningTest {
 
   private <T> Map<Charge, T> adopt(Function<LimitStore.KnownUse, T> what) {
     Map<Charge, T> found = new LinkedHashMap<>();
-    LimitStore local =
-        new LimitStore() {
-          @Override
-          public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
-            return CompletableFuture.failedFuture(new UnsupportedOperationException());
-          }
-
-          @Override
-          public void adopt(Charge charge, KnownUse use) {
-            found.put(charge, what.apply(use));
-          }
-
-          @Override
-          public CompletionStage<Void> reset(Collection<StateKey> keys) {
-            return CompletableFuture.completedFuture(null);
-          }
-
-          @Override
-          public void close() {}
-        };
+    LimitStore local = thatAdopts((charge, use) -> found.put(charge, what.apply(use)));
     assertThat(table.decide(CALL, known, local, () -> "decided")).isEqualTo("decided");
     return found;
+  }
+
+  /** A store that only adopts. */
+  private static LimitStore thatAdopts(BiConsumer<Charge, LimitStore.KnownUse> adopts) {
+    return new LimitStore() {
+      @Override
+      public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+        return CompletableFuture.failedFuture(new UnsupportedOperationException());
+      }
+
+      @Override
+      public void adopt(Charge charge, KnownUse use) {
+        adopts.accept(charge, use);
+      }
+
+      @Override
+      public CompletionStage<Void> reset(Collection<StateKey> keys) {
+        return CompletableFuture.completedFuture(null);
+      }
+
+      @Override
+      public void close() {}
+    };
   }
 
   @Test
@@ -350,5 +357,31 @@ class SubjectLearningTest {
     table.liftBans(List.of(USER.key()));
 
     assertThat(adopt(LimitStore.KnownUse::bannedMicros)).containsExactly(Map.entry(USER, 0L));
+  }
+
+  /** In one order, whatever that of the charges: otherwise two calls could wait for each other. */
+  @Test
+  void subjectsAreLockedInTheOrderOfTheirKeys() {
+    boolean userFirst = USER.key().tag().compareTo(ORG.key().tag()) < 0;
+    Charge first = userFirst ? USER : ORG;
+    Charge second = userFirst ? ORG : USER;
+    LimitRequest call = new LimitRequest(CALL.policy(), List.of(second, first), Optional.empty());
+    KnownSubject[] both = table.of(call);
+    AtomicReference<Thread> deciding = new AtomicReference<>();
+    CompletableFuture<String> decided;
+    synchronized (both[1]) {
+      decided =
+          CompletableFuture.supplyAsync(
+              () -> {
+                deciding.set(Thread.currentThread());
+                return table.decide(call, both, thatAdopts((charge, use) -> {}), () -> "decided");
+              });
+      await()
+          .until(() -> deciding.get() != null && deciding.get().getState() == Thread.State.BLOCKED);
+      assertThat(CompletableFuture.runAsync(both[0]::liftBan))
+          .as("the other is not locked yet")
+          .succeedsWithin(Duration.ofSeconds(5));
+    }
+    assertThat(decided).succeedsWithin(Duration.ofSeconds(10)).isEqualTo("decided");
   }
 }

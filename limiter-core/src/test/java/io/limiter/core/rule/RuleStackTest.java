@@ -50,4 +50,16 @@ class RuleStackTest {
     assertThat(plain.withBan(ban).withCounting(Counting.FAILURES))
         .hasToString(plain.rules() + ", " + ban + ", FAILURES");
   }
+
+  @Test
+  void ofLogsWithOneWindowTheFirstIsTheLongest() {
+    Duration minute = Duration.ofMinutes(1);
+    RuleStack stack =
+        RuleStack.of(
+            List.of(
+                SlidingWindowLog.of(1, Duration.ofSeconds(1)),
+                SlidingWindowLog.of(10, minute),
+                SlidingWindowLog.of(20, minute)));
+    assertThat(stack.longestLog()).isEqualTo(1);
+  }
 }
