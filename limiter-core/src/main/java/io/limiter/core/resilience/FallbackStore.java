@@ -36,9 +36,9 @@ import org.slf4j.LoggerFactory;
  * it decides the subject's next call. So while the store keeps its data, one instance alone never
  * admits more than a rule's count in any window, whichever store decides. A verdict that arrives
  * late counts from its arrival: windows that begin with a call, and refills by interval, may then
- * come later in the fallback than in the store. Concurrency limits ({@link
- * io.limiter.core.rule.ConcurrencyLimitRule}) are exempt, because their permits become free when
- * calls end. So are fallbacks that count nothing.
+ * come later in the fallback than in the store; if it is late by more than a window, a few more
+ * calls may pass. Concurrency limits ({@link io.limiter.core.rule.ConcurrencyLimitRule}) are
+ * exempt, because their permits become free when calls end. So are fallbacks that count nothing.
  */
 public final class FallbackStore implements LimitStore {
 

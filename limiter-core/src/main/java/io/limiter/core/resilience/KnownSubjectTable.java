@@ -162,6 +162,9 @@ final class KnownSubjectTable {
       Mode mode,
       long askedNanos,
       boolean late) {
+    if (known.length == 0) {
+      return; // without a look at the rules, which a verdict may not have computed yet
+    }
     if (verdict == null || verdict.decidedBy() != DecidedBy.STORE) {
       if (!late) {
         unanswered(brought, known);

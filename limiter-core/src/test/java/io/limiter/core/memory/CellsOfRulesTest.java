@@ -57,6 +57,7 @@ class CellsOfRulesTest {
   void aRuleStartsFromTheCellThatIsNeededForAboutAsLong() {
     decide(
         call(SlidingWindowCounter.of(10, SECOND), SlidingWindowCounter.of(10, HOUR)).withCost(3));
+    decide(call(SlidingWindowCounter.of(10, SECOND)).withCost(2));
     micros += 10_000_000;
 
     assertThat(left(call(SlidingWindowCounter.of(10, HOUR.multipliedBy(2))))).containsExactly(7L);

@@ -61,6 +61,9 @@ public final class EventLoopBlocking implements BlockHoundIntegration {
     // carries no connection.
     builder.allowBlockingCallsInside(
         "io.lettuce.core.metrics.DefaultCommandLatencyCollector", "shutdown");
+    // The lock of Lettuce's groups of loops, when a client ends, on the same thread.
+    builder.allowBlockingCallsInside(
+        "io.lettuce.core.resource.DefaultEventLoopGroupProvider", "release");
     // The map itself, where hashes collide: like its initTable, which BlockHound allows.
     builder.allowBlockingCallsInside(
         "java.util.concurrent.ConcurrentHashMap$TreeBin", "contendedLock");
