@@ -30,6 +30,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
@@ -368,6 +369,8 @@ class SubjectLearningTest {
     LimitRequest call = new LimitRequest(CALL.policy(), List.of(second, first), Optional.empty());
     KnownSubject[] both = table.of(call);
     AtomicReference<Thread> deciding = new AtomicReference<>();
+    // The common pool of two processors has one thread, and the call blocks it.
+    Executor ownThread = task -> new Thread(task).start();
     CompletableFuture<String> decided;
     synchronized (both[1]) {
       decided =
@@ -375,10 +378,11 @@ class SubjectLearningTest {
               () -> {
                 deciding.set(Thread.currentThread());
                 return table.decide(call, both, thatAdopts((charge, use) -> {}), () -> "decided");
-              });
+              },
+              ownThread);
       await()
           .until(() -> deciding.get() != null && deciding.get().getState() == Thread.State.BLOCKED);
-      assertThat(CompletableFuture.runAsync(both[0]::liftBan))
+      assertThat(CompletableFuture.runAsync(both[0]::liftBan, ownThread))
           .as("the other is not locked yet")
           .succeedsWithin(Duration.ofSeconds(5));
     }
