@@ -190,6 +190,8 @@ final class CellEvaluation {
    * Writes the cells of a denied call. It may count as a violation, and it starts time for a
    * subject that has to wait for its first tokens. If the clock was set back, the shift is written
    * too: otherwise a full window would stay full until the clock reaches its old time.
+   *
+   * @return the cells to keep; null if they are those that were read
    */
   @Nullable CellArray deny(@Nullable CellArray cells) {
     boolean changed = nearer;
@@ -206,7 +208,7 @@ final class CellEvaluation {
     if (cells != null) {
       cells.shiftTo(shiftMicros);
     }
-    return cells;
+    return null;
   }
 
   private CellArray write(@Nullable CellArray cells, Cell[] written) {

@@ -140,7 +140,6 @@ final class ChargeEvaluation {
     if (cells != null) {
       into.remember(cells.record(into.cells()));
     }
-    into.changed();
   }
 
   private boolean readLog(Mode mode) {
@@ -225,9 +224,6 @@ final class ChargeEvaluation {
         known().remember(left);
       }
     }
-    if (known != null) {
-      known.changed();
-    }
   }
 
   /**
@@ -239,7 +235,6 @@ final class ChargeEvaluation {
     if (from == null) {
       return 0;
     }
-    from.changed();
     int lower = charge.cost() - units;
     int given = logs ? from.giveBack(nowMicros, Math.max(0, loggedUnits() - lower)) : 0;
     CellArray counted = from.cells();
@@ -274,7 +269,6 @@ final class ChargeEvaluation {
     shiftMicros = into.size() == 0 ? 0 : into.shiftMicros() + Math.max(0, behind);
     nowMicros = atMicros + shiftMicros;
     write(into);
-    into.changed();
     return charge.cost();
   }
 }

@@ -274,22 +274,19 @@ public final class MemoryStore implements LimitStore {
               .toArray();
       List<PastUnits> units = new ArrayList<>();
       long counted = 0;
-      long youngest = -1;
+      // The newest of all units determines when a rule resets.
+      int shortest = byWindow[0];
+      long resets = known.rules().get(shortest).resetsAfterMicros();
+      long youngest = Math.max(0, stack.windowMicros(shortest) - resets);
       for (int r : byWindow) {
         RuleUse use = known.rules().get(r);
         long window = stack.windowMicros(r);
-        // The newest of all units determines when the rule resets; units that only a longer window
-        // counts are older than the shorter window.
-        if (youngest < 0) {
-          youngest = Math.max(0, window - use.resetsAfterMicros());
-        }
-        long more = used(r) - counted;
-        if (more > 0) {
-          long first = Math.min(more, Math.max(1, use.returning()));
-          add(units, Math.max(youngest, window - use.returnsAfterMicros()), first);
-          add(units, youngest, more - first);
-          counted += more;
-        }
+        long more = Math.max(0, used(r) - counted);
+        long first = Math.min(more, Math.max(1, use.returning()));
+        add(units, Math.max(youngest, window - use.returnsAfterMicros()), first);
+        add(units, youngest, more - first);
+        counted += more;
+        // Units that only a longer window counts are older than this one.
         youngest = Math.max(youngest, window);
       }
       return units;

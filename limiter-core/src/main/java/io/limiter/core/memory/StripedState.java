@@ -58,10 +58,6 @@ final class StripedState {
   }
 
   void lock(long mask) {
-    if ((mask & mask - 1) == 0 && mask != 0) {
-      stripes[Long.numberOfTrailingZeros(mask)].lock(); // the usual case
-      return;
-    }
     for (long rest = mask; rest != 0; rest &= rest - 1) {
       stripes[Long.numberOfTrailingZeros(rest)].lock();
     }

@@ -83,11 +83,6 @@ final class UnitLog {
     takenMicros = clockMicros;
   }
 
-  /** Notes that something else was written, which may have moved the time of the log. */
-  void changed() {
-    takenMicros = UNKNOWN;
-  }
-
   /** The stamp of a unit, 0 being the oldest. */
   long stampMicros(int index) {
     return ring[(head + index) & (ring.length - 1)];
@@ -119,7 +114,8 @@ final class UnitLog {
   }
 
   /**
-   * Whether every unit is past the horizon, and no cell is needed, for longer than the grace time.
+   * Whether every unit is past the horizon, and no cell is needed, for longer than the grace time;
+   * not before the grace time has passed since a call took units.
    */
   boolean expired(long clockMicros, long graceMicros) {
     long sinceTaken = clockMicros - takenMicros;
@@ -277,7 +273,7 @@ final class UnitLog {
     }
 
     private int bucket(int hash) {
-      return (hash ^ hash >>> 16) & buckets.length - 1;
+      return hash & buckets.length - 1; // of a hash of hashes any bits will do
     }
 
     boolean full() {

@@ -299,7 +299,7 @@ final class KnownSubject {
   }
 
   private void removePending(List<Pending> some, KnownSubjectTable all) {
-    if (some.isEmpty() || pending.isEmpty()) {
+    if (pending.isEmpty()) {
       return;
     }
     pending.removeAll(some);

@@ -65,7 +65,7 @@ public interface Cell {
 
   /** An invalid number was not written by this library, and counts as 0. */
   static long units(double number) {
-    return number > 0 && number < 0x1p53 ? (long) number : 0;
+    return number < 0x1p53 ? (long) Math.max(0, number) : 0;
   }
 
   /** The algorithm of its rule. */

@@ -128,11 +128,13 @@ record GreedyCell(
     return new GreedyCell(then.bucket, unit, rate, true, atMicros, owed);
   }
 
-  /** What is still missing after a time; without a division, as every call computes it. */
+  /**
+   * What is still missing after a time of 0 or more; without a division, as every call computes it.
+   */
   private long missing(long before, long sinceMicros) {
     long back = sinceMicros * rate;
     boolean overflow = back < 0 || Math.multiplyHigh(sinceMicros, rate) != 0;
-    return sinceMicros > 0 && (overflow || back > before) ? 0 : before - back;
+    return overflow ? 0 : Math.max(0, before - back);
   }
 
   @Override

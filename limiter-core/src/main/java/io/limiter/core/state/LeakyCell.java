@@ -336,10 +336,7 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
 
     /** The gap that a script stores; none if it was not written by this library. */
     static Gap stored(double number) {
-      if (!(number >= 1 && number < 0x1p53)) {
-        return NONE;
-      }
-      long bits = (long) number;
+      long bits = Cell.units(number);
       long mask = (1L << GAP_BITS) - 1;
       Gap gap = of(bits >> (2 * GAP_BITS), (bits >> GAP_BITS) & mask, bits & mask);
       return gap.free > gap.length || gap.length > gap.from ? NONE : gap;
