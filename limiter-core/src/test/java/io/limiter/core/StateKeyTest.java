@@ -3,10 +3,17 @@ package io.limiter.core;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.util.Arrays;
+import java.util.Base64;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class StateKeyTest {
 
@@ -50,6 +57,27 @@ class StateKeyTest {
           "0:0:0:0:0:0:0:1",
           "x".repeat(10_000),
           "x".repeat(10_001));
+
+  /** Redis keeps them, so they stay what they are: also for another version or client. */
+  @ParameterizedTest
+  @ValueSource(strings = {"ada", "\u007f", "\u0080", "\u00e9", "\u4e16", "\ud83d\ude00", "\ud800"})
+  void aTagIsAHashOfThePartsAndTheirLengths(String value) throws Exception {
+    boolean surrogates = value.chars().anyMatch(c -> Character.isSurrogate((char) c));
+    byte[] bytes = value.getBytes(surrogates ? StandardCharsets.UTF_16BE : StandardCharsets.UTF_8);
+    if (value.equals("\ud800")) {
+      bytes = new byte[] {(byte) 0xd8, 0};
+    }
+    ByteBuffer hashed = ByteBuffer.allocate(64);
+    hashed.putInt(5).put("limit".getBytes(StandardCharsets.UTF_8));
+    hashed.putInt(4).put("user".getBytes(StandardCharsets.UTF_8));
+    hashed.putInt(surrogates ? ~bytes.length : bytes.length).put(bytes);
+    byte[] hash =
+        MessageDigest.getInstance("SHA-256")
+            .digest(Arrays.copyOf(hashed.array(), hashed.position()));
+
+    assertThat(StateKey.of("limit", new Subject("user", value)).tag())
+        .isEqualTo(Base64.getUrlEncoder().withoutPadding().encodeToString(Arrays.copyOf(hash, 16)));
+  }
 
   @Test
   void everyLimitKindAndValueHasAKeyOfItsOwn() {

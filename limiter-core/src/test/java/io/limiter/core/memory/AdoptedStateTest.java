@@ -15,6 +15,7 @@ import io.limiter.core.RuleVerdict;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.LimitStore.KnownUse;
@@ -184,6 +185,22 @@ class AdoptedStateTest {
     store.close();
     adopt(call(rule(10, MINUTE)), known);
     assertThat(store.subjects()).isZero();
+  }
+
+  /** They are among the units that were taken since the verdict. */
+  @Test
+  void aCallMayGiveBackItsUnitsAfterTheStateWasAdoptedAgain() {
+    LimitRequest call = call(FixedWindowRule.of(10, MINUTE));
+    adopt(call, new KnownUse(0, List.of(use(7, 1, 60, 60)), 0, List.of()));
+    micros += S;
+    Verdict admitted = store.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
+    micros += S;
+    adopt(call, new KnownUse(2 * S, List.of(use(7, 1, 60, 60)), 0, List.of(new PastUnits(S, 1))));
+    assertThat(peek(call).rules().get(0).remaining()).isEqualTo(6);
+
+    assertThat(admitted.reservation().refund()).isCompletedWithValue(1L);
+
+    assertThat(peek(call).rules().get(0).remaining()).isEqualTo(7);
   }
 
   /** Each thread leaves the keys of a stripe to the others. */

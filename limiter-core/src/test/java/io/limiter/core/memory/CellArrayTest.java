@@ -182,4 +182,21 @@ class CellArrayTest {
     assertThat(cells.expired(149, 10)).isFalse();
     assertThat(cells.expired(150, 10)).isTrue();
   }
+
+  /** As each write is needed for at least the grace, wherever the clock starts. */
+  @ParameterizedTest
+  @CsvSource({"1000, 900", "-1000, 0"})
+  void cellsExpireAGraceAfterTheyWereWritten(long nowMicros, long shiftMicros) {
+    cells.write(
+        new Cell[] {new Stored(2, nowMicros - 50, 40)},
+        List.of(),
+        Optional.empty(),
+        null,
+        nowMicros,
+        shiftMicros);
+    long clockMicros = nowMicros - shiftMicros;
+
+    assertThat(cells.expired(clockMicros + 9, 10)).isFalse();
+    assertThat(cells.expired(clockMicros + 10, 10)).isTrue();
+  }
 }

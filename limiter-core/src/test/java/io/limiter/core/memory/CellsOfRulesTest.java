@@ -13,12 +13,17 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitRequest.PastCharge;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.state.ScriptedAlgorithm;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -61,6 +66,58 @@ class CellsOfRulesTest {
     micros += 10_000_000;
 
     assertThat(left(call(SlidingWindowCounter.of(10, HOUR.multipliedBy(2))))).containsExactly(7L);
+  }
+
+  /** One hour and four are equally near to two; four were written last. */
+  @Test
+  void ofTwoCellsThatAreEquallyNearTheFirstCounts() {
+    decide(call(SlidingWindowCounter.of(10, HOUR)).withCost(3));
+    decide(call(SlidingWindowCounter.of(10, HOUR.multipliedBy(4))).withCost(2));
+
+    assertThat(left(call(SlidingWindowCounter.of(10, HOUR.multipliedBy(2))))).containsExactly(5L);
+  }
+
+  /** An algorithm that counts how often it is asked. */
+  private record Counted(AtomicInteger asked, CustomAlgorithm counted) implements CustomAlgorithm {
+
+    @Override
+    public String name() {
+      return counted.name();
+    }
+
+    @Override
+    public int stateSize() {
+      return counted.stateSize();
+    }
+
+    @Override
+    public Evaluation read(double now, double cost, CustomRule rule, double @Nullable [] state) {
+      asked.incrementAndGet();
+      return counted.read(now, cost, rule, state);
+    }
+
+    @Override
+    public String script() {
+      return counted.script();
+    }
+  }
+
+  /** It may fail, so all of it happens before anything is taken, and once. */
+  @Test
+  void aCustomAlgorithmIsAskedDuringTheDecisionOnly() {
+    AtomicInteger asked = new AtomicInteger();
+    LimitRequest call =
+        call(CustomRule.of(new Counted(asked, new ScriptedAlgorithm()), 10, MINUTE, 5.0));
+    Verdict taken = decide(call);
+    assertThat(asked).hasValue(1);
+    assertThat(taken.rules().get(0).remaining()).isEqualTo(4);
+    assertThat(taken.reservation().refund()).isCompletedWithValue(0L);
+    assertThat(asked).hasValue(1);
+
+    Verdict peeked = store.decide(call, Mode.PEEK).toCompletableFuture().join();
+    int times = asked.get();
+    assertThat(peeked.rules().get(0).remaining()).isEqualTo(5);
+    assertThat(asked).hasValue(times);
   }
 
   /** Of the call itself, and of the past units that it carries. */

@@ -55,6 +55,28 @@ class LogTableTest {
   }
 
   @Test
+  void aLogThatIsFoundIsInspectedLast() {
+    add(0, 200);
+    add(1, 200);
+    add(2, 100);
+    assertThat(table.find(key(1), 100)).isNotNull();
+    assertThat(table.find(key(1), 100)).isNotNull();
+    assertThat(table.size()).isEqualTo(2);
+  }
+
+  @Test
+  void aLogReplacesAnExpiredOneOfItsKey() {
+    add(0, 200);
+    add(1, 200);
+    add(2, 100);
+    assertThat(table.find(key(2), 100)).isNull();
+    add(2, 200);
+    assertThat(table.size()).isEqualTo(3);
+    table.remove(key(2));
+    assertThat(table.peek(key(2))).isNull();
+  }
+
+  @Test
   void anExpiredLogIsNotFoundThoughItWasNotRemovedYet() {
     add(0, 200);
     add(1, 200);

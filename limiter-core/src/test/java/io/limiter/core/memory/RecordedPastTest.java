@@ -120,6 +120,23 @@ class RecordedPastTest {
         .containsExactly(10L, 5L);
   }
 
+  /** An empty log has no time of its own; that of the window is 100 s ahead of the clock. */
+  @Test
+  void anEmptyLogRecordsThemAtTheTimeOfTheOtherRules() {
+    LimitRequest call = call(SlidingWindowLog.of(10, MINUTE), FixedWindowRule.of(5, MINUTE));
+    seconds = 150;
+    Verdict first = decide(call, Mode.ACQUIRE);
+    seconds = 50;
+    Verdict second = decide(call, Mode.ACQUIRE);
+    assertThat(first.reservation().refund()).isCompletedWithValue(1L);
+    assertThat(second.reservation().refund()).isCompletedWithValue(1L);
+    report(call, 2, 20);
+    seconds = 109;
+    assertThat(left(call)).isEqualTo(8);
+    seconds = 110;
+    assertThat(left(call)).isEqualTo(10);
+  }
+
   @Test
   void aCallThatTakesAllUnitsAtOnceLeavesNoneForTheWindow() {
     assertThat(decide(call(rule(3, MINUTE)).withCost(3), Mode.ACQUIRE).rules().get(0))

@@ -138,6 +138,14 @@ class UnitLogTest {
     assertThat(log.expired(450, 50)).isTrue();
   }
 
+  /** The zero of a clock has no meaning. */
+  @Test
+  void aLogExpiresThoughItsClockStartsBelowZero() {
+    log.take(-1_000, 1, 10, 100);
+    log.taken(-1_000);
+    assertThat(log.expired(1_005, 50)).isTrue();
+  }
+
   @Test
   void aLogIsAsOldAsItsNewestUnitThatIsLeft() {
     log.take(0, 2, 10, 100);

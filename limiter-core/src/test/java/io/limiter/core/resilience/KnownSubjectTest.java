@@ -224,6 +224,16 @@ class KnownSubjectTest {
   }
 
   @Test
+  void aVerdictWithoutATimeIsNotEarlierThanAnother() {
+    learn(charge(LOG), verdict(LOG, 6, 2, 5), 0);
+    Verdict second = verdict(LOG, 8, 1, 1).decidedAtMicros(50).build();
+
+    subject.learn(charge(LOG), second, 0, true, false, at(0), at(1), table);
+
+    assertThat(rules(charge(LOG), 1)).extracting(RuleUse::remaining).containsExactly(6L);
+  }
+
+  @Test
   void aVerdictThatIsIgnoredIsNoNews() {
     learn(charge(LOG), verdict(LOG, 6, 2, 5).decidedAtMicros(50), 0);
     assertThat(use(charge(LOG), 0)).isNotNull();

@@ -15,6 +15,7 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.ConcurrencyLimitRule;
+import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowLog;
@@ -37,6 +38,7 @@ import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What each subject of a call learns from its verdict, and how many subjects are known. */
 class SubjectLearningTest {
@@ -46,6 +48,9 @@ class SubjectLearningTest {
   private static final Rule TWENTY = SlidingWindowLog.of(20, MINUTE.multipliedBy(2));
   private static final Rule THIRTY = SlidingWindowLog.of(30, MINUTE.multipliedBy(3));
   private static final Rule ONCE = SlidingWindowLog.of(1, MINUTE);
+
+  /** The common pool of two processors has one thread, and a blocked call would occupy it. */
+  private static final Executor OWN_THREAD = task -> new Thread(task).start();
 
   private static final Charge USER = charge("user", TEN, TWENTY);
   private static final Charge ORG = charge("org", THIRTY).withCost(3);
@@ -252,6 +257,21 @@ class SubjectLearningTest {
     assertThat(table.withPast(CALL, known, nanos)).isSameAs(CALL);
   }
 
+  @Test
+  void aCallWaitsForNoSubjectIfNothingIsOwed() {
+    Verdict verdict = verdict(9, 19, 27).duplicate(rule(ONCE, 0)).build();
+    var unused = table.admitted(CALL, known, verdict, nanos);
+    LimitRequest brought = table.withPast(CALL, known, nanos);
+    table.learn(brought, known, verdict, Mode.ACQUIRE, nanos, false);
+
+    synchronized (known[0]) {
+      assertThat(
+              CompletableFuture.supplyAsync(() -> table.withPast(CALL, known, nanos), OWN_THREAD))
+          .succeedsWithin(Duration.ofSeconds(5))
+          .isSameAs(CALL);
+    }
+  }
+
   /**
    * It was asked before the fallback admitted another call, and may be the first to be answered.
    */
@@ -361,16 +381,20 @@ class SubjectLearningTest {
   }
 
   /** In one order, whatever that of the charges: otherwise two calls could wait for each other. */
-  @Test
-  void subjectsAreLockedInTheOrderOfTheirKeys() {
-    boolean userFirst = USER.key().tag().compareTo(ORG.key().tag()) < 0;
-    Charge first = userFirst ? USER : ORG;
-    Charge second = userFirst ? ORG : USER;
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void subjectsAreLockedInTheOrderOfTheirKeys(boolean oneTag) {
+    RuleStack failures = USER.stack().withCounting(Counting.FAILURES);
+    StateKey ofFailures = USER.key().of(failures);
+    Charge other = oneTag ? new Charge("known", ofFailures, failures, 1) : ORG;
+    int order = USER.key().tag().compareTo(other.key().tag());
+    boolean userFirst =
+        order < 0 || order == 0 && USER.key().name().compareTo(ofFailures.name()) < 0;
+    Charge first = userFirst ? USER : other;
+    Charge second = userFirst ? other : USER;
     LimitRequest call = new LimitRequest(CALL.policy(), List.of(second, first), Optional.empty());
     KnownSubject[] both = table.of(call);
     AtomicReference<Thread> deciding = new AtomicReference<>();
-    // The common pool of two processors has one thread, and the call blocks it.
-    Executor ownThread = task -> new Thread(task).start();
     CompletableFuture<String> decided;
     synchronized (both[1]) {
       decided =
@@ -379,10 +403,10 @@ class SubjectLearningTest {
                 deciding.set(Thread.currentThread());
                 return table.decide(call, both, thatAdopts((charge, use) -> {}), () -> "decided");
               },
-              ownThread);
+              OWN_THREAD);
       await()
           .until(() -> deciding.get() != null && deciding.get().getState() == Thread.State.BLOCKED);
-      assertThat(CompletableFuture.runAsync(both[0]::liftBan, ownThread))
+      assertThat(CompletableFuture.runAsync(both[0]::liftBan, OWN_THREAD))
           .as("the other is not locked yet")
           .succeedsWithin(Duration.ofSeconds(5));
     }
