@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.limiter.core.testing.PublicApi;
+import io.limiter.core.testing.leak.Leaking;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.module.ModuleDescriptor;
@@ -30,5 +33,21 @@ class PublicApiTest {
     new PublicApi(element -> false)
         .requireSame(
             CLASSES, exported::contains, Path.of("../docs/api/limiter-core.txt"), "limiter-core");
+  }
+
+  @Test
+  void membersWithTypesThatAreNotPartOfItAreFound() throws IOException {
+    Set<String> found =
+        new PublicApi(Leaking.Hidden.class::equals)
+            .withHiddenTypes(
+                Path.of("target/test-classes"), Leaking.class.getPackageName()::equals);
+
+    String leaking = Leaking.class.getName();
+    assertThat(found)
+        .containsExactlyInAnyOrder(
+            "public final java.util.Optional " + leaking + ".field",
+            "protected " + leaking + "(" + leaking + "$NotPublic)",
+            "public " + leaking + "$Hidden " + leaking + ".returned()",
+            "public void " + leaking + ".taken(java.util.List)");
   }
 }

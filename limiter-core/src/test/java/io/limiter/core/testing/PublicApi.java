@@ -88,7 +88,7 @@ public final class PublicApi {
   }
 
   /** The members of the API with a type of this module that is not part of it. */
-  private Set<String> withHiddenTypes(Path classes, Predicate<String> packages) throws IOException {
+  public Set<String> withHiddenTypes(Path classes, Predicate<String> packages) throws IOException {
     Set<String> hidden = new TreeSet<>();
     List<Class<?>> listed = new ArrayList<>();
     for (String name : names(classes)) {
