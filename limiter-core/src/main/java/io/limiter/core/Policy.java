@@ -6,9 +6,12 @@ import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 
 /**
  * The named stack of rules on one limit key, with or without a duplicate guard.
@@ -23,12 +26,25 @@ import java.util.function.UnaryOperator;
  *     there is a duplicate guard
  * @param duplicates the rule of the duplicate guard: how many equal submissions are accepted within
  *     its window
+ * @param parts the names of the policies that decide together, by which the deadline, the fallback
+ *     and the use of the deny cache are configured: the shortest deadline holds and the strictest
+ *     fallback, and the deny cache answers only where all of them let it. Its own name alone,
+ *     unless {@link LimitRequest#and} has joined it with others
+ * @param codeNames the names of rules in code, by their names here, of those whose name follows
+ *     configured numbers; an {@link io.limiter.core.override.OverrideStore} finds a rule by either
  */
 public record Policy(
-    String name, String limit, List<RuleStack> stacks, Optional<RuleStack> duplicates) {
+    String name,
+    String limit,
+    List<RuleStack> stacks,
+    Optional<RuleStack> duplicates,
+    List<String> parts,
+    Map<String, String> codeNames) {
 
   public Policy {
     stacks = List.copyOf(stacks);
+    parts = List.copyOf(parts);
+    codeNames = Map.copyOf(codeNames);
     if (name.isBlank() || limit.isBlank()) {
       throw new IllegalArgumentException(
           "A policy needs a name and a limit, but they are '%s' and '%s'".formatted(name, limit));
@@ -62,6 +78,11 @@ public record Policy(
     }
   }
 
+  /** Creates a policy that decides by itself. */
+  public Policy(String name, String limit, List<RuleStack> stacks, Optional<RuleStack> duplicates) {
+    this(name, limit, stacks, duplicates, List.of(name), Map.of());
+  }
+
   /** By the names alone: policies that share both are few, and a hash of all rules takes time. */
   @Override
   public int hashCode() {
@@ -79,18 +100,37 @@ public record Policy(
   }
 
   /**
-   * Returns a policy with the name and limit key of this one, the rules of both, and the duplicate
-   * guard of either.
+   * Returns a policy with the name and limit key of this one, the rules and parts of both, and the
+   * duplicate guard of either.
    */
   Policy and(Policy other) {
     List<RuleStack> both = new ArrayList<>(stacks);
     both.addAll(other.stacks);
-    return new Policy(name, limit, both, duplicates.or(other::duplicates));
+    Map<String, String> names = new HashMap<>(other.codeNames);
+    names.putAll(codeNames);
+    return new Policy(
+        name,
+        limit,
+        both,
+        duplicates.or(other::duplicates),
+        Stream.concat(parts.stream(), other.parts.stream()).distinct().toList(),
+        names);
   }
 
   /** Returns this policy with a duplicate guard. */
   public Policy withDuplicates(Rule rule) {
-    return new Policy(name, limit, stacks, Optional.of(RuleStack.of(List.of(rule))));
+    return new Policy(
+        name, limit, stacks, Optional.of(RuleStack.of(List.of(rule))), parts, codeNames);
+  }
+
+  /** Returns this policy under another name, such as that of the part that denies a call. */
+  public Policy withName(String other) {
+    return new Policy(other, limit, stacks, duplicates, parts, codeNames);
+  }
+
+  /** Returns this policy with other stacks; for authors of stores. */
+  public Policy withStacks(List<RuleStack> others) {
+    return new Policy(name, limit, others, duplicates, parts, codeNames);
   }
 
   /**
@@ -123,6 +163,6 @@ public record Policy(
     if (stacks.isEmpty()) {
       throw new IllegalStateException(none);
     }
-    return new Policy(name, limit, stacks.stream().map(change).toList(), duplicates);
+    return withStacks(stacks.stream().map(change).toList());
   }
 }

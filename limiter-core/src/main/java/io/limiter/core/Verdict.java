@@ -283,6 +283,12 @@ public final class Verdict {
         policy, outcome, whenAsked, rules, duplicate, rare, decidedBy, other, decidedAtMicros);
   }
 
+  /** Returns this verdict under another policy, such as that of several which denies the call. */
+  public Verdict withPolicy(Policy other) {
+    return new Verdict(
+        other, outcome, whenAsked, rules, duplicate, rare, decidedBy, reservation, decidedAtMicros);
+  }
+
   /** Returns this verdict as one of the fallback, which decided because the store failed. */
   public Verdict fromFallback(StoreException why) {
     return new Verdict(

@@ -62,10 +62,10 @@ public final class OverrideStore implements LimitStore {
       return endNanos - nowNanos > 0;
     }
 
-    RuleStack change(RuleStack stack) {
+    RuleStack change(RuleStack stack, Map<String, String> codeNames) {
       RuleStack known = stacks.get(stack);
       if (known == null) {
-        known = changed(stack);
+        known = changed(stack, codeNames);
         if (stacks.size() < MAX_STACKS) {
           stacks.put(stack, known);
         }
@@ -73,9 +73,9 @@ public final class OverrideStore implements LimitStore {
       return known;
     }
 
-    private RuleStack changed(RuleStack stack) {
+    private RuleStack changed(RuleStack stack, Map<String, String> codeNames) {
       try {
-        return override.change(stack);
+        return override.change(stack, codeNames);
       } catch (IllegalArgumentException impossible) {
         // It was put there by other means, or for rules that have changed since.
         LOG.warn(
@@ -130,13 +130,7 @@ public final class OverrideStore implements LimitStore {
     if (changed.isEmpty() && request.duplicate().isEmpty()) {
       return CompletableFuture.completedFuture(Verdict.free(request.policy()));
     }
-    Policy whole = request.policy();
-    Policy policy =
-        new Policy(
-            whole.name(),
-            whole.limit(),
-            changed.stream().map(Charge::stack).toList(),
-            request.duplicate().map(Charge::stack));
+    Policy policy = request.policy().withStacks(changed.stream().map(Charge::stack).toList());
     return store
         .decide(new LimitRequest(policy, changed, request.duplicate(), request.past()), mode)
         .thenApply(
@@ -162,7 +156,7 @@ public final class OverrideStore implements LimitStore {
         changed = new ArrayList<>(charges.subList(0, c));
       }
       if (!found.override.unlimited()) {
-        RuleStack stack = found.change(charge.stack());
+        RuleStack stack = found.change(charge.stack(), request.policy().codeNames());
         changed.add(
             new Charge(charge.limit(), charge.key(), stack, charge.cost(), charge.observed()));
       }

@@ -16,8 +16,9 @@ import java.util.TreeMap;
  * @param tag stands for the subject under its limit key, as in the keys in Redis
  * @param policy the name of the policy for which it was made; other policies with the same limit
  *     key have it too
- * @param counts the counts of rules, by the rules' names; empty if the rules do not limit the
- *     subject at all. Rules without a count here, and duplicate guards, stay as they are
+ * @param counts the counts of rules, by their names in code or in verdicts; empty if the rules do
+ *     not limit the subject at all. Rules without a count here, and duplicate guards, stay as they
+ *     are
  * @param left the time for which it still holds
  */
 public record SubjectOverride(String tag, String policy, Map<String, Long> counts, Duration left) {
@@ -52,15 +53,22 @@ public record SubjectOverride(String tag, String policy, Map<String, Long> count
     return new SubjectOverride(tag, policy, counts, time);
   }
 
-  /** Returns these rules with the counts of this override, under the same names. */
-  RuleStack change(RuleStack stack) {
-    List<Rule> rules = stack.rules().stream().map(this::change).toList();
+  /**
+   * Returns these rules with the counts of this override, under the same names.
+   *
+   * @param codeNames see {@link io.limiter.core.Policy#codeNames()}
+   */
+  RuleStack change(RuleStack stack, Map<String, String> codeNames) {
+    List<Rule> rules = stack.rules().stream().map(rule -> change(rule, codeNames)).toList();
     RuleStack changed = RuleStack.of(rules).withCounting(stack.counting());
     return stack.ban().map(changed::withBan).orElse(changed);
   }
 
-  private Rule change(Rule rule) {
-    Long count = counts.get(rule.name());
+  private Rule change(Rule rule, Map<String, String> codeNames) {
+    Long count = counts.get(codeNames.getOrDefault(rule.name(), rule.name()));
+    if (count == null && !codeNames.containsValue(rule.name())) { // else it is another rule's
+      count = counts.get(rule.name());
+    }
     return count == null || count == rule.count() ? rule : rule.withCount(count);
   }
 

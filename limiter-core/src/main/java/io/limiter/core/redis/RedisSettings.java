@@ -153,8 +153,19 @@ public record RedisSettings(
         prefix, deadline, policyDeadlines, algorithms, keySecret, hardDeadline, most);
   }
 
+  /** The deadline of a decision under this policy: the shortest of its parts. */
   public Duration deadline(Policy policy) {
-    return policyDeadlines.deadlines.getOrDefault(policy.name(), deadline);
+    Map<String, Duration> own = policyDeadlines.deadlines;
+    if (own.isEmpty()) {
+      return deadline;
+    }
+    List<String> parts = policy.parts();
+    Duration shortest = own.getOrDefault(parts.get(0), deadline);
+    for (int i = 1; i < parts.size(); i++) {
+      Duration next = own.getOrDefault(parts.get(i), deadline);
+      shortest = next.compareTo(shortest) < 0 ? next : shortest;
+    }
+    return shortest;
   }
 
   /** The hard deadline of a decision with this deadline. */

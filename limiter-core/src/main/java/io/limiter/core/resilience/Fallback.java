@@ -8,5 +8,13 @@ public enum Fallback {
   /** Every call is allowed without being counted: fail open. */
   ALLOW,
   /** Every call is denied: fail closed. */
-  DENY
+  DENY;
+
+  /** The stricter of two, for calls under several policies: deny, then local, then allow. */
+  public Fallback and(Fallback other) {
+    if (this == DENY || other == DENY) {
+      return DENY;
+    }
+    return this == LOCAL || other == LOCAL ? LOCAL : ALLOW;
+  }
 }
